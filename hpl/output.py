@@ -30,6 +30,8 @@ TIME_RESOLUTION_S = 0.005
 """HPL rounds the time to two decimals."""
 RATE_TOLERANCE = 0.01
 """Forks print three digits of the rate."""
+LARGEST_RESIDUAL = 16.0
+"""HPL's own threshold, and that of the TOP500; a larger one in HPL.dat makes no result right."""
 
 PHASES = ("rfact", "pfact", "mxswp", "update", "laswp", "up tr sv")
 """In the order in which HPL prints them."""
@@ -45,7 +47,7 @@ class HplResult:
         time_s: seconds of the solve, to 0.01 s.
         gflops: the rate; infinite or NaN where HPL printed that.
         residual: the scaled residual, or None where HPL printed none.
-        passed: whether the residual passed; None where it was not checked, or where the output ends before it.
+        passed: HPL's word about the residual; None where it was not checked, or where the output ends before it.
         phases_s: seconds of each phase by its name in `phases.PHASES`, of the rank that took longest for it; empty
             where the program was compiled without these timers.
     """
@@ -68,6 +70,29 @@ class HplResult:
             return False
         time_s = seconds(self.N, self.gflops)
         return math.isfinite(time_s) and abs(time_s - self.time_s) <= TIME_RESOLUTION_S + RATE_TOLERANCE * time_s
+
+    def why_not(self, threshold: float | None = None) -> str:
+        """Say why it does not count as it stands; "" where it does. This alone decides, for runs and imports alike.
+
+        The number of the residual has to be below HPL's threshold, whatever word stands behind it: a program that was
+        compiled with -ffast-math prints "nan ...... PASSED", and a threshold of 1e9 passes any solution.
+
+        Args:
+            threshold: of HPL.dat; None where it is not known.
+        """
+        if self.passed is None:
+            return "there is no residual check for it"
+        if not self.passed:
+            return f"the residual check FAILED ({self.residual})"
+        if not self.residual or not 0 < self.residual < math.inf:
+            return f"its residual is {self.residual}, which is no number above 0, so the word PASSED says nothing"
+        largest = LARGEST_RESIDUAL if threshold is None else min(threshold, LARGEST_RESIDUAL)
+        if self.residual >= largest:
+            asked = f" (the threshold of HPL.dat is {threshold:g})" if threshold and threshold > largest else ""
+            return f"its residual is {self.residual:g}, not below {largest:g}, although HPL says PASSED{asked}"
+        if not self.consistent:
+            return f"{self.gflops} GFLOPS do not fit {self.time_s} s at N={self.N}"
+        return ""
 
 
 @dataclass(frozen=True)
@@ -196,6 +221,11 @@ def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # 
         return replace(result, residual=residual, passed=passed)
     worst = max((result.residual or 0.0, residual), key=lambda value: math.inf if math.isnan(value) else value)
     return replace(result, residual=worst, passed=result.passed and passed)
+
+
+def proves(residual: float | None) -> bool:
+    """Tell whether a residual that passed is a number that shows a right solution."""
+    return residual is not None and 0 < residual < LARGEST_RESIDUAL
 
 
 def phase_of(line: str) -> tuple[str, float] | None:

@@ -9,6 +9,7 @@ from typing import Any
 from .flops import fraction_done
 
 RANK = "hpltune-rank "
+END = "hpltune-end "
 PANEL = "hpltune-panel "
 
 
@@ -28,6 +29,24 @@ class RankReport:
     version: str
     kernel: str
     threads: int | None
+
+
+@dataclass(frozen=True)
+class RankEnd:
+    """A rank's report of its time, when it ends.
+
+    Attributes:
+        wall_s: from its begin, by the kernel's clock, which nothing can set or slow.
+        cpu_s: user and system time of all its threads.
+        mpi_s: how far MPI's clock went from the first call of MPI_Wtime to the last; 0 if none was heard of.
+        real_s: between the same calls by the kernel's clock.
+    """
+
+    rank: int
+    wall_s: float
+    cpu_s: float
+    mpi_s: float
+    real_s: float
 
 
 @dataclass(frozen=True)
@@ -63,6 +82,15 @@ def parse_reports(stderr: str) -> tuple[RankReport, ...]:
         for report in _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads"))
     ]
     return tuple(sorted(reports, key=lambda report: report.rank))
+
+
+def parse_ends(stderr: str) -> tuple[RankEnd, ...]:
+    """Read what ranks said when they ended; damaged lines are skipped."""
+    names = ("wall_s", "cpu_s", "mpi_s", "real_s")
+    return tuple(
+        RankEnd(int(report["rank"]), *(float(report[name]) for name in names))
+        for report in _objects(stderr, END, ("rank", *names))
+    )
 
 
 def parse_panels(stderr: str) -> tuple[Panel, ...]:

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
+from hpl.output import proves
 from hpl.params import HplParams, Scalar
 
 SIMULATOR = "simulator"
@@ -216,7 +217,8 @@ class TrialRecord:
 
     @property
     def ranked(self) -> bool:
-        """Whether its GFLOPS count: a full run whose residual PASSED, or a simulated or replayed one."""
-        if self.state is not TrialState.COMPLETE or not (self.passed or self.simulated):
+        """Whether its GFLOPS count: a run whose residual passed and is small, or a simulated or replayed one."""
+        checked = self.passed and proves(self.residual)
+        if self.state is not TrialState.COMPLETE or not (checked or self.simulated):
             return False
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0

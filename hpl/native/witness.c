@@ -1,4 +1,6 @@
-/* Each rank reports once, on standard error, which BLAS file, kernel and cores it really uses.
+/* Each rank reports on standard error, when it begins, which BLAS file, kernel and cores it really uses; and when it ends,
+ * how much time passed meanwhile by the kernel's clock, how much CPU time it used, and how far MPI's clock went, by which
+ * HPL measures its time.
  *
  * The witness is linked into the xhpl that hpltune builds, or preloaded into the user's own; so it needs no MPI header.
  * It also ends a rank when its launcher dies, so that no rank is left behind when the launcher is killed. */
@@ -10,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 typedef void dgemm_t(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
@@ -133,6 +137,63 @@ static void quote(char *out, size_t size, const char *text)
     out[used] = '\0';
 }
 
+static double now_s(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static int reporting = -1; /* the rank; -1: this process is none that reports */
+static double began_s;     /* by the kernel's clock */
+static struct {
+    int calls;
+    double first_s, last_s, first_real_s, last_real_s;
+} clock_of_mpi;
+
+/* In front of MPI's own function, which HPL calls at begin and end of a solve: what it returned, and when. Weak, because
+ * a static MPI brings its own, and then nothing is reported of it. */
+__attribute__((weak)) double MPI_Wtime(void)
+{
+    static double (*of_mpi)(void);
+    double real_s, time_s;
+    if (!of_mpi) {
+        void *next = dlsym(RTLD_NEXT, "MPI_Wtime");
+        if (!next)
+            return now_s(); /* no MPI at all */
+        memcpy(&of_mpi, &next, sizeof of_mpi);
+    }
+    real_s = now_s();
+    time_s = of_mpi();
+    if (!clock_of_mpi.calls++) {
+        clock_of_mpi.first_s = time_s;
+        clock_of_mpi.first_real_s = real_s;
+    }
+    clock_of_mpi.last_s = time_s;
+    clock_of_mpi.last_real_s = real_s;
+    return time_s;
+}
+
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+__attribute__((destructor)) static void hpltune_witness_end(void)
+{
+    struct rusage used;
+    char line[320];
+    int length;
+    if (reporting < 0 || getrusage(RUSAGE_SELF, &used) != 0)
+        return;
+    length = snprintf(line, sizeof line,
+                      "hpltune-end {\"rank\": %d, \"wall_s\": %.4f, \"cpu_s\": %.4f, \"mpi_s\": %.4f, \"real_s\": %.4f}\n",
+                      reporting, now_s() - began_s, seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+                      clock_of_mpi.last_s - clock_of_mpi.first_s, clock_of_mpi.last_real_s - clock_of_mpi.first_real_s);
+    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+        return;
+}
+
 __attribute__((constructor)) static void hpltune_witness(void)
 {
     const char *rank = rank_of_launcher(), *prefix = "";
@@ -152,6 +213,8 @@ __attribute__((constructor)) static void hpltune_witness(void)
     }
     if (!dgemm)
         return; /* mpirun itself under LD_PRELOAD, or a statically linked BLAS */
+    began_s = now_s();
+    reporting = atoi(rank);
     multiply_once(dgemm);
     if (dladdr(dgemm, &where) && where.dli_fname) {
         char real[4096];

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, Connection, RowMapping, distinct, func, select, true
 
+from hpl.output import LARGEST_RESIDUAL
+
 from ..record import SIMULATOR, SMALLER_RUNS, TrialRecord, TrialState
 from .rows import CONTENDER
 from .schema import TRIALS
@@ -15,7 +17,10 @@ _SMALLER = [kind.value for kind in SMALLER_RUNS]
 RANKED_ROW = (
     (TRIALS.c.state == TrialState.COMPLETE.value)
     & (TRIALS.c.gflops > 0)
-    & (TRIALS.c.passed.is_(True) | TRIALS.c.versions.contains(f'"{SIMULATOR}"'))
+    & (
+        (TRIALS.c.passed.is_(True) & (TRIALS.c.residual > 0) & (TRIALS.c.residual < LARGEST_RESIDUAL))
+        | TRIALS.c.versions.contains(f'"{SIMULATOR}"')
+    )
 )
 """`TrialRecord.ranked` in SQL."""
 

@@ -46,7 +46,7 @@ _SIMULATED, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simulated", "h
 CONTENDER = tuple(
     TRIALS.c[name]
     for name in (
-        *("study", "number", "kind", "state", "key", "gflops", "passed", "session", "started_at"),
+        *("study", "number", "kind", "state", "key", "gflops", "residual", "passed", "session", "started_at"),
         *("params", "versions", "library", "hosts"),
     )
 )
@@ -132,7 +132,7 @@ def contender_of(row: RowMapping) -> TrialRecord:
     with _readable(f"trial {row['number']} of study {row['study']}"):
         hosts = () if row["library"] is None else _hosts_of(row["hosts"])
         return TrialRecord(
-            **{name: row[name] for name in ("study", "number", "key", "gflops", "passed", "session")},
+            **{name: row[name] for name in ("study", "number", "key", "gflops", "residual", "passed", "session")},
             kind=Kind(row["kind"]),
             state=TrialState(row["state"]),
             params=object_of(row["params"], "params"),

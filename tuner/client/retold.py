@@ -193,7 +193,9 @@ def record_of_event(event: TrialEndedEvent) -> TrialRecord:
         gflops=event.gflops,
         time_s=event.time_s,
         cost_s=event.cost_s,
-        passed=event.invalidity is None and event.gflops is not None,
+        residual=event.residual,
+        passed=event.passed,
+        versions={SIMULATOR: ""} if event.passed is None and event.gflops is not None else {},
     )
 
 

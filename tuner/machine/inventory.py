@@ -105,8 +105,8 @@ class Inventory:
     def facts(self) -> dict[str, object]:
         """The facts of the host as a study stores them."""
         nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
-        timed = {CORE_DGEMM: round(self._dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
-        return {**self.host.to_dict(), **nodes, **(timed if self._dgemm_gflops else {})}
+        timed = {CORE_DGEMM: round(self.dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
+        return {**self.host.to_dict(), **nodes, **(timed if self.dgemm_gflops else {})}
 
     @property
     def ceiling_gflops(self) -> float:
@@ -114,15 +114,15 @@ class Inventory:
 
         If the cluster's file gives the peak of its nodes, only Rpeak counts: dgemm may have been timed on this host.
         """
-        return max(self.rpeak.gflops, self.host.physical_cores * self._dgemm_gflops / self.rpeak.strongest)
+        return max(self.rpeak.gflops, self.host.physical_cores * self.dgemm_gflops / self.rpeak.strongest)
 
     @property
     def peak_doubt(self) -> str | None:
         """The sentence that dgemm on one core is faster than Rpeak allows, or None."""
-        return dgemm_beats_peak(self.rpeak, self._dgemm_gflops)
+        return dgemm_beats_peak(self.rpeak, self.dgemm_gflops)
 
     @property
-    def _dgemm_gflops(self) -> float:
+    def dgemm_gflops(self) -> float:
         """The rate of the fastest dgemm on one core; 0 if it says nothing of the nodes in use."""
         foreign = self.nodes is not None and self.nodes.cluster.node.rpeak_gflops is not None
         return 0.0 if foreign else fastest_dgemm_gflops(self.probes)

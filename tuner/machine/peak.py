@@ -1,5 +1,6 @@
 """Why a rate can be above Rpeak: the sentences that stand wherever more than 100 % of peak is shown."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 from hpl.blas.probe import Probe
@@ -16,6 +17,12 @@ _OF_MODEL = "the model of this virtual cluster computes faster than its clock_gh
 def fastest_dgemm_gflops(probes: Mapping[str, Sequence[Probe]]) -> float:
     """The rate of the fastest dgemm that was timed on one core; 0 if none was."""
     return max((probe.gflops for timed in probes.values() for probe in timed), default=0.0)
+
+
+def ceiling_of(study: Study) -> float:
+    """The rate that no run of a study can exceed: Rpeak, or dgemm on one core times all cores; infinite if unknown."""
+    dgemm, cores = (_number(study.host.get(name)) for name in (CORE_DGEMM, "physical_cores"))
+    return max(study.rpeak_gflops or 0.0, dgemm * cores) or math.inf
 
 
 def dgemm_beats_peak(rpeak: Rpeak, dgemm_gflops: float) -> str | None:
@@ -49,22 +56,24 @@ def _reason(percents: Iterable[float | None], why: str) -> str | None:
 def _why(study: Study) -> str:
     dgemm, rpeak = (_number(study.host.get(name)) for name in (CORE_DGEMM, CORE_RPEAK))
     if study.options.get("rpeak_gflops"):
-        return f"the Rpeak given with --rpeak ({study.options['rpeak_gflops']:g} GFLOPS) is too low for this machine"
+        return (
+            f"the Rpeak given with --rpeak ({study.options['rpeak_gflops']:g} GFLOPS) may be too low for this machine"
+        )
     if study.simulated:
         return _OF_TABLE if study.replayed else _OF_MODEL
     if _of_cluster_file(study):
-        return "rpeak_gflops under [node] of the cluster file is too low for these nodes"
+        return "rpeak_gflops under [node] of the cluster file may be too low for these nodes"
     if dgemm > rpeak > 0:
         return _too_low(rpeak, dgemm)
     if study.host.get("hypervisor"):
-        return "Rpeak counts the clock that this virtual machine shows; the real clock is higher"
-    return "Rpeak counts the advertised clock; the CPU ran at a higher one (turbo)"
+        return "Rpeak counts the clock that this virtual machine shows; the real clock may be higher"
+    return "Rpeak counts the advertised clock; the CPU may have run at a higher one (turbo)"
 
 
 def _too_low(rpeak_gflops: float, dgemm_gflops: float) -> str:
     return (
         f"Rpeak is too low: it counts {rpeak_gflops:.1f} GFLOPS for one core, but dgemm reaches {dgemm_gflops:.1f} on "
-        "one core; the real clock is higher than the one shown, or the shown CPU model is not the real one: give the "
+        "one core; the real clock may be higher than the one shown, or the shown CPU model not the real one: give the "
         "real peak with --rpeak"
     )
 

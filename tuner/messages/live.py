@@ -59,6 +59,8 @@ class TrialEndedEvent(TotalsModel):
     invalidity: Invalidity | None = Field(description="the stage at which it failed")
     reason: str = Field(description="why it does not count; empty if it counts")
     gflops: float | None
+    residual: float | None = None
+    passed: bool | None = Field(None, description="HPL's word about the residual; null where nothing checked it")
     time_s: float | None
     cost_s: float | None
     params: dict[str, Scalar]
@@ -117,6 +119,8 @@ def ended(campaign: str, record: TrialRecord, totals: "Totals") -> TrialEndedEve
         "invalidity": record.invalidity,
         "reason": record.reason,
         "gflops": finite(record.gflops),
+        "residual": finite(record.residual),
+        "passed": record.passed,
         "time_s": finite(record.time_s),
         "cost_s": finite(record.cost_s),
         "params": dict(record.params),

@@ -9,7 +9,7 @@ from statistics import median
 from hpl.build.solo_program import BLAS_VARIABLE, PREFIX_VARIABLE
 from hpl.dat import HplDat, render
 from hpl.flops import seconds
-from hpl.output import parse
+from hpl.output import parse, proves
 from hpl.params import HplParams
 from hpl.sizing import NodeShare, SizingError, n_for_memory
 from results.stats.nodes.check import NodeRun
@@ -128,8 +128,9 @@ def run_of(node: str, said: CommandResult) -> NodeRun:
         reason = said.complaint or "".join(output.errors[-1:]) or why_no_result(said)
         return NodeRun("hpl", node, None, accurate=False, reason=reason)
     result = output.results[-1]
-    if result.passed is not True:
-        shown = "was not checked" if result.residual is None else f"is {result.residual:.3g}: FAILED"
+    if result.passed is not True or not proves(result.residual):
+        word = "FAILED" if result.passed is False else "not a number above 0 and below 16"
+        shown = "was not checked" if result.residual is None else f"is {result.residual:.3g}: {word}"
         return NodeRun("hpl", node, result.gflops, accurate=False, reason=f"HPL's scaled residual {shown}")
     return NodeRun("hpl", node, result.gflops)
 

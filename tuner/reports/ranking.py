@@ -12,7 +12,7 @@ from results.stats.levels import change, drift_corrected
 from results.stats.ranking import Ranked, relative_sd, varying
 
 from ..machine.equipment import Equipment
-from ..machine.peak import above_peak
+from ..machine.peak import above_peak, ceiling_of
 from ..study.noise_at_first import noise_at_first
 from ..study.objective import UNITS, Objective, of_study
 
@@ -30,9 +30,14 @@ def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hos
 def interval_of(study: Study, entry: Ranked) -> tuple[float, float] | None:
     """Return the rates between which a configuration is with 95 % probability; None where that is not known.
 
-    Simulated runs do not depend on chance, so they have no interval; those of a table did.
+    Simulated runs do not depend on chance, so they have no interval; those of a table did. It ends where no run of the
+    machine can be, unless one was there.
     """
-    return None if study.how == "simulated" else entry.interval_gflops
+    if study.how == "simulated" or entry.interval_gflops is None:
+        return None
+    low, high = entry.interval_gflops
+    most = max(ceiling_of(study), *entry.gflops)
+    return min(low, most), min(high, most)
 
 
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:

@@ -14,7 +14,7 @@ from hpl.build.source import HplSource
 from hpl.build.toolchain import Mpi
 from hpl.params import Scalar
 from hpl.search_paths import SearchPaths
-from hpl.witness import Panel, parse_panels
+from hpl.witness import Panel, parse_ends, parse_panels
 from results.record import Invalidity
 from runners.base import JobId, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
@@ -26,10 +26,12 @@ from runners.tail import Tail
 from ..errors import TunerError
 from ..events import Listener, Notice
 from ..machine.inventory import Inventory
+from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
 from ..units import duration, gibibytes
 from .judge import Failure, Verdict, judge
 from .plan import TrialPlan
+from .plausible import MachineLimits, implausible, too_fast
 
 if TYPE_CHECKING:
     from runners.network.control import NetworkControl
@@ -145,14 +147,14 @@ class Evaluator:
         except UnreachableError as error:
             failed = self._not_started(plan, Failure(Invalidity.RUNTIME, str(error)), started_at)
             return replace(failed, lost_nodes=(error.node,))
-        cost_s = time.monotonic() - began
+        launch_s = cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
         disturbed = ""
         if self.network is not None and not status.lost_nodes:
             disturbed = self.network.disturbed(self.site.node_names)
         stdout, stderr = paths.read_stdout(), self._said(paths)
-        verdict = judge(plan, status, stdout, stderr)
+        verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
             command=paths.read_command(),
@@ -166,6 +168,33 @@ class Evaluator:
             begun_s=tuple(begun_s),
             disturbed=disturbed,
         )
+
+    def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, launch_s: float) -> Verdict:
+        """The verdict, without runs that cannot have been as HPL says."""
+        results = verdict.results[: len(plan.runs)]
+        if not results or plan.stop_at is not None:
+            return verdict
+        limits = self._limits(self.site, plan)
+        if not limits.dgemm and any(too_fast(result, limits) for result in results):
+            limits = self._limits(self._timed(), plan)
+        ends = parse_ends(stderr)
+        all_ended = {end.rank for end in ends} == set(range(plan.ranks))
+        return verdict.doubted(implausible(results, ends if all_ended else (), launch_s, limits))
+
+    @staticmethod
+    def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
+        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.library else 0.0
+        return MachineLimits(site.ceiling_gflops, core_gflops, site.dgemm_gflops > 0)
+
+    def _timed(self) -> Inventory:
+        """The site with the rates of dgemm, which are timed now where they are not known."""
+        site = replace(self.site, blas=self.site.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
+        if not site.node_names:
+            return with_kernel_rates(site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm")))
+        from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
+
+        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm"))  # noqa: E731
+        return with_node_kernels(site, self.search, told)[0]
 
     def _program(self, plan: TrialPlan) -> Xhpl | None:
         """The plan's xhpl, built if it is not there yet; None for the user's own program."""

@@ -60,11 +60,7 @@ def why_not(logged: LoggedResult) -> str:
         return f"the residual was not checked: the threshold of HPL.dat is {logged.threshold:g}, not above 0"
     if result.passed is None:
         return "the output has no residual check for it, so it is stored and not ranked"
-    if not result.passed:
-        return f"the residual check FAILED ({result.residual})"
-    if not result.consistent:
-        return f"{result.gflops} GFLOPS do not fit {result.time_s} s at N={result.N}"
-    return ""
+    return result.why_not(logged.threshold)
 
 
 def _from_dat(logged: LoggedResult, dat: HplDat | None) -> HplParams | None:

@@ -38,6 +38,14 @@ class Verdict:
     observed: Observed | None
     cancelled: bool
 
+    def doubted(self, sentences: Sequence[str]) -> "Verdict":
+        """The same where runs that would count do not: each has a sentence why, "" where nothing speaks against it."""
+        doubts = [Failure(Invalidity.CORRECTNESS, sentence) if sentence else None for sentence in sentences]
+        left = [None] * (len(self.faults) - len(doubts))
+        return replace(
+            self, faults=tuple(found or doubt for found, doubt in zip(self.faults, [*doubts, *left], strict=True))
+        )
+
     def without_network(self, why: str) -> "Verdict":
         """The same where the network did not stay as it was asked for: no run counts."""
         fault = Failure(Invalidity.CONSTRAINTS, why)
@@ -47,8 +55,8 @@ class Verdict:
 def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdict:
     """Hold a run's outcome against what was asked.
 
-    A result counts when HPL printed it for the configuration that was asked, the residual PASSED, GFLOPS and time
-    agree with the flop count, and the ranks really ran the BLAS, kernel and threads of the plan.
+    A result counts when HPL printed it for the configuration that was asked, the number of its residual is small
+    enough, GFLOPS and time agree with the flop count, and the ranks really ran the BLAS, kernel and threads asked for.
     """
     found = output.parse(stdout)
     reports = parse_reports(stderr)
@@ -153,11 +161,8 @@ def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) ->
         return another
     if result.passed is None:
         return _unchecked(asked, ended)
-    if not result.passed:
-        return Failure(Invalidity.CORRECTNESS, f"the residual check FAILED ({result.residual})")
-    if not result.consistent:
-        return Failure(Invalidity.CORRECTNESS, f"{result.gflops} GFLOPS do not fit {result.time_s} s at N={result.N}")
-    return None
+    why = result.why_not(asked.threshold)
+    return Failure(Invalidity.CORRECTNESS, why) if why else None
 
 
 def _unchecked(asked: HplParams, ended: Failure | None) -> Failure:

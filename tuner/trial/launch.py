@@ -45,12 +45,16 @@ def reached(measured: LaunchResult) -> int:
 
 
 def costs_s(measured: LaunchResult) -> list[float]:
-    """Seconds of a launch that each run answers for: HPL's time of it, and an equal part of all else.
+    """Seconds by our clock that each run of a launch answers for: HPL's time of it, and an equal part of all else.
+
+    Where HPL tells more than the launch took, its times are parts of what it took.
 
     A run without a result took the seconds since it began; those that HPL did not come to cost nothing.
     """
     count, came_to = len(measured.verdict.faults), reached(measured)
-    own_s = [result.time_s for result in measured.verdict.results[:count]]
+    told_s = [result.time_s for result in measured.verdict.results[:count]]
+    scale = min(1.0, measured.cost_s / sum(told_s)) if sum(told_s) > 0 else 1.0
+    own_s = [scale * one_s for one_s in told_s]
     if len(own_s) < came_to:
         begun_s = measured.begun_s[len(own_s)] if len(own_s) < len(measured.begun_s) else measured.cost_s
         own_s.append(measured.cost_s - begun_s)

@@ -154,14 +154,14 @@ def _file(path: Path) -> Source:
     if not text.strip():
         raise UsageError(f"--warm-start {path}: the file is empty")
     results = output.parse(text).results
-    passed = [result for result in results if result.passed]
-    usable = sorted((result for result in passed if result.consistent), key=lambda result: -result.gflops)
+    usable = sorted((result for result in results if not result.why_not()), key=lambda result: -result.gflops)
     if usable:
         return Source(f"the output {path}", tuple(_of_result(result) for result in usable))
     if results or BANNER in text:
-        lacks = "no result in it PASSED" if results else "it ends before its first result"
-        if passed:
-            lacks = f"{passed[0].gflops:g} GFLOPS do not fit {passed[0].time_s:g} s at N = {passed[0].N}"
+        lacks = "it ends before its first result"
+        if results:
+            passed = next((result for result in results if result.passed), None)
+            lacks = passed.why_not() if passed else "no result in it PASSED"
         raise UsageError(f"--warm-start {path}: this is HPL's output, but {lacks}")
     try:
         dat = parse_dat(text, str(path))

@@ -108,6 +108,19 @@ def test_the_rate_of_the_best_has_an_interval_once_something_ran_twice(store: St
     assert f"The rate of no. 1 is between {low:.2f} and {high:.2f} GFLOPS with 95 % probability.\n" in best(store)
 
 
+def test_the_interval_of_a_rate_ends_where_no_run_of_the_machine_can_be(store: Store) -> None:
+    for rate in (75.0, 25.0, 70.0, 30.0):
+        add(store, rate, key="a", params={"NB": 128})
+    _, high = facts_of_best(store, 5)["ranking"][0]["interval_gflops"]
+    assert high > 80.0
+    store.create_study(a_study("small", rpeak_gflops=80.0))
+    for rate in (75.0, 25.0, 70.0, 30.0):
+        number = store.begin(begun("small", params={"NB": 128}, key="a"))
+        store.finish(finished(number, rate, "small", params={"NB": 128}, key="a"))
+    [entry] = as_json(best_of_study(store, BestRequest("small")).report())["ranking"]
+    assert entry["interval_gflops"][1] == 80.0
+
+
 def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(store: Store) -> None:
     def told() -> float:
         return float(facts_of_best(store, 1)["machine_changed_percent"])

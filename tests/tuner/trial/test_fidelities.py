@@ -67,7 +67,7 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     hpltune: Run, home: Path, mpirun: str
 ) -> None:
     assert mpirun
-    replaying(home, spread=0.01, pace=0.0)
+    replaying(home, spread=0.01)
     options = ("--space", "quick", "--set", "N=5000", "--xhpl", "xhpl", "--trials", "7", "--confirm", "1")
     done = hpltune("tune", *options, "--study", "rungs", "--json")
     assert done.returncode == 0, done.stderr
