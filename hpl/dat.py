@@ -14,6 +14,8 @@ MAX_VALUES = 20
 MAX_LINE = 250
 """HPL reads at most 253 characters of a line; it would read the rest as the next line."""
 DEVICE_STDOUT = 6
+DEVICE_FILE = 0
+"""As HPL reads the word `file`; every number but 6 and 7 means the output file."""
 
 
 @dataclass(frozen=True)

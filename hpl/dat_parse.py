@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from .dat import MAX_LINE, MAX_VALUES, HplDat
+from .dat import DEVICE_FILE, MAX_LINE, MAX_VALUES, HplDat
 from .errors import HplError
 from .params import LARGEST_INT, Bcast, Fact, Form, Pmap, Swap, Word
 
@@ -119,10 +119,12 @@ def whole(least: int, most: int = LARGEST_INT) -> Callable[[str], int]:
     """Make a converter to whole numbers in a range; it raises a ValueError with the sentence for the user."""
 
     def convert(word: str) -> int:
-        expected = f"at least {least}" if most == LARGEST_INT else f"between {least} and {most}"
         if not re.fullmatch(r"[-+]?[0-9]+", word):
             raise ValueError(f"{_shown(word)} is not a whole number")
+        if most == LARGEST_INT and (len(word) > LONGEST_WORD or int(word) > most) and not word.startswith("-"):
+            raise ValueError(f"{_shown(word)} is out of range: the largest number that HPL can read is {LARGEST_INT}")
         if len(word) > LONGEST_WORD or not least <= int(word) <= most:
+            expected = f"at least {least}" if most == LARGEST_INT else f"between {least} and {most}"
             raise ValueError(f"{_shown(word)} is out of range: expected a number {expected}")
         return int(word)
 
@@ -152,6 +154,23 @@ def _number(word: str) -> float:
     return value
 
 
+def _device(reader: _Reader) -> int:
+    """Read where HPL prints, as its atoi does: 6 is standard output, 7 standard error, all else the output file.
+
+    HPL reads a word as 0, also `file` of its own comment, so a word that means a stream gets a caution.
+    """
+    word = next(iter(WORD.findall(reader.text())), "file")
+    number = re.match(r"[-+]?[0-9]+", word)
+    if number:
+        return int(number[0]) if len(number[0]) <= LONGEST_WORD else DEVICE_FILE
+    if word != "file":
+        reader.cautions.append(
+            f"line {reader.at}: HPL knows no device {_shown(word)} and prints into the output file: "
+            "6 is standard output, 7 standard error"
+        )
+    return DEVICE_FILE
+
+
 VENDOR_BCAST = "; Intel's 6 and 7 are not in netlib's HPL"
 
 
@@ -174,7 +193,7 @@ def parse(text: str, name: str = "HPL.dat") -> HplDat:
     dat = HplDat(
         title=title,
         output_file=output_file,
-        device=reader.one("device", whole(0), 6),
+        device=_device(reader),
         Ns=reader.listed("Ns", whole(0)),
         NBs=reader.listed("NBs", whole(1)),
         PMAP=reader.one("PMAP", digit(Pmap), Pmap.ROW),

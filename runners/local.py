@@ -1,6 +1,8 @@
 """Runs jobs on this machine."""
 
+import contextlib
 import os
+import resource
 import shutil
 import subprocess
 import threading
@@ -24,6 +26,11 @@ from .status import JobState, JobStatus
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
 """The thread that starts launchers for all threads but the main one."""
+
+
+FILES = 1024
+FILES_PER_RANK = 16
+"""Files that a launcher may have open: what Linux usually allows, and several pipes and sockets for each rank."""
 
 
 @dataclass
@@ -59,6 +66,7 @@ class LocalRunner(Runner):
         argv = self._launcher.command(job)
         paths = RunPaths(job.directory)
         paths.write_command(argv)
+        raise_open_files(job.ranks)
         with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
             process = _start(
                 lambda: subprocess.Popen(
@@ -103,7 +111,7 @@ class LocalRunner(Runner):
         if self._closed:
             raise SubmitError("this runner was closed: it takes no further job", transient=False)
         if not _executable(job.program[0]):
-            raise InvalidJobError(f"{job.program[0]} is not an executable file")
+            raise InvalidJobError(_not_executable(Path(job.program[0])))
         if not job.directory.is_dir():
             raise InvalidJobError(f"{job.directory} is not a folder a job can run in")
         if not _executable(argv[0]):
@@ -149,6 +157,32 @@ class LocalRunner(Runner):
 
 def _executable(path: str) -> bool:
     return Path(path).is_file() and os.access(path, os.X_OK)
+
+
+def raise_open_files(ranks: int) -> None:
+    """Let this process and the launchers that it starts open as many files as these ranks need, where it may.
+
+    A shell often allows fewer than the system does. An unlimited number stays as it is; a huge one is not asked for,
+    because some programs close all files that they could have.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES + FILES_PER_RANK * ranks
+    if soft == resource.RLIM_INFINITY or soft >= wanted:
+        return
+    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+    with contextlib.suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
+
+
+def _not_executable(program: Path) -> str:
+    """Say why a program cannot be started."""
+    with contextlib.suppress(OSError):
+        if program.is_file() and program.stat().st_mode & 0o111 and os.statvfs(program).f_flag & os.ST_NOEXEC:
+            return (
+                f"{program} cannot be started, since its file system is mounted noexec: put the program elsewhere "
+                "(HPLTUNE_CACHE says where hpltune builds)"
+            )
+    return f"{program} is not an executable file"
 
 
 def _start(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:

@@ -14,6 +14,8 @@ MARK = "HPLTUNE_JOB"
 GRACE_S = 3.0
 """Time that mpirun has after TERM to end its ranks in order, and the kernel after KILL to end a process."""
 _LOOK_S = 0.05
+_RANK = (b"OMPI_COMM_WORLD_RANK=", b"PMIX_RANK=", b"PMI_RANK=")
+"""Variables in which Open MPI, PMIx and Hydra tell a rank its number."""
 
 
 def marked(job_id: str) -> list[int]:
@@ -29,6 +31,15 @@ def marked(job_id: str) -> list[int]:
         except OSError:
             continue
     return found
+
+
+def has_ranks(job_id: str) -> bool:
+    """Return whether a process of the job is a rank, as its launcher has told it."""
+    for pid in marked(job_id):
+        with contextlib.suppress(OSError):
+            if any(entry.startswith(_RANK) for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")):
+                return True
+    return False
 
 
 def end(job_id: str, leader: int) -> None:

@@ -69,6 +69,19 @@ def require_writable_file(path: Path, option: str) -> None:
         require_writable(path.resolve().parent, f"{option} {path.name} in")
 
 
+def require_new(path: Path, *, force: bool) -> None:
+    """Make sure that nothing of the user's is lost where a file is written that people also write by hand.
+
+    Args:
+        force: it may be lost.
+
+    Raises:
+        UsageError: there is such a file, with something in it.
+    """
+    if not force and path.is_file() and path.stat().st_size:
+        raise UsageError(f"{path} is there already and would be lost: give another name, or replace it with --force")
+
+
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:
     """As `write_parts`, of one text."""
     write_parts(path, [text], executable=executable)

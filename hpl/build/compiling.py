@@ -82,6 +82,9 @@ def _final_path(log: Path) -> Path:
 def _first_error(stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     errors = [
-        line for line in lines if "error" in line.lower() or "undefined reference" in line or "cannot find" in line
+        line
+        for line in lines
+        if "error" in line.lower()
+        or any(words in line for words in ("undefined reference", "cannot find", "No space left"))
     ]
     return (errors or lines or ["the compiler said nothing"])[0]

@@ -1,8 +1,9 @@
-"""Lists the shared libraries that a program needs for its BLAS, so that they can be copied to another machine."""
+"""Lists the shared libraries that a program needs: those of its BLAS, to be copied to another machine, and its MPI."""
 
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from ..blas.catalogue import BlasLibrary
@@ -12,6 +13,11 @@ from .toolchain import ToolchainError
 
 _EVERYWHERE = re.compile(r"(ld-|linux-|lib(c|m|mvec|dl|rt|pthread|util|resolv)\.so).*")
 """The C library, which fits only its own loader, and which every system has."""
+
+_SAYS = {"intelmpi": b"Intel(R) MPI Library", "openmpi": b"Open MPI v", "mpich": b"MPICH Version"}
+"""What the files of MPI libraries hold; Intel's is an MPICH, too."""
+_NAMES = {"libmpich": "mpich", "libmpi.so.40": "openmpi", "libmpi.so.20": "openmpi"}
+"""Beginnings of names that only one library has."""
 
 
 def libraries_of(program: Path, blas: BlasLibrary, variables: Mapping[str, str]) -> tuple[Path, ...]:
@@ -35,6 +41,34 @@ def libraries_of(program: Path, blas: BlasLibrary, variables: Mapping[str, str])
         raise ToolchainError(f"the libraries of {program} cannot be listed: {error}") from error
     found = dict(re.findall(r"^\s*(\S+) => (/.*) \(0x", said.stdout, re.MULTILINE))
     return (blas.path, *_beneath(blas.path, found, set()))
+
+
+def linked_mpi(program: Path) -> str | None:
+    """Return the name of the MPI library that a program is linked with; None for a script and where it cannot be told.
+
+    The file of the library says it: Open MPI, MPICH and Intel MPI all have a libmpi.so. If the loader does not find the
+    file here, its name must do.
+    """
+    try:
+        said = subprocess.run(("ldd", str(program)), capture_output=True, text=True, check=False, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    for name, place in re.findall(r"^\s*(libmpi\S*\.so\S*) => (/.*(?= \(0x)|not found)", said, re.MULTILINE):
+        found = _named(name) if place == "not found" else _mpi_in(Path(place))
+        if found:
+            return found
+    return None
+
+
+def _mpi_in(library: Path) -> str | None:
+    with suppress(OSError):
+        content = library.read_bytes()
+        return next((name for name, words in _SAYS.items() if words in content), None)
+    return None
+
+
+def _named(library: str) -> str | None:
+    return next((name for start, name in _NAMES.items() if library.startswith(start)), None)
 
 
 def _beneath(library: Path, found: Mapping[str, str], seen: set[str]) -> Iterator[Path]:

@@ -14,12 +14,12 @@ from filelock import FileLock
 from ..blas.catalogue import BlasLibrary
 from ..errors import HplError
 from ..search_paths import SearchPaths
-from .compiling import BuildError, OnStep, digest, in_parallel, run_compiler
+from .compiling import BuildError, OnStep, built_once, digest, in_parallel, run_compiler
 from .link import link_arguments
 from .source import HplSource
 from .toolchain import Mpi, compiler_version, wrapper_line
 
-__all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "witness_library"]
+__all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "build_start", "witness_library"]
 
 NATIVE = Path(__file__).parents[1] / "native"
 FLAGS: tuple[str, ...] = (
@@ -34,7 +34,7 @@ FLAGS: tuple[str, ...] = (
 HPL's own timers of its phases."""
 MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
 """Files for a main program that reads HPL.dat; the calibrator has its own."""
-PROGRAMS = ("calibrate", "node_pairs")
+PROGRAMS = ("calibrate", "node_pairs", "start")
 """Our sources of programs besides xhpl."""
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
 ROUTINES = ("dgemm", "dtrsm", "dgemv", "dger", "dtrsv", "daxpy", "dcopy", "dscal", "dswap", "idamax")
@@ -134,6 +134,25 @@ def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
     except (HplError, OSError):
         return None
     return path
+
+
+def build_start(mpi: Mpi, search: SearchPaths) -> Path:
+    """Build the smallest MPI program (native/start.c), or take it from the cache.
+
+    Raises:
+        BuildError: compiling failed, or the cache cannot be written.
+        ToolchainError: mpicc does not run.
+    """
+    source = NATIVE / "start.c"
+    key = digest([source.read_text(encoding="utf-8"), mpi.name, mpi.version, str(mpi.mpicc), compiler_version(mpi)])
+    path = search.cache / "builds" / f"start-{key}" / "start"
+
+    def make() -> None:
+        draft = path.with_suffix(f".{os.getpid()}")
+        _compile(mpi, [*OWN_FLAGS, str(source), "-o", str(draft)], path.with_name("build.log"))
+        draft.replace(path)
+
+    return built_once(path, make)
 
 
 def header_flags(source: HplSource) -> list[str]:

@@ -6,9 +6,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ..batch_job import assignments, inherited_mpi
 from ..errors import InvalidJobError
 from ..job import Job
 
+MOST_CHARACTERS = 480
+"""Of a launcher's message in a sentence: Open MPI's longest boxes, without what they repeat."""
+_OWN = re.compile(r"(?:\[[\w.:-]+(?:@[\w.-]+)?\]\s*)(?:\[\[[\d,]+\],\d+\]\s*)?|\[[^\]]*@[^\]]*\]\s*")
+"""What Open MPI and Hydra write before a line: host and process, as `[node:123] [[5695,0],0]` or `[mpiexec@node]`."""
+_RULE = re.compile(r"-{20,}")
+_NOISE = re.compile(
+    r"\] \[ ?\d+\] |Signal code:|Failing at address|Process received signal|End of error message|"
+    r"Forwarding signal|abort is already in progress|^$"
+)
+"""Lines that tell nothing: a stack, addresses, and what mpirun says of its own end."""
+TOO_FEW_FILES = "MPI may not open enough files at once: raise the limit (`ulimit -n`, in containers `--ulimit nofile`)"
+INHERITED = "; set in this environment, and perhaps why: "
 FIRST_SIGNAL = 128
 """The number that shells and launchers add to a signal to make an exit code."""
 
@@ -21,13 +34,40 @@ def on_interfaces(job: Job) -> dict[str, str]:
 
 
 def last_words(program: str, exit_code: int, said: str) -> str:
-    """Say how a launcher ended, with the last line that it or a rank printed; our own reports are skipped."""
-    last = [line.strip() for line in said.splitlines() if line.strip(" -=") and not line.startswith("hpltune-")]
+    """Say how a launcher ended, with its own message from the first line on, or else the last line of a rank."""
+    words = message(said)
     if exit_code >= 0:
-        return f"{program} ended with code {exit_code}{f': {last[-1]}' if last else ''}"
+        return f"{program} ended with code {exit_code}{f': {words}' if words else ''}"
     why = ": often by the kernel for want of memory" if -exit_code == signal.SIGKILL else ""
     ended = f"{program} was ended by signal {-exit_code} ({signal.strsignal(-exit_code)}){why}"
-    return f"{ended}; its last words: {last[-1]}" if last else ended
+    return f"{ended}; its last words: {words}" if words else ended
+
+
+def unknown_end(job: Job, program: str, exit_code: int, said: str) -> str:
+    """As `last_words`, and with the variables of MPI that the launcher inherited: nobody knows whether they are why."""
+    inherited = inherited_mpi(job.launcher_environment)
+    ended = last_words(program, exit_code, said)
+    return f"{ended}{INHERITED}{assignments(inherited)}" if inherited else ended
+
+
+def message(said: str) -> str:
+    """Return what a launcher wrote, whole up to MOST_CHARACTERS; of a program that wrote none, the last line.
+
+    Open MPI writes boxes between lines of dashes, and lines that begin with host and process. Those of the second kind
+    before a box tell why the box came. Traces of the stack and our own reports are left out.
+    """
+    lines = [line.strip() for line in said.splitlines() if not line.startswith("hpltune-")]
+    told = [line for line in lines if line.strip(" -=*") and not _NOISE.search(line)]
+    own = [at for at, line in enumerate(lines) if _RULE.fullmatch(line)]
+    if len(own) > 1:
+        before = [line for line in lines[: own[0]] if _OWN.match(line)]
+        told = [line for line in (*before, *lines[own[0] :]) if line.strip(" -=*") and not _NOISE.search(line)]
+    elif any(_OWN.match(line) for line in told):
+        told = [line for line in told if _OWN.match(line)]
+    else:
+        told = told[-1:]
+    text = " ".join(" ".join(dict.fromkeys(_OWN.sub("", line).strip() for line in told)).split())
+    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 4].rsplit(' ', 1)[0]} ..."
 
 
 class Launcher(Protocol):

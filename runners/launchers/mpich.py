@@ -7,9 +7,10 @@ from typing import Self
 from ..forwarded import require_plain, require_variables
 from ..hosts.host_names import launcher_name
 from ..job import Job
-from .base import explained, last_words, on_interfaces, signal_of
+from .base import TOO_FEW_FILES, explained, on_interfaces, signal_of, unknown_end
 
 SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"Too many open files", TOO_FEW_FILES),
     (r"error while loading shared libraries: ([^\n]+)", r"the program cannot load a library: \1"),
     (r"execvp error on file (\S+) \(([^)]+)\)", r"the program \1 cannot be started (\2)"),
     (r"HYDU_create_process .*execvp error[^(]*\(([^)]+)\)", r"the launch agent cannot be started (\1)"),
@@ -59,8 +60,7 @@ class Mpich:
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Hydra's messages in one sentence."""
-        del job
-        return explained(SAYINGS, (said, signal_of(exit_code))) or last_words("mpiexec", exit_code, said)
+        return explained(SAYINGS, (said, signal_of(exit_code))) or unknown_end(job, "mpiexec", exit_code, said)
 
     def _places(self, job: Job) -> list[str]:
         if not job.nodes:

@@ -8,13 +8,19 @@ from pathlib import Path
 from ..forwarded import require_plain
 from ..hosts.host_names import launcher_name
 from ..job import Job
-from .base import explained, last_words, signal_of
+from .base import TOO_FEW_FILES, explained, signal_of, unknown_end
 
 TRANSPORTS = ("UCX_", "FI_", "PSM2_")
 """Prefixes of variables that libraries below Open MPI read; these are not MCA parameters."""
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"limit on number of pipes a process can open|Too many open files|Out of resource in file \S*oob_tcp_listener",
+     TOO_FEW_FILES),
+    (r"None of the TCP networks specified to be included[\s\S]*?Value given:\s*(\S+)",
+     r"Open MPI finds none of the network interfaces it was told to use (\1)"),
+    (r"unable to find network interfaces",
+     "mpirun finds no network interface that is up, not even the loopback: `ip link set lo up` mends that"),
     (r"not enough slots available", "mpirun sees fewer cores than ranks: choose a layout with fewer ranks"),
     (r"More processes requested than allocated|overload-allowed|Mapper result:\s+Out of resource",
      "mpirun cannot give each rank cores of its own"),
@@ -24,7 +30,7 @@ SAYINGS: tuple[tuple[str, str], ...] = (
     (r"error while loading shared libraries: ([^\n]+)", r"the program cannot load a library: \1"),
     (r"Need at least (\d+) processes", r"HPL.dat needs \1 ranks"),
     (r"requested component was not found[\s\S]*?Framework:\s*(\S+)\s+Component:\s*(\S+)",
-     r"Open MPI has no component \2 of \1: look at the mpi.* parameters"),
+     r"Open MPI has no component \2 of \1: look at the mpi.* parameters, and at OMPI_MCA_\1 in the environment"),
     (r"lost communication with a remote daemon[\s\S]*?Remote daemon:[^\n]* on node (\S+)", r"mpirun lost node \1"),
     (r"Directory:\s+(\S+)\s+Error:\s+([^\n]+)[\s\S]*session_?dir",
      r"Open MPI cannot make its session folder \1 (\2): set TMPDIR to another"),
@@ -39,6 +45,7 @@ SAYINGS: tuple[tuple[str, str], ...] = (
     (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),
     (r"Exit code:\s+(\d+)", r"a rank ended with code \1"),
     (r"exited with non-zero status", "a rank ended with an error"),
+    (r"unknown option \"([^\"]+)\"", r"mpirun does not know the option \1: it may not find its own files"),
     (r"allow-run-as-root", "mpirun refuses to run as root"),
 )  # fmt: skip
 """Messages of Open MPI 4 and 5 and their meaning; the first that matches counts. Version 5 breaks lines anywhere."""
@@ -85,8 +92,7 @@ class OpenMpi:
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Open MPI's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
-        del job
-        return explained(SAYINGS, (said, signal_of(exit_code))) or last_words("mpirun", exit_code, said)
+        return explained(SAYINGS, (said, signal_of(exit_code))) or unknown_end(job, "mpirun", exit_code, said)
 
     @staticmethod
     def _one_after_the_other(hosts: Sequence[str], one: Sequence[str]) -> list[str]:

@@ -117,6 +117,9 @@ def test_lines_that_later_versions_append_are_passed_over() -> None:
         (30, "2            Equilibration", "between 0 and 1"),
         (31, "0            memory alignment", "at least 1"),
         (31, "8.5          memory alignment", "not a whole number"),
+        (6, "1 2 3 3000000000  Ns", "3000000000 is out of range: the largest number that HPL can read is 2147483647"),
+        (8, "1 2 3 3000000000  NBs", "the largest number that HPL can read is 2147483647"),
+        (31, "3000000000   memory alignment", "the largest number that HPL can read is 2147483647"),
     ],
 )
 def test_a_value_hpl_would_reject_or_replace_is_named_with_its_line(number: int, text: str, words: str) -> None:
@@ -182,6 +185,22 @@ def test_a_file_that_was_cut_off_says_where_it_ends() -> None:
 def test_what_hpl_would_misread_is_a_caution(number: int, text: str, words: str) -> None:
     dat = parse(with_line(number, text))
     assert any(words in caution and f"line {number}" in caution for caution in dat.cautions), dat.cautions
+
+
+@pytest.mark.parametrize(
+    ("word", "device"), [("file", 0), ("6", 6), ("7", 7), ("0", 0), ("12", 12), ("-1", -1), ("", 0), ("6=stdout", 6)]
+)
+def test_the_device_may_be_all_that_hpl_takes_for_it(word: str, device: int) -> None:
+    dat = parse(with_line(4, f"{word:<12}" if word else ""))
+    assert dat.device == device
+    assert parse(render(dat)).device == device
+    assert dat.cautions == ()
+
+
+@pytest.mark.parametrize("word", ["stdout", "stderr", "screen"])
+def test_a_device_in_words_is_a_caution_since_hpl_prints_into_its_file(word: str) -> None:
+    (caution,) = parse(with_line(4, f"{word}  device out")).cautions
+    assert f"line 4: HPL knows no device {word} and prints into the output file" in caution
 
 
 @pytest.mark.parametrize(

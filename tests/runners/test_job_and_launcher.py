@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -65,6 +66,71 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
 )
 def test_what_open_mpi_says_is_explained(code: int, stderr: str, words: str) -> None:
     assert words in OpenMpi(Path("/m"), 4, as_root=False).explain(JOB, code, stderr)
+
+
+NO_LOOPBACK = """[vm:1] opal_ifinit: unable to find network interfaces.
+[vm:1] ptl_tool: problems getting address for index 0 (kernel index -1)
+--------------------------------------------------------------------------
+The PMIx server's listener thread failed to start. We cannot
+continue.
+--------------------------------------------------------------------------
+"""
+STRANGE_BOX = """a line of a rank
+[vm:1] [[7849,0],0] ORTE_ERROR_LOG: Not found in file a.c at line 1
+--------------------------------------------------------------------------
+The frobnicator of node vm did not answer, so that no rank can be
+started there.
+
+  Local host:   vm
+--------------------------------------------------------------------------
+[vm:1] *** Process received signal ***
+[vm:1] Signal: Segmentation fault (11)
+[vm:1] [ 0] /lib/x86_64-linux-gnu/libc.so.6(+0x3c050)[0x7ff3ec416050]
+[vm:1] *** End of error message ***
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "words"),
+    [
+        (1, NO_LOOPBACK, "no network interface that is up, not even the loopback"),
+        (124, "[vm:1] [[7,0],0] ORTE_ERROR_LOG: The system limit on number of pipes a process can open", "ulimit -n"),
+        (1, "[vm:1] [[7,0],0] ORTE_ERROR_LOG: Out of resource in file orte/oob_tcp_listener.c at line 1", "ulimit -n"),
+        (1, "None of the TCP networks specified to be included\n  Value given: docker9\n", "told to use (docker9)"),
+        (
+            1,
+            STRANGE_BOX,
+            (
+                "mpirun ended with code 1: ORTE_ERROR_LOG: Not found in file a.c at line 1 The frobnicator of node vm "
+                "did not answer, so that no rank can be started there. Local host: vm Signal: Segmentation fault (11)"
+            ),
+        ),
+    ],
+)
+def test_a_message_of_open_mpi_is_told_whole_and_its_first_line_first(code: int, said: str, words: str) -> None:
+    assert words in OpenMpi(Path("/m"), 4, as_root=False).explain(JOB, code, said)
+
+
+def test_a_message_of_a_launcher_is_bounded_and_ends_between_words() -> None:
+    box = "-" * 74 + "\n" + "words without end\n" + "".join(f"line number {at}\n" for at in range(500)) + "-" * 74
+    told = OpenMpi(Path("/m"), 4, as_root=False).explain(replace(JOB, environment={}), 1, box)
+    assert told.startswith("mpirun ended with code 1: words without end line number 0")
+    assert len(told.partition("; set in")[0]) < 600
+    assert re.search(r" number \d* ?\.\.\.", told)
+
+
+def test_a_launcher_that_ends_for_no_known_reason_names_the_variables_of_mpi_it_inherited(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OMPI_MCA_pmix", "^ext3x")
+    monkeypatch.setenv("OPAL_PREFIX", "/ours")
+    job = replace(JOB, launcher_environment={"OPAL_PREFIX": "/ours"})
+    for launcher in (OpenMpi(Path("/m"), 4, as_root=False), Mpich(Path("/m"))):
+        told = launcher.explain(job, -11, "")
+        assert "set in this environment, and perhaps why: " in told
+        assert "OMPI_MCA_pmix=^ext3x" in told
+        assert "OPAL_PREFIX" not in told
+        assert "environment" not in launcher.explain(job, 1, "Need at least 4 processes")
 
 
 @pytest.mark.parametrize(

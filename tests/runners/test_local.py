@@ -12,7 +12,7 @@ from runner_contract import RunnerContract, executable, running, wait
 from waiting import until
 
 from runners.base import Runner
-from runners.errors import SubmitError
+from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
 from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
@@ -62,6 +62,20 @@ class TestWithAFakeLauncher(RunnerContract):
         except SubmitError as error:
             status_or_error = str(error)
         assert "mpirun" in status_or_error
+
+    def test_a_program_on_a_file_system_that_starts_none_is_refused_with_that_reason(
+        self, runner: Runner, tmp_path: Path
+    ) -> None:
+        mount = ["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", str(tmp_path / "there")]
+        (tmp_path / "there").mkdir()
+        if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+            pytest.skip("only root mounts")
+        try:
+            program = executable(tmp_path / "there/program", "exit 0")
+            with pytest.raises(InvalidJobError, match=r"there/program cannot be started, .* mounted noexec"):
+                runner.submit(Job(program=(str(program),), ranks=1, directory=tmp_path))
+        finally:
+            subprocess.run(["umount", str(tmp_path / "there")], check=True)
 
     def test_nothing_outlives_a_killed_hpltune(self, tmp_path: Path) -> None:
         program = executable(tmp_path / "program", "while :; do sleep 0.2; done")

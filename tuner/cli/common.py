@@ -135,6 +135,7 @@ Html = Annotated[
     Path | None,
     typer.Option("--html", metavar="FILE", help="Write the report as a page too, with figures, that needs no network."),
 ]
+Force = Annotated[bool, typer.Option("--force", help="Replace an HPL.dat that is there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 BlasFiles = Annotated[
     list[str] | None,

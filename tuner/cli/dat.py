@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_INT, BlasFiles, errors, user_dirs
+from .common import LARGEST_INT, BlasFiles, Force, errors, user_dirs
 from .terminal import show_report
 
 
@@ -21,8 +21,11 @@ def dat(
     ] = None,
     ranks: Annotated[int | None, typer.Option(min=1, max=LARGEST_INT, help="Ranks, instead of one per core.")] = None,
     blas: BlasFiles = None,
+    force: Force = False,
 ) -> None:
     """Write a sensible HPL.dat for this machine without searching, and say why each value was taken.
+
+    A file that is there already stays as it is, unless --force says otherwise.
 
     An N or ranks that this machine cannot run are written with a caution, since the file may be meant for another.
 
@@ -34,7 +37,10 @@ def dat(
     """
     from ..commands import dat as command
     from ..options import parse_blas
+    from ..user_files import require_new
 
+    if out is not None:
+        require_new(out, force=force)
     names, files = parse_blas(blas or [])
     result = command.dat(command.DatRequest(memory_fraction, n, nb, ranks, names, files), user_dirs())
     show_report(errors(), result.report(), as_json=False)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import LARGEST_INT, Db, Newest, StudyName, open_store
+from .common import LARGEST_INT, Db, Force, Newest, StudyName, open_store
 from .server import asked_server
 
 if TYPE_CHECKING:
@@ -46,6 +46,7 @@ def export(
     named: StudyName = None,
     db: Db = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the fields of a sheet as JSON for scripts.")] = False,
+    force: Force = False,
 ) -> None:
     """Write a study as CSV, JSON lines, Markdown, Parquet or a storage of Optuna, or a trial's HPL.dat.
 
@@ -67,7 +68,10 @@ def export(
     """
     from ..commands.stored.export import ExportRequest, export_study
     from ..errors import UsageError
+    from ..user_files import require_new
 
+    if out is not None and format_ is Format.DAT:
+        require_new(out, force=force)
     if trial is not None and format_ is not Format.DAT:
         raise UsageError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
     if as_json and format_ is not Format.SHEET:

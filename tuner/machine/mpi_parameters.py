@@ -34,9 +34,7 @@ def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs)
     names = [name for name in given if name.startswith(PREFIX)]
     if not names:
         return
-    mpis = _used(
-        usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), building=options.xhpl is None), given.get("mpi")
-    )
+    mpis = _used(usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), xhpl=options.xhpl), given.get("mpi"))
     for name in names:
         for mpi in _given_it(mpis, given[name]):
             _require(name, mpi, alone=len(mpis) == 1)

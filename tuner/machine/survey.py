@@ -9,6 +9,7 @@ from hpl.blas.catalogue import Blas
 from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover
 from hpl.blas.survey import kernel_survey
+from hpl.build.needed import linked_mpi
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
@@ -18,6 +19,8 @@ from runners.registry import LAUNCHERS
 from ..errors import TunerError
 from .inventory import Inventory
 
+KIN = {"mpich": "intelmpi", "intelmpi": "mpich"}
+"""Libraries whose launchers start each other's programs: both are MPICH's."""
 OnProbe = Callable[[str], None]
 """Is told the name of each BLAS before its kernels are timed."""
 
@@ -73,18 +76,31 @@ def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
 
 
 def usable_mpis(
-    search: SearchPaths, *, building: bool = True, instruments: Instruments = OF_THIS_MACHINE
+    search: SearchPaths, *, xhpl: Path | None = None, instruments: Instruments = OF_THIS_MACHINE
 ) -> tuple[Mpi, ...]:
     """The MPI libraries that a study can use, the one it uses unless told otherwise first.
 
     Args:
-        building: leave out those that build nothing.
+        xhpl: a program the user brings, which only the launcher of its own library starts; without it, libraries that
+            build nothing are left out.
 
     Raises:
         hpl.errors.HplError: there is none that works.
-        TunerError: there is none of which we know how to start ranks.
+        TunerError: there is none of which we know how to start ranks, or none that is the program's.
     """
-    return startable(instruments.mpis(search, building))
+    found = startable(instruments.mpis(search, xhpl is None))
+    linked = linked_mpi(xhpl) if xhpl is not None else None
+    if xhpl is None or linked is None:
+        return found
+    for name in (linked, KIN.get(linked)):
+        fitting = tuple(mpi for mpi in found if mpi.name == name)
+        if fitting:
+            return fitting
+    here = ", ".join(dict.fromkeys(mpi.name for mpi in found))
+    raise TunerError(
+        f"{xhpl} is linked with {linked}, but the only launcher here is of {here}, which would start each of its ranks "
+        f"alone: load the module of {linked}, or install it"
+    )
 
 
 def survey(
@@ -102,7 +118,7 @@ def survey(
     rpeak = instruments.rpeak()
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
-    mpis = usable_mpis(search, building=wanted.xhpl is None, instruments=instruments)
+    mpis = usable_mpis(search, xhpl=wanted.xhpl, instruments=instruments)
     inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.xhpl)
     if wanted.xhpl is not None:
         return inventory

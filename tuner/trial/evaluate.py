@@ -1,5 +1,6 @@
 """One trial: build, write, check the memory, run, judge."""
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,7 +20,9 @@ from results.record import Invalidity
 from runners.base import JobId, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
 from runners.job import Job
+from runners.launchers.base import message
 from runners.paths import RunPaths
+from runners.process_tree import has_ranks
 from runners.status import JobState, JobStatus
 from runners.tail import Tail
 
@@ -87,6 +90,7 @@ class Evaluator:
         listener: told when a run cannot be started now.
         patience_s: for how long a run that cannot be started now is submitted again.
         again_s: the first pause before that; each is half as long again, up to LONGEST_PAUSE_S.
+        begins_s: after so long a run has failed in which no rank has begun; HPL prints at once.
     """
 
     site: Inventory
@@ -97,6 +101,7 @@ class Evaluator:
     listener: Listener = lambda _: None
     patience_s: float = 0.0
     again_s: float = 5.0
+    begins_s: float = 300.0
 
     def evaluate(
         self,
@@ -138,7 +143,8 @@ class Evaluator:
             began = time.monotonic()
             with run_folder(directory) as paths:
                 paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
-                status = self.run_job(self._job(plan, xhpl, directory, walltime_s), heard, stop)
+                job = self._job(plan, xhpl, directory, walltime_s)
+                status = self.run_job(job, heard, stop, begins_s=self.begins_s)
         except RefusedError as error:
             failed = self._not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
             return replace(failed, unavailable=plan.with_setting(error.setting))
@@ -269,10 +275,15 @@ class Evaluator:
         job = self._job(plan, program, directory, walltime_s)
         return self.run_job(replace(job, program=(*job.program, *arguments), inputs=()), lambda _: None, stop)
 
-    def run_job(self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping) -> JobStatus:
+    def run_job(
+        self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping, *, begins_s: float = math.inf
+    ) -> JobStatus:
         """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.
 
         A job that waits in a queue says so now and then, and is ended as soon as no further trial may start.
+
+        Args:
+            begins_s: after so long a job has failed whose ranks have not begun.
 
         Raises:
             RunnerError: it cannot be started.
@@ -282,6 +293,7 @@ class Evaluator:
             return JobStatus(JobState.CANCELLED, message="the run was cancelled")
         tail = Tail(RunPaths(job.directory).stderr)
         began_s, silent_s = time.monotonic(), SHORT_WAIT_S
+        begin = _Begin(job, job_id, job.program[0] == str(self.site.xhpl), began_s + begins_s)
         while True:
             status = self.runner.poll([job_id])[job_id]
             waits, waited_s = status.state is JobState.QUEUED, time.monotonic() - began_s
@@ -289,8 +301,15 @@ class Evaluator:
                 on_panel(panel)
             if status.state.final:
                 return status
+            if waits:
+                begin.deadline_s = time.monotonic() + begins_s
             if stop.at_once:
                 self.runner.cancel([job_id])
+            elif begin.missed():
+                self.runner.cancel([job_id])
+                return replace(
+                    self.runner.poll([job_id])[job_id], state=JobState.FAILED, message=begin.sentence(begins_s)
+                )
             elif waits and stop.requested:
                 self.listener(Notice("The run was still waiting for its nodes, so it is cancelled."))
                 self.runner.cancel([job_id])
@@ -331,6 +350,39 @@ class Evaluator:
         verdict = Verdict(results=(), faults=tuple(fault for _ in plan.runs), observed=None, cancelled=False)
         now = datetime.now(UTC)
         return LaunchResult(verdict, "", "", "", started_at, now, (now - started_at).total_seconds(), "")
+
+
+@dataclass
+class _Begin:
+    """Whether the ranks of a job have begun.
+
+    Attributes:
+        foreign: the program is the user's and may print late.
+        deadline_s: until then they must have, by the monotonic clock.
+    """
+
+    job: Job
+    job_id: JobId
+    foreign: bool
+    deadline_s: float
+    seen: bool = False
+
+    def missed(self) -> bool:
+        """Whether no rank has begun until the deadline.
+
+        HPL prints at once. A program of the user's has begun if there is a rank, which only this machine can tell.
+        """
+        if self.seen or time.monotonic() < self.deadline_s:
+            return False
+        stdout = RunPaths(self.job.directory).stdout
+        printed = stdout.exists() and stdout.stat().st_size > 0
+        self.seen = printed or (self.foreign and (bool(self.job.nodes) or has_ranks(self.job_id)))
+        return not self.seen
+
+    def sentence(self, begins_s: float) -> str:
+        """The sentence that no rank has begun, with the launcher's own words."""
+        words = message(RunPaths(self.job.directory).last_words())
+        return f"no rank began within {duration(begins_s)}{f': {words}' if words else ''}"
 
 
 @contextmanager

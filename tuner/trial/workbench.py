@@ -17,7 +17,8 @@ from search_spaces.parameters.automatic import AUTO
 from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import Inventory
-from ..machine.survey import Wanted, survey, with_kernel_rates
+from ..machine.mpi_start import require_start
+from ..machine.survey import Wanted, survey, usable_mpis, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
@@ -54,19 +55,22 @@ class Workbench:
         *,
         probing: bool = True,
         leave_out: bool = False,
+        starting: bool = True,
     ) -> "Workbench":
         """Look at the machine and get HPL's source; the nodes of a cluster are asked before anything is timed.
 
         Args:
             leave_out: go on without nodes of a cluster that do not answer.
             probing: time the BLAS libraries, which plans without a given kernel need.
+            starting: runs will be started, so make sure that MPI starts ranks on this machine.
 
         Raises:
             hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
-            TunerError: a BLAS that was asked for is not on this machine.
+            TunerError: a BLAS that was asked for is not on this machine, or MPI starts no ranks on it.
         """
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
+        _require_starts(options, search, wanted=starting)
         site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
@@ -162,6 +166,20 @@ class Workbench:
         for library, mpi in product(libraries.values(), mpis):
             recipe = Recipe(source=source, mpi=self.site.mpi_named(mpi), library=library)
             build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
+
+
+def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) -> None:
+    """Make sure that the MPI libraries of runs on this machine start ranks: those asked for, else the preferred one.
+
+    Raises:
+        TunerError: one starts none.
+    """
+    if options.real_cluster is not None or not wanted:
+        return
+    mpis = usable_mpis(search, xhpl=options.xhpl)
+    asked = (options.overrides or {}).get("mpi", ())
+    for mpi in tuple(mpi for mpi in mpis if mpi.name in asked) or mpis[:1]:
+        require_start(mpi, search)
 
 
 def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> Inventory:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from as_user import program
+from waiting import until
 
 from hpl.build.toolchain import Mpi
 from hpl.rpeak import Rpeak
@@ -18,6 +19,8 @@ from runners.hosts.host_facts import host_facts
 from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
+from runners.paths import RunPaths
+from runners.process_tree import has_ranks
 from runners.status import JobState, JobStatus
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Inventory
@@ -63,6 +66,19 @@ class Queue(LocalRunner):
     def cancel(self, ids: Collection[JobId]) -> None:
         self._cancelled = True
         super().cancel(ids)
+
+
+class Begun(LocalRunner):
+    """Submits a job and waits until something of it is there to be seen."""
+
+    def __init__(self, seen: Callable[[Job, JobId], bool]) -> None:
+        super().__init__(OpenMpi.installed(FAKE, "4.1.4"))
+        self._seen = seen
+
+    def submit(self, job: Job) -> JobId:
+        job_id = super().submit(job)
+        until(lambda: self._seen(job, job_id))
+        return job_id
 
 
 @dataclass
@@ -140,3 +156,39 @@ def test_one_ctrl_c_lets_a_run_that_has_begun_end(job: Job) -> None:
     with Queue(lambda: True) as runner:
         status = evaluator(runner, []).run_job(job, lambda _: None, OnceAsked(runner))
     assert status.state is JobState.COMPLETED
+
+
+def test_a_run_whose_ranks_never_begin_ends_by_a_deadline_of_its_own(job: Job, tmp_path: Path) -> None:
+    hangs = program(tmp_path / "mpirun", "#!/bin/sh\necho '[vm:1] no answer from the moon' >&2\nsleep 600\n")
+    with LocalRunner(OpenMpi.installed(hangs, "4.1.4")) as runner:
+        status = evaluator(runner, []).run_job(job, lambda _: None, StopRequest(), begins_s=0.5)
+    assert status.state is JobState.FAILED
+    assert status.message == "no rank began within 0.5 s: no answer from the moon"
+
+
+def test_a_program_of_the_users_that_prints_late_has_begun(tmp_path: Path) -> None:
+    own = program(tmp_path / "own", "#!/bin/sh\nsleep 2\n")
+    job = Job(program=(str(own),), ranks=2, directory=tmp_path, walltime_s=600.0)
+    with Begun(lambda _, job_id: has_ranks(job_id)) as runner:
+        ours = evaluator(runner, [])
+        users = replace(ours, site=replace(ours.site, xhpl=own))
+        assert users.run_job(job, lambda _: None, StopRequest(), begins_s=0.5).state is JobState.COMPLETED
+        assert ours.run_job(job, lambda _: None, StopRequest(), begins_s=0.5).state is JobState.FAILED
+
+
+def test_a_run_that_has_printed_may_be_silent_as_long_as_it_likes(tmp_path: Path) -> None:
+    own = program(tmp_path / "own", "#!/bin/sh\necho HPLinpack\nsleep 2\n")
+    job = Job(program=(str(own),), ranks=1, directory=tmp_path, walltime_s=600.0)
+    with Begun(lambda job, _: bool(RunPaths(job.directory).read_stdout())) as runner:
+        status = evaluator(runner, []).run_job(job, lambda _: None, StopRequest(), begins_s=0.5)
+    assert status.state is JobState.COMPLETED
+
+
+def test_time_in_a_queue_is_no_time_in_which_ranks_should_have_begun(tmp_path: Path) -> None:
+    looks = count()
+    own = program(tmp_path / "own", "#!/bin/sh\nsleep 60\n")
+    job = Job(program=(str(own),), ranks=1, directory=tmp_path, walltime_s=600.0)
+    with Queue(lambda: next(looks) > 20) as runner:
+        status = evaluator(runner, []).run_job(job, lambda _: None, StopRequest(), begins_s=0.5)
+    assert status.message == "no rank began within 0.5 s"
+    assert runner.asked > 21

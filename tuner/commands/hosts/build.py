@@ -59,7 +59,7 @@ def build(request: BuildRequest, listener: Listener) -> BuildResult:
     Raises:
         hpl.errors.HplError: something is missing, or a build failed.
     """
-    workbench = Workbench.open(request.options, request.user_dirs, listener, probing=False)
+    workbench = Workbench.open(request.options, request.user_dirs, listener, probing=False, starting=False)
     inventory, evaluator = workbench.site, workbench.evaluator
     workbench.build([entry.name for entry in inventory.blas], (1, 2), listener)
     if evaluator.source is None:

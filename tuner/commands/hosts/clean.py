@@ -15,7 +15,7 @@ from ...hold_folders import hold_folders
 from ...provision.install import installed_packages
 from ...user_dirs import UserDirs
 
-OURS = ("builds", "probes", "source", "prefix", "setup.log", "install.log")
+OURS = ("builds", "probes", "starts", "source", "prefix", "setup.log", "install.log")
 """In the cache; `install.log` is of the first start, which `.ci/bootstrap` does."""
 
 

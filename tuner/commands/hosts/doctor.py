@@ -19,6 +19,7 @@ from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
 from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts
 
 from ...errors import TunerError
+from ...machine.mpi_start import RANKS, refused, try_start
 from ...machine.peak import dgemm_beats_peak, fastest_dgemm_gflops
 from ...machine.survey import usable_mpis
 from ...units import gibibytes
@@ -162,6 +163,12 @@ def _toolchain(search: SearchPaths) -> Findings:
             says = "; `tune` uses it" if mpi == usable[0] else ""
             facts[f"MPI {mpi.name}{how}"] = f"{mpi.version}, {mpi.mpirun} ({mpi.origin}){says}"
             facts.setdefault("compiler", compiler_version(mpi))
+        starts = {mpi: try_start(mpi, search) for mpi in usable}
+        facts |= {
+            f"start {mpi.name}": f"{RANKS} ranks in {start.took_s:.1f} s"
+            for mpi, start in starts.items()
+            if not start.why_not
+        }
         unable = [mpi for mpi in find_mpis(search, building=False) if mpi not in able]
     except (HplError, TunerError) as error:
         return Findings(facts, missing=(str(error),))
@@ -169,7 +176,8 @@ def _toolchain(search: SearchPaths) -> Findings:
         f"{mpi.mpicc} finds no mpi.h, so HPL cannot be built with {mpi.name} {mpi.version}: install its headers"
         for mpi in unable
     )
-    return Findings(facts, tuple(advice))
+    first, *others = [refused(mpi, start) if start.why_not else "" for mpi, start in starts.items()]
+    return Findings(facts, (*advice, *filter(None, others)), tuple(filter(None, [first])))
 
 
 def _blas(libraries: Sequence[Blas], probes: Mapping[str, tuple[Probe, ...]]) -> Findings:
