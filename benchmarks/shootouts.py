@@ -84,6 +84,7 @@ def _run(blas: str, gflops: float) -> TrialRecord:
         key=blas,
         started_at=datetime.now(UTC),
         gflops=gflops,
+        residual=1e-3,
         passed=True,
     )
 

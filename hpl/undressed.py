@@ -12,6 +12,7 @@ import html
 import json
 import re
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from .output import LONGEST_LINE
 
@@ -45,7 +46,7 @@ _PIECE = re.compile(r"(\d+)|(\s+)|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|\b[A-Z][a-
 _RULER = re.compile(r"[-=]{60,}")
 _TABLE = re.compile(rf'\|?\s*"?(?:T/V|{_CODE})"?\s*[|,;\t]\s*"?(?:N|\d{{1,10}})"?\s*[|,;\t]')
 _CELLS = re.compile(r'[|,;\t"]')
-_NUMBERS = re.compile(r"\S+(?:\s+[+-]?[\d.]+(?:[eE][+-]?\d+)?)*")
+_NUMBER = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 _CUT_ROW = re.compile(rf"(\s*{_CODE}(?:\s+\d{{1,10}}){{4}}(?:\s+[\d.]{{1,20}})?)(?:\s+\[[\w.-]+:\d+\]\s.*)?\s*")
 _REST_OF_ROW = re.compile(r"\s*[\d.]{1,20}(?:[eE][+-]?\d+)?(?:\s+[\d.]{1,20}(?:[eE][+-]?\d+)?)?\s*")
 _CUT_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q(?:\s+Time)?\s*")
@@ -161,8 +162,8 @@ def _cells(lines: Iterator[str]) -> Iterator[str]:
             yield line
             continue
         row = _CELLS.sub(" ", line).strip()
-        numbers = _NUMBERS.match(row)
-        yield row if row.startswith("T/V") or numbers is None else numbers[0]
+        code, *numbers = row.split() or [""]
+        yield row if code == "T/V" else " ".join([code, *takewhile(_NUMBER.fullmatch, numbers)])
 
 
 def _joined(lines: Sequence[str]) -> list[str]:

@@ -88,7 +88,7 @@ class OutputFolder:
             found.append(f"The runs had {numbers} ranks; if these ran on different machines, {apart}.")
         for file in self.files:
             if file.log.abreast > 1:
-                copies = f"{file.name}: {file.log.abreast:,} runs of one rank went on at once."
+                copies = f"{file.name}: {counted(file.log.abreast, 'run')} of one rank went on at once."
                 alone = (
                     "If they were meant to be one run, its ranks ran alone, because mpirun is not of the MPI of xhpl"
                 )

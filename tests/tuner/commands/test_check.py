@@ -27,12 +27,14 @@ from tuner.stopping import StopRequest
 
 HPL = HplParams(1000, 100, 1, 1)
 PRINTS = """#!{python}
+import time
 from pathlib import Path
 runs = Path({home!r}, "runs")
 number = int(runs.read_text()) if runs.exists() else 0
 runs.write_text(str(number + 1))
 rate = {rates}[number % len({rates})]
 time_s = (2 / 3 * 1000**3 + 1.5 * 1000**2) / rate / 1e9
+time.sleep(time_s)
 print(f"WR11C2R4 1000 100 1 1 {{time_s:.6f}} {{rate:.6e}}")
 print("||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= 0.0039 ...... {residual}")
 print("End of Tests.")

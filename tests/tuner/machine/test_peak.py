@@ -73,7 +73,10 @@ def test_a_study_keeps_how_fast_dgemm_is_beside_the_peak_of_a_core() -> None:
             "the real clock may be higher",
         ),
         ({"host": {}}, "the CPU may have run at a higher one (turbo)"),
-        ({"options": {"real_cluster": {"node": {"rpeak_gflops": 4.0}}}}, "under [node] of the cluster file may be too low"),
+        (
+            {"options": {"real_cluster": {"node": {"rpeak_gflops": 4.0}}}},
+            "under [node] of the cluster file may be too low",
+        ),
         ({"versions": {"simulator": "SimGrid 3.32"}}, "the model of this virtual cluster"),
     ],
 )

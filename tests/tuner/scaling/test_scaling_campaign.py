@@ -47,7 +47,7 @@ class MadeUpSite:
         lost = self.lost.get(len(self.done))
         params, now = self.params(run), datetime.now(UTC)
         record = TrialRecord("s", len(self.done), Kind.RUN, TrialState.COMPLETE, params, key_of(params), now)
-        good = replace(record, gflops=1.0, passed=True)
+        good = replace(record, gflops=1.0, residual=1e-3, passed=True)
         bad = replace(record, state=TrialState.CANCELLED)
         self.ended.append(EndedRun(bad, (lost,)) if lost else EndedRun(good))
 

@@ -109,7 +109,7 @@ def test_rows_whose_rate_does_not_fit_their_time_teach_nothing(store: Store, tmp
     path.write_text(OUTPUT.replace("5.3380e+01", "9.9999e+03"), encoding="utf-8")
     assert [known.gflops for known in read_source(store, str(path)).known] == [42.7]
     path.write_text(OUTPUT.replace("5.3380e+01", "9.9e+03").replace("4.2700e+01", "1.0e+00"), encoding="utf-8")
-    with pytest.raises(TunerError, match=r"but 1 GFLOPS do not fit 1 s at N = 4000"):
+    with pytest.raises(TunerError, match=r"but 1.0 GFLOPS do not fit 1.0 s at N=4000"):
         read_source(store, str(path))
 
 

@@ -268,7 +268,7 @@ def _unlike(runs: Sequence[_FileResult]) -> tuple[str, ...]:
     apart = max(furthest) / min(furthest) - 1
     if apart < UNLIKE:
         return ()
-    same = f"{len(furthest):,} runs of one configuration differ by {apart:.1%}".replace("%", " %")
+    same = f"{counted(len(furthest), 'run')} of one configuration differ by {apart:.1%}".replace("%", " %")
     return (f"{same}. HPL prints no machine, BLAS or number of threads: where these differ, import each alone.",)
 
 
