@@ -1,14 +1,22 @@
 """Asks nodes for their facts with a POSIX shell script, because a node needs no software of ours."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import ProcessError, UnreachableError
-from .transport import CommandResult, Transport, say_all
+from .transport import CommandResult, Local, Transport, say, say_all
 
-SCRIPT = r"""
+_SAY = r"""
 say() { printf '%s\t%s\n' "$1" "$2"; }
+"""
+_NETWORKS = r"""
+PATH=$PATH:/usr/sbin:/sbin ip -o -4 addr show up 2>/dev/null | while read -r _ name _ address _; do
+    [ "$(cat "/sys/class/net/$name/carrier" 2>/dev/null)" = 0 ] || say network "$name $address"
+done
+"""
+"""Interfaces that are switched on and have a cable and an IPv4 address, with that address."""
+_FACTS = r"""
 say hostname "$(uname -n)"
 say architecture "$(uname -m)"
 model=
@@ -29,6 +37,7 @@ shift
 for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
 exit 0
 """
+SCRIPT = f"{_SAY}{_NETWORKS}{_FACTS}"
 """$1 is an MPI launcher; the other arguments are files."""
 
 
@@ -41,6 +50,8 @@ class NodeSays:
         memory_bytes: memory available without swapping.
         mpi: the version text of the MPI launcher; "" where it is missing.
         files: checksums by path of the requested files that exist.
+        networks: by interface that is up, its IPv4 address and the bits of its network, as "10.0.0.1/24"; empty where
+            the node has no `ip`.
     """
 
     node: str
@@ -52,6 +63,7 @@ class NodeSays:
     interfaces: tuple[str, ...]
     mpi: str
     files: Mapping[str, str]
+    networks: Mapping[str, str] = field(default_factory=dict)
 
 
 def ask_nodes(
@@ -95,7 +107,27 @@ def parse_says(node: str, text: str) -> NodeSays:
         interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
         mpi=" ".join(one("mpi").partition("Report bugs")[0].split()),
         files={path: checksum for checksum, _, path in (line.partition(" ") for line in said.get("file", []))},
+        networks=_networks(said.get("network", [])),
     )
+
+
+def own_networks() -> Mapping[str, str]:
+    """Return what `NodeSays.networks` is of this host."""
+    try:
+        said = say(Local(), "this host", ("sh", "-c", f"{_SAY}{_NETWORKS}"))
+    except UnreachableError:
+        return {}
+    return _networks([line.partition("\t")[2] for line in said.stdout.splitlines()])
+
+
+def _networks(lines: Sequence[str]) -> dict[str, str]:
+    """Parse the script's lines; the first address of an interface counts, and the loopback leads nowhere."""
+    found: dict[str, str] = {}
+    for line in lines:
+        name, _, address = line.partition(" ")
+        if name != "lo" and "/" in address:
+            found.setdefault(name.partition("@")[0], address)
+    return found
 
 
 def cpu_list(listed: str) -> list[int]:

@@ -10,12 +10,13 @@ from hpl.rpeak import Rpeak
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
-from runners.hosts.node_facts import NodeSays, ask_nodes
+from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
 
 from ..errors import TunerError
 from ..units import gibibytes
 from ..words import counted
+from .interfaces import interfaces_between
 from .inventory import Inventory, Nodes
 from .node_checks import (
     SEEN,
@@ -74,9 +75,13 @@ def survey_nodes(
         raise TunerError(sentence)
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes, scarcest = memory_of(cluster, says)
-    nodes = Nodes(tuple(node.node for node in says), len(says), cores, memory_bytes, cluster, scarcest=scarcest)
+    names = tuple(node.node for node in says)
+    between = interfaces_between(cluster, says, own_networks())
+    nodes = Nodes(names, len(says), cores, memory_bytes, cluster, scarcest=scarcest, interfaces=between.names)
     notices = [f"Left out: {sentence}." for sentence in (*silent, *lacking)]
     cautions = [f"Caution: {sentence}." for sentence in node_cautions(cluster, says)]
+    if between.doubtful or (between.names and not cluster.interfaces):
+        cautions.append(f"{'Caution: ' if between.doubtful else ''}{between.sentence}.")
     inventory = on_nodes(replace(inventory, blas=blas), nodes, _rpeak(cluster, says, inventory, cores))
     return inventory, [*notices, _size(says, cores), *cautions]
 

@@ -40,6 +40,7 @@ class Nodes:
         memory_bytes: free memory of the node that has least.
         longest_s: the longest time that a run may take.
         scarcest: the node that has least free memory; "" if something else limits the memory.
+        interfaces: network interfaces that MPI may use; empty lets it choose.
     """
 
     names: tuple[str, ...]
@@ -49,6 +50,7 @@ class Nodes:
     cluster: "Cluster"
     longest_s: float = math.inf
     scarcest: str = ""
+    interfaces: tuple[str, ...] = ()
 
     @property
     def listed(self) -> tuple[MachineNode, ...]:

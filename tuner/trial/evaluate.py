@@ -242,11 +242,16 @@ class Evaluator:
             mpi=mpi.name,
             nodes=plan.launch.nodes or self.site.node_names,
             strict_order=bool(plan.launch.nodes),
-            interfaces=plan.interfaces or (self.site.nodes.cluster.interfaces if self.site.nodes else ()),
+            interfaces=plan.interfaces or self._interfaces(),
             oversubscribe=plan.oversubscribe,
             inputs=(RunPaths(directory).hpl_dat.name,),
             libraries=self._libraries(plan, xhpl, mpi),
         )
+
+    def _interfaces(self) -> tuple[str, ...]:
+        """The interfaces that the cluster file names, or that were chosen."""
+        nodes = self.site.nodes
+        return (nodes.cluster.interfaces or nodes.interfaces) if nodes else ()
 
     def _libraries(self, plan: TrialPlan, xhpl: Xhpl | None, mpi: Mpi) -> tuple[Path, ...]:
         """What nodes without a shared folder get with the program; the user's own program must find its libraries."""

@@ -18,7 +18,9 @@ from runners.toml_file import GIB
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.commands.real_cluster import RealCluster, check_parallel
 from tuner.errors import TunerError
+from tuner.machine import cluster_nodes
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
+from tuner.machine.interfaces import Interfaces, interfaces_between
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.kernels import ClusterKernels
 from tuner.machine.node_checks import SEEN, node_faults
@@ -206,3 +208,75 @@ def test_trials_at_a_time_need_nodes_of_their_own() -> None:
         check_parallel(2, None)
     with pytest.raises(TunerError, match="lab has only 4 nodes"):
         check_parallel(5, RealCluster(CLUSTER))
+
+
+ETH_2 = {"eth0": "10.0.0.2/24", "eth1": "10.3.0.2/24"}
+ETH = {"n1": "10.0.0.1/24", "n2": "10.0.0.2/24"}
+DOCKER, VIRBR = "172.17.0.1/16", "192.168.122.1/24"
+
+
+def up(*networks: Mapping[str, str]) -> list[NodeSays]:
+    return [replace(node, networks=each) for node, each in zip((N1, N2), networks, strict=True)]
+
+
+def test_bridges_that_every_node_has_for_itself_are_not_taken_by_mpi() -> None:
+    bridges = {"docker0": DOCKER, "virbr0": VIRBR}
+    says = up(*({**bridges, "eth0": address} for address in ETH.values()))
+    found = interfaces_between(CLUSTER, says, {**bridges, "eth0": "10.0.0.9/24"})
+    assert found.names == ("eth0",)
+    assert found.sentence == "MPI uses eth0, and not docker0, virbr0, over which nodes do not reach each other"
+    assert not found.doubtful
+
+
+def test_all_interfaces_that_lead_to_all_nodes_stay_in_use() -> None:
+    both = ({"eth0": "10.0.0.1/24", "ib0": "10.1.0.1/24", "eth1": "10.2.0.1/24"}, {**ETH_2, "ib0": "10.1.0.2/24"})
+    assert interfaces_between(CLUSTER, up(*both), both[0]).names == ("eth0", "ib0")
+
+
+def test_mpi_chooses_where_there_is_nothing_wrong_to_take() -> None:
+    says = up({"eth0": ETH["n1"]}, {"eth0": ETH["n2"]})
+    found = interfaces_between(CLUSTER, says, {})
+    assert (found.names, found.sentence) == ((), "MPI uses eth0, the only interface of the nodes that is up")
+    assert interfaces_between(CLUSTER, up({}, {"eth0": ETH["n2"]}), {}) == Interfaces((), "")
+    assert interfaces_between(CLUSTER, says[:1], {}) == Interfaces((), "")
+
+
+def test_what_the_cluster_file_names_is_what_mpi_uses() -> None:
+    named = CLUSTER.model_copy(update={"interfaces": ("ib0",)})
+    says = up({"eth0": ETH["n1"], "docker0": DOCKER}, {"eth0": ETH["n2"], "docker0": DOCKER})
+    assert interfaces_between(named, says, {}) == Interfaces(("ib0",), "MPI uses ib0, as use_interfaces says")
+
+
+@pytest.mark.parametrize(
+    ("second", "here", "words"),
+    [
+        ({"docker0": DOCKER, "eth0": "10.0.0.2/24"}, {"wlan0": "10.0.0.9/24"}, "and this host has no eth0"),
+        ({"docker0": DOCKER, "eth0": "10.0.0.2/24"}, {"eth0": "10.9.0.9/24"}, "and this host has no eth0"),
+        ({"docker0": DOCKER, "eno1": "10.0.0.2/24"}, {}, "none has the same name and network on all nodes"),
+        ({"docker0": DOCKER, "eth0": "10.5.0.2/24"}, {}, "none has the same name and network on all nodes"),
+    ],
+)
+def test_where_none_can_be_chosen_the_cluster_file_must_say_it(
+    second: dict[str, str], here: dict[str, str], words: str
+) -> None:
+    found = interfaces_between(CLUSTER, up({"docker0": DOCKER, "eth0": ETH["n1"]}, second), here)
+    assert found.names == ()
+    assert found.doubtful
+    assert words in found.sentence
+    assert 'use_interfaces = ["eth0"]' in found.sentence
+
+
+def test_a_study_on_nodes_says_which_interface_was_chosen_for_mpi(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cluster_nodes, "own_networks", lambda: {"eth0": "10.0.0.9/24"})
+    one, two = alike()
+    nodes = (
+        replace(one, networks={"docker0": DOCKER, "eth0": ETH["n1"]}),
+        replace(two, networks={"docker0": DOCKER, "eth0": ETH["n2"]}),
+    )
+    found, notices = surveyed(tmp_path, heard(*nodes))
+    assert found.nodes is not None
+    assert found.nodes.interfaces == ("eth0",)
+    assert part_of(found, 1, 2).nodes.interfaces == ("eth0",)  # type: ignore[union-attr]
+    assert "MPI uses eth0, and not docker0, over which nodes do not reach each other." in notices

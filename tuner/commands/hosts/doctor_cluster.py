@@ -20,11 +20,12 @@ from results.stats.nodes.name_ranges import ranges
 from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.host_facts import host_facts
-from runners.hosts.node_facts import NodeSays, ask_nodes
+from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.toml_file import GIB
 
 from ...errors import TunerError
 from ...machine.cluster_nodes import AskNodes, ask_cluster
+from ...machine.interfaces import interfaces_between
 from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults
 from ...machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
@@ -177,12 +178,14 @@ def _of_nodes(
     says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, needed, ask)
     missing, advice = [*silent, *node_faults(cluster, says, mpi, shared)], []
     filled: Mapping[str, Fact] = {}
+    between = interfaces_between(cluster, says, own_networks())
     if says:
         common, lacking = common_blas(blas, says, needed)
         foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
         missing += try_copy(cluster, [node.node for node in says]).values()
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
         advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
+        advice += [between.sentence] if between.doubtful else []
         filled = _fill(file, cluster, _facts(cluster, says))
     findings = NodeFindings(
         _node_table(cluster, says),
@@ -190,8 +193,8 @@ def _of_nodes(
         filled,
         tuple(missing),
         tuple(advice),
-        sentences=(_way(cluster),),
-        facts={"stage": cluster.stage},
+        sentences=(_way(cluster), *([f"{between.sentence}."] if between.sentence and not between.doubtful else [])),
+        facts={"stage": cluster.stage, "mpi_interfaces": list(between.names)},
     )
     return findings, says
 

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -79,6 +80,41 @@ def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: 
         shorter = (*FAST, "--trials", "1") if command.startswith("tune") else ()
         done = hpltune(*command.split(), *shorter)
         assert done.returncode == 0, (command, done.stdout, done.stderr)
+
+
+@pytest.fixture
+def bridges(lab: HostsLab) -> Iterator[None]:
+    """Each host has a bridge of containers, with the same address on all of them, and the network between them."""
+    for host in lab.names:
+        lab.run(host, "ip", "link", "add", "docker0", "type", "veth", "peer", "name", "container")
+        lab.run(host, "ip", "link", "set", "container", "up")
+        lab.run(host, "ip", "addr", "add", "172.17.0.1/16", "dev", "docker0")
+        lab.run(host, "ip", "link", "set", "docker0", "up")
+    yield
+    for host in lab.names:
+        lab.run(host, "ip", "link", "del", "docker0")
+
+
+@pytest.mark.usefixtures("bridges")
+def test_mpi_uses_the_network_between_nodes_and_not_a_bridge_that_each_has_for_itself(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    cluster = write_cluster(lab, home / "lab.toml", "[node]\nmemory_gib = 1\n", interfaces=[])
+    told = hpltune("doctor", "--cluster", str(cluster))
+    said = "MPI uses eth0, and not docker0, over which nodes do not reach each other."
+    assert said in " ".join(told.stdout.split())
+    file = write_dat(home)
+    done = hpltune("run", str(file), "--cluster", str(cluster), "--blas", "openblas")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert said in " ".join((done.stdout + done.stderr).split())
+    (command,) = (home / "data/runs").glob("*/*/command")
+    assert "--mca btl_tcp_if_include eth0" in command.read_text()
+
+
+def write_dat(home: Path) -> Path:
+    file = home / "HPL.dat"
+    file.write_text(render(HplDat.of(HplParams(600, 64, 1, 2))))
+    return file
 
 
 def test_kernels_are_timed_on_nodes_and_each_node_chooses_its_own_if_their_cpus_differ(

@@ -1,0 +1,69 @@
+"""The network interfaces that MPI uses between nodes: those of the cluster file, or those that lead to all."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_interface, ip_network
+
+from runners.hosts.cluster import Cluster
+from runners.hosts.node_facts import NodeSays
+
+_SAY_IT = 'say use_interfaces = ["eth0"] or the like above [node] of the cluster file'
+
+
+@dataclass(frozen=True)
+class Interfaces:
+    """What MPI is told.
+
+    Attributes:
+        names: interfaces that it may use; empty lets it choose.
+        sentence: which it will use, for people; "" where nothing is known.
+        doubtful: it may use one that leads to no other node.
+    """
+
+    names: tuple[str, ...]
+    sentence: str
+    doubtful: bool = False
+
+
+def interfaces_between(cluster: Cluster, says: Sequence[NodeSays], here: Mapping[str, str]) -> Interfaces:
+    """Choose for MPI, which otherwise may wait for ever on a bridge of containers that every node has.
+
+    An interface leads to all nodes if it has one name and one network on all of them, and on each another address. A
+    bridge such as docker0 has the same address everywhere. The launcher on this host must have the interface, too.
+
+    Args:
+        here: `NodeSays.networks` of this host, from which ranks are started.
+    """
+    if cluster.interfaces:
+        return Interfaces(cluster.interfaces, f"MPI uses {_all(cluster.interfaces)}, as use_interfaces says")
+    if len(says) < 2 or not all(node.networks for node in says):
+        return Interfaces((), "")
+    names = list(dict.fromkeys(name for node in says for name in node.networks))
+    leading = [name for name in names if _leads(name, [node.networks for node in says])]
+    others = [name for name in names if name not in leading]
+    if not others:
+        alone = "the only interface of the nodes that is up" if len(leading) == 1 else "which lead to all nodes"
+        return Interfaces((), f"MPI uses {_all(leading)}, {alone}")
+    if not leading:
+        why = "none has the same name and network on all nodes"
+        return Interfaces((), f"MPI chooses among the interfaces {_all(others)}, and {why}: {_SAY_IT}", doubtful=True)
+    told = tuple(name for name in leading if _same_network(name, [here, says[0].networks]))
+    if not told:
+        why = f"{_all(others)} lead to no other node, and this host has no {_all(leading)}"
+        return Interfaces((), f"MPI may take a wrong interface: {why}: {_SAY_IT}", doubtful=True)
+    return Interfaces(told, f"MPI uses {_all(told)}, and not {_all(others)}, over which nodes do not reach each other")
+
+
+def _leads(name: str, networks: Sequence[Mapping[str, str]]) -> bool:
+    """Whether all nodes reach each other over the interface of this name."""
+    return _same_network(name, networks) and len({each[name] for each in networks}) == len(networks)
+
+
+def _same_network(name: str, networks: Sequence[Mapping[str, str]]) -> bool:
+    if not all(name in each for each in networks):
+        return False
+    return len({ip_network(ip_interface(each[name]).network) for each in networks}) == 1
+
+
+def _all(names: Sequence[str]) -> str:
+    return ", ".join(names)
