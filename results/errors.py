@@ -32,7 +32,9 @@ def no_such_study(name: str, place: str, names: list[str]) -> UnknownStudyError:
     if len(names) > MOST_NAMES:
         nearest = difflib.get_close_matches(name, names, MOST_NAMES, cutoff=0.0)
         known = f"of its {len(names)} the nearest: {', '.join(nearest)}; `hpltune show` lists all"
-    return UnknownStudyError(f"there is no study {name} in {place} ({known})")
+    study, mark, trial = name.rpartition("#")
+    hint = f": `hpltune show {study} {trial}` shows a trial of a study" if mark and study in names else ""
+    return UnknownStudyError(f"there is no study {name} in {place} ({known}){hint}")
 
 
 class StudyExistsError(ResultsError):

@@ -21,7 +21,7 @@ COLUMNS: dict[str, type[Cell]] = {
     "library": str, "library_version": str, "library_kernel": str, "library_threads": int,
     "key": str, "command": str, "directory": str, "xhpl_key": str,
     "simulated": bool, "part": float, "session": int, "hosts": str,
-    "rank": int, "expected_gflops": float, "percent_of_peak": float,
+    "rank": int, "expected_gflops": float, "percent_of_peak": float, "rates": str,
 }  # fmt: skip
 """Names and types of the columns in their order; `more_columns` follow, and later versions only append columns."""
 

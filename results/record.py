@@ -21,6 +21,15 @@ IMPORTED_FROM, IMPORTED_SHA256 = "imported_from", "imported_sha256"
 FIGURES = ("time_s", "gflops", "residual", "cost_s")
 """Figures of a trial that are stored and shown as missing (None) if they are infinite or NaN."""
 StudyState = Literal["running", "complete", "interrupted"]
+MEASURED = "measured"
+"""The word for rates that a machine gave."""
+
+
+def rates_of(versions: Mapping[str, str]) -> str:
+    """How rates came about, in a word, from the versions of a study or a trial: measured, simulated or replayed."""
+    if SIMULATOR not in versions:
+        return MEASURED
+    return "replayed" if str(versions[SIMULATOR]).startswith(REPLAY_OF) else "simulated"
 
 
 class TrialState(StrEnum):
@@ -106,7 +115,7 @@ class Study:
     @property
     def replayed(self) -> bool:
         """Whether a table told what its trials gave."""
-        return self.versions.get(SIMULATOR, "").startswith(REPLAY_OF)
+        return rates_of(self.versions) == "replayed"
 
     @property
     def table(self) -> str:
@@ -116,7 +125,12 @@ class Study:
     @property
     def how(self) -> str:
         """How its rates came about, in a word: measured, simulated or replayed."""
-        return "replayed" if self.replayed else "simulated" if self.simulated else "measured"
+        return rates_of(self.versions)
+
+    @property
+    def marked_name(self) -> str:
+        """Its name, with "(simulated)" or "(replayed)" where no machine ran its trials."""
+        return f"{self.name} ({self.how})" if self.simulated else self.name
 
     @property
     def imported(self) -> bool:
@@ -213,7 +227,12 @@ class TrialRecord:
     @property
     def replayed(self) -> bool:
         """Whether a table told what it gave."""
-        return self.versions.get(SIMULATOR, "").startswith(REPLAY_OF)
+        return rates_of(self.versions) == "replayed"
+
+    @property
+    def rates(self) -> str:
+        """How its rate came about, in a word: measured, simulated or replayed."""
+        return rates_of(self.versions)
 
     @property
     def ranked(self) -> bool:

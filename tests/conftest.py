@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
-from kinds import fixtures_of, mark_kinds, place_of
+from kinds import fixtures_of, mark_kinds, place_of, require_kinds
 from net_lab import HostsLab, hosts_lab
 from postgresql_server import Server, running_server
 from slurm_lab import SlurmLab, slurm_lab
@@ -34,6 +34,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let those who look for rare faults draw more at random."""
     parser.addoption("--kills", type=int, default=2, metavar="N", help="kill a campaign N times at random moments")
     parser.addoption("--requests", type=int, default=3, metavar="N", help="make up N requests of each kind and address")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse a kind that there is not: pytest would choose no test by it, or with "not" all."""
+    require_kinds(config.option.markexpr, config.getini("markers"))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

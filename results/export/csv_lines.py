@@ -3,7 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import astuple, fields
 from types import MappingProxyType
 
 from ..flat import COLUMNS, Placed, flat, more_columns
@@ -13,6 +13,8 @@ from ..store.rows import Row
 
 _NUMBER = list(COLUMNS).index("number")
 _PLACED = tuple(field.name for field in fields(Placed))
+_AT = list(COLUMNS).index(_PLACED[0])
+_AFTER = _AT + len(_PLACED)
 NOWHERE: Mapping[int, Placed] = MappingProxyType({})
 LINES = 500
 """Lines in a part."""
@@ -40,7 +42,7 @@ def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Pla
     writer.writerow((*COLUMNS, *more))
     for number, (cells, params) in enumerate(rows, start=1):
         place = placed.get(cells[_NUMBER])  # type: ignore[arg-type]  # a trial's number is one
-        standing = cells if place is None else [*cells[: -len(_PLACED)], *(getattr(place, name) for name in _PLACED)]
+        standing = cells if place is None else [*cells[:_AT], *astuple(place), *cells[_AFTER:]]
         writer.writerow([*standing, *(params.get(name) for name in more)])
         if number % LINES == 0:
             yield unicode_text(text.getvalue())

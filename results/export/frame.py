@@ -50,6 +50,8 @@ def _column(values: list[Scalar | None]) -> "pd.Series[str]":
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     for name, kind in COLUMNS.items():
+        if name not in table:  # written by an hpltune that did not have it yet
+            table[name] = pd.NA
         if name in _TIMES:
             table[name] = pd.to_datetime(table[name], utc=True, format="ISO8601")
         else:

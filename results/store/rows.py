@@ -22,7 +22,7 @@ from hpl.params import HplParams, parse_grid
 from ..errors import DamagedError
 from ..flat import COLUMNS, Cell, Placed, imported_size
 from ..plain import finite, time_text, unicode_text
-from ..record import FIGURES, SIMULATOR, Invalidity, Kind, Observed, Study, TrialRecord, TrialState
+from ..record import FIGURES, MEASURED, Invalidity, Kind, Observed, Study, TrialRecord, TrialState, rates_of
 from .schema import HPL_COLUMNS, TRIALS
 
 _TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
@@ -33,6 +33,7 @@ _STUDY_TEXTS = ("name", "space_name", "space_text", "engine")
 _COMPUTED = {
     "grid": cast(TRIALS.c.P, Text) + "x" + cast(TRIALS.c.Q, Text),
     "simulated": TRIALS.c.versions,
+    "rates": TRIALS.c.versions,
     **{field.name: null() for field in fields(Placed)},
 }
 FLAT = (
@@ -42,7 +43,7 @@ FLAT = (
     *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
 )
 """The columns that `row_of` reads, in its order."""
-_SIMULATED, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simulated", "hosts"))
+_SIMULATED, _RATES, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simulated", "rates", "hosts"))
 CONTENDER = tuple(
     TRIALS.c[name]
     for name in (
@@ -163,7 +164,8 @@ def row_of(row: Sequence[Any]) -> Row:
     """Convert a row of FLAT as `flat` converts its record, but without making the record: large studies are read so."""
     try:
         cells = list(row)
-        cells[_SIMULATED] = _simulated(row[_SIMULATED])
+        cells[_RATES] = _rates(row[_RATES])
+        cells[_SIMULATED] = cells[_RATES] != MEASURED
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
         return cells[3:], object_of(row[2], "params")
     except ValueError as error:
@@ -226,8 +228,8 @@ def _observed_of(row: RowMapping) -> Observed | None:
 
 
 @lru_cache
-def _simulated(versions: str) -> bool:
-    return SIMULATOR in object_of(versions, "versions")
+def _rates(versions: str) -> str:
+    return rates_of(object_of(versions, "versions"))
 
 
 @lru_cache

@@ -3,7 +3,8 @@
 A test that starts something itself, without a fixture that is named here, says so with a mark of its own.
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 import pytest
 
@@ -18,6 +19,23 @@ QUICK = "not (real or lab or browser or service)"
 """The tests that `./hpltune test` runs."""
 POSTGRESQL = "postgresql"
 """A parameter that chooses the server of the fixture `server`."""
+
+
+def require_kinds(expression: str, marks: Sequence[str]) -> None:
+    """Refuse an expression of `-m` that names a kind that there is not.
+
+    Args:
+        marks: those that pytest knows, each with what it means.
+
+    Raises:
+        pytest.UsageError: it does.
+    """
+    known = {re.split(r"\W", mark, maxsplit=1)[0] for mark in marks}
+    named = re.findall(r"[A-Za-z_]\w*", expression)
+    unknown = [name for name in named if name not in known | {"and", "or", "not", "True", "False"}]
+    if unknown:
+        kinds = ", ".join([*NEEDS, "process", "long"])
+        raise pytest.UsageError(f"-m {unknown[0]}: there is no such kind of test; the kinds are {kinds}")
 
 
 def mark_kinds(item: pytest.Item) -> None:

@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -12,17 +13,18 @@ from hpl.flops import seconds
 from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
 from hpl.params import Scalar
 from results.flat import COLUMNS
-from results.record import SMALLER_RUNS, Invalidity, TrialState
+from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import DIMENSIONS, dimension, ranks_and_threads
 from search_spaces.parameters.values import converted
+from search_spaces.restriction import grid_uses_all_ranks, n_at_least_nb, nbmin_at_most_nb
 from search_spaces.space import Completion
 
 from ..errors import UsageError
 from ..user_files import read_text
 from ..words import counted
-from .landscape import LARGEST_BYTES, RecordedLandscape, RecordedPoint, Run
+from .landscape import LARGEST_BYTES, MOST_GFLOPS, RecordedLandscape, RecordedPoint, Run
 
 MOST_ROWS = 200_000
 LONGEST_CELL = 20_000
@@ -32,6 +34,18 @@ LEFT_OUT = frozenset(str(kind) for kind in SMALLER_RUNS)
 """Kinds of trials that are less than a full run."""
 ENDED = (str(TrialState.COMPLETE), str(TrialState.FAILED), "")
 """States of trials that tell something; "" where there is no such column."""
+WORDS: Mapping[str, Sequence[str]] = {
+    "state": [str(one) for one in TrialState],
+    "kind": [str(one) for one in Kind],
+    "invalidity": [str(one) for one in Invalidity],
+    "passed": ["True", "False", "yes", "no", "1", "0"],
+}
+"""What the cells of some columns may be, besides empty; of `passed` in any case of letters."""
+NOT_PASSED = frozenset({"false", "no", "0"})
+PASSES_BELOW = 16.0
+"""Residuals below this pass HPL's check, unless the table has another threshold."""
+HPL_RULES = (grid_uses_all_ranks, nbmin_at_most_nb, n_at_least_nb)
+"""What no machine that ran HPL breaks."""
 NOT_SEARCHED = frozenset({"threshold", "memory_fraction"})
 """Parameters that a column may have and a configuration of a table has not."""
 ENOUGH_BYTES = 2**62
@@ -67,6 +81,18 @@ class Row:
             raise self.wrong(name, "expected a number of at least 0")
         return value
 
+    def word(self, name: str) -> str:
+        """A cell that is one of some words; "" where it is empty or there is no such column.
+
+        Raises:
+            UsageError: it is none of them.
+        """
+        text, words = self.text(name), WORDS[name]
+        known = {word.lower() for word in words} if name == "passed" else words
+        if text and (text.lower() if name == "passed" else text) not in known:
+            raise self.wrong(name, f"expected one of {', '.join(words)}, or nothing")
+        return text
+
     def wrong(self, name: str, expected: str) -> UsageError:
         """The sentence that a cell is not as it has to be."""
         text = self.text(name)
@@ -83,17 +109,31 @@ def read_csv(path: Path) -> RecordedLandscape:
     rows = list(_rows(path))
     names = _parameters(path, rows)
     runs: dict[tuple[tuple[str, Scalar], ...], list[Run]] = {}
-    for row in filter(_is_full_run, rows):
+    first: dict[tuple[tuple[str, Scalar], ...], Row] = {}
+    left_out: Counter[str] = Counter()
+    for row in rows:
+        why = _left_out(row)
+        if why:
+            left_out[why] += 1
+            continue
         point = _point(row, names)
-        runs.setdefault(tuple(point.items()), []).append(_run(row, int(point["N"])))
+        run = _run(row, int(point["N"]))
+        runs.setdefault(tuple(point.items()), []).append(run)
+        if run.gflops:
+            first.setdefault(tuple(point.items()), row)
     if not any(run.gflops for each in runs.values() for run in each):
         raise UsageError(f"{path}: no row is a full run with a rate above 0, so there is nothing to replay")
     points = [dict(items) for items in runs]
     machine = _machine(points)
     completion = Completion(path.name, machine)
+    for items, row in first.items():
+        _check_fits(row, completion.complete(dict(items)), machine)
+    counts = f"{counted(sum(map(len, runs.values())), 'run')} of {counted(len(points), 'configuration')}"
+    not_read = ", ".join(f"{count} {why}" for why, count in left_out.items())
+    rest = f"; {counted(left_out.total(), 'further row')} left out ({not_read})" if left_out else ""
     return RecordedLandscape(
         name=path.name,
-        description=f"{counted(sum(map(len, runs.values())), 'run')} of {counted(len(points), 'configuration')}",
+        description=f"{counts}{rest}",
         space=_space(path, points),
         machine=machine,
         N=machine.N or 0,
@@ -107,10 +147,29 @@ def read_csv(path: Path) -> RecordedLandscape:
     )
 
 
-def _is_full_run(row: Row) -> bool:
-    """Whether a row tells of a full run that HPL was started for and that has ended."""
-    never_started = row.text("state") == TrialState.FAILED and not row.text("N")
-    return row.text("kind") not in LEFT_OUT and row.text("state") in ENDED and not never_started
+def _left_out(row: Row) -> str:
+    """Why a row is not replayed, in a word; "" where it tells of a full run that was started and has ended.
+
+    Raises:
+        UsageError: its state or kind is none.
+    """
+    state, kind = row.word("state"), row.word("kind")
+    if kind in LEFT_OUT:
+        return kind
+    if state not in ENDED:
+        return state
+    return "never started" if state == TrialState.FAILED and not row.text("N") else ""
+
+
+def _check_fits(row: Row, point: Mapping[str, Scalar], machine: Machine) -> None:
+    """Refuse a rate of a configuration that HPL cannot run, or leaves ranks without work in.
+
+    Raises:
+        UsageError: it is one.
+    """
+    wrong = next((sentence for rule in HPL_RULES if (sentence := rule(point, machine))), None)
+    if wrong:
+        raise UsageError(f"{row.path}, row {row.number}: {wrong}")
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -120,11 +179,13 @@ def _rows(path: Path) -> Iterator[Row]:
         UsageError: the file is no such table, or too large.
     """
     text = read_text(path, f"--replay {path}", LARGEST_BYTES).removeprefix("\ufeff")
+    _check_text(path, text)
     lines = csv.reader(StringIO(text, newline=""), strict=True)
     number = 0
     try:
         head = [name.strip() for name in next(lines, [])]
         _check_head(path, head)
+        number = 1
         for number, cells in enumerate(lines, start=2):
             if number > MOST_ROWS:
                 raise UsageError(f"{path} has more than {MOST_ROWS:,} rows: keep those that you want to replay")
@@ -136,7 +197,25 @@ def _rows(path: Path) -> Iterator[Row]:
                 raise UsageError(f"{path}, row {number}: a cell has more than {LONGEST_CELL:,} characters")
             yield Row(path, number, dict(zip(head, cells, strict=True)))
     except csv.Error as error:
-        raise UsageError(f"{path}, row {number + 1}: it is no CSV: {error}") from error
+        open_quote = "a quotation mark opens a cell and none closes it"
+        why = open_quote if str(error) == "unexpected end of data" else f"it is no CSV: {error}"
+        raise UsageError(f"{path}, row {number + 1}: {why}") from error
+
+
+def _check_text(path: Path, text: str) -> None:
+    """Refuse a file in another encoding, or whose cells are not separated by commas.
+
+    Raises:
+        UsageError: it is one.
+    """
+    head = text.partition("\n")[0]
+    if "\0" in head or head.startswith("\ufffd\ufffd"):
+        raise UsageError(f"{path}: it is not in UTF-8, perhaps in UTF-16: save it as a CSV in UTF-8")
+    if "\ufffd" in head:
+        raise UsageError(f"{path}, row 1: it is not in UTF-8, perhaps in Latin-1: save it as a CSV in UTF-8")
+    for mark, name in ((";", "semicolons"), ("\t", "tabs")):
+        if "," not in head and mark in head:
+            raise UsageError(f"{path}, row 1: its cells are separated by {name}: separate them by commas")
 
 
 def _check_head(path: Path, head: Sequence[str]) -> None:
@@ -205,6 +284,19 @@ def _point(row: Row, names: Sequence[str]) -> dict[str, Scalar]:
     return found
 
 
+def _passes_below(row: Row) -> float:
+    """The residual from which on HPL's check does not pass; with a threshold of 0 or less HPL does not check.
+
+    Raises:
+        UsageError: the threshold is no number.
+    """
+    try:
+        threshold = float(row.text("threshold") or PASSES_BELOW)
+    except ValueError as error:
+        raise row.wrong("threshold", "expected a number") from error
+    return threshold if threshold > 0 else math.inf
+
+
 def _run(row: Row, N: int) -> Run:
     """The run of a row.
 
@@ -212,13 +304,21 @@ def _run(row: Row, N: int) -> Run:
         UsageError: a figure is wrong, or figures do not fit each other.
     """
     gflops, time_s, cost_s, residual = map(row.number_in, ("gflops", "time_s", "cost_s", "residual"))
-    failed = row.text("state") == TrialState.FAILED or row.text("passed").lower() in {"false", "0", "no"}
-    if failed:
-        reason = row.text("reason") or "the run failed"
-        stage = next((one for one in Invalidity if one == row.text("invalidity")), Invalidity.RUNTIME)
+    invalidity, passed = row.word("invalidity"), row.word("passed").lower()
+    below = _passes_below(row)
+    too_large = residual is not None and residual >= below
+    if too_large and passed and passed not in NOT_PASSED:
+        raise row.wrong("residual", f"HPL's check passes below {below:g}, and column passed is {row.text('passed')}")
+    if row.text("state") == TrialState.FAILED or too_large or passed in NOT_PASSED:
+        checked = passed in NOT_PASSED or too_large
+        told = "HPL's check did not pass" if residual is None else f"HPL's check did not pass: residual {residual:g}"
+        reason = row.text("reason") or (told if checked else "the run failed")
+        stage = Invalidity(invalidity or (Invalidity.CORRECTNESS if checked else Invalidity.RUNTIME))
         return Run(None, cost_s or 0.0, cost_s or 0.0, reason=reason, residual=residual, stage=stage)
     if not gflops:
         raise row.wrong("gflops", "expected a rate above 0, or failed in a column state")
+    if gflops > MOST_GFLOPS:
+        raise row.wrong("gflops", f"no machine has such a rate: expected at most {MOST_GFLOPS:g}")
     hpl_s = seconds(N, gflops)
     if not math.isfinite(hpl_s) or hpl_s <= 0:
         raise row.wrong("gflops", f"no run of N={N} has such a rate")

@@ -43,6 +43,8 @@ PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Order = Annotated[int, Field(ge=1, le=2**31 - 1)]
 """Of a matrix, as HPL can hold it."""
+MOST_GFLOPS = 1e12
+"""Of a run: five hundred times what the fastest machine of 2025 reaches."""
 APART = 3.0
 """Rates of one configuration that differ by more than this factor contradict each other."""
 Text = Annotated[str, Field(max_length=LONGEST_TEXT)]
@@ -241,7 +243,7 @@ def kept(N: int, panels: Sequence[tuple[int, float]]) -> tuple[tuple[int, float]
 
 
 def _positive(rate: float) -> bool:
-    return math.isfinite(rate) and rate > 0
+    return 0 < rate <= MOST_GFLOPS
 
 
 def _words(params: Mapping[str, Scalar], space: SearchSpace) -> str:

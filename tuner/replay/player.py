@@ -27,6 +27,7 @@ from ..trial.evaluate import STOP_AT, LaunchResult, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..trial.ladder import at_rung
 from ..trial.plan import Launch, PlanError, TrialPlan, parse_layout
+from ..words import counted
 from .landscape import Run
 from .table import ReplayTable
 
@@ -185,7 +186,7 @@ def judge_replayed(plan: ReplayPlan, status: JobStatus, stdout: str, stderr: str
     """Hold what the program printed against what was asked; what failed in the table fails for the reason there."""
     found, (asked,) = output.parse(stdout), plan.runs
     result = found.results[0] if found.results else None
-    where = f"{table.nodes} nodes of the table"
+    where = f"{counted(table.nodes, 'node')} of the table"
     observed = Observed(library=table.simulator, version="", kernel="table", threads=plan.threads, hosts=(where,))
     cancelled = status.state is JobState.CANCELLED
     stopped = any(panel.stopped for panel in parse_panels(stderr))

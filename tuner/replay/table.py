@@ -54,7 +54,8 @@ class ReplayTable:
         """
         path = path.expanduser().absolute()
         if not path.is_file():
-            raise UsageError(f"--replay {path}: there is no such file")
+            why = "it is not a regular file" if path.exists() else "there is no such file"
+            raise UsageError(f"--replay {path}: {why}")
         is_json = path.suffix.lower() == ".json"
         try:
             landscape = RecordedLandscape.read(path) if is_json else read_csv(path)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from results.metrics import rate_text
-from results.record import Study
+from results.record import MEASURED, Study
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import named_values
 from results.stats.compare import Contrast, least_p
@@ -237,14 +237,15 @@ FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
 
 
 def _unlike_origins(sides: Sequence[Side]) -> list[str]:
-    """Say which sides were simulated or replayed, where not all of them came about in the same way."""
-    if len({side.study.how for side in sides}) == 1:
-        return []
+    """Say which sides were simulated or replayed."""
+    hows = {side.study.how for side in sides}
+    if len(hows) == 1:
+        return [f"All rates here were {how}: nothing was measured." for how in hows if how != MEASURED]
     told = []
     for how in ("simulated", "replayed"):
         names = [side.name for side in sides if side.study.how == how]
         told += [f"{listed(names)} {'was' if len(names) == 1 else 'were'} {how}"] if names else []
-    if any(side.study.how == "measured" for side in sides):
+    if any(side.study.how == MEASURED for side in sides):
         told.append("the rest ran on a real machine")
     return [f"{listed(told)}."]
 

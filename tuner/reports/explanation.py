@@ -27,6 +27,8 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     Args:
         strongest: the pairs that depend on each other most, drawn.
     """
+    if not found.effects:
+        return [Sentence(_not_apart(study, found))]
     effects, of_values = _effects(study, found), values(found.effects)
     explains = "Share of the speed differences that each setting explains. "
     parts: list[Part] = [
@@ -45,6 +47,12 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     if found.untested:
         parts.append(Sentence(untested(found)))
     return [*parts, *(Sentence(f"{name}: {text}", unbroken=True) for name, text in glossary(found).items())]
+
+
+def _not_apart(study: Study, found: Explanation) -> str:
+    """Say why nothing is told of any setting."""
+    of = f"Study {study.marked_name}, {counted(found.runs, 'run')}"
+    return f"{of}: too few configurations to tell the settings apart, for no two of them differ in one setting alone."
 
 
 def glossary(found: Explanation) -> dict[str, str]:
@@ -67,7 +75,7 @@ def _effects(study: Study, found: Explanation) -> Table:
     )
     heads = ("parameter", "alone", "with others", "best on average", "in the best run", "worst on average")
     columns = tuple(Column(head, words=head not in {"alone", "with others"}) for head in heads)
-    return Table(f"Study {study.name}: what matters, from {counted(found.runs, 'run')}", columns, tuple(rows))
+    return Table(f"Study {study.marked_name}: what matters, from {counted(found.runs, 'run')}", columns, tuple(rows))
 
 
 def _value(effect: Effect, place: int) -> str:

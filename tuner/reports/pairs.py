@@ -13,7 +13,7 @@ def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:
     """Report the matrix with the best values at its edges, and what it amounts to."""
     shown = upright(crossing)
     heads, *rows = _rows(shown)
-    title = f"Study {study.name}: {shown.one} by {shown.other}, percent below the best, all else at its best"
+    title = f"Study {study.marked_name}: {shown.one} by {shown.other}, percent below the best, all else at its best"
     columns = tuple(Column(head, words=not number, wrap=Wrap.NEVER) for number, head in enumerate(heads))
     table = Table(title, columns, tuple(map(tuple, rows)), in_pieces=True, total=True)
     return [table, crossing_matrix(title, shown), *map(Sentence, sentences(shown))]

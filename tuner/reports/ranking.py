@@ -105,22 +105,24 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
         return "Only one configuration has a valid run: there is none to compare it with."
     if sure is None and study.imported:
         return "No configuration ran twice, so the confidence is unknown."
+    if sure is None and study.replayed:
+        advice = "--confirm 2 repeats the best where the table has further runs of them"
+        return f"No configuration ran twice, so the confidence is unknown: {advice}."
     return sentence(sure, of_study(study).best)
 
 
 def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> Table:
     """Build the table of configurations with the figures of merit that are known."""
-    where = f" ({study.how})" if study.simulated else ""
     objective = of_study(study)
     by = "" if objective.name == "gflops" else f" by {objective.unit}"
-    front = None if against is None else f"Front of study {study.name}{where}: GFLOPS against {against.unit}"
+    front = None if against is None else f"Front of study {study.marked_name}: GFLOPS against {against.unit}"
     machine = Equipment.of(study)
     merits = _merits(machine, shown)
     more = {}
     if front and study.simulated:
         more["nodes"] = [str(machine.used(entry.params).nodes) for entry in shown]
     more |= {UNITS[name][0]: [UNITS[name][1].format(one[name]) for one in merits] for name in merits[0]}
-    return ranking_table(front or f"Best of study {study.name}{where}{by}", shown, more)
+    return ranking_table(front or f"Best of study {study.marked_name}{by}", shown, more)
 
 
 def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, float]]:

@@ -53,8 +53,7 @@ class StudyPage:
             parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
         facts = summary.to_json() if summary else {"study": self.study.name}
-        simulated = f" ({self.study.how})" if self.study.simulated else ""
-        return Report(f"HPL on {self._place()}: study {self.study.name}{simulated}", tuple(parts), facts)
+        return Report(f"HPL on {self._place()}: study {self.study.marked_name}", tuple(parts), facts)
 
     def _answer(self) -> list[Part]:
         """The best configuration and how sure it is."""

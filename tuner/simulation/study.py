@@ -146,14 +146,14 @@ class VirtualStudy:
         session = self.session
         with session.context.stop.preparing():
             replay_records(engine, self.earlier, session.objective)
-        reserved = max(FINALISTS, session.largest_front) * to_confirm if self.noisy else 0
+        reserved = max(FINALISTS, session.largest_front) * to_confirm if self.noisy and self.most_runs is None else 0
         scheduler = Scheduler(
             session=session,
             ledger=self.ledger,
             workers=SimulatedWorkers(self.trials, self._begin_asked),
             rule=BudgetRule(
                 meter=session.meter,
-                reserved_runs=reserved,
+                reserved_runs=reserved if self.most_runs is None else lambda: self._repeats_left(to_confirm),
                 virtual_clock=True,
                 wanted_runs=FINALISTS + reserved,
                 failures=self.failures,
@@ -163,6 +163,10 @@ class VirtualStudy:
             repeats=repeats,
         )
         return scheduler.search(engine)
+
+    def _repeats_left(self, to_confirm: int) -> int:
+        """How many runs can still confirm the finalists that there are now; 0 where only trials are limited."""
+        return self._confirmation.runs_due(to_confirm) if self.noisy and self.session.meter.budget.timed else 0
 
     def _begin_asked(self, question: Question, repeat: int) -> TrialRecord | None:
         """Begin what an engine asked for; where runs differ, each run of a configuration differs from those before."""
@@ -179,12 +183,13 @@ class VirtualStudy:
 
     def confirm(self, repeats: int) -> Sequence[Ranked]:
         """Run the finalists so often again where runs differ, and rank anew."""
-        confirmation = Confirmation(self.session, self.run_time)
-        return confirmation.run(repeats if self.noisy else 0, self._confirm)
+        return self._confirmation.run(repeats if self.noisy else 0, self._confirm)
+
+    @property
+    def _confirmation(self) -> Confirmation:
+        return Confirmation(self.session, self.run_time, most_runs=self.most_runs)
 
     def _confirm(self, params: Point, before: int) -> None:
-        if self.most_runs is not None and before >= self.most_runs(params):
-            return
         if self._begin(params, Kind.CONFIRMATION, before) is None:
             self.trials.end_oldest()
 

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from results.stats.ranking import Ranked
+from results.stats.ranking import Ranked, rank
 from search_spaces.parameters.dimension import Point
 
 from ..events import PhaseStarted
+from .kinds import RANKED
 from .search.run_time import RunTime
 from .session import StudySession
 from .shootout import libraries_of, with_rivals
@@ -22,11 +23,13 @@ class Confirmation:
 
     Attributes:
         each_blas: libraries are compared, so that the best of each is confirmed.
+        most_runs: how often a complete point can be run and tell something new; None where there is no end.
     """
 
     session: StudySession
     run_time: RunTime
     each_blas: bool = False
+    most_runs: Callable[[Point], int] | None = None
 
     @property
     def most_finalists(self) -> int:
@@ -44,13 +47,24 @@ class Confirmation:
         finalists = session.objective.finalists(ranking, FINALISTS)
         if self.each_blas:
             finalists = with_rivals(session.objective, finalists, ranking)
-        if finalists and repeats and not self._out_of_time():
-            session.context.listener(PhaseStarted("confirmation", len(finalists) * repeats))
-        for turn, finalist in product(range(repeats), finalists):
+        due = self._due(finalists, repeats)
+        if due and not self._out_of_time():
+            session.context.listener(PhaseStarted("confirmation", len(due)))
+        for params, before in due:
             if session.stopped or self._out_of_time():
                 break
-            trial(finalist.params, finalist.runs + turn)
+            trial(params, before)
         return session.ranking()
+
+    def runs_due(self, repeats: int) -> int:
+        """How many runs would confirm the finalists that there are now."""
+        ranking = rank(self.session.records(RANKED))
+        return len(self._due(self.session.objective.finalists(ranking, FINALISTS), repeats))
+
+    def _due(self, finalists: Sequence[Ranked], repeats: int) -> list[tuple[Point, int]]:
+        """The points to run again in their order, each with how often it ran before."""
+        again = [(one.params, one.runs + turn) for turn, one in product(range(repeats), finalists)]
+        return again if self.most_runs is None else [run for run in again if run[1] < self.most_runs(run[0])]
 
     def _out_of_time(self) -> bool:
         return self.session.meter.out_of_time(self.run_time.full_s) is not None

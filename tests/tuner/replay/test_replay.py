@@ -82,6 +82,58 @@ def test_a_configuration_is_not_confirmed_by_a_run_that_it_has_told_already(hplt
     assert (sorted(first["gflops"]), second["gflops"]) == ([22.0, 22.2], [20.0])
 
 
+MINE = """N,NB,grid,BCAST,gflops,cost_s
+20000,128,2x8,1rM,212.4,29.0
+20000,128,2x8,1rM,213.0,29.1
+20000,128,4x4,1rM,205.9,29.9
+20000,192,2x8,1rM,219.7,28.3
+20000,192,2x8,1rM,221.1,28.2
+20000,192,4x4,1rM,214.2,29.0
+20000,256,2x8,2rM,216.0,28.6
+"""
+"""The table of docs/replay.md."""
+
+
+@pytest.mark.parametrize(("budget", "searched"), [("2m", 3), ("4m", 5)])
+def test_a_budget_keeps_time_only_for_repeats_that_the_table_has(
+    hpltune: Run, home: Path, budget: str, searched: int
+) -> None:
+    (home / "mine.csv").write_text(MINE)
+    done = hpltune("tune", "--replay", "mine.csv", "--budget", budget, "--study", "mine")
+    kinds = [trial["kind"] for trial in json.loads(hpltune("show", "mine", "--json").stdout)]
+    assert kinds == ["search"] * searched + ["confirmation"], done.stdout
+    assert "Confirmation: the best again, interleaved (1 run)" in done.stdout
+
+
+def test_where_the_table_has_no_repeat_none_is_announced(hpltune: Run, home: Path) -> None:
+    rows = [f"20000,{NB},2x8,{200 + NB / 10},29" for NB in (128, 192, 256)]
+    (home / "once.csv").write_text("\n".join(["N,NB,grid,gflops,cost_s", *rows]) + "\n")
+    done = hpltune("tune", "--replay", "once.csv", "--budget", "90s")
+    assert "Search stopped: another run needs 29 s, more than is left." in done.stdout
+    assert "Confirmation" not in done.stdout
+    assert "--confirm 2 repeats the best where the table has further runs of them" in " ".join(done.stdout.split())
+
+
+def test_a_search_that_tried_all_says_so(hpltune: Run, table: str) -> None:
+    done = hpltune("tune", "--replay", table, "--trials", "9", "--confirm", "0")
+    assert "Search stopped: all 6 configurations were tried." in done.stdout
+
+
+def test_few_configurations_that_differ_in_everything_explain_nothing(hpltune: Run, home: Path) -> None:
+    places = zip((64, 96, 128, 160, 192, 224, 256), ("1x2", "2x1", "2x2", "1x4", "4x1", "3x1", "1x3"), strict=True)
+    rows = [f"2000,{NB},{grid},{25 + NB % 7 / 10}" for NB, grid in places]
+    (home / "seven.csv").write_text("\n".join(["N,NB,grid,gflops", *rows]) + "\n")
+    hpltune("tune", "--replay", "seven.csv", "--engine", "grid", "--study", "seven")
+    said = " ".join(hpltune("explain", "seven").stdout.split())
+    assert said == (
+        "Study seven (replayed), 7 runs: too few configurations to tell the settings apart, for no two of them "
+        "differ in one setting alone."
+    )
+    assert "study seven has nothing to draw effects from" in hpltune("plot", "effects", "seven").stderr
+    hpltune("report", "seven", "-o", "page.html")
+    assert "too few configurations to tell the settings apart" in (home / "page.html").read_text()
+
+
 def test_the_same_seed_gives_the_same_study(hpltune: Run, table: str) -> None:
     def told(seed: int, name: str) -> list[tuple[object, object]]:
         hpltune("tune", "--replay", table, "--trials", "5", "--engine", "random", "--seed", str(seed), "--study", name)
@@ -159,7 +211,17 @@ def test_everything_says_that_nothing_was_measured(hpltune: Run, table: str, hom
     assert "HPL on the table table.csv: study mine (replayed)" in page
     rows = hpltune("export", "csv", "mine").stdout.splitlines()
     columns = dict(zip(rows[0].split(","), rows[1].split(","), strict=True))
-    assert (columns["simulated"], columns["library"]) == ("True", "replay of table.csv")
+    assert (columns["simulated"], columns["rates"], columns["library"]) == ("True", "replayed", "replay of table.csv")
+    assert columns["hosts"] == "1 node of the table"
+    assert "Study mine (replayed): what matters, from" in hpltune("explain", "mine").stdout
+    assert "Study mine (replayed): NB by grid" in hpltune("explain", "mine", "--pair", "NB,grid").stdout
+    assert json.loads(hpltune("explain", "mine", "--json").stdout)["rates"] == "replayed"
+    for line in (("mine", "other"), ("mine", "--by", "NB")):
+        assert "All rates here were replayed: nothing was measured." in hpltune("compare", *line).stdout
+    told = json.loads(hpltune("plot", "effects", "mine", "-o", "effects.svg", "--json").stdout)
+    assert (told["study"], told["rates"], told["figure"]["title"]) == ("mine", "replayed", "What matters (replayed)")
+    assert "What matters (replayed)" in (home / "effects.svg").read_text()
+    assert "`hpltune show mine 1` shows a trial of a study" in hpltune("show", "mine#1").stderr
 
 
 def test_what_was_exported_can_be_replayed(hpltune: Run, table: str, home: Path) -> None:

@@ -1,6 +1,7 @@
 """Tables to replay: what is read of them, what is refused, and which space they are."""
 
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -148,7 +149,43 @@ def test_a_csv_without_a_layout_has_a_rank_for_each_place_of_the_grid(tmp_path: 
         ("N,NB,grid,gflops,BCAST", ["1000,64,1x2,5,1rq"], "row 2, column BCAST: 1rq: expected one of 1rg"),
         ("N,NB,grid,gflops,time_s", ["1000,64,1x2,5,12"], "row 2, column time_s: 12: 5 GFLOPS at N=1000 take 0.13 s"),
         ("N,NB,grid,gflops,cost_s", ["1000,64,1x2,5,-1"], "row 2, column cost_s: -1: expected a number of at least 0"),
-        ("N,NB,grid,gflops", ['1000,64,1x2,"5'], "row 1: it is no CSV: unexpected end of data"),
+        ("N,NB,grid,gflops", ['1000,64,1x2,"5'], "row 2: a quotation mark opens a cell and none closes it"),
+        ("N,NB,grid,gflops", ["1000,64,1x2,5", '1000,64,1x2,"5'], "row 3: a quotation mark opens a cell and none"),
+        ("N,NB,grid,gflops", ["1000,64,1x2,1e300"], "row 2, column gflops: 1e300: no machine has such a rate"),
+        (
+            "N,NB,grid,gflops,state",
+            ["1000,64,1x2,5,complete", "1000,64,1x2,5,done"],
+            "row 3, column state: done: expected one of running, complete, failed, cancelled, or nothing",
+        ),
+        (
+            "N,NB,grid,gflops,kind",
+            ["1000,64,1x2,5,pilots"],
+            "row 2, column kind: pilots: expected one of search, small",
+        ),
+        (
+            "N,NB,grid,gflops,invalidity",
+            ["1000,64,1x2,5,crash"],
+            "row 2, column invalidity: crash: expected one of constr",
+        ),
+        ("N,NB,grid,gflops,passed", ["1000,64,1x2,5,ok"], "row 2, column passed: ok: expected one of True, False, yes"),
+        (
+            "N,NB,grid,gflops,residual,passed",
+            ["1000,64,1x2,5,99,True"],
+            "row 2, column residual: 99: HPL's check passes below 16, and column passed is True",
+        ),
+        ("N,NB,grid,gflops,threshold", ["1000,64,1x2,5,low"], "row 2, column threshold: low: expected a number"),
+        (
+            "N,NB,grid,gflops,layout",
+            ["1000,64,1x2,5,2x1", "1000,64,2x2,5,2x1"],
+            "row 3: the grid 2x2 needs 4 ranks, but the layout 2x1 starts 2",
+        ),
+        (
+            "N,NB,grid,gflops",
+            ["1000,64,1x2,5", "1000,4000,1x2,5"],
+            "row 3: N = 1000 leaves some of 2 process columns without a panel of NB = 4000",
+        ),
+        ("N;NB;grid;gflops", ["1000;64;1x2;5"], "row 1: its cells are separated by semicolons"),
+        ("N\tNB\tgrid\tgflops", ["1000\t64\t1x2\t5"], "row 1: its cells are separated by tabs"),
         ("N,NB,grid,gflops,mpi.btl", ["1000,64,1x2,5,tcp", "1000,64,1x2,6,"], "row 3, column mpi.btl: nothing"),
         ("N,NB,grid,gflops,kind", ["1000,64,1x2,5,pilot"], "no row is a full run with a rate above 0"),
         ("N,NB,grid,gflops,reason", [f"1000,64,1x2,5,{'x' * 30_000}"], "row 2: a cell has more than 20,000 characters"),
@@ -179,6 +216,37 @@ def test_a_bad_landscape_is_one_sentence(tmp_path: Path, changes: dict[str, obje
         ReplayTable.read(landscape(tmp_path, **changes))
     assert sentence in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_a_run_whose_check_did_not_pass_is_wrong_and_not_broken(tmp_path: Path) -> None:
+    rows = ["5000,64,1x2,20,99,False,16", "5000,96,1x2,20,99,,16", "5000,128,1x2,20,99,,0", "5000,160,1x2,20,9,True,16"]
+    replayed = table(tmp_path, *rows, head="N,NB,grid,gflops,residual,passed,threshold")
+    runs = [replayed.run(replayed.space("all").complete({"NB": NB}), FULL, 0) for NB in (64, 96, 128, 160)]
+    why = (None, "HPL's check did not pass: residual 99", Invalidity.CORRECTNESS)
+    assert [(run.gflops, run.reason, run.stage) for run in runs[:2]] == [why, why]
+    assert [run.gflops for run in runs[2:]] == [20, 20], "with a threshold of 0 HPL does not check"
+
+
+def test_rows_that_are_left_out_are_counted(tmp_path: Path) -> None:
+    replayed = table(tmp_path, *ROWS, ",,,,failed,no MPI,,search,")
+    told = "4 runs of 3 configurations; 3 further rows left out (1 small, 1 running, 1 never started)"
+    assert replayed.landscape.description == told
+    assert table(tmp_path, ROWS[0]).landscape.description == "1 run of 1 configuration"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "latin-1"])
+def test_another_encoding_is_named(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "table.csv").write_text("N,NB,grid,gflops,größe\n1000,64,1x2,5,1\n", encoding=encoding)
+    named = "Latin-1" if encoding == "latin-1" else "UTF-16"
+    with pytest.raises(UsageError, match=f"is not in UTF-8, perhaps in {named}: save it as a CSV in UTF-8"):
+        ReplayTable.read(tmp_path / "table.csv")
+
+
+def test_what_is_no_regular_file_is_said(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    for path in (tmp_path, tmp_path / "pipe.csv", Path("/dev/null")):
+        with pytest.raises(UsageError, match=f"--replay {path}: it is not a regular file"):
+            ReplayTable.read(path)
 
 
 @pytest.mark.parametrize(("name", "text"), [("deep.json", "[" * 10**5), ("nul.csv", "\0\1"), ("latin.json", "\xff")])

@@ -43,7 +43,7 @@ class ExplainResult:
 
     def report(self) -> Report:
         """Report its tables, and what its figures mean."""
-        facts = {"study": self.study.name, **asdict(self.found)}
+        facts = {"study": self.study.name, "rates": self.study.how, **asdict(self.found)}
         if isinstance(self.found, Crossing):
             return Report(f"Study {self.study.name}", tuple(crossing_parts(self.study, self.found)), facts)
         facts["glossary"] = glossary(self.found)

@@ -1,6 +1,6 @@
 """`hpltune plot`: a figure of a study as a picture for a paper."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from results.plain import finite
@@ -42,13 +42,19 @@ class PlotResult:
     """
 
     kind: str
-    study: str
+    study: Study
     figure: Drawable
     out: Path
 
     def report(self) -> Report:
         """Say where it is; scripts are told its data too."""
-        facts = {"kind": self.kind, "study": self.study, "file": str(self.out), "figure": _plain(asdict(self.figure))}
+        facts = {
+            "kind": self.kind,
+            "study": self.study.name,
+            "rates": self.study.how,
+            "file": str(self.out),
+            "figure": _plain(asdict(self.figure)),
+        }
         return Report(self.figure.title, (Sentence(f"Wrote {self.out}.", unbroken=True),), facts)
 
 
@@ -96,8 +102,10 @@ def plot(store: Store, request: PlotRequest) -> PlotResult:
     figure = kind.draw(figure_source(store, study))
     if figure is None:
         raise TunerError(f"study {study.name} has nothing to draw {kind.name} from: it needs {kind.needs}")
+    if study.simulated:
+        figure = replace(figure, title=f"{figure.title} ({study.how})")
     write_picture(request.out, [figure], request.size)
-    return PlotResult(kind.name, study.name, figure, request.out)
+    return PlotResult(kind.name, study, figure, request.out)
 
 
 def kind_and_study(store: Store, first: str | None, study: str | None) -> tuple[str | None, str | None]:

@@ -87,7 +87,7 @@ def _phases(source: FigureSource) -> Figure | None:
 
 def _effects(source: FigureSource) -> Figure | None:
     taught = source.taught()
-    return shares("What matters", taught.explanation.effects) if taught else None
+    return shares("What matters", taught.explanation.effects) if taught and taught.explanation.effects else None
 
 
 def _values(source: FigureSource) -> Figure | None:

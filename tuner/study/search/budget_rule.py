@@ -1,5 +1,6 @@
 """Whether a search may ask for one more trial, and how much of it: the one rule for machines and virtual clusters."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from results.record import TrialRecord, TrialState
@@ -45,14 +46,14 @@ class BudgetRule:
     virtual cluster a full run is always asked before time refuses.
 
     Attributes:
-        reserved_runs: full runs that must still fit after the search.
+        reserved_runs: full runs that must still fit after the search; a function where what was found decides.
         virtual_clock: time passes only when a trial has ended, so those under way will still take theirs.
         wanted_runs: full runs that a search should have room for: told where not even one fits. None tells nothing.
         failures, most_failures: so many failures in a row end a search that only time limits.
     """
 
     meter: Meter
-    reserved_runs: float
+    reserved_runs: float | Callable[[], float]
     virtual_clock: bool = False
     wanted_runs: float | None = None
     failures: FailuresInARow | None = None
@@ -89,4 +90,5 @@ class BudgetRule:
 
     def _following_runs(self, now: SearchState) -> float:
         """Full runs that must still fit, the next one included."""
-        return now.repeats + self.reserved_runs + (now.running if self.virtual_clock else 0)
+        reserved = self.reserved_runs() if callable(self.reserved_runs) else self.reserved_runs
+        return now.repeats + reserved + (now.running if self.virtual_clock else 0)

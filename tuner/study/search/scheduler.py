@@ -95,7 +95,7 @@ class Scheduler:
         except Interrupted:
             return [], STOPPED
         self._show_remarks(engine)
-        return batch, None if batch or self.workers.under_way else engine.nothing_left
+        return batch, None if batch or self.workers.under_way else why_nothing_left(engine)
 
     def _state(self, engine: Engine, repeats: int) -> SearchState:
         """How far the search is, after hearing of other processes."""
@@ -168,6 +168,14 @@ class Scheduler:
     def _show_remarks(self, engine: Engine) -> None:
         for remark in engine.take_remarks():
             self.session.say(remark)
+
+
+def why_nothing_left(engine: Engine) -> str:
+    """Why an engine asks nothing more: what it expects does not matter where all configurations ran."""
+    count = len(engine.space)
+    if engine.nothing_left == Engine.nothing_left and len(engine.history.points) >= count:
+        return f"all {count} configurations were tried" if count > 1 else "the only configuration was tried"
+    return engine.nothing_left
 
 
 def how_it_ended(reason: str, engine: Engine) -> str:

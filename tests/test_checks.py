@@ -1,0 +1,67 @@
+"""`./hpltune test`: which checks run with which arguments, and what is refused."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from kinds import require_kinds
+
+CHECKS = Path(__file__).parents[1] / ".ci/checks"
+STYLE = ["ruff check .", "ruff format --check ."]
+TYPES = ["mypy", "lint-imports", "check-wheel-contents"]
+"""These run beside the tests."""
+ONE = "tests/hpl/test_dat.py"
+
+
+def ran(checkout: Path, *arguments: str) -> tuple[list[str], str]:
+    """Which programs `.ci/checks` starts, in place of which others only note how they were, and what is printed."""
+    venv = checkout / "venv"
+    (venv / "bin").mkdir(parents=True)
+    shutil.copy(CHECKS.parents[1] / "pyproject.toml", checkout)
+    (venv / "hpltune-test-tools").touch()
+    for name in ("ruff", "mypy", "lint-imports", "pytest", "hpltune", "python", "check-wheel-contents"):
+        program = venv / "bin" / name
+        program.write_text(f'#!/bin/sh\necho "{name} $*" >>"{checkout}/ran"\n')
+        program.chmod(0o755)
+    line = ["sh", str(CHECKS), str(checkout), str(venv), *arguments]
+    done = subprocess.run(line, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    noted = checkout / "ran"
+    return noted.read_text().splitlines() if noted.exists() else [], done.stdout
+
+
+def test_all_with_a_file_checks_style_and_types_and_runs_only_that_file(tmp_path: Path) -> None:
+    lines, printed = ran(tmp_path, "--all", ONE)
+    started = [line.strip() for line in lines]
+    assert [line for line in started if line.startswith("ruff")] == STYLE
+    assert {line.split()[0] for line in started} >= set(TYPES)
+    (tests,) = (line for line in started if line.startswith("pytest"))
+    assert tests.endswith(f"--durations-min=1 {ONE}")
+    assert "ok      ruff check" in printed
+
+
+def test_arguments_alone_run_only_the_tests_that_they_choose(tmp_path: Path) -> None:
+    assert ran(tmp_path, ONE, "-x")[0] == [f"pytest {ONE} -x"]
+
+
+def test_without_arguments_what_needs_no_hpl_is_run(tmp_path: Path) -> None:
+    (tests,) = (line for line in ran(tmp_path)[0] if line.startswith("pytest"))
+    assert tests.endswith("-m not (real or lab or browser or service)")
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_names_the_forms_and_the_kinds_and_runs_nothing(tmp_path: Path, option: str) -> None:
+    lines, printed = ran(tmp_path, option)
+    assert lines == []
+    for form in ("./hpltune test  ", "./hpltune test --all [ARGUMENTS]", "./hpltune test ARGUMENTS"):
+        assert form in printed
+    for kind in ("real", "lab", "browser", "service", "process", "long"):
+        assert f" {kind} " in printed
+
+
+def test_a_kind_that_there_is_not_is_refused_with_the_kinds(pytestconfig: pytest.Config) -> None:
+    marks = pytestconfig.getini("markers")
+    require_kinds("not (real or lab or browser or service) and not skipif", marks)
+    with pytest.raises(pytest.UsageError, match=r"-m browsr: there is no such kind of test; the kinds are .*browser"):
+        require_kinds("real or browsr", marks)
