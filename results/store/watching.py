@@ -1,6 +1,6 @@
 """Reads what changed in studies, for those who watch them: only the rows that they do not know yet."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -165,6 +165,14 @@ class WatchedStudies:
         with self._database.reading() as connection:
             return list(_readable(connection.execute(query).mappings().all()))
 
+    def fastest(self, study: str) -> TrialRecord | None:
+        """Read the fastest full run that counts; of several that are equally fast the first, and None without any."""
+        ours = (TRIALS.c.study == study) & FULL_RUN
+        query = select(TRIALS).where(ours).order_by(TRIALS.c.gflops.desc(), TRIALS.c.number)
+        with self._database.reading() as connection:
+            rows = connection.execute(query, execution_options={"yield_per": 1}).mappings()
+            return next(_readable(rows), None)
+
     def totals(self, study: str, last: int, but: Collection[int] = ()) -> Totals:
         """Add up the trials up to one of a number.
 
@@ -192,7 +200,7 @@ def _best(ours: ColumnElement[bool]) -> Select[Any]:
     return rate.order_by(TRIALS.c.gflops.desc(), TRIALS.c.number).limit(1)
 
 
-def _readable(rows: Sequence[Any]) -> Iterator[TrialRecord]:
+def _readable(rows: Iterable[Any]) -> Iterator[TrialRecord]:
     """Read rows without those that are damaged, of which `show` tells."""
     for row in rows:
         try:
