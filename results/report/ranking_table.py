@@ -14,7 +14,7 @@ SHORT = {
     "median GFLOPS": "median",
     "slowest to fastest": "range",
     "expected GFLOPS": "expected",
-    "95 % interval": "95 %",
+    "95 % interval": "interval",
 }
 NUMBERS = frozenset({"N", "NB", "NBMIN", "DEPTH"})
 """Parameters whose values are numbers."""

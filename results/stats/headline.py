@@ -6,6 +6,7 @@
 - Expected: the rate of one more run of a configuration, an estimate from the runs of all, with its interval.
 """
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -98,6 +99,74 @@ class FastestRun:
         }
 
 
+@dataclass(frozen=True)
+class HeadlineRates:
+    """What lists, messages and pages tell of a study's rates.
+
+    Attributes:
+        fastest_gflops, fastest_trial: of the fastest run.
+        called: the word for its rate, as "Rmax".
+        trial: number of the run that stands for no. 1, the configuration that is expected to be the fastest.
+        median_gflops, runs: of the runs of no. 1.
+        expected_gflops: of one more run of no. 1, as an estimate; None where only its own runs tell of it.
+        interval_gflops: its usual rate is between these with 95 % probability; None where that is not known.
+    """
+
+    fastest_gflops: float
+    fastest_trial: int
+    called: str
+    trial: int
+    median_gflops: float
+    runs: int
+    expected_gflops: float | None
+    interval_gflops: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, fastest: FastestRun, first: Ranked, interval: tuple[float, float] | None) -> "HeadlineRates":
+        """Take them from the fastest run and from no. 1."""
+        expected = first.believed_gflops
+        rates = fastest.gflops, fastest.trial, fastest.called
+        return cls(*rates, first.best_record_number, first.median_gflops, first.runs, expected, interval)
+
+    @property
+    def best_gflops(self) -> float:
+        """What one more run of no. 1 should give: the estimate, or its median where there is none."""
+        return self.median_gflops if self.expected_gflops is None else self.expected_gflops
+
+    def expected_text(self) -> str:
+        """Write what one more run of no. 1 should give, as "70.10 (65.00 to 74.00)"; "" where nothing tells it."""
+        if self.expected_gflops is None:
+            return ""
+        ends = self.interval_gflops
+        return rate_text(self.expected_gflops) + (f" ({' to '.join(map(rate_text, ends))})" if ends else "")
+
+    def to_json(self) -> dict[str, object]:
+        """Write them by name, for scripts and messages."""
+        return {
+            "best_gflops": self.best_gflops,
+            "fastest_gflops": self.fastest_gflops,
+            "fastest_trial": self.fastest_trial,
+            "fastest_called": self.called,
+            "expected_gflops": self.expected_gflops,
+            "interval_gflops": None if self.interval_gflops is None else list(self.interval_gflops),
+            "median_gflops": self.median_gflops,
+            "runs": self.runs,
+        }
+
+
+NO_RATES: dict[str, object] = {
+    "best_gflops": None,
+    "fastest_gflops": None,
+    "fastest_trial": None,
+    "fastest_called": None,
+    "expected_gflops": None,
+    "interval_gflops": None,
+    "median_gflops": None,
+    "runs": None,
+}
+"""What is written of a study without a run that counts."""
+
+
 def is_full_run(record: TrialRecord) -> bool:
     """Whether a trial is a full run whose rate counts."""
     return record.ranked and record.kind not in SMALLER_RUNS
@@ -149,10 +218,18 @@ def _memory_bytes(study: Study, record: TrialRecord) -> float | None:
         return None
     known = (study.host.get(name) for name in _MEMORY)
     whole = next((value for value in known if isinstance(value, int) and value > 0), None)
-    nodes, used = study.host.get("nodes"), hosts_of(record)
-    if whole is None or not isinstance(nodes, int) or nodes < 2 or not used:
+    nodes = study.host.get("nodes")
+    if whole is None or not isinstance(nodes, int) or nodes < 2:
         return whole
-    return whole * min(1.0, used / nodes)
+    return whole * min(1.0, (hosts_of(record) or _nodes_filled(study, record, nodes)) / nodes)
+
+
+def _nodes_filled(study: Study, record: TrialRecord, nodes: int) -> int:
+    """Return how many nodes the ranks and threads of a run fill; all of them where that is not known."""
+    cores = study.host.get("physical_cores")
+    if not isinstance(cores, int) or cores < nodes or not record.ranks or not record.threads:
+        return nodes
+    return math.ceil(record.ranks * record.threads / (cores / nodes))
 
 
 def percent_text(part: float) -> str:

@@ -1,6 +1,6 @@
 """Reads what changed in studies, for those who watch them: only the rows that they do not know yet."""
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,8 @@ from .schema import STUDIES, TRIALS
 
 AT_A_TIME = 500
 """Rows that are read at a time."""
+SPARE = 20
+"""Fastest runs that are read, as some may be damaged."""
 _SMALLER = [kind.value for kind in SMALLER_RUNS]
 FULL_RUN = RANKED_ROW & TRIALS.c.kind.not_in(_SMALLER)
 """A full run whose rate counts."""
@@ -168,10 +170,9 @@ class WatchedStudies:
     def fastest(self, study: str) -> TrialRecord | None:
         """Read the fastest full run that counts; of several that are equally fast the first, and None without any."""
         ours = (TRIALS.c.study == study) & FULL_RUN
-        query = select(TRIALS).where(ours).order_by(TRIALS.c.gflops.desc(), TRIALS.c.number)
+        query = select(TRIALS).where(ours).order_by(TRIALS.c.gflops.desc(), TRIALS.c.number).limit(SPARE)
         with self._database.reading() as connection:
-            rows = connection.execute(query, execution_options={"yield_per": 1}).mappings()
-            return next(_readable(rows), None)
+            return next(_readable(connection.execute(query).mappings().all()), None)
 
     def totals(self, study: str, last: int, but: Collection[int] = ()) -> Totals:
         """Add up the trials up to one of a number.
@@ -200,7 +201,7 @@ def _best(ours: ColumnElement[bool]) -> Select[Any]:
     return rate.order_by(TRIALS.c.gflops.desc(), TRIALS.c.number).limit(1)
 
 
-def _readable(rows: Iterable[Any]) -> Iterator[TrialRecord]:
+def _readable(rows: Sequence[Any]) -> Iterator[TrialRecord]:
     """Read rows without those that are damaged, of which `show` tells."""
     for row in rows:
         try:

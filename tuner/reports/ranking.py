@@ -8,14 +8,14 @@ from results.record import Study
 from results.report.model import Figure, Part, Sentence, Series, Table
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, sentence
-from results.stats.headline import FastestRun, expected_sentence
+from results.stats.headline import FastestRun, HeadlineRates, expected_sentence
 from results.stats.levels import change, drift_corrected
 from results.stats.ranking import Ranked, relative_sd, varying
 
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
 from ..study.noise_at_first import noise_at_first
-from ..study.objective import UNITS, Objective, of_study
+from ..study.objective import UNITS, Objective, StudyRanking, of_study
 
 
 def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hosts: int = 0) -> dict[str, float]:
@@ -34,6 +34,14 @@ def interval_of(study: Study, entry: Ranked) -> tuple[float, float] | None:
     Simulated runs do not depend on chance, so they have no interval; those of a table did.
     """
     return None if study.how == "simulated" else entry.interval_gflops
+
+
+def headline_rates(study: Study, stored: StudyRanking) -> HeadlineRates | None:
+    """What lists, messages and pages tell of the rates of a study; None where no run counts."""
+    if stored.fastest is None or not stored.ranking:
+        return None
+    first = stored.ranking[0]
+    return HeadlineRates.of(stored.fastest, first, interval_of(study, first))
 
 
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:

@@ -1,6 +1,7 @@
 """The words for the rates of a study."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from record_builders import a_study, begun, finished
@@ -15,7 +16,7 @@ FILLING = 37_000
 """N whose matrix takes 64 % of that."""
 
 
-def run(number: int, gflops: float, key: str = "a", N: int = FILLING, **changes: object) -> TrialRecord:
+def run(number: int, gflops: float, key: str = "a", N: int = FILLING, **changes: Any) -> TrialRecord:
     return finished(number, gflops, key=key, hpl=HplParams(N, 192, 1, 2), **changes)
 
 
@@ -57,6 +58,13 @@ def test_of_a_cluster_the_memory_of_the_nodes_that_ran_counts() -> None:
     host = {"memory_available_bytes": 4 * SIXTEEN_GIB, "nodes": 4}
     two_nodes = run(1, 60.0, N=45_000)
     found = fastest_run(a_study(host=host), [two_nodes])
+    assert found is not None
+    assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
+
+
+def test_of_a_virtual_cluster_the_memory_of_the_nodes_that_ranks_and_threads_fill_counts() -> None:
+    host = {"memory_bytes": 4 * SIXTEEN_GIB, "nodes": 4, "physical_cores": 8}
+    found = fastest_run(a_study(host=host), [run(1, 60.0, N=45_000, observed=None, ranks=3, threads=1)])
     assert found is not None
     assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
 

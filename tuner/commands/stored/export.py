@@ -103,7 +103,7 @@ def _below(study: Study, stored: StudyRanking) -> list[str]:
     found = StudySummary.of(study, stored.ranking, fastest=stored.fastest)
     ranking = stored.ranking
     expected = expected_sentence(ranking[0], interval_of(study, ranking[0]))
-    rates = filter(None, (expected, stored.fastest and stored.fastest.sentence(ranking)))
+    rates = [*([expected] if expected else []), *([stored.fastest.sentence(ranking)] if stored.fastest else [])]
     sure = None if found.front else how_sure(study, ranking, found.sure)
     sizes = sorted({int(entry.params["N"]) for entry in ranking if "N" in entry.params})
     N = "" if not sizes else f", N = {sizes[0]:,}" if len(sizes) == 1 else f", N = {sizes[0]:,} to {sizes[-1]:,}"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from as_user import Run
@@ -41,14 +42,14 @@ def objections(records: Sequence[TrialRecord], power_w: float | None = 900.0) ->
     return " ".join(sheet(records, power_w).objections())
 
 
-def sheet(records: Sequence[TrialRecord], power_w: float | None = None, **changes: object) -> Sheet:
+def sheet(records: Sequence[TrialRecord], power_w: float | None = None, **changes: Any) -> Sheet:
     study = a_study(power_w=power_w, **{"host": {"memory_available_bytes": 2**29}, **changes})
     found = fastest_run(study, records)
     assert found is not None
     return Sheet(study, found, records)
 
 
-def of_minutes(*rates: float, **changes: object) -> list[TrialRecord]:
+def of_minutes(*rates: float, **changes: Any) -> list[TrialRecord]:
     """Runs of one configuration that took minutes each, of a matrix that fills the half of 512 MiB."""
     runs = [at(6000, gflops) for gflops in rates]
     return [replace(run, number=number, time_s=95.0, **changes) for number, run in enumerate(runs, start=1)]
