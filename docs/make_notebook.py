@@ -104,7 +104,7 @@ except RefusedDocumentError as error:
 the events go on where they were. `everything=True` begins with what has happened before.""",
     """>>>for event in campaign.events(everything=True):
     if event.event == "trial-ended":
-        print(f"#{event.number}  {event.gflops:6.2f} GFLOPS  best {event.best_gflops:6.2f}")
+        print(f"#{event.number}  {event.gflops:6.2f} GFLOPS  fastest {event.fastest_gflops:6.2f}")
     elif event.event == "campaign-ended":
         print(event.state, "after", event.trials, "trials")""",
     """## What it found""",

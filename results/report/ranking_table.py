@@ -4,24 +4,42 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from ..metrics import rate_text
+from ..stats.headline import range_text
 from ..stats.ranking import Ranked, varying
 from .model import Column, Table, Wrap
 
-SHORT = {"rank": "", "spread %": "±%"}
+Interval = tuple[float, float] | None
+SHORT = {
+    "rank": "",
+    "median GFLOPS": "median",
+    "slowest to fastest": "range",
+    "expected GFLOPS": "expected",
+    "95 % interval": "interval",
+}
 NUMBERS = frozenset({"N", "NB", "NBMIN", "DEPTH"})
 """Parameters whose values are numbers."""
+OF_A_RATE = frozenset({"% of peak", "$/GFLOPS", "USD/GFLOPS", "MFLOPS/W"})
+"""Heads of figures that are of a rate."""
 NOTHING: Mapping[str, Sequence[str]] = MappingProxyType({})
 
 
-def ranking_table(title: str, ranking: Sequence[Ranked], more: Mapping[str, Sequence[str]] = NOTHING) -> Table:
+def ranking_table(
+    title: str,
+    ranking: Sequence[Ranked],
+    more: Mapping[str, Sequence[str]] = NOTHING,
+    intervals: Sequence[Interval] = (),
+) -> Table:
     """Build the table of a ranking; a narrow page has the parameters of each configuration below it.
 
     Args:
         ranking: the configurations, best first.
-        more: more columns, with their cells by head.
+        more: more columns, with their cells by head; they are of the expected rate where there is one.
+        intervals: of the expected rates; none where they have none.
     """
     names = varying(ranking)
-    columns = {**measured_columns(ranking), **more}
+    estimates = expected_columns(ranking, intervals)
+    columns = {**measured_columns(ranking), **estimates, **more}
+    of_it = [f"{head} {'is' if head[0] == '%' else 'are'} of it" for head in more if head in OF_A_RATE]
     cells = {**columns, **{name: [str(entry.params.get(name, "")) for entry in ranking] for name in names}}
     return Table(
         title,
@@ -33,21 +51,36 @@ def ranking_table(title: str, ranking: Sequence[Ranked], more: Mapping[str, Sequ
         bold=frozenset({0}),
         narrow=tuple(columns),
         below=tuple(f"{rank}  {named_values(entry.params, names)}" for rank, entry in enumerate(ranking, start=1)),
+        caption=f"Expected: of one more run, an estimate{'; ' if of_it else ''}{', '.join(of_it)}."
+        if estimates
+        else "",
     )
 
 
 def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
-    """Return the columns with figures by head; failed runs have a column only if there are any."""
-    spreads = [entry.spread_percent for entry in ranking]
+    """Return the columns with what the runs gave, by head; the slowest and fastest only where any ran twice."""
     columns = {
         "rank": [str(place) for place in range(1, len(ranking) + 1)],
-        "GFLOPS": [rate_text(entry.expected_gflops) for entry in ranking],
-        "spread %": ["" if spread is None else f"{spread:.1f}" for spread in spreads],
+        "median GFLOPS": [rate_text(entry.median_gflops) for entry in ranking],
         "runs": [str(entry.runs) for entry in ranking],
+        "slowest to fastest": [range_text(entry, "-") for entry in ranking],
         "failed": [str(entry.failed_runs) for entry in ranking],
     }
     if not any(entry.failed_runs for entry in ranking):
         del columns["failed"]
+    if all(entry.runs == 1 for entry in ranking):
+        del columns["slowest to fastest"]
+        return {("GFLOPS" if head == "median GFLOPS" else head): cells for head, cells in columns.items()}
+    return columns
+
+
+def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -> dict[str, list[str]]:
+    """Return the columns with estimates, by head; none where nothing but its own runs tells of a configuration."""
+    if all(entry.believed_gflops is None for entry in ranking):
+        return {}
+    columns = {"expected GFLOPS": [rate_text(entry.expected_gflops) for entry in ranking]}
+    if any(intervals):
+        columns["95 % interval"] = ["-".join(map(rate_text, ends)) if ends else "" for ends in intervals]
     return columns
 
 

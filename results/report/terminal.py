@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as RichTable
 
-from .model import Copied, Figure, Heading, Report, Sentence, Table, Tone, Wrap
+from .model import Column, Copied, Figure, Heading, Report, Sentence, Table, Tone, Wrap
 
 WIDEST = 1_000
 """Characters that no table needs."""
@@ -57,12 +57,20 @@ def print_table(console: Console, table: Table) -> None:
     elif table.in_pieces:
         for piece in _pieces(table, console.width):
             console.print(_rich(piece))
-    elif Measurement.get(console, console.options.update_width(WIDEST), _rich(table)).maximum <= console.width:
+    elif _fits(console, table):
         console.print(_rich(table))
     else:
-        console.print(_rich(table.only(table.narrow or ())))
+        narrow = table.only(table.narrow or ())
+        for piece in [narrow] if _fits(console, narrow) else _pieces(narrow, console.width):
+            console.print(_rich(piece))
         for line in table.below:
             console.print(line)
+
+
+def _fits(console: Console, table: Table) -> bool:
+    """Whether a console has room for all columns of a table."""
+    whole = _rich(replace(table, title="", caption=""))
+    return Measurement.get(console, console.options.update_width(WIDEST), whole).maximum <= console.width
 
 
 def _with_bars(table: Table) -> Table:
@@ -79,7 +87,7 @@ def _with_bars(table: Table) -> Table:
 
 def _pieces(table: Table, width: int) -> list[Table]:
     """Split a table into several, each with its first column and as many other columns as fit the width."""
-    lines = [tuple(column.name for column in table.columns), *table.rows]
+    lines = [tuple(map(_head, table.columns)), *table.rows]
     left = width - 1 - BORDER - max(len(line[0]) for line in lines)
     most = max(1, left // (BORDER + max(len(cell) for line in lines for cell in line[1:])))
     found = []
@@ -92,9 +100,15 @@ def _pieces(table: Table, width: int) -> list[Table]:
                 tuple((row[0], *row[cut]) for row in table.rows),
                 bold=table.bold,
                 total=table.total,
+                caption=table.caption if first + most >= len(table.columns) else "",
             )
         )
     return found
+
+
+def _head(column: Column) -> str:
+    """Return what a terminal prints above a column."""
+    return column.name if column.short is None else column.short
 
 
 def _rich(table: Table) -> RichTable:
@@ -102,7 +116,7 @@ def _rich(table: Table) -> RichTable:
     shown.caption, shown.caption_justify = table.caption or None, "left"
     for column in table.columns:
         shown.add_column(
-            column.name if column.short is None else column.short,
+            _head(column),
             justify="left" if column.words else "right",
             overflow="fold" if column.wrap is Wrap.ANYWHERE else "ellipsis",
             no_wrap=column.wrap is Wrap.NEVER,

@@ -16,6 +16,8 @@ from .schema import STUDIES, TRIALS
 
 AT_A_TIME = 500
 """Rows that are read at a time."""
+SPARE = 20
+"""Fastest runs that are read, as some may be damaged."""
 _SMALLER = [kind.value for kind in SMALLER_RUNS]
 FULL_RUN = RANKED_ROW & TRIALS.c.kind.not_in(_SMALLER)
 """A full run whose rate counts."""
@@ -164,6 +166,13 @@ class WatchedStudies:
         query = select(TRIALS).where((TRIALS.c.study == study) & TRIALS.c.number.in_(numbers)).order_by(TRIALS.c.number)
         with self._database.reading() as connection:
             return list(_readable(connection.execute(query).mappings().all()))
+
+    def fastest(self, study: str) -> TrialRecord | None:
+        """Read the fastest full run that counts; of several that are equally fast the first, and None without any."""
+        ours = (TRIALS.c.study == study) & FULL_RUN
+        query = select(TRIALS).where(ours).order_by(TRIALS.c.gflops.desc(), TRIALS.c.number).limit(SPARE)
+        with self._database.reading() as connection:
+            return next(_readable(connection.execute(query).mappings().all()), None)
 
     def totals(self, study: str, last: int, but: Collection[int] = ()) -> Totals:
         """Add up the trials up to one of a number.

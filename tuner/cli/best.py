@@ -26,7 +26,7 @@ def best(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Rank the best configurations by their expected GFLOPS, with spread, % of peak, $/GFLOPS and MFLOPS/W.
+    """Rank the best configurations by their expected GFLOPS, with what their runs gave and what a GFLOPS is worth.
 
     Examples:
 

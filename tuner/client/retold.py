@@ -127,7 +127,7 @@ class Retold:
         same = (record.kind, record.key, record.part)
         again = record.kind in SEARCHED and same in self._ran
         self._ran.add(same)
-        best = None if event.best_gflops is None else f"{rate_text(event.best_gflops)} GFLOPS"
+        best = None if event.fastest_gflops is None else f"{rate_text(event.fastest_gflops)} GFLOPS"
         self._listener(TrialEnded(record, best=best, spent=meter.spent(), left=meter.left(), again=again))
 
     def _record(self, event: TrialEndedEvent) -> TrialRecord:

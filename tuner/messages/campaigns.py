@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hpl.params import Scalar
+from results.stats.headline import NO_RATES
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from runners.virtual import load as clusters_of
 
@@ -31,7 +32,9 @@ class CampaignModel(BaseModel):
         description="of its study, killed: it says that it runs, but nobody works on it any more; of the queue before "
         "there is a study"
     )
-    in_queue: QueueState | None = Field(None, description="how it stands in the queue; null where nobody handed it in")
+    in_queue: QueueState | None = Field(
+        default=None, description="how it stands in the queue; null where nobody handed it in"
+    )
     created_at: datetime
     space: str
     engine: str
@@ -39,7 +42,25 @@ class CampaignModel(BaseModel):
     replayed: bool = Field(False, description="its trials are runs of a table, told again")
     trials: int
     failed: int
-    best_gflops: float | None = Field(description="expected of one more run of the best; null where no run counts yet")
+    best_gflops: float | None = Field(
+        description="as expected_gflops, or the median of no. 1 where nothing is estimated"
+    )
+    fastest_gflops: float | None = Field(
+        default=None, description="of the fastest full run; null where no run counts yet"
+    )
+    fastest_trial: int | None = Field(default=None, description="its number")
+    fastest_called: str | None = Field(
+        default=None, description="the word for its rate: Rmax, or the rate at an N that is small"
+    )
+    expected_gflops: float | None = Field(
+        default=None,
+        description="of one more run of no. 1, an estimate; null where nothing but its own runs tells of it",
+    )
+    interval_gflops: tuple[float, float] | None = Field(
+        default=None, description="the usual rate of no. 1 is inside with 95 % probability"
+    )
+    median_gflops: float | None = Field(default=None, description="of the runs of no. 1")
+    runs: int | None = Field(default=None, description="of no. 1")
     rpeak_gflops: float | None
 
     @classmethod
@@ -57,7 +78,7 @@ class CampaignModel(BaseModel):
             replayed=study.replayed,
             trials=line.tally.trials,
             failed=line.tally.failed,
-            best_gflops=line.best_gflops,
+            **(line.rates.to_json() if line.rates else NO_RATES),  # type: ignore[arg-type]  # pydantic checks it
             rpeak_gflops=study.rpeak_gflops,
         )
 
@@ -93,6 +114,10 @@ class RankedModel(BaseModel):
 
     expected_gflops: float = Field(description="of one more run; the ranking goes by it")
     interval_gflops: tuple[float, float] | None = Field(description="its usual rate is inside with 95 % probability")
+    median_gflops: float | None = Field(default=None, description="of its runs")
+    slowest_gflops: float | None = Field(default=None, description="of its runs")
+    fastest_gflops: float | None = Field(default=None, description="of its runs")
+    runs: int | None = Field(default=None, description="that count")
     gflops: list[float] = Field(description="of all runs that count")
     spread_percent: float | None
     failed_runs: int
@@ -103,12 +128,24 @@ class RankedModel(BaseModel):
     params: dict[str, Scalar]
 
 
+class FastestRunModel(BaseModel):
+    """The fastest full run of a campaign, whatever its configuration."""
+
+    gflops: float
+    trial: int
+    N: int | None
+    rank: int | None = Field(description="of its configuration; null where that is not ranked")
+    called: str = Field(description="the word for its rate: Rmax, or the rate at an N that is small")
+    part_of_memory: float | None = Field(description="that its matrix takes, 0 to 1; null where that is not known")
+
+
 class BestModel(BaseModel):
     """The best configurations of a campaign, best first; of a search for a front, the front, fastest first."""
 
     campaign: str
-    pareto: str | None = Field(None, description="what the front weighs against GFLOPS; null of a ranking")
+    pareto: str | None = Field(default=None, description="what the front weighs against GFLOPS; null of a ranking")
     rpeak_gflops: float | None
     above_peak: str | None = Field(description="why rates are above the peak; null where none is")
     confidence: float | None = Field(description="probability that the first is the best; null where that is not known")
+    fastest_run: FastestRunModel | None = None
     ranking: list[RankedModel]

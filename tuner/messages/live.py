@@ -26,8 +26,12 @@ class TotalsModel(BaseModel):
     trials: int = Field(description="that have ended")
     failed: int
     machine_time_s: float = Field(description="of all trials that have ended")
-    best_gflops: float | None = Field(description="of the fastest full run so far; null where no run counts yet")
-    best_trial: int | None = Field(description="its number")
+    fastest_gflops: float | None = Field(
+        default=None, description="of the fastest full run so far; null where no run counts yet"
+    )
+    fastest_trial: int | None = Field(default=None, description="its number")
+    best_gflops: float | None = Field(description="an older name of fastest_gflops", deprecated=True)
+    best_trial: int | None = Field(description="an older name of fastest_trial", deprecated=True)
 
 
 class CampaignEvent(TotalsModel):
@@ -92,6 +96,8 @@ def amount(totals: "Totals") -> dict[str, object]:
         "trials": totals.ended,
         "failed": totals.failed,
         "machine_time_s": round(totals.machine_s, 3),
+        "fastest_gflops": finite(totals.best_gflops),
+        "fastest_trial": totals.best_trial,
         "best_gflops": finite(totals.best_gflops),
         "best_trial": totals.best_trial,
     }

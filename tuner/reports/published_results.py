@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass
 
 from results.record import Study
 from results.report.model import Column, Table, Wrap
-from results.stats.ranking import Ranked
+from results.stats.headline import FastestRun
+from results.stats.ranking import hosts_of
 
 from ..machine.equipment import Equipment, host_count
 from ..machine.known_machines import KnownMachine, cpu_key, known_machines, same_cluster, same_cpu
@@ -103,14 +104,13 @@ class PublishedStanding:
             yield "In a virtual machine a core may be half of a real one."
 
 
-def published_standing(study: Study, ranking: Sequence[Ranked]) -> PublishedStanding | None:
-    """Compare the first of a ranking with published results; None where there are none of its machine."""
+def published_standing(study: Study, fastest: FastestRun | None) -> PublishedStanding | None:
+    """Compare the fastest run of a study with published results; None where there are none of its machine."""
     machines = _comparable(study)
-    if not machines or not ranking:
+    if not machines or fastest is None:
         return None
-    first = ranking[0]
-    rate, N = max(first.gflops), first.params.get("N")
-    used = Equipment.of(study).used_on(first.hosts, first.params)
+    rate = fastest.gflops
+    used = Equipment.of(study).used_on(hosts_of(fastest.record), fastest.record.params)
     cores = host_count(study.host, "physical_cores") if "physical_cores" in study.host else None
     measures: tuple[tuple[str, Measure, float | None], ...] = (
         ("% of peak", lambda machine: machine.percent_of_peak, used.merit(rate).percent_of_peak),
@@ -123,8 +123,7 @@ def published_standing(study: Study, ranking: Sequence[Ranked]) -> PublishedStan
     unit, own, values = next((each for each in known if each[1] is not None), known[0])
     figures, which = tuple(value for value, _ in values), tuple(machine for _, machine in values)
     virtual_machine = study.host.get("hypervisor") is True
-    own_n = N if isinstance(N, int) else None
-    return PublishedStanding(which, figures, unit, own, own_n, study.simulated, virtual_machine)
+    return PublishedStanding(which, figures, unit, own, fastest.N, study.simulated, virtual_machine)
 
 
 def _comparable(study: Study) -> tuple[KnownMachine, ...]:

@@ -8,13 +8,14 @@ from results.record import Study
 from results.report.model import Figure, Part, Sentence, Series, Table
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, sentence
+from results.stats.headline import FastestRun, HeadlineRates, expected_sentence
 from results.stats.levels import change, drift_corrected
 from results.stats.ranking import Ranked, relative_sd, varying
 
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak, ceiling_of
 from ..study.noise_at_first import noise_at_first
-from ..study.objective import UNITS, Objective, of_study
+from ..study.objective import UNITS, Objective, StudyRanking, of_study
 
 
 def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hosts: int = 0) -> dict[str, float]:
@@ -40,6 +41,14 @@ def interval_of(study: Study, entry: Ranked) -> tuple[float, float] | None:
     return min(low, most), min(high, most)
 
 
+def headline_rates(study: Study, stored: StudyRanking) -> HeadlineRates | None:
+    """What lists, messages and pages tell of the rates of a study; None where no run counts."""
+    if stored.fastest is None or not stored.ranking:
+        return None
+    first = stored.ranking[0]
+    return HeadlineRates.of(stored.fastest, first, interval_of(study, first))
+
+
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
     """Say in one sentence why configurations are above 100 % of peak; None where none is."""
     return above_peak(study, [merit.get("percent_of_peak") for merit in _merits(Equipment.of(study), shown)])
@@ -50,7 +59,11 @@ EXPORTED = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mfl
 
 
 def ranking_parts(
-    study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], against: Objective | None = None
+    study: Study,
+    shown: Sequence[Ranked],
+    ranking: Sequence[Ranked],
+    against: Objective | None = None,
+    fastest: FastestRun | None = None,
 ) -> list[Part]:
     """Report some configurations: the table has the parameters in which they differ, the line below it the others.
 
@@ -58,11 +71,12 @@ def ranking_parts(
         shown: at least one configuration.
         ranking: the whole one.
         against: those shown are the front of GFLOPS against this.
+        fastest: the fastest run of the study, which may be one of another configuration than the first.
     """
     names = varying(shown)
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     table = _table(study, shown, against)
-    told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking)]
+    told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest)]
     return [table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
 
 
@@ -70,27 +84,28 @@ def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
     """Build the table of a whole ranking as `hpltune export md` writes it."""
     merits = _merits(Equipment.of(study), ranking)
     known = [name for name in EXPORTED if merits and name in merits[0]]
-    return ranking_table("", ranking, {EXPORTED[name]: [f"{merit[name]:.2f}" for merit in merits] for name in known})
+    more = {EXPORTED[name]: [f"{merit[name]:.2f}" for merit in merits] for name in known}
+    return ranking_table("", ranking, more, [interval_of(study, entry) for entry in ranking])
 
 
-def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked]) -> list[str]:
+def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
     doubt = above_peak_of(study, shown)
     said = [doubt] if doubt else []
     shown_noise = noise_at_first(study.host)
     changed = change(ranking, shown_noise)
     if changed:
-        did, speeds = ("sped up", "faster") if changed > 0 else ("slowed", "slower")
-        said.append(
-            f"The machine {did} by {100 * abs(changed):.0f} % before confirmation; the table shows the {speeds} speeds."
-        )
+        did, speed = ("sped up", "faster") if changed > 0 else ("slowed", "slower")
+        percent = f"{100 * abs(changed):.0f} %"
+        said.append(f"The machine {did} by {percent} before confirmation; what is expected is of the {speed} machine.")
     noise = relative_sd(drift_corrected(ranking, shown_noise))
     if noise is not None:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")
-        said.append(f"GFLOPS estimates the next run. No. 1's fastest run gave {max(shown[0].gflops):.2f}.")
-    ends = interval_of(study, shown[0])
-    if ends is not None:
-        said.append(f"The rate of no. 1 is between {ends[0]:.2f} and {ends[1]:.2f} GFLOPS with 95 % probability.")
+    expected = expected_sentence(shown[0], interval_of(study, shown[0]))
+    if expected is not None:
+        said.append(expected)
+    if fastest is not None and (noise is not None or not fastest.is_rmax or fastest.place(ranking) != 1):
+        said.append(fastest.sentence(ranking))
     failed = shown[0].failed_runs
     if failed:
         said.append(f"No. 1 failed in {failed} of its {failed + shown[0].runs} runs.")
@@ -122,7 +137,8 @@ def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> 
     if front and study.simulated:
         more["nodes"] = [str(machine.used(entry.params).nodes) for entry in shown]
     more |= {UNITS[name][0]: [UNITS[name][1].format(one[name]) for one in merits] for name in merits[0]}
-    return ranking_table(front or f"Best of study {study.marked_name}{by}", shown, more)
+    title = front or f"Best of study {study.marked_name}{by}"
+    return ranking_table(title, shown, more, [interval_of(study, entry) for entry in shown])
 
 
 def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, float]]:
@@ -165,6 +181,7 @@ def ranking_json(
     shown: Sequence[Ranked],
     ranking: Sequence[Ranked],
     sure: Standing | None,
+    fastest: FastestRun | None = None,
     written: Mapping[str, object] | None = None,
 ) -> dict[str, object]:
     """Return some of a ranking with figures of merit, as JSON can hold it.
@@ -172,6 +189,7 @@ def ranking_json(
     Args:
         ranking: the whole one.
         sure: how the first stands against it; None where that cannot be told.
+        fastest: the fastest run of the study.
         written: what else to say.
     """
     machine = Equipment.of(study)
@@ -180,6 +198,8 @@ def ranking_json(
             "expected_gflops": entry.expected_gflops,
             "interval_gflops": interval_of(study, entry),
             "median_gflops": entry.median_gflops,
+            "runs": entry.runs,
+            "slowest_gflops": min(entry.gflops),
             "fastest_gflops": max(entry.gflops),
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
@@ -195,6 +215,7 @@ def ranking_json(
         "rates": study.how,
         "rpeak_gflops": study.rpeak_gflops,
         "above_peak": above_peak_of(study, shown),
+        "fastest_run": None if fastest is None else fastest.to_json(ranking),
         "machine_changed_percent": 100 * change(ranking, noise_at_first(study.host)),
         "confidence": None if sure is None else sure.confidence,
         "cannot_be_told_apart": None if sure is None else list(sure.equals),

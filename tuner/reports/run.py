@@ -7,22 +7,23 @@ from results.plain import finite
 from results.record import Study, TrialRecord
 from results.report.outcome import outcome
 from results.stats.confidence import rerank_by_posterior
+from results.stats.headline import fastest_run, median_text
 from results.stats.ranking import Ranked, rank
 
 from ..machine.equipment import Equipment
-from ..words import counted
 from .ranking import above_peak_of, figures
 
 SHOWN_BEST = 3
 """Configurations whose rates are told."""
 
 
-def _best(records: Sequence[TrialRecord]) -> Sequence[Ranked]:
-    return rerank_by_posterior(rank(records))[:SHOWN_BEST]
+def _ranking(records: Sequence[TrialRecord]) -> Sequence[Ranked]:
+    return rerank_by_posterior(rank(records))
 
 
 def run_facts(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]:
     """All runs of a file, as JSON can hold them."""
+    ranking, fastest = _ranking(records), fastest_run(study, records)
     rows = [
         {
             "trial": record.number,
@@ -39,24 +40,28 @@ def run_facts(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]
         "study": study.name,
         "simulated": study.simulated,
         "rpeak_gflops": study.rpeak_gflops,
-        "above_peak": above_peak_of(study, _best(records)),
+        "above_peak": above_peak_of(study, ranking[:SHOWN_BEST]),
+        "fastest_run": None if fastest is None else fastest.to_json(ranking),
         "runs": rows,
     }
 
 
 def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     """The rates of a file's best configurations, what does not count and why, and where it is stored."""
-    best = _best(records)
+    ranking = _ranking(records)
+    best = ranking[:SHOWN_BEST]
     sentences = []
     how = f"Simulated on {study.host['virtual_cluster']}: " if study.simulated else ""
     for entry in best:
-        spread = "" if entry.spread_percent is None else f" ± {entry.spread_percent:.1f} %"
-        percent = figures(Equipment.of(study), entry.expected_gflops, entry.params, entry.hosts)["percent_of_peak"]
-        runs = counted(entry.runs, "run")
+        rate = entry.median_gflops
+        percent = figures(Equipment.of(study), rate, entry.params, entry.hosts)["percent_of_peak"]
         sentences.append(
-            f"{how}{rate_text(entry.expected_gflops)} GFLOPS{spread} ({percent:.1f} % of Rpeak), {runs}: "
+            f"{how}{rate_text(rate)} GFLOPS ({percent:.1f} % of Rpeak), {median_text(entry)}: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}"
         )
+    fastest = fastest_run(study, records)
+    if fastest is not None and (len(records) > 1 or not fastest.is_rmax):
+        sentences.append(fastest.sentence(ranking))
     doubt = above_peak_of(study, best)
     if doubt:
         sentences.append(doubt)

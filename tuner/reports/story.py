@@ -5,9 +5,10 @@ from itertools import accumulate
 
 from hpl.params import Scalar
 from results.metrics import rate_text
-from results.record import SMALLER_RUNS, Study, TrialRecord
+from results.record import Study, TrialRecord
 from results.report.model import Column, Figure, Series, Table
 from results.stats.half_rate import UNFINISHED
+from results.stats.headline import fastest_run, is_full_run
 from results.stats.ranking import hosts_of
 
 from ..machine.equipment import Equipment
@@ -26,7 +27,7 @@ def improvements(records: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 def full_runs(records: Sequence[TrialRecord]) -> list[TrialRecord]:
     """The full runs whose rates count."""
-    return [record for record in records if _is_full_run(record)]
+    return [record for record in records if is_full_run(record)]
 
 
 def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
@@ -34,13 +35,15 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
     machine = Equipment.of(study)
     tests = improvements(records)
     rows = tuple(_row(record, machine) for record in tests)
+    fastest = fastest_run(study, tests)
+    last = f" The last gave the {fastest.called}{'' if fastest.is_rmax else ', no Rmax'}." if fastest else ""
     words = {"P x Q", "library", "network"}
     table = Table(
         "The tuning, test by test",
         tuple(Column(name, words=name in words) for name in COLUMNS),
         rows,
         bold=frozenset({len(rows) - 1} if rows else ()),
-        caption="Each row was faster than all full runs before it; a test's number is that of its trial.",
+        caption=f"Each row was faster than all full runs before it; a test's number is that of its trial.{last}",
     )
     return table.only(tuple(name for number, name in enumerate(COLUMNS) if any(row[number] for row in rows)))
 
@@ -50,7 +53,7 @@ def convergence(records: Sequence[TrialRecord]) -> Figure | None:
     spent_min = accumulate((record.cost_s or 0.0) / 60.0 for record in records)
     if not any(record.cost_s for record in records):
         return None
-    runs = [(spent, _gflops(record)) for spent, record in zip(spent_min, records, strict=True) if _is_full_run(record)]
+    runs = [(spent, _gflops(record)) for spent, record in zip(spent_min, records, strict=True) if is_full_run(record)]
     if not runs:
         return None
     times, rates = zip(*runs, strict=True)
@@ -86,11 +89,6 @@ def _row(record: TrialRecord, machine: Equipment) -> tuple[str, ...]:
     grid = str(params.get("grid", "")).replace("x", " x ")
     words = (record.number, N, params.get("NB", ""), grid, params.get("blas", ""), network, percent, rate_text(gflops))
     return tuple(map(str, words))
-
-
-def _is_full_run(record: TrialRecord) -> bool:
-    """Whether a trial is a full run whose rate counts."""
-    return record.ranked and record.kind not in SMALLER_RUNS
 
 
 def _gflops(record: TrialRecord) -> float:

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from results.metrics import rate_text
-from results.record import Study, TrialRecord
+from results.record import Study
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.half_rate import half_rate_n
-from results.stats.ranking import Ranked
+from results.stats.headline import FastestRun, median_text
+from results.stats.ranking import Ranked, hosts_of
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
@@ -60,7 +61,7 @@ class StudyPage:
         summary, best = self.found.summary, self.found.best
         if summary is None or best is None:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
-        headline: list[Part] = [] if summary.front else [self._headline(summary.ranking[0], best)]
+        headline: list[Part] = [] if summary.front or summary.fastest is None else [self._headline(summary.fastest)]
         if is_shootout(self.study):
             headline += LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published
@@ -68,20 +69,21 @@ class StudyPage:
         others = [known_table(published.machines, "Published results", cpu=False)] if published else []
         return [Heading("The answer"), *headline, *summary.parts(SHOWN), *full, *others]
 
-    def _headline(self, first: Ranked, best: TrialRecord) -> Table:
-        """The figures that lists of machines have, of the best configuration."""
-        rmax_gflops = max(first.gflops)
-        merits = figures(Equipment.of(self.study), rmax_gflops, first.params, first.hosts)
-        half, sure = half_rate_n(best, self.found.records), interval_of(self.study, first)
-        usual = sure and f"{first.expected_gflops:.2f}, with 95 % probability between {sure[0]:.2f} and {sure[1]:.2f}"
+    def _headline(self, fastest: FastestRun) -> Table:
+        """The figures that lists of machines have, which are of the fastest run, and what no. 1 gives as a rule."""
+        record, ranking = fastest.record, self.found.summary.ranking if self.found.summary else ()
+        merits = figures(Equipment.of(self.study), fastest.gflops, record.params, hosts_of(record))
+        half = half_rate_n(record, self.found.records)
+        rate = f"{rate_text(fastest.gflops)} ({fastest.where(ranking)})"
         told = {
-            "Rmax in GFLOPS": rate_text(rmax_gflops),
-            "usual rate in GFLOPS": usual or "",
-            "Nmax": str(best.hpl.N if best.hpl else best.params.get("N", "")),
+            f"{fastest.called} in GFLOPS": f"{rate}. {fastest.no_rmax}" if fastest.no_rmax else rate,
+            "Nmax" if fastest.is_rmax else "N": str(fastest.N or ""),
             "N½": f"{half:,.0f}, between two measured N"
             if half
-            else "not known: no run of it was slower than half of Rmax",
-            **{UNITS[name][0]: UNITS[name][1].format(value) for name, value in merits.items()},
+            else "not known: no run of its configuration was slower than half of it",
+            **{f"{UNITS[name][0]} at {_that(fastest)}": UNITS[name][1].format(value) for name, value in merits.items()},
+            "median of no. 1 in GFLOPS": _median(ranking[0]),
+            "expected of one more run of no. 1": _expected(ranking[0], interval_of(self.study, ranking[0])),
         }
         columns = (Column("figure", words=True), Column("value", words=True))
         return Table("", columns, tuple((name, value) for name, value in told.items() if value), headless=True)
@@ -135,3 +137,23 @@ class StudyPage:
         host = self.study.host
         table = f"the table {self.study.table}" if self.study.replayed else ""
         return str(table or host.get("virtual_cluster") or host.get("cpu_model") or "this machine")
+
+
+def _that(fastest: FastestRun) -> str:
+    """The word for the fastest run's rate behind a figure of it."""
+    return "Rmax" if fastest.is_rmax else "that rate"
+
+
+def _median(first: Ranked) -> str:
+    return f"{rate_text(first.median_gflops)}, {median_text(first)}" if first.runs > 1 else ""
+
+
+def _expected(first: Ranked, interval: tuple[float, float] | None) -> str:
+    """What one more run of no. 1 should give, with its interval; "" where nothing tells it."""
+    if first.believed_gflops is None:
+        return ""
+    told = f"{rate_text(first.expected_gflops)} GFLOPS"
+    if interval is None:
+        return told
+    low, high = map(rate_text, interval)
+    return f"{told}; usual rate between {low} and {high} with 95 % probability"

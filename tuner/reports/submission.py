@@ -4,22 +4,44 @@ Fields: the TOP500's call for participation (top500.org/project/call-for-partici
 methodology of the EE HPC WG, whose levels of quality the Green500 takes over.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 from hpl.params import HplParams
-from results.metrics import mflops_per_watt
+from results.metrics import mflops_per_watt, rate_text
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
 from results.stats.half_rate import half_rate_n
+from results.stats.headline import ADVISED, FastestRun, is_full_run, percent_text
 from results.stats.ranking import hosts_of
 
 from ..machine.equipment import Equipment, Used, host_count
 from ..units import gibibytes
+from ..words import counted, listed
 
 TO_FILL_IN = "to fill in"
 THRESHOLD = 16.0
 """The largest residual of HPL's own HPL.dat."""
+CORE_PHASE_S = 60.0
+"""The shortest core phase whose power counts, by the methodology as we know it."""
+SPREAD = 0.05
+"""Part by which the fastest run may be above the slowest before the sheet says so."""
+MOST_TOLD = 5
+"""Runs whose rates are all told."""
+CURRENT_HPL = "2.3"
+"""The newest HPL of netlib.org, of 2018."""
+CHECKED = (
+    "how the run was made",
+    "the residual and its threshold",
+    "N against the memory",
+    "the time of the run",
+    "the spread of its repeats",
+    "the version of HPL",
+    "Rpeak",
+    "where the power is from",
+)
+"""What is looked at, in words."""
 Field = tuple[str, str | None]
 
 
@@ -28,31 +50,42 @@ class Sheet:
     """What a submission is made of.
 
     Attributes:
-        best: the fastest full run that counts; its rate is the Rmax.
+        fastest: the fastest full run that counts; its rate is the Rmax, where its N is large enough.
         records: all trials of the study.
     """
 
     study: Study
-    best: TrialRecord
+    fastest: FastestRun
     records: Sequence[TrialRecord]
 
     @property
+    def best(self) -> TrialRecord:
+        """The fastest run."""
+        return self.fastest.record
+
+    @property
     def rmax_gflops(self) -> float:
-        """The rate of the best run."""
-        return self.best.gflops or 0.0
+        """The rate of the fastest run."""
+        return self.fastest.gflops
 
     def report(self) -> Report:
         """The fields of each list, and what its rules would not accept."""
         lists = {"TOP500": self._top500(), "Green500": self._green500()}
-        parts: list[Part] = []
+        parts: list[Part] = [Sentence(self._which())]
         for name, fields in lists.items():
             parts += [Heading(name), _table(fields)]
         refused = self.objections()
         parts += [
             Heading("What the rules would not accept"),
-            *map(Sentence, refused or ["Nothing that is known here."]),
+            *map(Sentence, refused or [f"hpltune found nothing; it looked at {listed(CHECKED)}, and at nothing else."]),
         ]
-        facts = {"study": self.study.name, "trial": self.best.number, "objections": refused}
+        facts = {
+            "study": self.study.name,
+            "trial": self.best.number,
+            "fastest_run": self.fastest.to_json(),
+            "objections": refused,
+            "checked": list(CHECKED),
+        }
         return Report(f"Submission sheet of study {self.study.name}", tuple(parts), {**facts, **_facts(lists)})
 
     def objections(self) -> list[str]:
@@ -66,11 +99,12 @@ class Sheet:
             found.append("The residual was not checked.")
         if best.hpl is not None and best.hpl.threshold > THRESHOLD:
             found.append(f"The residual was compared with {best.hpl.threshold:g}, not with HPL's {THRESHOLD:g}.")
+        found += [*self._size(), *self._time(), *self._spread(), *self._version()]
         if best.kind is Kind.IMPORTED:
             found.append("The result was imported: hpltune did not see which program ran, with which library.")
         peak = self._used.rpeak_gflops
         if peak and self.rmax_gflops > peak:
-            found.append(f"Rmax is above Rpeak ({self.rmax_gflops:.4g} and {peak:.4g} GFLOPS): check Rpeak.")
+            found.append(f"The rate is above Rpeak ({self.rmax_gflops:.4g} and {peak:.4g} GFLOPS): check Rpeak.")
         if power:
             found.append(
                 "The power was given by the user, not measured by hpltune: it counts only as the average over the core "
@@ -78,9 +112,71 @@ class Sheet:
             )
         if any(record.kind is Kind.EXTRAPOLATION for record in self.records):
             found.append(
-                "The rate that hpltune predicts for the whole memory is not a result: Rmax here is a measured run."
+                "The rate that hpltune predicts for the whole memory is not a result: the one here was measured."
             )
         return found
+
+    def _which(self) -> str:
+        """The run that the sheet tells of."""
+        alike = [record for record in self._repeats if record.number != self.best.number]
+        others = f", which ran {counted(len(alike) + 1, 'time')}" if alike else ", which ran once"
+        return (
+            f"All figures of a run are of trial {self.best.number}, the fastest full run of study {self.study.name}. "
+            f"It is one run of its configuration{others}."
+        )
+
+    @property
+    def _repeats(self) -> list[TrialRecord]:
+        """The full runs of the same configuration that count."""
+        return [record for record in self.records if is_full_run(record) and record.key == self.best.key]
+
+    def _size(self) -> Iterator[str]:
+        """Say that N is small, or that nothing is known of the memory."""
+        if not self.fastest.is_rmax:
+            yield (
+                f"N={self.fastest.N:,} is small: its matrix takes {percent_text(self.fastest.filled or 0.0)} of the "
+                f"memory, and HPL's advice is {percent_text(ADVISED)}. An Rmax is a rate at the N that gives the most."
+            )
+        elif self.fastest.filled is None and not self.best.simulated:
+            yield "hpltune does not know the memory of the machine, so it cannot tell whether N is large enough."
+
+    def _time(self) -> Iterator[str]:
+        """Say that the run is short, or that nobody knows how long it took."""
+        if self.best.simulated:
+            return
+        if not self.best.time_s:
+            yield "The time of the run is not known."
+        elif self.best.time_s < CORE_PHASE_S:
+            yield (
+                f"The run took {self.best.time_s:.2f} s. As far as hpltune knows, the Green500 takes the average power "
+                "over a core phase of at least a minute: see the current text of its rules."
+            )
+
+    def _spread(self) -> Iterator[str]:
+        """Say by how much the runs of the configuration differ, or that none was repeated."""
+        rates = sorted(record.gflops or 0.0 for record in self._repeats)
+        if len(rates) < 2:
+            if not self.best.simulated:
+                yield "Its configuration ran once: nothing shows that the rate can be reached again."
+            return
+        if rates[-1] > (1 + SPREAD) * rates[0]:
+            told = ", ".join(map(rate_text, rates if len(rates) <= MOST_TOLD else (rates[0], median(rates), rates[-1])))
+            what = "runs" if len(rates) <= MOST_TOLD else "slowest, middle and fastest runs"
+            yield (
+                f"The {what} of its configuration gave {told} GFLOPS: the fastest of {len(rates)} may be due to luck, "
+                "and others will not reach it as a rule."
+            )
+
+    def _version(self) -> Iterator[str]:
+        """Say that another HPL than the current one ran."""
+        version = self._hpl
+        if version and not version.startswith(CURRENT_HPL):
+            yield f"HPL {version} ran, and HPL {CURRENT_HPL} is the current one: check whether the list still takes it."
+
+    @property
+    def _hpl(self) -> str | None:
+        """The version of HPL that ran."""
+        return self.best.versions.get("hpl") or self.study.versions.get("hpl")
 
     @property
     def _used(self) -> Used:
@@ -107,15 +203,22 @@ class Sheet:
             ("compiler", study.versions.get("compiler")),
             ("math library", _joined(best.blas, _library_version(best))),
             ("MPI", study.versions.get("mpi")),
-            ("HPL", best.versions.get("hpl") or study.versions.get("hpl")),
-            ("Rmax in GFLOPS", f"{self.rmax_gflops:.6g}"),
+            ("HPL", self._hpl),
+            *self._rate(),
             ("Rpeak in GFLOPS", f"{peak:.6g}" if peak else None),
-            ("Nmax", _size(best)),
             ("N½", f"{half:,.0f} (between measured sizes)" if half else None),
             ("NB, P x Q", _blocks(best)),
             ("time in s", f"{best.time_s:.2f}" if best.time_s else None),
+            ("trial", str(best.number)),
             ("residual", f"{best.residual:.6g}" if best.residual is not None else None),
         ]
+
+    def _rate(self) -> list[Field]:
+        """The rate and its N; a rate at a small N is no Rmax, so that this is still to be measured."""
+        rate, N = f"{self.rmax_gflops:.6g}", f"{self.fastest.N:,}" if self.fastest.N else None
+        if self.fastest.is_rmax:
+            return [("Rmax in GFLOPS", rate), ("Nmax", N)]
+        return [("Rmax in GFLOPS", None), ("Nmax", None), (f"{self.fastest.called} in GFLOPS", rate)]
 
     def _green500(self) -> list[Field]:
         power = self._used.power_w
@@ -145,11 +248,6 @@ def _joined(*words: object) -> str | None:
 
 def _library_version(best: TrialRecord) -> str:
     return best.observed.version if best.observed else ""
-
-
-def _size(best: TrialRecord) -> str | None:
-    N = best.hpl.N if best.hpl else best.params.get("N")
-    return f"{N:,}" if isinstance(N, int) else None
 
 
 def _blocks(best: TrialRecord) -> str | None:

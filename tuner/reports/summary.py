@@ -7,6 +7,7 @@ from functools import cached_property
 from results.record import Study
 from results.report.model import Part, Sentence
 from results.stats.confidence import Standing
+from results.stats.headline import FastestRun
 from results.stats.ranking import Ranked
 
 from ..study.objective import BETTER, Objective, of_study
@@ -26,6 +27,7 @@ class StudySummary:
         known: how many the study has, where not all of them are ranked; 0 where all are.
         front: those that none beats both in GFLOPS and by another objective, fastest first, where these are to be told;
             of these none is the best, so that nothing is said of how sure that is.
+        fastest: its fastest run, whatever its configuration; None where only configurations are told of.
     """
 
     study: Study
@@ -33,9 +35,17 @@ class StudySummary:
     ranking: Sequence[Ranked]
     front: Sequence[Ranked] = ()
     known: int = 0
+    fastest: FastestRun | None = None
 
     @classmethod
-    def of(cls, study: Study, ranking: Sequence[Ranked], against: str | None = None, known: int = 0) -> "StudySummary":
+    def of(
+        cls,
+        study: Study,
+        ranking: Sequence[Ranked],
+        against: str | None = None,
+        known: int = 0,
+        fastest: FastestRun | None = None,
+    ) -> "StudySummary":
         """What a study was searched for, or its front of GFLOPS against another objective.
 
         A front that was searched for and has one configuration only is told as its best is.
@@ -45,7 +55,7 @@ class StudySummary:
         """
         objective = Objective.of("gflops", study, against) if against else of_study(study)
         front = objective.front(ranking)
-        return cls(study, objective, ranking, front if against or len(front) > 1 else (), known)
+        return cls(study, objective, ranking, front if against or len(front) > 1 else (), known, fastest)
 
     @cached_property
     def sure(self) -> Standing | None:
@@ -59,16 +69,16 @@ class StudySummary:
 
     @cached_property
     def published(self) -> PublishedStanding | None:
-        """Where the first of the ranking stands against published results; None where there are none to compare."""
-        return published_standing(self.study, self.ranking)
+        """Where the fastest run stands against published results; None where there are none to compare."""
+        return published_standing(self.study, self.fastest)
 
     def parts(self, count: int) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best."""
         against = self.objective.against
         if self.front:
-            parts = ranking_parts(self.study, self.front, self.ranking, against)
+            parts = ranking_parts(self.study, self.front, self.ranking, against, self.fastest)
         else:
-            parts = ranking_parts(self.study, self.ranking[:count], self.ranking)
+            parts = ranking_parts(self.study, self.ranking[:count], self.ranking, fastest=self.fastest)
             sure = how_sure(self.study, self.ranking, self.sure)
             said = (*([sure] if sure else []), *sentences(self.libraries, self.study, self.ranking))
             parts += map(Sentence, said)
@@ -94,4 +104,4 @@ class StudySummary:
         published = self.published
         known = {"known_machines": published.to_json() if published else None}
         written = {**against, **libraries, **known, **(more or {})}
-        return ranking_json(self.study, shown, self.ranking, self.sure, written)
+        return ranking_json(self.study, shown, self.ranking, self.sure, self.fastest, written)

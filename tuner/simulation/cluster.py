@@ -68,6 +68,7 @@ class SimulatedCluster:
             "description": cluster.description,
             "nodes": len(cluster.node_list),
             "physical_cores": cluster.cores,
+            "memory_bytes": int(GIB * sum(node.memory_gib for node in cluster.node_list)),
             "networks": list(cluster.networks),
         }
 

@@ -12,6 +12,7 @@ from hpl.params import Scalar
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
 from results.stats.confidence import Standing, rerank_by_posterior, standing
+from results.stats.headline import FastestRun
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked, hosts_of, on_the_hosts_left, rank
 from results.store.contenders import CONTENDERS
@@ -196,9 +197,9 @@ class Objective:
 
     def _in_gflops(self, entry: Ranked, believed: Ranked) -> Ranked:
         """Give a configuration what is believed of its worth, as a rate."""
-        worth, ends = self.worth(entry.params, 1.0), believed.interval_gflops
+        worth, ends, rate = self.worth(entry.params, 1.0), believed.interval_gflops, believed.believed_gflops
         interval = None if ends is None else (ends[0] / worth, ends[1] / worth)
-        return replace(entry, believed_gflops=believed.expected_gflops / worth, interval_gflops=interval)
+        return replace(entry, believed_gflops=None if rate is None else rate / worth, interval_gflops=interval)
 
 
 def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
@@ -229,11 +230,13 @@ class StudyRanking:
         ranking: the fastest of them in the order of its objective, best first; empty where no run counts.
         configurations: how many have a rate; more than are ranked where the study is very large.
         placed: trials whose runs count, by their numbers, each with the place of its configuration in the ranking.
+        fastest: the fastest run of the study; None where no run counts.
     """
 
     ranking: Sequence[Ranked]
     configurations: int
     placed: Mapping[int, int]
+    fastest: FastestRun | None = None
 
     @property
     def left_out(self) -> str | None:
@@ -255,9 +258,14 @@ def rank_stored(store: Store, study: Study, *, front: bool = False) -> StudyRank
     ranking = objective.ranked(rank(left))
     places = {entry.key: place for place, entry in enumerate(ranking)}
     known = found.configurations if found.configurations > CONTENDERS else len(ranking)
-    return StudyRanking(
-        ranking, known, {one.number: places[one.key] for one in left if one.ranked and one.key in places}
-    )
+    placed = {one.number: places[one.key] for one in left if one.ranked and one.key in places}
+    return StudyRanking(ranking, known, placed, fastest_of(store, study))
+
+
+def fastest_of(store: Store, study: Study) -> FastestRun | None:
+    """The fastest full run of a stored study that counts; None without one."""
+    record = store.watched.fastest(study.name)
+    return None if record is None else FastestRun.of(study, record)
 
 
 def ranking_of(store: Store, study: Study) -> Sequence[Ranked]:

@@ -4,6 +4,7 @@ import io
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import pytest
 from rich.console import Console
 
 from results.report.markdown import table_lines
@@ -24,25 +25,57 @@ def markdown(ranking: Sequence[Ranked], more: Mapping[str, Sequence[str]] = NOTH
 def test_a_markdown_table_has_only_the_parameters_that_differ() -> None:
     assert varying(RANKING) == ["blas", "NB"]
     assert markdown(RANKING).splitlines() == [
-        "| rank | GFLOPS | spread % | runs | blas | NB |",
+        "| rank | median GFLOPS | runs | slowest to fastest | blas | NB |",
         "|---|---|---|---|---|---|",
-        "| 1 | 81.00 | 1.2 | 3 | openblas | 192 |",
-        "| 2 | 70.00 |  | 1 | bl\\|is | 128 |",
+        "| 1 | 81.00 | 3 | 80.00-82.00 | openblas | 192 |",
+        "| 2 | 70.00 | 1 |  | bl\\|is | 128 |",
     ]
 
 
 def test_a_markdown_table_has_the_figures_of_merit_that_are_known() -> None:
     merits = {"% of peak": ["50.00", "43.20"], "USD/GFLOPS": ["30.74", "35.60"]}
     head, _, first, _ = markdown(RANKING, merits).splitlines()
-    assert head == "| rank | GFLOPS | spread % | runs | % of peak | USD/GFLOPS | blas | NB |"
-    assert first == "| 1 | 81.00 | 1.2 | 3 | 50.00 | 30.74 | openblas | 192 |"
+    assert head == "| rank | median GFLOPS | runs | slowest to fastest | % of peak | USD/GFLOPS | blas | NB |"
+    assert first == "| 1 | 81.00 | 3 | 80.00-82.00 | 50.00 | 30.74 | openblas | 192 |"
 
 
 def test_a_markdown_table_says_how_often_configurations_failed_where_any_did() -> None:
     head, _, first, second = markdown([RANKING[0], replace(RANKING[1], failed_runs=2)]).splitlines()
-    assert head == "| rank | GFLOPS | spread % | runs | failed | blas | NB |"
-    assert first == "| 1 | 81.00 | 1.2 | 3 | 0 | openblas | 192 |"
-    assert second == "| 2 | 70.00 |  | 1 | 2 | bl\\|is | 128 |"
+    assert head == "| rank | median GFLOPS | runs | slowest to fastest | failed | blas | NB |"
+    assert first == "| 1 | 81.00 | 3 | 80.00-82.00 | 0 | openblas | 192 |"
+    assert second == "| 2 | 70.00 | 1 |  | 2 | bl\\|is | 128 |"
+
+
+ESTIMATED = [replace(RANKING[0], believed_gflops=80.8), replace(RANKING[1], believed_gflops=69.1)]
+INTERVALS = [(79.5, 82.1), None]
+
+
+def test_what_is_estimated_has_columns_of_its_own_and_is_called_an_estimate() -> None:
+    table = ranking_table("", ESTIMATED, {"% of peak": ["50.00", "43.20"]}, INTERVALS)
+    head, _, first, second = table_lines(table).splitlines()
+    assert head == (
+        "| rank | median GFLOPS | runs | slowest to fastest | expected GFLOPS | 95 % interval | % of peak | blas | NB |"
+    )
+    assert first == "| 1 | 81.00 | 3 | 80.00-82.00 | 80.80 | 79.50-82.10 | 50.00 | openblas | 192 |"
+    assert second == "| 2 | 70.00 | 1 |  | 69.10 |  | 43.20 | bl\\|is | 128 |"
+    assert table.caption == "Expected: of one more run, an estimate; % of peak is of it."
+
+
+def test_where_each_configuration_ran_once_its_rate_is_no_median() -> None:
+    head = markdown([RANKING[1], replace(RANKING[1], params={"NB": 96})]).splitlines()[0]
+    assert head.startswith("| rank | GFLOPS | runs | ")
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 200])
+def test_numbers_are_whole_on_a_terminal_of_any_width(width: int) -> None:
+    large = [replace(entry, gflops=tuple(1e4 * rate for rate in entry.gflops)) for entry in ESTIMATED]
+    stream = io.StringIO()
+    table = ranking_table("Best", large, {"% of peak": ["50.00", "43.20"]}, [(795123.25, 821456.75), None])
+    print_table(Console(file=stream, width=width, markup=False), table)
+    shown = stream.getvalue()
+    assert "…" not in shown
+    for whole in ("810000.00", "800000.00-820000.00", "80.80", "795123.25-821456.75", "50.00"):
+        assert whole in shown
 
 
 def test_a_markdown_table_of_nothing_is_a_head() -> None:
@@ -59,7 +92,7 @@ def printed(width: int) -> str:
 
 def test_a_wide_terminal_has_a_column_for_each_parameter_that_differs() -> None:
     assert [word.strip() for word in printed(100).splitlines()[2].split("┃")[1:-1]] == [
-        "", "GFLOPS", "±%", "runs", "% of peak", "blas", "NB",
+        "", "median", "runs", "range", "% of peak", "blas", "NB",
     ]  # fmt: skip
 
 

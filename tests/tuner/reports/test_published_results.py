@@ -4,16 +4,19 @@ import json
 from typing import Any
 
 import pytest
-from record_builders import a_study
+from record_builders import a_study, finished
 
 from results.record import SIMULATOR, Study
 from results.report.html import to_html
 from results.report.markdown import to_markdown
 from results.report.model import Column, Report, Table
+from results.stats.headline import FastestRun
 from results.stats.ranking import Ranked
 from tuner.machine.known_machines import known_machines
 from tuner.reports.published_results import PublishedStanding, known_table, published_standing
 from tuner.reports.summary import StudySummary
+
+RANKING = [Ranked("a", {}, (7.0,), 1)]
 
 
 def on(cpu: str, **changes: Any) -> Study:
@@ -22,8 +25,13 @@ def on(cpu: str, **changes: Any) -> Study:
     return a_study(**{"host": host, "rpeak_gflops": 1000.0, **changes})
 
 
+def fastest(study: Study, gflops: float, **params: Any) -> FastestRun:
+    """A study's fastest run, at N = 6,000."""
+    return FastestRun.of(study, finished(1, gflops, params={"N": 6000, **params}, observed=None))
+
+
 def standing(study: Study, gflops: float, **params: Any) -> PublishedStanding:
-    found = published_standing(study, [Ranked("a", {"N": 6000, **params}, (0.9 * gflops, gflops), 1)])
+    found = published_standing(study, fastest(study, gflops, **params))
     assert found is not None
     return found
 
@@ -83,7 +91,7 @@ def test_a_study_without_a_peak_is_told_the_range_of_cores_or_of_peaks() -> None
 
 @pytest.mark.parametrize("cpu", ["Intel(R) Xeon(R) Processor", "AMD Ryzen 9 7950X 16-Core Processor", "aarch64", ""])
 def test_nothing_is_said_of_a_cpu_without_published_results(cpu: str) -> None:
-    assert published_standing(on(cpu), [Ranked("a", {}, (10.0,), 1)]) is None
+    assert published_standing(on(cpu), fastest(on(cpu), 10.0)) is None
 
 
 def simulated(name: str, rpeak_gflops: float) -> Study:
@@ -101,18 +109,20 @@ def test_a_simulated_kronos_is_compared_with_the_real_one() -> None:
 
 def test_another_virtual_cluster_is_compared_with_none() -> None:
     for study in (simulated("Kronos", 100.0), simulated("Pi 5 pile", 614.4)):
-        assert published_standing(study, [Ranked("a", {}, (10.0,), 1)]) is None
+        assert published_standing(study, fastest(study, 10.0)) is None
 
 
 def test_best_and_its_json_have_the_comparison() -> None:
     study = on("AMD EPYC 7763 64-Core Processor")
-    summary = StudySummary.of(study, [Ranked("a", {"N": 6000}, (700.0,), 1)])
+    summary = StudySummary.of(study, [Ranked("a", {"N": 6000}, (700.0,), 1)], fastest=fastest(study, 700.0))
     text = to_markdown(Report("", tuple(summary.parts(5))))
     assert "Others got 71.3 to 83.2 % of peak on this CPU, AMD EPYC 7763" in text
     facts = json.loads(json.dumps(summary.to_json()))["known_machines"]
     assert (facts["unit"], facts["standing"], facts["own"]) == ("% of peak", "below", pytest.approx(70.0))
     assert {"LUMI-C", "Anvil"} <= {one["machine"] for one in facts["results"]}
-    assert StudySummary.of(on("aarch64"), [Ranked("a", {}, (7.0,), 1)]).to_json()["known_machines"] is None
+    assert (
+        StudySummary.of(on("aarch64"), RANKING, fastest=fastest(on("aarch64"), 7.0)).to_json()["known_machines"] is None
+    )
 
 
 def test_a_page_links_the_sources_and_nothing_of_a_user_becomes_markup() -> None:

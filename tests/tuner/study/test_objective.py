@@ -117,11 +117,12 @@ def test_what_is_exported_is_the_best_by_the_objective_with_the_figures_of_the_n
     stored(store, "usd-per-gflops", {"32x1": (200.0, 201.0), "8x1": (80.0, 80.5)})
     assert export_study(store, ExportRequest("dat", "study")).text() == "that of 8x1\n"
     head, _, first, second, *_ = export_study(store, ExportRequest("md", "study")).text().splitlines()
-    assert head == "| rank | GFLOPS | spread % | runs | % of peak | USD/GFLOPS | MFLOPS/W | layout |"
+    figures = "median GFLOPS | runs | slowest to fastest | expected GFLOPS | % of peak | USD/GFLOPS | MFLOPS/W"
+    assert head == f"| rank | {figures} | layout |"
     expected = ranking_of(store, store.study("study"))[0].expected_gflops
     assert expected == pytest.approx(80.25, rel=1e-4)
     percent, price, watts = f"{100 * expected / (134.4 / 4):.2f}", f"{2490 / 4 / expected:.2f}", 1000 * expected / 225
-    assert first == f"| 1 | {expected:.2f} | 0.3 | 2 | {percent} | {price} | {watts:.2f} | 8x1 |"
+    assert first == f"| 1 | 80.25 | 2 | 80.00-80.50 | {expected:.2f} | {percent} | {price} | {watts:.2f} | 8x1 |"
     assert second.endswith("| 32x1 |")
 
 

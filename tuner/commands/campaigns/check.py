@@ -1,6 +1,7 @@
 """`hpltune check`: whether and why the machine is slower than when a stored study measured its best configuration."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from pathlib import Path
@@ -216,12 +217,12 @@ class CheckResult:
     def _rates(self) -> list[str]:
         """The rates of both times, and the change."""
         before = self.baseline.gflops
-        told = f"Before: {median(before):.2f} GFLOPS, {counted(len(before), 'run')} ({self.baseline.name})."
+        told = f"Before: {_median(before)} ({self.baseline.name})."
         if self.change is None:
             return [told]
         low, high = self.change.interval_percent
         return [
-            f"{told} Now: {median(self.gflops):.2f} GFLOPS, {counted(len(self.gflops), 'run')}.",
+            f"{told} Now: {_median(self.gflops)}.",
             f"The rate changed by {self.change.change_percent:+.1f} % (95 % interval: {low:+.1f} % to {high:+.1f} %).",
         ]
 
@@ -263,8 +264,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         require_writable_file(request.junit, "--junit")
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         before = baseline_of(store, request.baseline)
-    rate = f"{median(before.gflops):.2f} GFLOPS in {counted(len(before.gflops), 'run')}"
-    listener(Notice(f"Measuring {before.name} again: it gave {rate}."))
+    listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
     began_s, busy = time.monotonic(), _busy(before)
     try:
         measured = _measured(request, before, listener, stop)
@@ -275,6 +275,13 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         raise
     result = replace(_compared(request, before, measured), busy=busy)
     return _written(result, time.monotonic() - began_s)
+
+
+def _median(rates: Sequence[float]) -> str:
+    """What runs of one configuration gave, in the words of all reports."""
+    if len(rates) == 1:
+        return f"{rates[0]:.2f} GFLOPS, 1 run"
+    return f"{median(rates):.2f} GFLOPS, the median of {counted(len(rates), 'run')}"
 
 
 def _busy(before: Baseline) -> str:

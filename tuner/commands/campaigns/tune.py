@@ -27,7 +27,7 @@ from ...stopping import StopRequest
 from ...study.completion import completion_notice
 from ...study.lifecycle import closing_study
 from ...study.names import check_name, newest_search
-from ...study.objective import check_inputs, ranking_of
+from ...study.objective import check_inputs, fastest_of, ranking_of
 from ...study.run_folders import study_folder
 from ...trial.workbench import Workbench
 from ...tuning import campaign
@@ -161,7 +161,7 @@ def _completed(request: TuneRequest, name: str | None, options: TuneOptions, ses
         return None
     from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
 
-    summary = StudySummary.of(study, ranking_of(session.store, study))
+    summary = StudySummary.of(study, ranking_of(session.store, study), fastest=fastest_of(session.store, study))
     notices = (Sentence(notice, unbroken=True),)
     return TuneResult(study=name, notices=notices, summary=summary, nothing_to_do=True)
 
@@ -334,7 +334,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
     stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
     from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
 
-    summary = StudySummary.of(study, outcome.ranking)
+    summary = StudySummary.of(study, outcome.ranking, fastest=fastest_of(store, study))
     result = TuneResult(
         study=outcome.study,
         notices=(stopped,) if outcome.interrupted else (),

@@ -65,6 +65,6 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
     stored = rank_stored(store, study, front=request.front is not None)
     if not stored.ranking:
         raise NoValidRunError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
-    summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations)
+    summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations, stored.fastest)
     order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
     return BestResult(summary, request.count, stored.left_out, order)

@@ -1,6 +1,6 @@
 """`hpltune export`: a study as text for other programs."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from results.errors import NoValidRunError
@@ -11,11 +11,11 @@ from results.flat import Placed
 from results.record import Study
 from results.report.markdown import to_markdown
 from results.report.model import Report, Sentence
-from results.stats.ranking import Ranked
+from results.stats.headline import expected_sentence
 from results.store.store import Store
 
 from ...machine.equipment import Equipment
-from ...reports.ranking import above_peak_of, exported_table, figures, how_sure
+from ...reports.ranking import above_peak_of, exported_table, figures, how_sure, interval_of
 from ...reports.summary import StudySummary
 from ...study.objective import StudyRanking, rank_stored
 from ...study.shootout import sentences
@@ -80,7 +80,7 @@ def export_study(store: Store, request: ExportRequest) -> ExportResult:
 def _report(study: Study, stored: StudyRanking) -> Report:
     """The whole ranking, and what a reader must know of it."""
     said = filter(None, (stored.left_out, above_peak_of(study, stored.ranking)))
-    below = map(Sentence, (*said, *_below(study, stored.ranking)))
+    below = map(Sentence, (*said, *_below(study, stored)))
     return Report("", (exported_table(study, stored.ranking), *below))
 
 
@@ -98,15 +98,19 @@ def placed_in(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
     return {number: places[place] for number, place in stored.placed.items()}
 
 
-def _below(study: Study, ranking: Sequence[Ranked]) -> list[str]:
+def _below(study: Study, stored: StudyRanking) -> list[str]:
     """What a reader must know of a table: how sure it is, each BLAS, and what was measured where with what."""
-    found = StudySummary.of(study, ranking)
+    found = StudySummary.of(study, stored.ranking, fastest=stored.fastest)
+    ranking = stored.ranking
+    expected = expected_sentence(ranking[0], interval_of(study, ranking[0]))
+    rates = [*([expected] if expected else []), *([stored.fastest.sentence(ranking)] if stored.fastest else [])]
     sure = None if found.front else how_sure(study, ranking, found.sure)
     sizes = sorted({int(entry.params["N"]) for entry in ranking if "N" in entry.params})
     N = "" if not sizes else f", N = {sizes[0]:,}" if len(sizes) == 1 else f", N = {sizes[0]:,} to {sizes[-1]:,}"
     when = f"{study.created_at:%Y-%m-%d %H:%M} UTC"
     where = study.how if study.simulated else f"{'imported at' if study.imported else 'measured from'} {when}"
     return [
+        *rates,
         *([sure] if sure else []),
         *sentences(found.libraries, study, ranking),
         f"Study {study.name}, {where}{N}, engine {study.engine}, space {study.space_name}.",

@@ -77,7 +77,7 @@ def figure_source(store: Store, study: Study) -> FigureSource:
     if not stored.ranking:
         return FigureSource(records, None, None, taught, probes=probes)
     best = store.get(study.name, stored.ranking[0].best_record_number)
-    summary = StudySummary.of(study, stored.ranking, known=stored.configurations)
+    summary = StudySummary.of(study, stored.ranking, None, stored.configurations, stored.fastest)
     alike = {record.number for record in records if record.key == best.key}
     noted = prediction_of(study)
     predicted = noted.full if noted and noted.trial in alike else None

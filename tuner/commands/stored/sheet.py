@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from results.errors import ResultsError
 from results.report.model import Report
+from results.stats.headline import fastest_run
 from results.store.store import Store
 
-from ...reports.story import full_runs
 from ...reports.submission import Sheet
 
 
@@ -32,10 +32,10 @@ def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
     """
     study = store.study(name) if name else store.newest()
     records = store.records(study.name)
-    runs = full_runs(records)
-    if not runs:
+    fastest = fastest_run(study, records)
+    if fastest is None:
         raise ResultsError(
             f"study {study.name} has no run whose residual was checked and PASSED, so there is nothing to submit: "
             f"`hpltune show {study.name}` lists what ran"
         )
-    return SheetResult(Sheet(study, max(runs, key=lambda record: record.gflops or 0.0), records))
+    return SheetResult(Sheet(study, fastest, records))

@@ -6,16 +6,18 @@ from dataclasses import dataclass, field
 
 from results.record import Study, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
+from results.stats.headline import HeadlineRates
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from results.store.study_list import Tally
 
 from ...network.words import sentence
 from ...reports.page import NEWEST, Page
+from ...reports.ranking import headline_rates
 from ...reports.story import convergence
 from ...reports.studies import StudyLine, studies_table
 from ...reports.trials import KILLED, trial_json, trial_rows, trial_table, trials_table
-from ...study.objective import ranking_of
+from ...study.objective import rank_stored
 
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 STUDIES, TRIALS = 20, 100
@@ -92,13 +94,12 @@ def _made_by(study: Study) -> str | None:
 
 def study_line(store: Store, study: Study, tally: Tally) -> StudyLine:
     """What a list says of a study."""
-    return StudyLine(study, state(study, store), tally, best_gflops(store, study))
+    return StudyLine(study, state(study, store), tally, rates_of(store, study))
 
 
-def best_gflops(store: Store, study: Study) -> float | None:
-    """What one more run of the best configuration of a study should give; None where no run counts."""
-    ranking = ranking_of(store, study)
-    return ranking[0].expected_gflops if ranking else None
+def rates_of(store: Store, study: Study) -> HeadlineRates | None:
+    """What is told of the rates of a study; None where no run counts."""
+    return headline_rates(study, rank_stored(store, study))
 
 
 def state(study: Study, store: Store) -> str:

@@ -9,11 +9,12 @@ from fastapi import Depends, Request
 from pydantic import BaseModel
 
 from results.record import Study
+from results.stats.headline import HeadlineRates
 from results.store.store import Store
 from results.store.study_list import StudyExtent, Tally
 
 from ...commands.stored.report import followers
-from ...commands.stored.show import best_gflops, state
+from ...commands.stored.show import rates_of, state
 from ...reports.studies import StudyLine
 from .values import Kept
 
@@ -37,14 +38,14 @@ class Answers:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._readers = CapacityLimiter(READERS)
-        self._lines: Kept[tuple[Tally, float | None]] = Kept(LINES)
+        self._lines: Kept[tuple[Tally, HeadlineRates | None]] = Kept(LINES)
         self._bodies: Kept[bytes] = Kept(BYTES, len)
 
     def line(self, study: Study, extent: StudyExtent) -> StudyLine:
         """What a list says of a study."""
         stamp = self._stamp(study, extent)
-        tally, best = self._lines.get((study.name, study.created_at), stamp, lambda: self._of(study))
-        return StudyLine(study, state(study, self._store), tally, best)
+        tally, rates = self._lines.get((study.name, study.created_at), stamp, lambda: self._of(study))
+        return StudyLine(study, state(study, self._store), tally, rates)
 
     async def read(self, make: Callable[[], T]) -> T:
         """Run what reads the database in a thread; not many at a time, because they would only wait for each other."""
@@ -93,8 +94,8 @@ class Answers:
     def _stamp(self, study: Study, extent: StudyExtent) -> object:
         return study, extent, self._store.lists.version() if extent.open else ""
 
-    def _of(self, study: Study) -> tuple[Tally, float | None]:
-        return self._store.lists.tally(study.name), best_gflops(self._store, study)
+    def _of(self, study: Study) -> tuple[Tally, HeadlineRates | None]:
+        return self._store.lists.tally(study.name), rates_of(self._store, study)
 
 
 def _address(request: Request) -> str:

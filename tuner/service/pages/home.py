@@ -163,6 +163,7 @@ class CampaignRow:
 
     Attributes:
         state: how the campaign stands, in the queue where that tells more than its study.
+        fastest, expected: GFLOPS of the fastest run, and of one more run of no. 1 where that was estimated.
     """
 
     name: str
@@ -172,7 +173,8 @@ class CampaignRow:
     engine: str
     trials: int
     failed: int
-    best: str
+    fastest: str
+    expected: str
 
 
 def board(store: Store, offered: Offered, line_of: LineOf, query: HomeQuery) -> str:
@@ -222,7 +224,7 @@ def filter_choices(offered: Offered) -> dict[str, Sequence[str]]:
 
 
 def _row(line: StudyLine, states: dict[str, str]) -> CampaignRow:
-    best = "" if line.best_gflops is None else rate_text(line.best_gflops)
+    rates = line.rates
     study, tally = line.study, line.tally
     return CampaignRow(
         study.name,
@@ -232,7 +234,8 @@ def _row(line: StudyLine, states: dict[str, str]) -> CampaignRow:
         study.engine,
         tally.trials,
         tally.failed,
-        best,
+        "" if rates is None else rate_text(rates.fastest_gflops),
+        "" if rates is None else rates.expected_text(),
     )
 
 

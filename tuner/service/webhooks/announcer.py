@@ -4,11 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import quote
 
-from results.stats.ranking import rank
+from results.stats.headline import NO_RATES
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.deliveries import OutgoingMessage
 from results.store.store import Store
 
+from ...commands.stored.show import rates_of
 from ...messages.plain_paths import without_paths
 from ..config import ServiceConfig
 from .table import EventName, WebhookTable
@@ -39,12 +40,12 @@ class Announcer:
         wanted = [(name, event) for name, table in self.webhooks.items() for event in events if event in table.events]
         if not wanted:
             return []
-        best = _best_gflops(store, entry.name)
+        rates = rates_of(store, store.study(entry.name)) if store.queue.is_study(entry.name) else None
         facts = {
             "campaign": entry.name,
             "kind": entry.order.kind,
             "state": entry.state,
-            "best_gflops": best,
+            **(rates.to_json() if rates else NO_RATES),
             "reason": without_paths(entry.reason),
             "ended_at": None if entry.ended_at is None else entry.ended_at.isoformat(),
             "link": self._link(entry.name),
@@ -73,9 +74,3 @@ def _events(state: QueueState, *, slower: bool) -> Sequence[EventName]:
     if state is not QueueState.DONE:
         return []
     return ["done", "slower"] if slower else ["done"]
-
-
-def _best_gflops(store: Store, name: str) -> float | None:
-    """The rate of a study's best configuration; None where it has none yet."""
-    ranked = rank(store.contenders(name).records) if store.queue.is_study(name) else []
-    return ranked[0].median_gflops if ranked else None

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from as_user import Run
@@ -14,6 +15,7 @@ from results.errors import ResultsError
 from results.record import SIMULATOR, Kind, TrialRecord
 from results.report.markdown import to_markdown
 from results.stats.half_rate import half_rate_n
+from results.stats.headline import fastest_run
 from results.store.store import Store
 from tuner.commands.stored.sheet import submission_sheet
 from tuner.reports.submission import Sheet
@@ -37,7 +39,20 @@ def at(N: int, gflops: float, kind: Kind = Kind.SEARCH) -> TrialRecord:
 
 
 def objections(records: Sequence[TrialRecord], power_w: float | None = 900.0) -> str:
-    return " ".join(Sheet(a_study(power_w=power_w), records[0], records).objections())
+    return " ".join(sheet(records, power_w).objections())
+
+
+def sheet(records: Sequence[TrialRecord], power_w: float | None = None, **changes: Any) -> Sheet:
+    study = a_study(power_w=power_w, **{"host": {"memory_available_bytes": 2**29}, **changes})
+    found = fastest_run(study, records)
+    assert found is not None
+    return Sheet(study, found, records)
+
+
+def of_minutes(*rates: float, **changes: Any) -> list[TrialRecord]:
+    """Runs of one configuration that took minutes each, of a matrix that fills the half of 512 MiB."""
+    runs = [at(6000, gflops) for gflops in rates]
+    return [replace(run, number=number, time_s=95.0, **changes) for number, run in enumerate(runs, start=1)]
 
 
 def test_what_is_known_is_filled_and_the_rest_is_marked(store: Store) -> None:
@@ -58,15 +73,47 @@ def test_n_half_is_told_only_between_measured_sizes() -> None:
 
 
 def test_what_the_rules_would_not_accept_is_said() -> None:
-    assert objections([at(6000, 75.0)], power_w=None) == ""
+    assert objections(of_minutes(75.0, 74.8), power_w=None) == ""
     assert "given by the user" in objections([at(6000, 75.0)])
     simulated = replace(at(6000, 75.0), versions={SIMULATOR: "SimGrid 3.32"}, passed=None)
     assert objections([simulated], power_w=None).startswith("The run was simulated")
     assert "above Rpeak" in objections([at(6000, 175.0)])
     assert "imported" in objections([at(6000, 75.0, Kind.IMPORTED)])
+    assert "Its configuration ran once" in objections(of_minutes(75.0))
+    assert "gave 60.00, 70.00, 75.00 GFLOPS: the fastest of 3 may be due to luck" in objections(
+        of_minutes(70.0, 75.0, 60.0)
+    )
+    assert "slowest, middle and fastest runs of its configuration gave 50.00, 65.00, 80.00 GFLOPS" in objections(
+        of_minutes(50.0, 60.0, 65.0, 70.0, 75.0, 80.0, 55.0)
+    )
+    assert "took 1.91 s. As far as hpltune knows, the Green500" in objections([at(6000, 75.0)])
+    old = of_minutes(75.0, 74.8, versions={"hpl": "2.0"})
+    assert objections(old, None) == (
+        "HPL 2.0 ran, and HPL 2.3 is the current one: check whether the list still takes it."
+    )
     loose = replace(at(6000, 75.0), hpl=HplParams(6000, 192, 1, 2, threshold=1e6))
     assert "compared with 1e+06" in objections([loose])
     assert "measured" in objections([at(6000, 75.0), at(3000, 60.0, Kind.EXTRAPOLATION)])
+
+
+def test_a_rate_at_a_small_n_is_no_rmax() -> None:
+    small = sheet(of_minutes(0.5, 0.49), host={"memory_available_bytes": 2**36})
+    assert "N=6,000 is small: its matrix takes 0.42 % of the memory, and HPL's advice is 80 %." in small.objections()[0]
+    facts = small.report().facts
+    assert isinstance(facts, dict)
+    assert (facts["top500"]["Rmax in GFLOPS"], facts["top500"]["Nmax"]) == (None, None)
+    assert facts["top500"]["rate at N=6,000 in GFLOPS"] == "0.5"
+    text = to_markdown(small.report())
+    assert "| Rmax in GFLOPS | to fill in |" in text
+    assert "All figures of a run are of trial 1, the fastest full run of study study." in text
+
+
+def test_without_an_objection_the_sheet_says_what_was_looked_at_and_that_nothing_else_was() -> None:
+    text = to_markdown(sheet(of_minutes(75.0, 74.8)).report())
+    assert "hpltune found nothing; it looked at how the run was made, the residual and its threshold, N" in text
+    assert "and at nothing else." in text
+    unknown = sheet(of_minutes(75.0, 74.8), host={}).objections()
+    assert unknown == ["hpltune does not know the memory of the machine, so it cannot tell whether N is large enough."]
 
 
 def test_without_a_run_that_counts_there_is_nothing_to_submit(store: Store) -> None:

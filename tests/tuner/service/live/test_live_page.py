@@ -39,10 +39,10 @@ def test_the_page_shows_the_best_the_way_there_and_the_newest_trial_first(client
     trials(store, 70.0, 80.0, None, 75.0)
     store.end_study("study", "complete")
     shown = text_of(client)
-    assert "It is complete. The best: 80.00 GFLOPS, in trial 2." in shown
+    assert "It is complete. Fastest run: 80.00 GFLOPS (rate at N=6,000), in trial 2." in shown
     assert "4 trials have ended, in 13 s of machine time." in shown
     page = client.get(PAGE).text
-    assert "The best rate grew from 70.00 to 80.00 GFLOPS in 13 s of machine time." in page
+    assert "The fastest run so far grew from 70.00 to 80.00 GFLOPS in 13 s of machine time." in page
     newest = page.index('id="trials"')
     assert page.index(">4</td><td>search", newest) < page.index(">1</td><td>search", newest)
 
@@ -70,12 +70,12 @@ def test_a_running_trial_is_compared_with_the_best(store: Store) -> None:
 def test_only_new_trials_are_read_again(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     trials(store, 70.0)
-    assert "The best: 70.00" in text_of(client)
+    assert "Fastest run: 70.00" in text_of(client)
     late = begin(store)
     trials(store, 75.0)
-    until(lambda: "The best: 75.00 GFLOPS, in trial 3" in text_of(client))
+    until(lambda: "Fastest run: 75.00 GFLOPS (rate at N=6,000), in trial 3" in text_of(client))
     end(store, late, 90.0)
-    until(lambda: "The best: 90.00 GFLOPS, in trial 2" in text_of(client))
+    until(lambda: "Fastest run: 90.00 GFLOPS (rate at N=6,000), in trial 2" in text_of(client))
 
 
 def test_what_the_model_believes_comes_after_a_while(client: TestClient, store: Store) -> None:

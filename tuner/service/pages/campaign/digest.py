@@ -42,6 +42,7 @@ class Digest:
         counted: those that a budget of trials counts.
         improvements: the first full run and each faster one, in the order in which they were read.
         cells: full runs by NB and grid.
+        full: how many full runs count.
     """
 
     begun: int = 0
@@ -52,6 +53,7 @@ class Digest:
     machine_s: float = 0.0
     improvements: list[Improvement] = field(default_factory=list)
     cells: dict[tuple[int, tuple[int, int]], Cell] = field(default_factory=dict)
+    full: int = 0
 
     def read(self, watched: WatchedStudies, campaign: str) -> bool:
         """Read what is new; tell whether there was anything."""
@@ -79,6 +81,7 @@ class Digest:
         self.machine_s += row.cost_s
         if not row.full or row.gflops is None:
             return
+        self.full += 1
         if row.NB is not None and row.P is not None and row.Q is not None:
             cell = self.cells.setdefault((row.NB, (row.P, row.Q)), Cell())
             cell.runs += 1

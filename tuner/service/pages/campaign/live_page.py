@@ -11,16 +11,17 @@ from typing import Any
 
 from results.metrics import rate_text
 from results.record import Kind, Study, TrialRecord
+from results.stats.headline import HeadlineRates, median_text
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 
 from ....budget import Budget
 from ....machine.equipment import Equipment
 from ....messages.live import LiveState
-from ....reports.ranking import figures
+from ....reports.ranking import figures, headline_rates
 from ....reports.story import story_table
 from ....reports.trials import configuration, trials_table
-from ....study.objective import UNITS
+from ....study.objective import UNITS, StudyRanking, rank_stored
 from ....units import duration
 from ....words import counted
 from ...live.campaign_story import CampaignStory
@@ -109,6 +110,7 @@ class LivePage:
         self._lock = threading.Lock()
         self._shown: PageParts | None = None
         self._key: object = None
+        self._ranking: tuple[int, StudyRanking] | None = None
         self._read_s = 0.0
         self._version = ""
 
@@ -176,14 +178,18 @@ class LivePage:
         digest, watched = self._digest, self._store.watched
         steps = digest.improvements[-STORY_ROWS:]
         running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
-        known = {one.number: one for one in watched.of_numbers(self._name, [*running, *(one.number for one in steps)])}
-        best = known.get(steps[-1].number) if steps else None
+        found = self._ranked(study)
+        rates = headline_rates(study, found)
+        stands = [rates.trial] if rates else []
+        wanted = [*running, *stands, *(one.number for one in steps)]
+        known = {one.number: one for one in watched.of_numbers(self._name, wanted)}
+        best = known.get(rates.trial) if rates else None
         newest = self._store.newest_records(self._name, NEWEST_TRIALS)[::-1]
         left = time_left(study, digest, datetime.now(UTC), newest[0].session if newest else 0)
         killed = frozenset(digest.running) if state == "killed" else frozenset()
         told = story_table(study, [known[one.number] for one in steps if one.number in known])
         values: dict[str, dict[str, object]] = {
-            "headline": {"text": headline(state, digest)},
+            "headline": {"text": headline(state, rates)},
             "standing": {
                 "left": left if state == "running" else None,
                 "digest": digest,
@@ -195,7 +201,15 @@ class LivePage:
                 "hidden": len(digest.running) - len(running) if running else 0,
                 "state": state,
             },
-            "best": {"best": best, "figures": _figures(study, best), "curve": best_curve(digest)},
+            "best": {
+                "best": best,
+                "rates": rates,
+                "runs": median_text(found.ranking[0]) if rates else "",
+                "fastest": found.fastest,
+                "where": found.fastest.where(found.ranking) if found.fastest else "",
+                "figures": _figures(study, best, rates),
+                "curve": best_curve(digest),
+            },
             "model": {
                 "belief": belief,
                 "asked": self._beliefs.is_asked(self._name),
@@ -208,6 +222,12 @@ class LivePage:
             "story": {"table": told if told.rows else None, "more": len(digest.improvements) - len(steps)},
         }
         return {name: rendered(f"campaign/{name}.html.j2", **values[name]) for name in values}
+
+    def _ranked(self, study: Study) -> StudyRanking:
+        """Rank the configurations, anew where a run has ended since."""
+        if self._ranking is None or self._ranking[0] != self._digest.full:
+            self._ranking = (self._digest.full, rank_stored(self._store, study))
+        return self._ranking[1]
 
     def _running(
         self, study: Study, record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None
@@ -226,11 +246,11 @@ class LivePage:
         }
 
 
-def _figures(study: Study, best: TrialRecord | None) -> Sequence[tuple[str, str]]:
-    """The figures of merit of the best, with their units."""
-    if best is None or best.gflops is None:
+def _figures(study: Study, best: TrialRecord | None, rates: HeadlineRates | None) -> Sequence[tuple[str, str]]:
+    """The figures of merit of what no. 1 gives as a rule, with their units."""
+    if best is None or rates is None:
         return ()
-    merits = figures(Equipment.of(study), best.gflops, best.params, hosts_of(best))
+    merits = figures(Equipment.of(study), rates.best_gflops, best.params, hosts_of(best))
     return [(UNITS[name][0], UNITS[name][1].format(value)) for name, value in merits.items()]
 
 
@@ -325,7 +345,7 @@ def best_curve(digest: Digest) -> Curve | None:
         corners.append((step.machine_s, step.gflops))
     corners.append((last_s, steps[-1].gflops))
     first, best, whole = rate_text(steps[0].gflops), rate_text(steps[-1].gflops), duration(last_s)
-    told = f"The best rate grew from {first} to {best} GFLOPS in {whole} of machine time."
+    told = f"The fastest run so far grew from {first} to {best} GFLOPS in {whole} of machine time."
     marked = [(step.machine_s, step.gflops) for step in steps]
     return _curve(corners, marked, (0.0, last_s), ("0", f"{whole} of machine time"), told)
 
@@ -357,12 +377,16 @@ def _curve(points: Points, marked: Points, span: tuple[float, float], words: tup
     return Curve(line, tuple(map(placed, marked)), *ends, *words, told)
 
 
-def headline(state: LiveState, digest: Digest) -> str:
-    """Say what a screen reader tells by itself: how the campaign stands, and its best."""
-    best = digest.best
-    so_far = " so far" if state in GOES_ON else ""
-    found = f"The best{so_far}: {rate_text(best.gflops)} GFLOPS, in trial {best.number}." if best else ""
-    return f"{STATES[state]} {found or 'No full run counts yet.'}"
+def headline(state: LiveState, rates: HeadlineRates | None) -> str:
+    """Say what a screen reader tells by itself: how the campaign stands, its fastest run, and what is expected."""
+    if rates is None:
+        return f"{STATES[state]} No full run counts yet."
+    goes_on = state in GOES_ON
+    what = "Fastest run so far" if goes_on else "Fastest run"
+    called = "" if goes_on else f" ({rates.called})"
+    said = f"{STATES[state]} {what}: {rate_text(rates.fastest_gflops)} GFLOPS{called}, in trial {rates.fastest_trial}."
+    expected = rates.expected_text()
+    return f"{said} Expected of one more run of no. 1: {expected} GFLOPS." if expected else said
 
 
 def time_left(study: Study, digest: Digest, now: datetime, session: int) -> str | None:

@@ -1,0 +1,237 @@
+"""The words for the rates of a study, each with one meaning: the fastest run, which may be an Rmax, and its size.
+
+- Rmax: the rate of the fastest full run of a study that counts, whatever its configuration. Where the matrix of that
+  run takes less than half of what HPL's rule fills, it is only the rate at that N.
+- Median of n runs, slowest, fastest: of the runs of one configuration that count (`ranking.Ranked`).
+- Expected: the rate of one more run of a configuration, an estimate from the runs of all, with its interval.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ..metrics import rate_text
+from ..record import SMALLER_RUNS, Study, TrialRecord
+from .ranking import Ranked, hosts_of
+
+ADVISED = 0.8
+"""Part of the memory that the matrix should fill, by HPL's FAQ."""
+LEAST_FILLED = 0.5
+"""Part of what is advised below which a rate is not called Rmax. At half of it N is 71 % of what it may be, and the
+parts of the time that grow with N^2 have 1.4 times their share: a reader of lists would be misled by more."""
+DOUBLE = 8
+"""Bytes of an element of the matrix."""
+_MEMORY = ("memory_available_bytes", "memory_bytes", "memory_total_bytes")
+"""Facts of a machine that tell its memory, the one that HPL may really take first."""
+
+
+@dataclass(frozen=True)
+class FastestRun:
+    """The fastest full run of a study that counts.
+
+    Attributes:
+        record: the run; of several that are equally fast the first.
+        N: its size; None where that is not known.
+        filled: part of the memory of its nodes that its matrix takes; None where that is not known.
+    """
+
+    record: TrialRecord
+    N: int | None
+    filled: float | None
+
+    @classmethod
+    def of(cls, study: Study, record: TrialRecord) -> "FastestRun":
+        """Hold the fastest run of a study against the study's memory."""
+        N, memory_bytes = n_of_run(record), _memory_bytes(study, record)
+        return cls(record, N, DOUBLE * N * N / memory_bytes if N and memory_bytes else None)
+
+    @property
+    def gflops(self) -> float:
+        """Its rate."""
+        return self.record.gflops or 0.0
+
+    @property
+    def trial(self) -> int:
+        """Its number."""
+        return self.record.number
+
+    @property
+    def is_rmax(self) -> bool:
+        """Whether its matrix fills the memory well enough for its rate to be called Rmax, as far as that is known."""
+        return self.filled is None or self.filled >= LEAST_FILLED * ADVISED
+
+    @property
+    def called(self) -> str:
+        """The word for its rate: "Rmax", or "rate at N=1,856"."""
+        return "Rmax" if self.is_rmax else f"rate at N={self.N:,}"
+
+    def place(self, ranking: Sequence[Ranked]) -> int | None:
+        """Find the rank of its configuration, from 1; None where that is not ranked, as after nodes were lost."""
+        return next((rank for rank, entry in enumerate(ranking, start=1) if entry.key == self.record.key), None)
+
+    def where(self, ranking: Sequence[Ranked]) -> str:
+        """Say which run it is, as "trial 12, of no. 3"."""
+        place = self.place(ranking)
+        return f"trial {self.trial}" if place is None else f"trial {self.trial}, of no. {place}"
+
+    def sentence(self, ranking: Sequence[Ranked]) -> str:
+        """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
+        if self.is_rmax:
+            return f"Rmax, the fastest run, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}."
+        told = f"The fastest run gave {rate_text(self.gflops)} GFLOPS at N={self.N:,}: {self.where(ranking)}."
+        return f"{told} {self.no_rmax}"
+
+    @property
+    def no_rmax(self) -> str:
+        """Why its rate is not called Rmax; "" where it is."""
+        filled = percent_text(self.filled or 0.0)
+        return "" if self.is_rmax else f"That is no Rmax: its matrix takes {filled} of the memory."
+
+    def to_json(self, ranking: Sequence[Ranked] = ()) -> dict[str, object]:
+        """Write the same for scripts."""
+        return {
+            "gflops": self.gflops,
+            "trial": self.trial,
+            "N": self.N,
+            "rank": self.place(ranking),
+            "called": self.called,
+            "part_of_memory": self.filled,
+        }
+
+
+@dataclass(frozen=True)
+class HeadlineRates:
+    """What lists, messages and pages tell of a study's rates.
+
+    Attributes:
+        fastest_gflops, fastest_trial: of the fastest run.
+        called: the word for its rate, as "Rmax".
+        trial: number of the run that stands for no. 1, the configuration that is expected to be the fastest.
+        median_gflops, runs: of the runs of no. 1.
+        expected_gflops: of one more run of no. 1, as an estimate; None where only its own runs tell of it.
+        interval_gflops: its usual rate is between these with 95 % probability; None where that is not known.
+    """
+
+    fastest_gflops: float
+    fastest_trial: int
+    called: str
+    trial: int
+    median_gflops: float
+    runs: int
+    expected_gflops: float | None
+    interval_gflops: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, fastest: FastestRun, first: Ranked, interval: tuple[float, float] | None) -> "HeadlineRates":
+        """Take them from the fastest run and from no. 1."""
+        expected = first.believed_gflops
+        rates = fastest.gflops, fastest.trial, fastest.called
+        return cls(*rates, first.best_record_number, first.median_gflops, first.runs, expected, interval)
+
+    @property
+    def best_gflops(self) -> float:
+        """What one more run of no. 1 should give: the estimate, or its median where there is none."""
+        return self.median_gflops if self.expected_gflops is None else self.expected_gflops
+
+    def expected_text(self) -> str:
+        """Write what one more run of no. 1 should give, as "70.10 (65.00 to 74.00)"; "" where nothing tells it."""
+        if self.expected_gflops is None:
+            return ""
+        ends = self.interval_gflops
+        return rate_text(self.expected_gflops) + (f" ({' to '.join(map(rate_text, ends))})" if ends else "")
+
+    def to_json(self) -> dict[str, object]:
+        """Write them by name, for scripts and messages."""
+        return {
+            "best_gflops": self.best_gflops,
+            "fastest_gflops": self.fastest_gflops,
+            "fastest_trial": self.fastest_trial,
+            "fastest_called": self.called,
+            "expected_gflops": self.expected_gflops,
+            "interval_gflops": None if self.interval_gflops is None else list(self.interval_gflops),
+            "median_gflops": self.median_gflops,
+            "runs": self.runs,
+        }
+
+
+NO_RATES: dict[str, object] = {
+    "best_gflops": None,
+    "fastest_gflops": None,
+    "fastest_trial": None,
+    "fastest_called": None,
+    "expected_gflops": None,
+    "interval_gflops": None,
+    "median_gflops": None,
+    "runs": None,
+}
+"""What is written of a study without a run that counts."""
+
+
+def is_full_run(record: TrialRecord) -> bool:
+    """Whether a trial is a full run whose rate counts."""
+    return record.ranked and record.kind not in SMALLER_RUNS
+
+
+def fastest_run(study: Study, records: Iterable[TrialRecord]) -> FastestRun | None:
+    """Find the fastest full run that counts among trials of a study; None without one."""
+    runs = [record for record in records if is_full_run(record)]
+    best = min(runs, key=lambda record: (-(record.gflops or 0.0), record.number), default=None)
+    return None if best is None else FastestRun.of(study, best)
+
+
+def n_of_run(record: TrialRecord) -> int | None:
+    """Return the N of a trial; None where it is not known."""
+    N = record.hpl.N if record.hpl else record.params.get("N")
+    return N if isinstance(N, int) else None
+
+
+def median_text(entry: Ranked) -> str:
+    """Say what the runs of a configuration gave: "the median of 3 runs, 58.20 to 61.00", or "1 run"."""
+    if entry.runs == 1:
+        return "1 run"
+    return f"the median of {entry.runs} runs, {range_text(entry)}"
+
+
+def range_text(entry: Ranked, between: str = " to ") -> str:
+    """Write the slowest and the fastest run of a configuration; "" where it ran once."""
+    return between.join(map(rate_text, entry.range_gflops)) if entry.runs > 1 else ""
+
+
+def expected_sentence(entry: Ranked, interval: tuple[float, float] | None) -> str | None:
+    """Say what one more run of no. 1 should give; None where nothing but its runs tells that.
+
+    Args:
+        interval: as the study's page tells it.
+    """
+    if entry.believed_gflops is None:
+        return None
+    told = f"One more run of no. 1 is expected to give {rate_text(entry.expected_gflops)} GFLOPS"
+    if interval is None:
+        return f"{told}."
+    low, high = map(rate_text, interval)
+    return f"{told}; its usual rate is between {low} and {high} with 95 % probability."
+
+
+def _memory_bytes(study: Study, record: TrialRecord) -> float | None:
+    """Return the memory of the nodes that a run used; None where it is not known, as of a table's machine."""
+    if study.replayed or study.imported:
+        return None
+    known = (study.host.get(name) for name in _MEMORY)
+    whole = next((value for value in known if isinstance(value, int) and value > 0), None)
+    nodes = study.host.get("nodes")
+    if whole is None or not isinstance(nodes, int) or nodes < 2:
+        return whole
+    return whole * min(1.0, (hosts_of(record) or _nodes_filled(study, record, nodes)) / nodes)
+
+
+def _nodes_filled(study: Study, record: TrialRecord, nodes: int) -> int:
+    """Return how many nodes the ranks and threads of a run fill; all of them where that is not known."""
+    cores = study.host.get("physical_cores")
+    if not isinstance(cores, int) or cores < nodes or not record.ranks or not record.threads:
+        return nodes
+    return math.ceil(record.ranks * record.threads / (cores / nodes))
+
+
+def percent_text(part: float) -> str:
+    """Write a part in percent, with two digits where it is small."""
+    return f"{100 * part:.2g} %" if part < 0.1 else f"{100 * part:.0f} %"

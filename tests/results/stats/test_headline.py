@@ -1,0 +1,91 @@
+"""The words for the rates of a study."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from record_builders import a_study, begun, finished
+
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord
+from results.stats.headline import FastestRun, expected_sentence, fastest_run, median_text
+from results.stats.ranking import Ranked, rank
+
+SIXTEEN_GIB = 2**34
+FILLING = 37_000
+"""N whose matrix takes 64 % of that."""
+
+
+def run(number: int, gflops: float, key: str = "a", N: int = FILLING, **changes: Any) -> TrialRecord:
+    return finished(number, gflops, key=key, hpl=HplParams(N, 192, 1, 2), **changes)
+
+
+def fastest(*records: TrialRecord) -> FastestRun:
+    found = fastest_run(a_study(host={"memory_available_bytes": SIXTEEN_GIB}), records)
+    assert found is not None
+    return found
+
+
+def test_rmax_is_of_the_fastest_full_run_that_counts_whatever_its_configuration() -> None:
+    records = [
+        run(1, 60.0, "a"), run(2, 66.0, "b"), run(3, 61.0, "a"), run(4, 52.0, "b"),
+        run(5, 90.0, "c", kind=Kind.PILOT), run(6, 95.0, "d", passed=False), run(7, 66.0, "a"),
+    ]  # fmt: skip
+    found = fastest(*records)
+    assert (found.gflops, found.trial, found.called) == (66.0, 2, "Rmax")
+    assert found.sentence(rank(records)) == "Rmax, the fastest run, is 66.00 GFLOPS: trial 2, of no. 2."
+    assert found.to_json(rank(records))["rank"] == 2
+
+
+def test_without_a_run_that_counts_there_is_none() -> None:
+    assert fastest_run(a_study(), [run(1, 60.0, passed=False), begun(number=2)]) is None
+
+
+@pytest.mark.parametrize(("N", "called"), [(29_309, "Rmax"), (29_307, "rate at N=29,307")])
+def test_a_matrix_of_less_than_half_of_what_hpls_rule_fills_gives_no_rmax(N: int, called: str) -> None:
+    """HPL's rule fills 80 % of the memory: 8 N^2 bytes of 0.4 times 16 GiB are N = 29,308."""
+    assert fastest(run(1, 60.0, N=N)).called == called
+
+
+def test_a_rate_at_a_small_n_is_told_with_its_n_and_why() -> None:
+    said = fastest(run(3, 0.5, N=50)).sentence([])
+    assert said == (
+        "The fastest run gave 0.50 GFLOPS at N=50: trial 3. That is no Rmax: its matrix takes 0.00012 % of the memory."
+    )
+
+
+def test_of_a_cluster_the_memory_of_the_nodes_that_ran_counts() -> None:
+    host = {"memory_available_bytes": 4 * SIXTEEN_GIB, "nodes": 4}
+    two_nodes = run(1, 60.0, N=45_000)
+    found = fastest_run(a_study(host=host), [two_nodes])
+    assert found is not None
+    assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
+
+
+def test_of_a_virtual_cluster_the_memory_of_the_nodes_that_ranks_and_threads_fill_counts() -> None:
+    host = {"memory_bytes": 4 * SIXTEEN_GIB, "nodes": 4, "physical_cores": 8}
+    found = fastest_run(a_study(host=host), [run(1, 60.0, N=45_000, observed=None, ranks=3, threads=1)])
+    assert found is not None
+    assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
+
+
+def test_where_the_memory_is_not_known_nothing_speaks_against_rmax() -> None:
+    for host in ({}, {"cpu_model": "AMD EPYC"}):
+        found = fastest_run(a_study(host=host), [run(1, 60.0, N=100)])
+        assert found is not None
+        assert (found.filled, found.called) == (None, "Rmax")
+
+
+def test_runs_are_told_by_their_median_and_their_ends() -> None:
+    assert median_text(Ranked("a", {}, (1.5, 2.01, 1.9), 1)) == "the median of 3 runs, 1.50 to 2.01"
+    assert median_text(Ranked("a", {}, (1.5,), 1)) == "1 run"
+
+
+def test_what_is_expected_is_told_only_where_it_was_estimated() -> None:
+    once = Ranked("a", {}, (60.0,), 1)
+    assert expected_sentence(once, None) is None
+    estimated = replace(once, believed_gflops=58.5)
+    assert expected_sentence(estimated, None) == "One more run of no. 1 is expected to give 58.50 GFLOPS."
+    told = expected_sentence(estimated, (55.0, 61.5))
+    assert told is not None
+    assert told.endswith("its usual rate is between 55.00 and 61.50 with 95 % probability.")

@@ -1,0 +1,171 @@
+"""Every place that tells the rates of a study tells the same, in the same words.
+
+The study is noisy: its fastest run is a lucky one of a configuration that is not no. 1.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from as_user import Run
+from explain_builders import keep
+from fastapi.testclient import TestClient
+from live_watch import watched
+from record_builders import a_study, finished
+from service_client import served
+
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord
+from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
+from results.store.store import Store
+from tuner.commands.campaigns.check import baseline_of
+from tuner.service.webhooks.announcer import Announcer
+from tuner.service.webhooks.table import WebhookTable
+
+RUNS = (
+    (192, 60.0), (128, 65.8), (96, 50.0), (192, 61.5), (128, 52.0), (192, 59.0), (128, 53.0),
+    (192, 60.5), (128, 54.0), (192, 61.0),
+)  # fmt: skip
+"""NB and rate of each trial: 192 is no. 1, and trial 2 of NB 128 is the fastest run."""
+FASTEST, TRIAL, PLACE = "65.80", 2, 2
+MEDIAN, ENDS = "60.50", ("59.00", "61.50")
+HOST = {"cpu_model": "AMD EPYC", "physical_cores": 2, "memory_available_bytes": 2**29}
+"""Of 512 MiB a matrix of N = 6,000 takes 54 %."""
+
+
+def trial(number: int, NB: int, gflops: float) -> TrialRecord:
+    hpl = HplParams(6000, NB, 1, 2)
+    params = {"N": 6000, "NB": NB, "grid": "1x2", "blas": "openblas"}
+    kind = Kind.SEARCH if number <= 3 else Kind.CONFIRMATION
+    record = finished(number, gflops, "noisy", key=str(NB), params=params, hpl=hpl, kind=kind, observed=None)
+    return replace(record, hpl_dat=render(HplDat.of(hpl)), command=f"mpirun -np 2 xhpl # NB {NB}")
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    """The user's own database, with the noisy study."""
+    with Store.open(home / "data/hpltune.db") as opened:
+        opened.queue.add(CampaignOrder("noisy", "tune", {}, ("node-1",), "ada"))
+        opened.queue.claim("noisy")
+        opened.queue.end("noisy", QueueState.DONE, "")
+        trials = [trial(place, *run) for place, run in enumerate(RUNS, start=1)]
+        keep(opened, a_study("noisy", space_text="", host=HOST), trials)
+        opened.end_study("noisy", "complete")
+        yield opened
+
+
+@pytest.fixture
+def client(home: Path, store: Store) -> Iterator[TestClient]:
+    with served(store, home) as asked:
+        yield asked
+
+
+@pytest.fixture
+def expected(store: Store, hpltune: Run) -> tuple[float, float, float]:
+    """What one more run of no. 1 should give, between which rates, as `best --json` tells it."""
+    assert store.count("noisy") == len(RUNS)
+    first = json.loads(hpltune("best", "noisy", "--json").stdout)["ranking"][0]
+    low, high = first["interval_gflops"]
+    return first["expected_gflops"], low, high
+
+
+def words(text: str) -> str:
+    """Text of a terminal or a page, on one line, without marks."""
+    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]*>", " ", text)))
+
+
+def test_the_command_line_tells_one_fastest_run_one_median_and_one_expectation(
+    hpltune: Run, home: Path, store: Store, expected: tuple[float, float, float]
+) -> None:
+    rate, low, high = (f"{figure:.2f}" for figure in expected)
+    assert rate not in (FASTEST, MEDIAN), "the estimate of this study must be another number than the measurements"
+    rmax = f"Rmax, the fastest run, is {FASTEST} GFLOPS: trial {TRIAL}, of no. {PLACE}."
+    usual = f"is expected to give {rate} GFLOPS; its usual rate is between {low} and {high} with 95 % probability."
+
+    for said in (hpltune("best", "noisy").stdout, hpltune("export", "md", "noisy").stdout):
+        assert rmax in words(said)
+        assert usual in words(said)
+    row = next(line for line in hpltune("export", "md", "noisy").stdout.splitlines() if line.startswith("| 1 |"))
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[1:6] == [MEDIAN, "5", "-".join(ENDS), rate, f"{low}-{high}"]
+
+    facts = json.loads(hpltune("best", "noisy", "--json").stdout)
+    assert (facts["fastest_run"]["gflops"], facts["fastest_run"]["trial"]) == (65.8, TRIAL)
+    assert (facts["fastest_run"]["called"], facts["fastest_run"]["rank"]) == ("Rmax", PLACE)
+    assert (facts["ranking"][0]["median_gflops"], facts["ranking"][0]["fastest_gflops"]) == (60.5, 61.5)
+
+    sheet = json.loads(hpltune("export", "sheet", "noisy", "--json").stdout)
+    assert (sheet["top500"]["Rmax in GFLOPS"], sheet["trial"]) == ("65.8", TRIAL)
+
+    listed = json.loads(hpltune("show", "--all", "--json").stdout)[0]
+    assert (listed["fastest_gflops"], listed["fastest_trial"], listed["fastest_called"]) == (65.8, TRIAL, "Rmax")
+    assert (listed["expected_gflops"], listed["interval_gflops"]) == (expected[0], list(expected[1:]))
+    assert f"│ {FASTEST} │ {rate} │" in words(hpltune("show", "--all").stdout)
+
+    baseline = baseline_of(store, "noisy")
+    assert sorted(baseline.gflops)[2] == float(MEDIAN)
+    assert hpltune("report", "noisy", "--out", "page.html", "--static").returncode == 0
+    page = words((home / "page.html").read_text())
+    assert f"Rmax in GFLOPS {FASTEST} (trial {TRIAL}, of no. {PLACE})" in page
+    assert f"{MEDIAN}, the median of 5 runs, {' to '.join(ENDS)}" in page
+    assert f"{rate} GFLOPS; usual rate between {low} and {high} with 95 % probability" in page
+    assert "The last gave the Rmax." in page
+
+
+def test_the_service_tells_the_same(client: TestClient, store: Store, expected: tuple[float, float, float]) -> None:
+    rate, low, high = (f"{figure:.2f}" for figure in expected)
+    usual = f"{rate} ({low} to {high})"
+    api = "/api/v1/campaigns"
+    rates = {
+        "fastest_gflops": 65.8,
+        "fastest_trial": TRIAL,
+        "fastest_called": "Rmax",
+        "best_gflops": expected[0],
+        "expected_gflops": expected[0],
+        "interval_gflops": list(expected[1:]),
+        "median_gflops": 60.5,
+        "runs": 5,
+    }
+    told = [client.get(f"{api}/noisy").json(), client.get(api).json()["campaigns"][0], message(store).body]
+    for one in told:
+        assert {name: one[name] for name in rates} == rates
+
+    best = client.get(f"{api}/noisy/best").json()
+    assert (best["fastest_run"]["gflops"], best["fastest_run"]["trial"]) == (65.8, TRIAL)
+    assert (best["ranking"][0]["median_gflops"], best["ranking"][0]["expected_gflops"]) == (60.5, expected[0])
+    printed: dict[str, Any] = client.get("/api/v1/printed/campaigns/noisy/best").json()
+    assert f"Rmax, the fastest run, is {FASTEST} GFLOPS: trial {TRIAL}" in json.dumps(printed)
+
+    (event,) = watched(client, f"{api}/noisy/events")[-1:]
+    assert (event.data["fastest_gflops"], event.data["fastest_trial"]) == (65.8, TRIAL)
+
+    page = words(client.get("/campaigns/noisy").text)
+    assert f"Fastest run: {FASTEST} GFLOPS (Rmax), in trial {TRIAL}." in page
+    assert f"Expected of one more run of no. 1: {usual} GFLOPS" in page
+    assert f"Measured of no. 1: {MEDIAN} GFLOPS, the median of 5 runs, {' to '.join(ENDS)}." in page
+    assert f"Fastest run: {FASTEST} GFLOPS, trial {TRIAL}, of no. {PLACE}." in page
+    assert f"{FASTEST} {usual}" in words(client.get("/board").text)
+
+
+def test_the_files_of_the_best_are_those_of_the_configuration_that_the_page_shows(client: TestClient) -> None:
+    page = client.get("/campaigns/noisy").text
+    shown = re.search(r"<dt>NB</dt><dd>(\d+)</dd>", page)
+    assert shown is not None
+    assert shown[1] == "192"
+    assert re.search(r"^192 +NBs$", client.get("/api/v1/campaigns/noisy/HPL.dat").text, re.MULTILINE)
+    assert "# NB 192" in client.get("/api/v1/campaigns/noisy/command.sh").text
+
+
+def message(store: Store) -> Any:
+    """What a webhook is told when the campaign has ended."""
+    entry = store.queue.find("noisy")
+    assert isinstance(entry, CampaignEntry)
+    table = WebhookTable(url="https://chat.example.org/x", secret_file=Path("/none"), events=("done",))
+    (told,) = Announcer({"chat": table}).ended(store, entry)
+    return told
