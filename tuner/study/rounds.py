@@ -142,6 +142,11 @@ class Rounds:
         )
         return Order(tuple(places), len(self.whole))
 
+    def leads_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Lead]:
+        """By how much the first of each pair is faster than the second; only of pairs of which both ran in rounds."""
+        ran = [pair for pair in pairs if set(pair) <= set(self.rivals)] if self.whole else []
+        return dict(zip(ran, self._leads(ran, len(self.whole)), strict=True))
+
     def _place(self, name: str, behind: Lead | None, *, surely_behind: bool) -> Place:
         own = [one[name] for one in self.whole]
         middle = median(record.gflops or 0.0 for record in own)
