@@ -15,7 +15,7 @@ from ..words import counted, listed
 from .objective import Objective
 
 RIVAL = 0.5
-"""A library whose best is below this part of the first is behind beyond doubt: it is not confirmed."""
+"""A library whose best is below this part of the first is not confirmed: runs hardly ever differ by as much."""
 SMALL_N = 0.25
 """Part of the N of the whole memory below which the order of libraries may be another there: at a quarter of N panels
 and messages, which grow with N^2, have four times their share of a time that grows with N^3."""
