@@ -196,8 +196,9 @@ def ranking_json(
         "rpeak_gflops": study.rpeak_gflops,
         "above_peak": above_peak_of(study, shown),
         "machine_changed_percent": 100 * change(ranking, noise_at_first(study.host)),
-        "confidence": None if sure is None else sure.confidence,
-        "cannot_be_told_apart": None if sure is None else list(sure.equals),
+        "confidence": None if sure is None or sure.unfit else sure.confidence,
+        "confidence_not_told": sure.unfit or None if sure else None,
+        "cannot_be_told_apart": None if sure is None or sure.unfit else list(sure.equals),
         "ranking": entries,
         **dict(written or {}),
     }

@@ -74,7 +74,7 @@ def best_of_each(objective: Objective, ranking: Sequence[Ranked], sure: Standing
             place=own[0] + 1,
             expected_gflops=ranking[own[0]].expected_gflops,
             behind_percent=100 * (1 - worths[own[0]] / worths[0]),
-            first_is_faster=None if sure is None or own[0] == 0 else sure.ahead[own[0]],
+            first_is_faster=None if sure is None or sure.unfit or own[0] == 0 else sure.ahead[own[0]],
             runs=ranking[own[0]].runs,
             configurations=len(own),
             repeated=sum(ranking[place].runs > 1 for place in own),
