@@ -213,8 +213,8 @@ def _only_then(one: Side, other: Side, occasions: Occasions) -> str:
         side.study.imported for side in (one, other)
     ):
         return f"{said}. {apart} ({occasions.words})."
-    names = " ".join(shlex.quote(side.name) for side in sorted((one, other), key=lambda side: side.name))
-    turns = f"`hpltune compare --interleaved {names}` runs both in turns"
+    first, *_ = sorted(shlex.quote(side.name) for side in (one, other))
+    turns = f"`hpltune check --baseline {first}` on other days tells how much they are"
     return f"{said}. {apart} ({occasions.words}): {turns}."
 
 
