@@ -197,16 +197,13 @@ def _once_each(one: Side, other: Side, contrast: Contrast) -> str:
 
 def _of_occasions(contrast: Contrast) -> list[str]:
     """Say that a difference between occasions is in the interval."""
-    return (
-        [f"The interval has the difference between two occasions in it, {contrast.occasions.words}."]
-        if (contrast.occasions)
-        else []
-    )
+    if contrast.occasions is None:
+        return []
+    return [f"The interval has the difference between two occasions in it, {contrast.occasions.words}."]
 
 
 def _only_then(one: Side, other: Side, occasions: Occasions) -> str:
     """Say why a difference between two occasions may be no difference of the configurations."""
-    apart = 100 * math.expm1(occasions.reach(LEVEL))
     apart = f"Two occasions of one machine may be {100 * math.expm1(occasions.reach(LEVEL)):.1f} % apart"
     said = "This holds for these two occasions; a difference between occasions is not in the interval"
     if {one.name, other.name} != {one.study.name, other.study.name} or any(

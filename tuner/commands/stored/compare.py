@@ -86,7 +86,7 @@ def compare(store: Store, request: CompareRequest) -> CompareResult:
     sides, samples = [side for side, _ in found], [sample for _, sample in found]
     several = request.by in {None, DATE} and any(side.study.how == "measured" for side in sides)
     occasions = _occasions(store, sides) if several else None
-    differences = contrasts(samples, request.difference_percent / 100.0, occasions)
+    differences: Sequence[Contrast] = contrasts(samples, request.difference_percent / 100.0, occasions)
     if request.by == BLAS and is_shootout(sides[0].study):
         differences = _as_rounds_tell(store, sides, differences, request.difference_percent / 100.0)
     return CompareResult(Comparison(sides, differences, request.difference_percent), request.by)
