@@ -13,22 +13,23 @@ import numpy as np
 from scipy import optimize, special, stats
 
 from .noise import Array, Noise
+from .occasions import Occasions
+from .paired import Lead
 from .ranking import Time
 
-Test = Literal["paired", "welch", "permutation", "none"]
+Test = Literal["paired", "rounds", "welch", "none"]
 
 LEVEL = 0.05
 """A difference is shown where p is below this; intervals hold the true effect with a probability of 1 - LEVEL."""
 POWER = 0.8
 """Probability of showing a difference that is there, for which the needed runs are computed."""
-LEAST_FOR_WELCH = 5
-"""Runs of both sides together from which Welch's t test is used; each side has two at least. A permutation test of
-2 and 3 runs has no p below 0.2, so it can never show a difference."""
 LEAST_PAIRS = 4
 """Rounds in which both sides ran from which the differences within rounds are tested: fewer tell too little of how much
 they differ."""
 LEAST_NEEDED = 3
-"""Fewest runs of each side that can show anything: with them Welch's test is used."""
+"""Fewest runs of each side that are asked for."""
+FEW = 20
+"""Below so many runs the normal approximation asks for one too few, since the test is one of t."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class RateSample:
         gflops: the rates, at least one, above 0.
         noise: of runs in its study; the same object for all configurations of one study.
         simulated: the runs are a simulator's, which gives the same rate each time.
+        noise_seen: something ran twice in its study, so that the noise is not only what is usual.
         times: of each run, where those of two sides with the same time ran in turn; empty if none did.
     """
 
@@ -46,6 +48,7 @@ class RateSample:
     noise: Noise
     simulated: bool = False
     times: tuple[Time, ...] = ()
+    noise_seen: bool = True
 
     @property
     def exact(self) -> bool:
@@ -78,31 +81,47 @@ class Contrast:
 
     Attributes:
         effect: logarithm of the rate of the first over that of the second.
-        interval: low and high end of its 95 % confidence interval.
-        test: "paired" of rounds in which both ran; "none" where a side has a single run or no side has any spread: then
-            the noise of the study gives the interval.
+        interval: low and high end of its 95 % confidence interval; None where nothing ran twice on either side.
+        test: "paired" and "rounds" of rounds in which both ran; "none" where a side has a single run or no side has any
+            spread: then the noise of the study gives the interval.
         p: of the test, for no difference; None without a test.
         p_holm: p corrected for the number of pairs; None without a test.
         runs: of the first and of the second.
         needed_runs: how many more runs of each would show a difference of the stated size.
         exact: both sides are simulated, so that the effect is known without an interval and no run is needed.
+        confirming_runs: how many more runs of each would show the difference that was seen.
+        occasions: how far apart two occasions are, where both sides ran on different ones: interval and p have it in.
+        same_occasion: the interval without that, which holds for these two occasions only.
     """
 
     effect: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
     test: Test
     p: float | None
     p_holm: float | None
     runs: tuple[int, int]
     needed_runs: tuple[int, int]
     exact: bool = False
+    confirming_runs: tuple[int, int] = (0, 0)
+    occasions: Occasions | None = None
+    same_occasion: tuple[float, float] | None = None
 
     @property
     def shown(self) -> bool:
         """Whether there is a difference: by the corrected p, or without a test by the interval."""
         if self.p_holm is not None:
             return self.p_holm < LEVEL
-        return not self.interval[0] <= 0.0 <= self.interval[1]
+        return self.exact_difference if self.exact else _apart_from_zero(self.interval)
+
+    @property
+    def exact_difference(self) -> bool:
+        """Whether two rates without chance differ."""
+        return self.exact and self.effect != 0.0
+
+    @property
+    def seen_on_these_occasions(self) -> bool:
+        """Whether there was a difference then, which may be one of the occasions."""
+        return _apart_from_zero(self.same_occasion)
 
     @property
     def effect_percent(self) -> float:
@@ -110,21 +129,36 @@ class Contrast:
         return 100.0 * math.expm1(self.effect)
 
     @property
-    def interval_percent(self) -> tuple[float, float]:
+    def interval_percent(self) -> tuple[float, float] | None:
         """The interval in percent of the second."""
-        low, high = self.interval
-        return 100.0 * math.expm1(low), 100.0 * math.expm1(high)
+        return in_percent(self.interval)
 
 
-def contrasts(samples: Sequence[RateSample], difference: float) -> list[Contrast]:
+def in_percent(ends: tuple[float, float] | None) -> tuple[float, float] | None:
+    """Return ends in logarithms as percentages."""
+    return None if ends is None else (100.0 * math.expm1(ends[0]), 100.0 * math.expm1(ends[1]))
+
+
+def _apart_from_zero(ends: tuple[float, float] | None) -> bool:
+    return ends is not None and not ends[0] <= 0.0 <= ends[1]
+
+
+def contrasts(samples: Sequence[RateSample], difference: float, occasions: Occasions | None = None) -> list[Contrast]:
     """Compare each of some configurations with each that follows it.
 
     Args:
         samples: at least two.
         difference: the relative difference for which the needed runs are computed, above 0; 0.01 is 1 %.
+        occasions: each side ran on an occasion of its own, and by so much occasions differ; None for one occasion.
     """
     pairs = list(combinations(samples, 2))
-    found = [_contrast(one, other, difference, len(pairs)) for one, other in pairs]
+    found = [_contrast(one, other, difference, len(pairs), occasions) for one, other in pairs]
+    return corrected_for_many(found)
+
+
+def corrected_for_many(found: Sequence[Contrast]) -> list[Contrast]:
+    """Return differences with their p corrected for their number."""
+    found = list(found)
     tested = [number for number, contrast in enumerate(found) if contrast.p is not None]
     corrected = holm([p for contrast in found if (p := contrast.p) is not None])
     for number, p_holm in zip(tested, corrected, strict=True):
@@ -150,7 +184,8 @@ def runs_of_each(sds: tuple[float, float], difference: float, level: float = LEV
     """Return how many runs of each side show a difference with 80 % power, by the normal approximation.
 
     n = (z_(1 - level / 2) + z_power)^2 (sd_1^2 + sd_2^2) / log(1 + difference)^2. Source: S.-C. Chow, J. Shao, H. Wang,
-    "Sample Size Calculations in Clinical Research", 2nd edition 2008, section 3.2.1, for equal numbers of both.
+    "Sample Size Calculations in Clinical Research", 2nd edition 2008, section 3.2.1, for equal numbers of both. One
+    more stands for the t test where these are few.
 
     Args:
         sds: standard deviations of the logarithms of the rates.
@@ -159,15 +194,12 @@ def runs_of_each(sds: tuple[float, float], difference: float, level: float = LEV
     """
     quantiles = float(special.ndtri(1.0 - level / 2.0) + special.ndtri(POWER))
     runs = quantiles**2 * (sds[0] ** 2 + sds[1] ** 2) / math.log1p(difference) ** 2
-    return max(LEAST_NEEDED, math.ceil(runs))
+    return max(LEAST_NEEDED, math.ceil(runs) + (LEAST_NEEDED < runs < FEW))
 
 
-def least_p(runs: tuple[int, int]) -> float:
-    """Return the smallest p that a two-sided permutation test of these numbers of runs can have."""
-    return min(1.0, 2.0 / math.comb(sum(runs), runs[0]))
-
-
-def _contrast(one: RateSample, other: RateSample, difference: float, pairs: int) -> Contrast:
+def _contrast(
+    one: RateSample, other: RateSample, difference: float, pairs: int, occasions: Occasions | None
+) -> Contrast:
     """Compare two configurations; `pairs` is how many pairs are compared, as Holm's first step counts them."""
     effect, runs = one.log_mean - other.log_mean, (one.runs, other.runs)
     if one.exact and other.exact:
@@ -175,15 +207,29 @@ def _contrast(one: RateSample, other: RateSample, difference: float, pairs: int)
     pairs_apart = _in_turn(one, other)
     if pairs_apart is not None:
         return _paired(pairs_apart, difference, pairs)
-    test = _test_for(one, other)
-    reach = _known_reach(one, other) if test == "none" else _welch_reach(one, other)
     sds = (max(one.log_sd, one.noise.usual), max(other.log_sd, other.noise.usual))
     more = _more_runs(runs, sds, difference, pairs)
-    return Contrast(effect, (effect - reach, effect + reach), test, _p(one, other, test), None, runs, more)
+    confirming = _more_runs(runs, sds, math.expm1(abs(effect)), pairs)
+    found = Contrast(effect, None, "none", None, None, runs, more, confirming_runs=confirming, occasions=occasions)
+    if min(runs) < 2 or not (one.log_sd or other.log_sd):
+        if not (one.noise_seen or other.noise_seen):
+            return found
+        near = _known_reach(one, other)
+        wide = math.hypot(near, occasions.reach(LEVEL)) if occasions else near
+        return replace(found, interval=_around(effect, wide), same_occasion=_around(effect, near))
+    near, _ = _welch(one, other, None)
+    wide, p = _welch(one, other, occasions)
+    return replace(found, test="welch", p=p, interval=_around(effect, wide), same_occasion=_around(effect, near))
+
+
+def _around(effect: float, reach: float) -> tuple[float, float]:
+    return effect - reach, effect + reach
 
 
 def _more_runs(runs: tuple[int, int], sds: tuple[float, float], difference: float, pairs: int) -> tuple[int, int]:
-    """Return how many more runs of each side show a difference."""
+    """Return how many more runs of each side show a difference; none where it is none."""
+    if not difference > 0:
+        return 0, 0
     needed = runs_of_each(sds, difference, LEVEL / pairs)
     return max(0, needed - runs[0]), max(0, needed - runs[1])
 
@@ -202,47 +248,52 @@ def _paired(apart: Array, difference: float, pairs: int) -> Contrast:
     runs, sd = (len(apart), len(apart)), float(apart.std(ddof=1)) / math.sqrt(2)
     more = _more_runs(runs, (sd, sd), difference, pairs)
     effect, interval = float(apart.mean()), (float(ends.low), float(ends.high))
-    return Contrast(effect, interval, "paired", float(found.pvalue), None, runs, more)
+    confirming = _more_runs(runs, (sd, sd), math.expm1(abs(effect)), pairs)
+    return Contrast(
+        effect,
+        interval,
+        "paired",
+        float(found.pvalue),
+        None,
+        runs,
+        more,
+        confirming_runs=confirming,
+        same_occasion=interval,
+    )
 
 
-def _test_for(one: RateSample, other: RateSample) -> Test:
-    """Choose the test that fits the runs."""
-    if min(one.runs, other.runs) < 2 or not (one.log_sd or other.log_sd):
-        return "none"
-    return "welch" if one.runs + other.runs >= LEAST_FOR_WELCH else "permutation"
+def of_lead(lead: Lead, rounds: int, sd: float, difference: float, pairs: int) -> Contrast:
+    """Return a difference as rounds tell it, so that it is told by one statistic wherever it is told.
+
+    Args:
+        rounds: in which both ran.
+        sd: noise of a run, for the runs that are needed.
+        difference, pairs: as of `contrasts`.
+    """
+    low, high = (math.log1p(percent / 100.0) for percent in lead.interval_percent)
+    effect, runs = math.log1p(lead.percent / 100.0), (rounds, rounds)
+    p = min(1.0, 2.0 * min(lead.chance, 1.0 - lead.chance))
+    more = _more_runs(runs, (sd, sd), difference, pairs)
+    confirming = _more_runs(runs, (sd, sd), math.expm1(abs(effect)), pairs)
+    return Contrast(
+        effect, (low, high), "rounds", p, None, runs, more, confirming_runs=confirming, same_occasion=(low, high)
+    )
 
 
-def _p(one: RateSample, other: RateSample, test: Test) -> float | None:
-    """Compute the two-sided p of a test; None without one."""
-    if test == "none":
-        return None
-    if test == "welch":
-        error, freedom = _welch_error(one, other)
-        return float(2.0 * stats.t.sf(abs(one.log_mean - other.log_mean) / error, freedom))
-    logs = (np.log(one.gflops), np.log(other.gflops))
-    return float(stats.permutation_test(logs, _apart, vectorized=False).pvalue)
-
-
-def _apart(ours: Array, theirs: Array) -> float:
-    return float(ours.mean() - theirs.mean())
-
-
-def _welch_error(one: RateSample, other: RateSample) -> tuple[float, float]:
-    """Return the standard error of the difference and its degrees of freedom.
+def _welch(one: RateSample, other: RateSample, occasions: Occasions | None) -> tuple[float, float]:
+    """Return half the length of Welch's confidence interval, and the two-sided p.
 
     Source: B. L. Welch, "The generalization of 'Student's' problem when several different population variances are
     involved", Biometrika 34 (1947), pages 28 to 35. It is scipy's `ttest_ind` with `equal_var=False`, which warns where
-    the runs of one side are all alike.
+    the runs of one side are all alike. The variance between two occasions is one more part of the sum, with the degrees
+    of freedom with which it is known.
     """
     parts = [(sample.log_sd**2 / sample.runs, sample.runs - 1) for sample in (one, other)]
+    parts += [(occasions.variance, occasions.freedom)] if occasions else []
     variance = sum(part for part, _ in parts)
-    return math.sqrt(variance), variance**2 / sum(part**2 / freedom for part, freedom in parts)
-
-
-def _welch_reach(one: RateSample, other: RateSample) -> float:
-    """Return half the length of Welch's confidence interval."""
-    error, freedom = _welch_error(one, other)
-    return float(error * stats.t.ppf(1.0 - LEVEL / 2.0, freedom))
+    error, freedom = math.sqrt(variance), variance**2 / sum(part**2 / own for part, own in parts)
+    p = float(2.0 * stats.t.sf(abs(one.log_mean - other.log_mean) / error, freedom))
+    return float(error * stats.t.ppf(1.0 - LEVEL / 2.0, freedom)), p
 
 
 def _known_reach(one: RateSample, other: RateSample) -> float:

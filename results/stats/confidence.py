@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from .belief import posterior_rates
 from .levels import drift_corrected
 from .ranking import Ranked
+from .unfit import unfit
 
 DISTINCT = 0.95
 """Probability from which a configuration counts as faster than another."""
@@ -22,11 +23,13 @@ class Standing:
         confidence: probability that it is the fastest of all, from 0 to 1.
         equals: ranks, from 1, of the configurations in a tie with it, its own included.
         ahead: for each rank the probability that the first is faster; the value of the first itself has no meaning.
+        unfit: why none of these probabilities can be told, in half a sentence; "" where they can.
     """
 
     confidence: float
     equals: tuple[int, ...]
     ahead: tuple[float, ...] = ()
+    unfit: str = ""
 
 
 def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranked]:
@@ -49,7 +52,7 @@ def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[R
     return sorted(ranking, key=lambda entry: -entry.expected_gflops)
 
 
-def standing(ranking: Sequence[Ranked], shown: float = 0.0) -> Standing | None:
+def standing(ranking: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> Standing | None:
     """Judge a ranking; None if it has fewer than two entries, or if the noise is not known because none ran twice.
 
     The probabilities are those of the posterior. Hardly ever is another entry more probably the fastest than the first
@@ -57,6 +60,7 @@ def standing(ranking: Sequence[Ranked], shown: float = 0.0) -> Standing | None:
 
     Args:
         shown: as in `rerank_by_posterior`.
+        moved: relative change of the machine that its reference configuration showed during the search.
     """
     belief = posterior_rates([entry.gflops for entry in drift_corrected(ranking, shown)], shown)
     if len(ranking) < 2 or belief is None:
@@ -64,7 +68,8 @@ def standing(ranking: Sequence[Ranked], shown: float = 0.0) -> Standing | None:
     ahead = belief.ahead(0)
     unsure = [place for place, share in ahead.items() if place and share < DISTINCT]
     shares = tuple(ahead.get(place, 1.0) for place in range(len(ranking)))
-    return Standing(belief.fastest(0), (1, *(place + 1 for place in unsure)), shares)
+    doubt = unfit(ranking, shown, moved)
+    return Standing(belief.fastest(0), (1, *(place + 1 for place in unsure)), shares, doubt)
 
 
 def sentence(standing: Standing | None, best: str = "the fastest") -> str:
@@ -75,9 +80,16 @@ def sentence(standing: Standing | None, best: str = "the fastest") -> str:
     """
     if standing is None:
         return "No configuration ran twice, so the confidence is unknown: --confirm 2 repeats the best."
+    if standing.unfit:
+        return f"How sure it is that no. 1 is {best} cannot be told: {standing.unfit}."
     if len(standing.equals) == 1:
-        return f"No. 1 is {best} with {100 * standing.confidence:.0f} % confidence."
+        return f"No. 1 is {best} with {_sure(standing.confidence)} confidence."
     return f"{_ranks(standing.equals)} are a tie; the chance that no. 1 is {best} is {100 * standing.confidence:.0f} %."
+
+
+def _sure(confidence: float) -> str:
+    """Write a probability in percent, which is never all."""
+    return "more than 99 %" if confidence > 0.99 else f"{100 * confidence:.0f} %"
 
 
 def _ranks(equals: Sequence[int]) -> str:

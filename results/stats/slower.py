@@ -8,6 +8,7 @@ from statistics import NormalDist
 import numpy as np
 
 from .noise import LOSS, Array, Noise, density, noise_of
+from .occasions import Occasions
 
 SURE = 0.95
 """Probability from which the machine is called slower, and one minus that below which it is not."""
@@ -30,21 +31,31 @@ class SpeedChange:
     """How much faster or slower a machine became.
 
     Attributes:
-        probability_slower: that it is slower by more than the tolerance.
+        probability_slower: that it is slower now by more than the tolerance.
         change_percent: median of the change of its rate; negative is slower.
         interval_percent: the change is in it with a probability of INTERVAL.
         noise: standard deviation of runs that is expected, as a part of 1.
+        probability_beyond_occasions: that it is slower by more than the tolerance and than two occasions of an
+            unchanged machine differ; `probability_slower` where these are not known to differ.
+        occasions: how far apart two occasions are.
     """
 
     probability_slower: float
     change_percent: float
     interval_percent: tuple[float, float]
     noise: float
+    probability_beyond_occasions: float
+    occasions: Occasions | None = None
 
     @property
     def slower(self) -> bool:
-        """Whether the machine is surely slower by more than the tolerance."""
-        return self.probability_slower > SURE
+        """Whether the machine is surely slower by more than the tolerance, whatever the occasion."""
+        return min(self.probability_slower, self.probability_beyond_occasions) > SURE
+
+    @property
+    def slower_now(self) -> bool:
+        """Whether it is surely slower on this occasion, of which nothing tells whether it is more than the occasion."""
+        return self.probability_slower > SURE and not self.slower
 
     @property
     def can_tell(self) -> bool:
@@ -80,7 +91,11 @@ class _Rate:
 
 
 def speed_change(
-    before: Sequence[float], now: Sequence[float], tolerance: float = 0.02, shown: float = 0.0
+    before: Sequence[float],
+    now: Sequence[float],
+    tolerance: float = 0.02,
+    shown: float = 0.0,
+    occasions: Occasions | None = None,
 ) -> SpeedChange:
     """Compare the rates of one configuration at two times.
 
@@ -95,12 +110,14 @@ def speed_change(
     two groups by a robust likelihood with a region of practical equivalence ("Bayesian estimation supersedes the t
     test", Journal of Experimental Psychology: General 142, 2013), on logarithms, with this project's density of runs.
 
-    It knows nothing of what disturbs all runs of one time alike: a machine that is busy now is slower now.
+    It knows nothing of what disturbs all runs of one time alike: a machine that is busy now is slower now. Whether that
+    is more than two occasions of an unchanged machine differ follows by adding their difference to d.
 
     Args:
         before, now: rates, above 0, at least one each, in the order of the runs.
         tolerance: loss that is no reason to worry, as a part of 1, at least 0 and below 1.
         shown: noise of the machine from other runs, as in `noise.noise_of`.
+        occasions: how the machine differs between occasions; None where both times are one.
     """
     old, new = np.log(np.asarray(before[-MOST_RUNS:])), np.log(np.asarray(now[-MOST_RUNS:]))
     noise = noise_of([old, new], shown)
@@ -108,24 +125,33 @@ def speed_change(
     low, middle, high = (
         100 * math.expm1(_quantile(part, rates, noise)) for part in ((1 - INTERVAL) / 2, 0.5, (1 + INTERVAL) / 2)
     )
-    return SpeedChange(_below(math.log1p(-tolerance), rates, noise), middle, (low, high), noise.usual)
+    worst = math.log1p(-tolerance)
+    chance = _below(worst, rates, noise)
+    beyond = chance
+    if occasions is not None:
+        beyond = float(np.mean([_below(worst + apart, rates, noise) for apart in occasions.differences()]))
+    return SpeedChange(chance, middle, (low, high), noise.usual, beyond, occasions)
 
 
 def runs_to_tell(
-    before: Sequence[float], now: Sequence[float], tolerance: float = 0.02, shown: float = 0.0
+    before: Sequence[float],
+    now: Sequence[float],
+    tolerance: float = 0.02,
+    shown: float = 0.0,
+    occasions: Occasions | None = None,
 ) -> int | None:
     """Estimate how many further runs now would give an answer; None if no number up to MOST_RUNS would.
 
     The further runs are supposed to scatter around the median of those of now with the expected noise.
 
     Args:
-        before, now, tolerance, shown: as of `speed_change`.
+        before, now, tolerance, shown, occasions: as of `speed_change`.
     """
     noise = speed_change(before, now, tolerance, shown).noise
     middle = float(np.median(np.log(np.asarray(now))))
     for more in (more for more in MORE_RUNS if len(now) + more <= MOST_RUNS):
         places = [NormalDist(middle, noise).inv_cdf((place + 0.5) / more) for place in range(more)]
-        if speed_change(before, [*now, *map(math.exp, places)], tolerance, shown).can_tell:
+        if speed_change(before, [*now, *map(math.exp, places)], tolerance, shown, occasions).can_tell:
             return more
     return None
 

@@ -53,7 +53,8 @@ def compare(
     """Compare studies, or the values of one parameter, each at its own best configuration.
 
     For each pair it tells the difference with a 95 % confidence interval, whether a test shows that it is not chance,
-    and otherwise how many more runs would show a difference. It warns where machines, N or simulation differ.
+    and otherwise how many more runs would show a difference. Two studies are two occasions, whose difference is in the
+    interval: 2 % as usual, or what earlier checks tell. It warns where machines, N or simulation differ.
 
     Examples:
 

@@ -6,7 +6,7 @@ Everything is read off the model of the engine `hpl`, told all trials of the stu
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain, combinations, islice
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -52,6 +52,7 @@ class Explanation:
         best, best_gflops: the configuration the model thinks fastest, and its rate without noise.
         best_run: no. 1 of the ranking, which ran.
         best_ran: whether `best` had a full run that counts.
+        confounded: pairs of parameters of which one always told the other in the runs.
         noise_percent: standard deviation of a repeated full run.
         untested: values of the space that no trial had.
         runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
@@ -69,6 +70,7 @@ class Explanation:
     spent_s: float
     best_run: Mapping[str, Scalar]
     best_ran: bool
+    confounded: tuple[tuple[str, str], ...] = ()
 
     def together(self, one: str, other: str) -> Pair | None:
         """What two parameters explain together, or None if no point that was looked at combines their values."""
@@ -152,7 +154,28 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
         spent_s=sum(record.cost_s or 0.0 for record in records),
         best_run=ranking[0].params if ranking else {},
         best_ran=engine.key(pool.points[best]) in {space.key(entry.params) for entry in ranking},
+        confounded=confounded([record.params for record in records if record.gflops], [one.name for one in found]),
     )
+
+
+def confounded(ran: Sequence[Mapping[str, Scalar]], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
+    """The pairs of parameters of which one always told the other in the runs: their effects cannot be told apart.
+
+    A parameter with a value of its own in most runs tells any other, which means nothing.
+
+    Args:
+        ran: the configurations that gave a rate.
+        names: the parameters.
+    """
+    points = list({tuple((name, one.get(name)) for name in names): one for one in ran}.values())
+    values = {name: {point.get(name) for point in points} for name in names}
+
+    def tells(one: str, other: str) -> bool:
+        pairs = {(point.get(one), point.get(other)) for point in points}
+        return 2 * len(values[one]) <= len(points) and len(pairs) == len(values[one])
+
+    varied = [name for name in names if len(values[name]) > 1]
+    return tuple((one, other) for one, other in combinations(varied, 2) if tells(one, other) or tells(other, one))
 
 
 def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> list[Point]:

@@ -1,5 +1,7 @@
 """Reports a comparison: its sides, a table of pairs, sentences, a figure of all runs, and the same as facts."""
 
+import math
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -8,7 +10,9 @@ from results.metrics import rate_text
 from results.record import MEASURED, Study
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import named_values
-from results.stats.compare import Contrast, least_p
+from results.stats.compare import LEVEL, Contrast, in_percent
+from results.stats.noise import USUAL_NOISE
+from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, varying
 
 from ..machine.equipment import host_count
@@ -18,7 +22,9 @@ MOST_SENTENCES = 6
 """Most pairs of which each has sentences of its own."""
 WORDS = frozenset({"A", "B", "test", "verdict"})
 """Columns of the table of pairs that hold words."""
-TESTS = {"paired": "paired t, by rounds", "welch": "Welch's t", "permutation": "permutation", "none": "none"}
+TESTS = {"paired": "paired t, by rounds", "rounds": "by rounds, as `blas`", "welch": "Welch's t", "none": "none"}
+MOST_RUNS = 100
+"""More runs than these are asked of nobody: the runs are too noisy then."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,7 @@ class Side:
         best: the configuration; its rates are corrected to the last speed of a machine that changed.
         N: of its runs; None if that is not known.
         changed: relative change of the machine's speed in the study; 0 for none.
+        noise_seen: something ran twice in the study.
     """
 
     name: str
@@ -37,6 +44,7 @@ class Side:
     best: Ranked
     N: int | None
     changed: float = 0.0
+    noise_seen: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,7 @@ class Comparison:
             {
                 "sides": [_side_facts(one), _side_facts(other)],
                 "effect_percent": contrast.effect_percent,
-                "interval_percent": None if contrast.exact else list(contrast.interval_percent),
+                "interval_percent": None if contrast.exact else _listed(contrast.interval_percent),
                 "test": contrast.test,
                 "p": contrast.p,
                 "p_holm": contrast.p_holm,
@@ -78,6 +86,9 @@ class Comparison:
                 "runs": list(contrast.runs),
                 "difference_percent": self.difference_percent,
                 "needed_runs": list(contrast.needed_runs),
+                "confirming_runs": list(contrast.confirming_runs),
+                "interval_on_these_occasions_percent": _listed(in_percent(contrast.same_occasion)),
+                "occasions": None if contrast.occasions is None else _occasion_facts(contrast.occasions),
                 "warnings": warnings((one, other)),
             }
             for one, other, contrast in self.pairs
@@ -125,46 +136,96 @@ class Comparison:
         return [sentence for pair in pairs for sentence in self._told(*pair)]
 
     def _told(self, one: Side, other: Side, contrast: Contrast) -> list[str]:
-        """Say whether a difference is shown, and otherwise how many more runs would show one."""
+        """Say whether a difference is shown, and otherwise what would show one."""
         if contrast.exact:
             return [_simulated(one, other, contrast)]
+        if contrast.interval is None:
+            return [_once_each(one, other, contrast)]
         noise = [_untested(one, other, contrast)] if contrast.test == "none" else []
         if contrast.shown:
-            return [_shown(one, other, contrast), *noise]
+            return [_shown(one, other, contrast), *noise, *_of_occasions(contrast)]
+        if contrast.occasions and contrast.seen_on_these_occasions:
+            return [_shown(one, other, contrast, then=True), *noise, _only_then(one, other, contrast.occasions)]
         said = [f"No difference can be shown between {one.name} and {other.name}.", *noise]
-        if contrast.test == "permutation":
-            one_side, other_side = contrast.runs[0], counted(contrast.runs[1], "run")
-            said.append(
-                f"With {one_side} and {other_side} a permutation test cannot give a p below "
-                f"{least_p(contrast.runs):.2f}, however large the difference is."
-            )
-        return [*said, self._needed(one, other, contrast)]
+        return [*said, self._more(one, other, contrast)]
 
-    def _needed(self, one: Side, other: Side, contrast: Contrast) -> str:
-        """Say how many more runs would show a difference of the stated size."""
-        size = f"a difference of {self.difference_percent:g} %"
-        more = [
+    def _more(self, one: Side, other: Side, contrast: Contrast) -> str:
+        """Say how many more runs would confirm the difference that was seen, or show one of the stated size."""
+        seen = abs(contrast.effect_percent)
+        if seen < self.difference_percent:
+            more, size = contrast.needed_runs, f"a difference of {self.difference_percent:g} %"
+        else:
+            more, size = contrast.confirming_runs, f"the {seen:.2g} % that were seen"
+        if max(more) > MOST_RUNS:
+            return f"Runs differ too much here to show {size}: it would take {max(more):,} more runs."
+        named = [
             f"{counted(count, 'more run')} of {side.name}"
-            for count, side in zip(contrast.needed_runs, (one, other), strict=True)
+            for count, side in zip(more, (one, other), strict=True)
             if count
         ]
-        if not more:
+        if not named:
             return f"So many runs show {size} with 80 % probability: the difference is probably smaller."
-        return f"It takes {' and '.join(more)} to show {size} with 80 % probability."
+        return f"It takes {' and '.join(named)} to show {size} with 80 % probability."
 
 
-def _shown(one: Side, other: Side, contrast: Contrast) -> str:
-    """Say which side is faster, and by how much."""
-    low, high = contrast.interval_percent
-    percent, ends, faster, slower = contrast.effect_percent, (low, high), one, other
+def _shown(one: Side, other: Side, contrast: Contrast, *, then: bool = False) -> str:
+    """Say which side is faster, and by how much.
+
+    Args:
+        then: it holds for the two occasions only.
+    """
+    ends = in_percent(contrast.same_occasion if then else contrast.interval)
+    percent, faster, slower = contrast.effect_percent, one, other
     if percent < 0:
         faster, slower = other, one
-        percent, ends = _inverse(percent), (_inverse(high), _inverse(low))
+        percent, ends = _inverse(percent), ends and (_inverse(ends[1]), _inverse(ends[0]))
+    interval = f" (95 % interval {ends[0]:.2f} to {ends[1]:.2f} %)" if ends else ""
+    if then:
+        return f"On these two occasions {faster.name} was {percent:.2f} % faster than {slower.name}{interval}."
     surely = "probably " if contrast.p_holm is None else ""
-    return (
-        f"{faster.name} is {surely}{percent:.2f} % faster than {slower.name} "
-        f"(95 % interval {ends[0]:.2f} to {ends[1]:.2f} %)."
-    )
+    return f"{faster.name} is {surely}{percent:.2f} % faster than {slower.name}{interval}."
+
+
+def _once_each(one: Side, other: Side, contrast: Contrast) -> str:
+    """Say what two single runs gave, of which nothing tells how much they owe to chance."""
+    faster, slower, percent = one, other, contrast.effect_percent
+    if percent < 0:
+        faster, slower, percent = other, one, _inverse(percent)
+    ran = f"The run of {faster.name} was {percent:.2f} % faster than that of {slower.name}"
+    return f"{ran}. There is no interval: neither side ran twice, so nothing tells how much is chance."
+
+
+def _of_occasions(contrast: Contrast) -> list[str]:
+    """Say that a difference between occasions is in the interval."""
+    if contrast.occasions is None:
+        return []
+    return [f"The interval has the difference between two occasions in it, {contrast.occasions.words}."]
+
+
+def _only_then(one: Side, other: Side, occasions: Occasions) -> str:
+    """Say why a difference between two occasions may be no difference of the configurations."""
+    apart = f"Two occasions of one machine may be {100 * math.expm1(occasions.reach(LEVEL)):.1f} % apart"
+    said = "This holds for these two occasions; a difference between occasions is not in the interval"
+    if {one.name, other.name} != {one.study.name, other.study.name} or any(
+        side.study.imported for side in (one, other)
+    ):
+        return f"{said}. {apart} ({occasions.words})."
+    first, *_ = sorted(shlex.quote(side.name) for side in (one, other))
+    turns = f"`hpltune check --baseline {first}` on other days tells how much they are"
+    return f"{said}. {apart} ({occasions.words}): {turns}."
+
+
+def _listed(ends: tuple[float, float] | None) -> list[float] | None:
+    return None if ends is None else list(ends)
+
+
+def _occasion_facts(occasions: Occasions) -> dict[str, object]:
+    """How far apart occasions are taken to be, for scripts."""
+    return {
+        "sd_percent": 100 * occasions.sd,
+        "seen": occasions.seen,
+        "apart_percent": 100 * math.expm1(occasions.reach(LEVEL)),
+    }
 
 
 def _simulated(one: Side, other: Side, contrast: Contrast) -> str:
@@ -184,25 +245,30 @@ def _inverse(percent: float) -> float:
 
 
 def _untested(one: Side, other: Side, contrast: Contrast) -> str:
-    """Say why there is no test."""
-    once = [side.name for side, runs in zip((one, other), contrast.runs, strict=True) if runs == 1]
+    """Say why there is no test, and where the interval is from."""
+    once = [side for side, runs in zip((one, other), contrast.runs, strict=True) if runs == 1]
     if not once:
         return "The runs of both do not differ at all, so the interval is from the noise of the study, without a test."
-    names = " and ".join(once)
-    return f"{names} ran only once, which may be luck: the interval is from the noise of the study, without a test."
+    said = f"{' and '.join(side.name for side in once)} ran only once, which may be luck: the interval is "
+    unknown = [side for side in (one, other) if not side.noise_seen]
+    if not unknown:
+        return f"{said}from the noise of the study, without a test."
+    return f"{said}without a test, assuming that runs of {unknown[0].name} differ by {USUAL_NOISE:.0%}, as usual."
 
 
 def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
-    low, high = contrast.interval_percent
-    verdict = "none shown"
+    ends = contrast.interval_percent
+    verdict = "none shown" if contrast.interval or contrast.exact else "not known"
     if contrast.shown:
         faster = "A faster" if contrast.effect > 0 else "B faster"
         verdict = faster if contrast.exact or contrast.p_holm is not None else f"{faster}, probably"
+    elif contrast.occasions and contrast.seen_on_these_occasions:
+        verdict = f"{'A' if contrast.effect > 0 else 'B'} faster, only then"
     return (
         one.name,
         other.name,
         f"{contrast.effect_percent:+.2f}",
-        "none" if contrast.exact else f"{low:+.2f} to {high:+.2f}",
+        "none" if contrast.exact or ends is None else f"{ends[0]:+.2f} to {ends[1]:+.2f}",
         "" if contrast.p_holm is None else _p_text(contrast.p_holm),
         TESTS[contrast.test],
         f"{contrast.runs[0]}, {contrast.runs[1]}",
@@ -250,6 +316,16 @@ def _unlike_origins(sides: Sequence[Side]) -> list[str]:
     return [f"{listed(told)}."]
 
 
+def _unknown_machines(sides: Sequence[Side]) -> list[str]:
+    """Say of which sides the machine is not known, so that it may be another one."""
+    names = list(
+        dict.fromkeys(side.name for side in sides if side.study.imported and not side.study.host.get("cpu_model"))
+    )
+    if not names or len({side.study.name for side in sides}) < 2:
+        return []
+    return [f"On which machine {listed(names)} ran is not known: it may be another machine."]
+
+
 def warnings(sides: Sequence[Side]) -> list[str]:
     """Say in what the sides differ beside their configurations, so that a difference may be due to that."""
     said = []
@@ -258,6 +334,7 @@ def warnings(sides: Sequence[Side]) -> list[str]:
         if len({found for _, found in known}) > 1:
             values = listed([f"{side} has {found}" for side, found in known])
             said.append(f"The sides differ in {name}, which may be the reason for a difference: {values}.")
+    said += _unknown_machines(sides)
     said += _unlike_origins(sides)
     for study, changed in {side.study.name: side.changed for side in sides if side.changed}.items():
         did = "sped up" if changed > 0 else "slowed"

@@ -99,7 +99,10 @@ def apart(found: Explanation) -> list[str]:
     grid = found.best_run.get("grid")
     fixed = grid is not None and all(effect.name != "grid" for effect in found.effects)
     where = f" on {grid}" if fixed else ""
+    mattering = {effect.name for effect in found.effects if effect.total >= MATTERS}
+    together = [f"{one} and {another}" for one, another in found.confounded if mattering >= {one, another}]
     return [
+        *(f"In these runs {pair} changed together: what each of them does cannot be told apart." for pair in together),
         *([f"Best is {'; '.join(other)}: take the values of one run together, not each value alone."] if other else []),
         *([f"HPL runs alike{where}: {'; '.join(alike)}."] if alike else []),
     ]

@@ -1,10 +1,11 @@
 """The ranking of BLAS libraries that ran in rounds, for people and for scripts."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from results.record import Study, TrialRecord
+from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import NUMBERS, named_values
 from results.stats.ranking import Ranked, varying
@@ -13,12 +14,28 @@ from results.store.store import Store
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
 from ..study.objective import ranking_of
-from ..study.rounds import CLAIMED, LEAST_ROUNDS, Order, Place, Rounds, champions, near, shown_noise
-from ..study.shootout import memory_n, n_of, small_n
+from ..study.rounds import (
+    CLAIMED,
+    DOUBT,
+    LEAST_ROUNDS,
+    Order,
+    Place,
+    Rounds,
+    champions,
+    contradicted,
+    dgemm_of,
+    near,
+    shown_noise,
+)
+from ..study.shootout import RIVAL, blas_of, memory_n, n_of, small_n
 from ..words import counted, listed
 
 TOLD_APART = frozenset({"blas", "N"})
 """Parameters that the table tells elsewhere: they are not listed with those of a library's best."""
+
+
+FEWEST = 3
+"""Configurations of a library from which its best says something of the library, where its dgemm is not known."""
 
 
 @dataclass(frozen=True)
@@ -28,17 +45,24 @@ class LibraryRanking:
     Attributes:
         order: of those that ran in rounds.
         best: of all libraries, by name, fastest first.
+        ran: the valid runs of each library, by the configuration.
+        shown: noise of the machine, as its repeated runs show it.
     """
 
     study: Study
     order: Order
     best: Mapping[str, Ranked]
+    ran: Mapping[str, Counter[str]]
+    shown: float = 0.0
 
     @classmethod
     def of(cls, study: Study, records: Sequence[TrialRecord], ranking: Sequence[Ranked]) -> "LibraryRanking":
         """What the trials of a study tell, and the ranking of all its configurations."""
-        order = Rounds.of(records, shown=shown_noise(study, records)).order()
-        return cls(study, order, champions(records, ranking))
+        shown, ran = shown_noise(study, records), defaultdict[str, Counter[str]](Counter)
+        for record in records:
+            if record.ranked and record.kind not in SMALLER_RUNS:
+                ran[blas_of(record.params)][record.key] += 1
+        return cls(study, Rounds.of(records, shown=shown).order(), champions(records, ranking), ran, shown)
 
     @classmethod
     def stored(cls, store: Store, study: Study) -> "LibraryRanking":
@@ -80,7 +104,7 @@ class LibraryRanking:
     def _how_sure(self) -> list[str]:
         places, rounds = self.order.places, self.order.rounds
         if not places:
-            alone = len(near(self.best)) < 2
+            alone = len(self._compared()) < 2
             return [] if alone else ["No round was whole, so the order is only that of the searches."]
         if rounds < LEAST_ROUNDS:
             return [f"{counted(rounds, 'round')} cannot tell the order: {LEAST_ROUNDS} or more can."]
@@ -100,12 +124,44 @@ class LibraryRanking:
         ]
         return said
 
+    def _compared(self) -> list[str]:
+        """The libraries that are worth rounds."""
+        return near(self.best, self.shown, dgemm_of(self.study))
+
     def _without_rounds(self) -> list[str]:
-        compared = near(self.best)
-        slow = [name for name in self.others if name not in compared]
-        if slow and len(compared) == 1:
-            return [f"{compared[0]} is the fastest beyond doubt: no other library reaches half of its rate."]
-        return [f"{listed(slow)} {'is' if len(slow) == 1 else 'are'} far behind: no round was needed."] if slow else []
+        """Say of the libraries without rounds what was found out, and what was not."""
+        compared = self._compared()
+        unknown = [name for name in self.others if name != next(iter(self.best)) and not self._says_something(name)]
+        slow = [name for name in self.others if name not in compared and name not in unknown]
+        said = []
+        if slow and len(self.best) == len(slow) + 1:
+            said.append(
+                f"{compared[0]} is the fastest: {listed(slow)} reached less than half of its rate, which is more than "
+                f"{DOUBT:.0f} times what runs differ."
+            )
+        elif slow:
+            said.append(f"{listed(slow)} {'is' if len(slow) == 1 else 'are'} far behind: no round was needed.")
+        return [*said, *map(self._not_found_out, unknown)]
+
+    def _says_something(self, name: str) -> bool:
+        """Whether the runs of a library without rounds say that it is slow: its dgemm is too, or it was searched."""
+        dgemm, first = dgemm_of(self.study), next(iter(self.best))
+        if name in contradicted(self.best, dgemm):
+            return False
+        if dgemm.get(name) and dgemm.get(first):
+            return dgemm[name] <= RIVAL * dgemm[first] or len(self.ran[name]) >= FEWEST
+        return len(self.ran[name]) >= FEWEST
+
+    def _not_found_out(self, name: str) -> str:
+        """Say that too little ran of a library."""
+        dgemm, first, own = dgemm_of(self.study), next(iter(self.best)), self.ran[name]
+        said = (
+            f"{name} ran {counted(own.total(), 'run')} of {counted(len(own), 'configuration')}; "
+            f"this says nothing of {name}"
+        )
+        if not (dgemm.get(name) and dgemm.get(first)):
+            return f"{said}."
+        return f"{said}: its dgemm has {100 * dgemm[name] / dgemm[first]:.0f} % of the rate of {first}."
 
     def _table(self) -> Table:
         names = [place.blas for place in self.order.places] + self.others

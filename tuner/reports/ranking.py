@@ -217,8 +217,9 @@ def ranking_json(
         "above_peak": above_peak_of(study, shown),
         "fastest_run": None if fastest is None else fastest.to_json(ranking),
         "machine_changed_percent": 100 * change(ranking, noise_at_first(study.host)),
-        "confidence": None if sure is None else sure.confidence,
-        "cannot_be_told_apart": None if sure is None else list(sure.equals),
+        "confidence": None if sure is None or sure.unfit else sure.confidence,
+        "confidence_not_told": sure.unfit or None if sure else None,
+        "cannot_be_told_apart": None if sure is None or sure.unfit else list(sure.equals),
         "ranking": entries,
         **dict(written or {}),
     }

@@ -22,7 +22,7 @@ from search_spaces.space import SearchSpace
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
-from .noise_at_first import noise_at_first
+from .noise_at_first import moved_during_search, noise_at_first
 
 NEEDS: Mapping[str, str] = {
     "gflops": "",
@@ -99,12 +99,14 @@ class Objective:
     Attributes:
         against: another one, where the front of GFLOPS and that is searched.
         noise_at_first: what the machine has shown of the noise of runs before anything ran twice.
+        moved: the largest relative change that it showed during the search.
     """
 
     name: str
     machine: Equipment
     against: "Objective | None" = None
     noise_at_first: float = 0.0
+    moved: float = 0.0
 
     @staticmethod
     def of(name: str, study: Study, against: str | None = None) -> "Objective":
@@ -123,7 +125,7 @@ class Objective:
                 where = "in the cluster's file" if study.how == "simulated" else f"with {OPTIONS[need]}"
                 raise UsageError(f"{option} {asked} needs {need} of the machine: give it {where}")
         other = Objective(against, machine) if against else None
-        return Objective(name, machine, other, noise_at_first(study.host))
+        return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host))
 
     def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
         """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power."""
@@ -160,7 +162,7 @@ class Objective:
 
     def standing(self, ranking: Sequence[Ranked]) -> Standing | None:
         """How sure the first of a whole ranking is the best by this objective; None where nothing was repeated."""
-        return standing([self._in_worth(entry) for entry in ranking], self.noise_at_first)
+        return standing([self._in_worth(entry) for entry in ranking], self.noise_at_first, self.moved)
 
     def _in_worth(self, entry: Ranked) -> Ranked:
         if self.name == "gflops":
@@ -219,7 +221,7 @@ def of_study(study: Study) -> Objective:
     machine, against = Equipment.of(study), study.options.get("pareto")
     weighed = Objective(str(against), machine) if against else None
     name = str(study.options.get("objective", "gflops"))
-    return Objective(name, machine, weighed, noise_at_first(study.host))
+    return Objective(name, machine, weighed, noise_at_first(study.host), moved_during_search(study.host))
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,10 @@ from .shootout import RIVAL, blas_of
 
 DOUBT = 4.0
 """A library is hopelessly slow only if so many standard deviations of a run are no reason for it."""
+CONTRADICTED = 2.0
+"""A library whose best HPL stands so many times worse against the first than its dgemm does was not searched well."""
+DGEMM = "dgemm_gflops_by_blas"
+"""The fact of a study's machine: the rate of dgemm of each library on one core, as it was timed before the searches."""
 LEAST_ROUNDS = 3
 """Before so many nothing is said: fewer may agree by luck."""
 CLAIMED = 0.95
@@ -142,6 +146,11 @@ class Rounds:
         )
         return Order(tuple(places), len(self.whole))
 
+    def leads_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Lead]:
+        """By how much the first of each pair is faster than the second; only of pairs of which both ran in rounds."""
+        ran = [pair for pair in pairs if set(pair) <= set(self.rivals)] if self.whole else []
+        return dict(zip(ran, self._leads(ran, len(self.whole)), strict=True))
+
     def _place(self, name: str, behind: Lead | None, *, surely_behind: bool) -> Place:
         own = [one[name] for one in self.whole]
         middle = median(record.gflops or 0.0 for record in own)
@@ -177,11 +186,33 @@ def champions(records: Iterable[TrialRecord], ranking: Sequence[Ranked]) -> dict
     return found
 
 
-def near(best: Mapping[str, Ranked]) -> list[str]:
-    """The libraries that are worth rounds: those whose best is not hopelessly slow, however much runs differ here."""
-    noise = noise_of([np.log(one.gflops) for one in best.values()]).usual
+def near(best: Mapping[str, Ranked], shown: float = 0.0, dgemm: Mapping[str, float] | None = None) -> list[str]:
+    """The libraries that are worth rounds: those whose best is not hopelessly slow, however much runs differ here.
+
+    Args:
+        best: of each library.
+        shown: noise of the machine from other runs, as in `results.stats.noise.noise_of`.
+        dgemm: rate of dgemm of each library, as far as it is known: one that contradicts is worth rounds too.
+    """
+    noise = max(shown, noise_of([np.log(one.gflops) for one in best.values()], shown).usual)
     least = min(RIVAL, math.exp(-DOUBT * noise)) * max((one.expected_gflops for one in best.values()), default=0.0)
-    return [name for name, one in best.items() if one.expected_gflops >= least]
+    doubted = contradicted(best, dgemm or {})
+    return [name for name, one in best.items() if one.expected_gflops >= least or name in doubted]
+
+
+def contradicted(best: Mapping[str, Ranked], dgemm: Mapping[str, float]) -> list[str]:
+    """The libraries whose dgemm promises more than CONTRADICTED times what their best run gave, against the first."""
+    first = max(best, key=lambda name: best[name].expected_gflops, default="")
+    if not dgemm.get(first):
+        return []
+    parts = {name: one.expected_gflops / best[first].expected_gflops for name, one in best.items()}
+    return [name for name, part in parts.items() if dgemm.get(name, 0.0) / dgemm[first] > CONTRADICTED * part]
+
+
+def dgemm_of(study: Study) -> dict[str, float]:
+    """The rate of dgemm of each library of a study, as far as it is known."""
+    known = study.host.get(DGEMM)
+    return {str(name): float(rate) for name, rate in known.items()} if isinstance(known, Mapping) else {}
 
 
 def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:

@@ -15,7 +15,7 @@ from ..words import counted, listed
 from .objective import Objective
 
 RIVAL = 0.5
-"""A library whose best is below this part of the first is behind beyond doubt: it is not confirmed."""
+"""A library whose best is below this part of the first is not confirmed: runs hardly ever differ by as much."""
 SMALL_N = 0.25
 """Part of the N of the whole memory below which the order of libraries may be another there: at a quarter of N panels
 and messages, which grow with N^2, have four times their share of a time that grows with N^3."""
@@ -74,7 +74,7 @@ def best_of_each(objective: Objective, ranking: Sequence[Ranked], sure: Standing
             place=own[0] + 1,
             expected_gflops=ranking[own[0]].expected_gflops,
             behind_percent=100 * (1 - worths[own[0]] / worths[0]),
-            first_is_faster=None if sure is None or own[0] == 0 else sure.ahead[own[0]],
+            first_is_faster=None if sure is None or sure.unfit or own[0] == 0 else sure.ahead[own[0]],
             runs=ranking[own[0]].runs,
             configurations=len(own),
             repeated=sum(ranking[place].runs > 1 for place in own),

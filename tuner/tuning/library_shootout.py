@@ -22,7 +22,7 @@ from ..study.incumbent import Incumbent
 from ..study.ledger import Ledger
 from ..study.lifecycle import Begun, elapsed_s
 from ..study.objective import Objective
-from ..study.rounds import CLAIMED, Order, Rounds, champions, near, shown_noise
+from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
 from ..study.search.launch_worker import LaunchWorker
 from ..study.search.unavailable import UnavailableParts
 from ..study.session import StudyContext, StudySession
@@ -41,6 +41,8 @@ SEARCH_PART = 0.65
 LEAST_RUNS = 10
 """Runs for which the share of each library should have room, where a budget is called too small."""
 
+SECOND_PART = 0.5
+"""Part of the time that is left for a second search of the libraries whose first one told too little."""
 MOST_ROUNDS = 30
 """Rounds after which it ends where no time is limited."""
 MOST_FAILURES = 2
@@ -103,6 +105,7 @@ class BlasCampaign:
     Attributes:
         meter: of the whole budget.
         left_out: why a library could not be compared, by its name.
+        without_result: of these the libraries whose search ended without a valid run.
     """
 
     options: TuneOptions
@@ -111,6 +114,7 @@ class BlasCampaign:
     context: StudyContext
     meter: Meter = field(init=False)
     left_out: dict[str, str] = field(default_factory=dict, init=False)
+    without_result: list[str] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
         budget = replace(self.options.budget, trials=None)
@@ -126,11 +130,17 @@ class BlasCampaign:
         """
         names = [entry.name for entry in self.workbench.site.ranked_blas()]
         number = 1 + max((record.session for record in self.begun.earlier), default=-1)
+        dgemm = self._dgemm(names)
         champions = self._champions(names, number)
+        champions = self._searched_again(champions, dgemm, number + len(names))
         if len(champions) < 2 and not self.context.stop.requested:
             raise TunerError(self._too_few(champions))
-        rivals = {name: champions[name] for name in near({name: one.best for name, one in champions.items()})}
-        played = play(rivals, self.begun.name, self.context, self.meter, number + len(names))
+        store = self.context.store
+        study = store.study(self.begun.name)
+        shown = shown_noise(study, store.records(study.name, kinds=(Kind.SEARCH,)))
+        compared = near({name: one.best for name, one in champions.items()}, shown, dgemm)
+        rivals = {name: champions[name] for name in compared}
+        played = play(rivals, self.begun.name, self.context, self.meter, number + 2 * len(names))
         stopped = self.context.stop.requested
         self.context.store.end_study(self.begun.name, "interrupted" if stopped else "complete")
         return Shootout(
@@ -139,6 +149,55 @@ class BlasCampaign:
             ended=played.ended,
             interrupted=stopped,
         )
+
+    def _dgemm(self, names: Sequence[str]) -> Mapping[str, float]:
+        """The rate of dgemm of each library, which is kept with the study."""
+        found = {name: probe.gflops for name in names if (probe := self.workbench.site.best_probe(name))}
+        if found:
+            self.context.store.note_host(self.begun.name, {DGEMM: found})
+        return dgemm_of(self.context.store.study(self.begun.name))
+
+    def _searched_again(
+        self, champions: Mapping[str, Champion], dgemm: Mapping[str, float], number: int
+    ) -> dict[str, Champion]:
+        """Search again what failed early, or is slower than its dgemm promises, in the time that is left.
+
+        Rounds have a part of this time, and where only trials are limited nothing is left.
+        """
+        found, best = dict(champions), {name: one.best for name, one in champions.items()}
+        doubted = [*(name for name in self.without_result if name not in found), *contradicted(best, dgemm)]
+        left_s = self.meter.remaining_s()
+        if not doubted or not best or left_s is None or self.options.budget.trials is not None:
+            return found
+        N = n_of(next(iter(best.values())))
+        for place, name in enumerate(doubted):
+            if self.context.stop.requested:
+                break
+            earlier = self.context.store.records(self.begun.name)
+            spent_s = elapsed_s([record for record in earlier if blas_of(record.params) == name])
+            options = self._options_of(name, N, 1)
+            wall_s = spent_s + SECOND_PART * left_s / len(doubted)
+            options = replace(options, budget=replace(options.budget, wall_s=wall_s))
+            self.context.say(f"{name} is searched again: its runs are no match of what its dgemm promises, or failed.")
+            again = LibrarySearch(
+                blas=name,
+                options=options,
+                study=self.begun.name,
+                number=number + place,
+                whole=self.meter,
+                earlier=earlier,
+            )
+            try:
+                champion = again.run(self.workbench, self.context)
+            except NodesLostError:
+                raise
+            except (TunerError, HplError) as error:
+                self.context.say(f"{name} was not searched again: {error}.")
+                continue
+            if champion is not None:
+                found[name] = champion
+                self.left_out.pop(name, None)
+        return found
 
     def _champions(self, names: Sequence[str], number: int) -> dict[str, Champion]:
         """The best configuration of each library that has one; the first says which N all have."""
@@ -164,6 +223,7 @@ class BlasCampaign:
                 if N is None:
                     raise TunerError(self._budget_needed(error.run_s, len(names))) from error
                 self._leave_out(name, str(error))
+                self.without_result.append(name)
                 continue
             except (TunerError, HplError) as error:
                 self._leave_out(name, str(error))
@@ -172,6 +232,7 @@ class BlasCampaign:
                 found[name], N = champion, n_of(champion.best) or N
             elif not self.context.stop.requested:
                 self._leave_out(name, "no run of it was valid")
+                self.without_result.append(name)
         return found
 
     def _options_of(self, name: str, N: int | None, libraries: int) -> TuneOptions:

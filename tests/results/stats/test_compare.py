@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from results.stats.compare import Contrast, RateSample, contrasts, holm, least_p, runs_of_each
+from results.stats.compare import Contrast, RateSample, contrasts, holm, runs_of_each
 from results.stats.noise import noise_of
+from results.stats.occasions import Occasions, occasions_of
 from results.stats.ranking import Time
 
 FAST = (75.1, 75.9, 75.4, 76.0)
@@ -33,16 +34,62 @@ def test_with_six_runs_it_is_welchs_test_on_logarithms() -> None:
     assert found.shown
 
 
-def test_with_two_runs_of_each_it_is_an_exact_permutation_test() -> None:
-    ours, theirs = FAST[:2], SLOW[:2]
-    [found] = compared(ours, theirs)
-    expected = stats.permutation_test(
-        (np.log(ours), np.log(theirs)), lambda one, other: np.mean(one) - np.mean(other), vectorized=False
-    )
-    assert found.test == "permutation"
-    assert found.p == pytest.approx(expected.pvalue)
-    assert found.p == pytest.approx(least_p(found.runs))
+def test_with_two_runs_of_each_interval_and_test_are_of_the_same_method() -> None:
+    [near], [far] = compared(FAST[:2], SLOW[:2]), compared(FAST[:2], (7.0, 7.1))
+    for found in (near, far):
+        assert found.test == "welch"
+        assert found.interval is not None
+        assert found.shown == (not found.interval[0] <= 0 <= found.interval[1])
+    assert not near.shown
+    assert far.shown, "ten times as fast is more than two runs differ"
+
+
+def test_where_nothing_ran_twice_there_is_no_interval() -> None:
+    one, other = (RateSample((rate,), noise_of([]), noise_seen=False) for rate in (833.0, 22.0))
+    [found] = contrasts([one, other], 0.01)
+    assert (found.interval, found.p) == (None, None)
     assert not found.shown
+    assert found.effect_percent == pytest.approx(100 * (833 / 22 - 1))
+
+
+def test_the_difference_between_two_occasions_is_in_the_interval_and_in_the_test() -> None:
+    sides = [RateSample(FAST, NOISE), RateSample(SLOW, NOISE)]
+    [then], [ever] = contrasts(sides, 0.01), contrasts(sides, 0.01, Occasions())
+    assert then.shown
+    assert not ever.shown, "2 % may be two occasions of one machine"
+    assert ever.same_occasion == then.interval
+    assert ever.seen_on_these_occasions
+    assert ever.interval is not None
+    assert ever.interval[0] < 0 < ever.interval[1]
+    [far] = contrasts([sides[0], RateSample(tuple(rate / 2 for rate in SLOW), NOISE)], 0.01, Occasions())
+    assert far.shown
+
+
+@pytest.mark.parametrize("sd", [0.0, 0.01, 0.03])
+def test_of_equal_machines_hardly_any_is_called_faster_however_much_occasions_differ(sd: float) -> None:
+    chance = np.random.default_rng(int(1000 * sd))
+
+    def occasion() -> tuple[float, ...]:
+        level = sd * chance.standard_normal()
+        return tuple(np.exp(level + 0.01 * chance.standard_normal(5)).tolist())
+
+    def wrong(earlier: int) -> bool:
+        known = occasions_of([[occasion() for _ in range(earlier)]])
+        one, other = occasion(), occasion()
+        noise = noise_of([np.log(one), np.log(other)])
+        return contrasts([RateSample(one, noise), RateSample(other, noise)], 0.01, known)[0].shown
+
+    for earlier in (0, 5):
+        assert sum(wrong(earlier) for _ in range(200)) <= 10 + 6, "5 of 100 and two standard errors"
+
+
+def test_earlier_occasions_of_a_steady_machine_show_smaller_differences() -> None:
+    steady = occasions_of([[(75.0, 75.1), (75.05,), (74.95, 75.0), (75.1,), (75.0,), (75.02,), (75.04,), (74.97,)]])
+    sides = [RateSample(FAST, NOISE), RateSample(tuple(rate - 3.0 for rate in SLOW), NOISE)]
+    assert steady.seen == 7
+    assert steady.sd < Occasions().sd
+    assert not contrasts(sides, 0.01, Occasions())[0].shown
+    assert contrasts(sides, 0.01, steady)[0].shown
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [(FAST[:2], SLOW), (FAST[:3], SLOW[1:])])
@@ -67,6 +114,7 @@ def test_simulated_runs_that_differ_do_differ_and_need_no_interval() -> None:
 def test_a_single_run_has_no_test_and_the_interval_is_from_the_noise_of_the_study() -> None:
     [found] = compared(FAST, SLOW[:1])
     assert (found.test, found.p, found.p_holm) == ("none", None, None)
+    assert found.interval is not None
     low, high = found.interval
     sds = NOISE.sizes * math.sqrt(1 / 4 + 1)
     inside = NOISE.weights @ (stats.norm.cdf(high - found.effect, 0, sds) - stats.norm.cdf(low - found.effect, 0, sds))
@@ -80,12 +128,15 @@ def test_a_noisy_study_makes_the_interval_of_a_single_run_longer() -> None:
     )
     assert steady.shown
     assert not unsteady.shown
+    assert steady.interval is not None
+    assert unsteady.interval is not None
     assert unsteady.interval[1] > steady.interval[1]
 
 
 def test_runs_that_do_not_differ_at_all_have_no_test_and_no_interval_of_length_zero() -> None:
     [found] = compared((70.0, 70.0, 70.0), (70.7, 70.7, 70.7))
     assert found.test == "none"
+    assert found.interval is not None
     assert found.interval[0] < found.effect < found.interval[1]
 
 
@@ -132,6 +183,7 @@ def test_swapping_both_sides_negates_the_effect_and_nothing_else(
 ) -> None:
     [one], [other] = compared(ours, theirs), compared(theirs, ours)
     assert other.effect == pytest.approx(-one.effect)
+    assert one.interval is not None
     assert other.interval == pytest.approx((-one.interval[1], -one.interval[0]), abs=1e-9)
     assert (other.test, other.p is None) == (one.test, one.p is None)
     if one.p is not None:

@@ -3,7 +3,7 @@
 import pytest
 
 from results.stats.confidence import Standing, sentence, standing
-from results.stats.ranking import Ranked
+from results.stats.ranking import Ranked, Time
 
 
 def entry(key: str, *gflops: float) -> Ranked:
@@ -15,11 +15,11 @@ def test_a_clear_winner_is_sure() -> None:
     assert found is not None
     assert found.confidence > 0.99
     assert found.equals == (1,)
-    assert sentence(found) == f"No. 1 is the fastest with {100 * found.confidence:.0f} % confidence."
+    assert sentence(found) == "No. 1 is the fastest with more than 99 % confidence."
 
 
 def test_two_that_differ_by_less_than_the_noise_cannot_be_told_apart() -> None:
-    found = standing([entry("a", 100.0, 97.0, 103.0), entry("b", 99.5, 102.0, 97.0), entry("c", 60.0, 61.0, 59.0)])
+    found = standing([entry("a", 100.0, 99.0, 101.0), entry("b", 99.8, 100.7, 99.0), entry("c", 60.0, 60.6, 59.4)])
     assert found is not None
     assert 0.4 < found.confidence < 0.8
     assert found.equals == (1, 2)
@@ -54,3 +54,38 @@ def test_runs_that_are_all_alike_are_no_division_by_zero() -> None:
     found = standing([entry("a", 100.0, 100.0), entry("b", 90.0, 90.0)])
     assert found is not None
     assert found.confidence == pytest.approx(1.0)
+
+
+def test_runs_that_differ_by_more_than_five_percent_are_too_noisy_to_rank() -> None:
+    found = standing([entry("a", 100.0, 80.0, 120.0), entry("b", 70.0, 60.0, 85.0), entry("c", 40.0)])
+    assert sentence(found).startswith(
+        "How sure it is that no. 1 is the fastest cannot be told: runs of one configuration"
+    )
+    assert "which is too noisy to rank" in sentence(found)
+    assert "confidence" not in sentence(found)
+
+
+def test_a_machine_with_two_speeds_gets_no_percentage() -> None:
+    slow = 100.0 / 1.08
+    found = standing(
+        [entry("a", 101.0, slow, 100.9), entry("b", 97.1, 97.0, 97.05 / 1.08), entry("c", 95.0, 94.9, 95.1)]
+    )
+    assert "the machine has two speeds, about 8 % apart" in sentence(found)
+
+
+def test_one_disturbed_run_is_no_second_speed() -> None:
+    found = standing([entry("a", 101.0, 94.0, 100.9), entry("b", 97.1, 97.0, 97.05), entry("c", 95.0, 94.9, 95.1)])
+    assert found is not None
+    assert not found.unfit
+
+
+@pytest.mark.parametrize(("rates", "moved"), [((90.0, 90.1), 0.0), ((100.0, 100.1), -0.08)])
+def test_a_machine_that_changed_before_or_during_the_search_gets_no_percentage(
+    rates: tuple[float, float], moved: float
+) -> None:
+    times = (Time(0, 0), Time(0, 1), Time(0, 2))
+    first, second = (100.0, *rates), tuple(0.95 * rate for rate in (100.0, *rates))
+    entries = [Ranked("a", {}, first, 1, times=times), Ranked("b", {}, second, 2, times=times)]
+    found = standing(entries, moved=moved)
+    assert "the machine slowed by" in sentence(found)
+    assert "so runs at different times cannot be compared" in sentence(found)

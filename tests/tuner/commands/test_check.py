@@ -125,13 +125,37 @@ def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
 def test_one_run_that_cannot_tell_says_how_many_would_and_ends_with_2(
     hpltune: Run, home: Path, database: str, xhpl: Fake
 ) -> None:
-    xhpl(1.9)
+    xhpl(1.97)
     done = hpltune("check", "--baseline", "before", "--db", database, "--junit", "check.xml", "--runs", "1")
     assert done.returncode == 2, done.stdout + done.stderr
     told = " ".join(done.stdout.split())
     assert "Cannot tell: the machine is slower by more than 2 % with a probability of" in told
     assert "more run would tell: check again with --runs 2" in told
     assert junit_case(home / "check.xml").find("skipped") is not None
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_a_loss_that_may_be_one_of_the_occasion_is_no_verdict(database: str, xhpl: Fake) -> None:
+    xhpl(1.901, 1.899, 1.9)
+    result = checked(CheckRequest("before", db=database))
+    assert result.verdict is CheckVerdict.CANNOT_TELL
+    assert "slower by more than 2 % with a probability of more than 99.9 %. More runs now would not tell" in (
+        result.sentence
+    )
+    assert "9.4 % apart (assuming that occasions differ by 2.0 % (standard deviation), as usual)" in result.sentence
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_earlier_checks_of_a_steady_machine_make_the_same_loss_a_verdict(database: str, xhpl: Fake) -> None:
+    with Store.open(database) as store:
+        store.note_host("before", {"cpu_model": None})
+    for rate in (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999):
+        xhpl(rate, rate + 0.001, rate - 0.001)
+        assert checked(CheckRequest("before", db=database)).verdict is CheckVerdict.NOT_SLOWER
+    xhpl(1.901, 1.899, 1.9)
+    result = checked(CheckRequest("before", db=database))
+    assert result.baseline.occasions.seen == 8
+    assert result.verdict is CheckVerdict.SLOWER
 
 
 @pytest.mark.usefixtures("mpirun")

@@ -30,7 +30,7 @@ from tuner.engines.model.pool import Pool
 from tuner.engines.perf.probes import Probes
 from tuner.engines.points import neighbours
 from tuner.errors import TunerError
-from tuner.explain.explanation import looked_at
+from tuner.explain.explanation import confounded, looked_at
 from tuner.explain.stored_space import stored_space
 from tuner.explain.variance import Landscape as Variances
 from tuner.explain.variance import Pair, effects, pairs
@@ -399,3 +399,19 @@ def test_what_depends_on_what_is_said_as_people_say_it() -> None:
     pair = Pair("NB", "blas", 0.1, 0.01, 0.5, 0.1, {"blis": 232, "openblas": 192, "mkl": 192})
     assert depends(pair) == "NB 232 with blis, 192 with openblas/mkl"
     assert depends(Pair("NB", "grid", 0.1, 0.01, 0.5, 0.1, {"1x4": 128, "2x2": 128})) == "NB 128 for every grid"
+
+
+def test_parameters_that_always_changed_together_are_named_and_others_are_not() -> None:
+    ran = [
+        {"layout": layout, "grid": grid, "NB": NB}
+        for layout, grid in (("1x2", "1x1"), ("2x1", "1x2"), ("2x1", "2x1"))
+        for NB in (64, 128, 192)
+    ]
+    assert confounded(ran, ["layout", "grid", "NB"]) == (("layout", "grid"),)
+    crossed = [*ran, *({**one, "layout": "1x1"} for one in ran)]
+    assert confounded(crossed, ["layout", "grid", "NB"]) == ()
+
+
+def test_a_parameter_with_a_value_of_its_own_in_each_run_says_nothing_of_the_others() -> None:
+    ran = [{"NB": 64 * number, "grid": "1x2" if number % 2 else "2x1"} for number in range(1, 9)]
+    assert confounded(ran, ["NB", "grid"]) == ()

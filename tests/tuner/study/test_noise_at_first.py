@@ -109,3 +109,20 @@ def test_a_busy_machine_is_not_said_to_have_changed_for_what_its_noise_explains(
 
     assert told(DriftMonitor()) is not None
     assert told(DriftMonitor(noise_at_first=BUSY_NOISE)) is None
+
+
+def test_a_change_during_the_search_is_kept_and_the_best_gets_no_percentage() -> None:
+    drift, question = DriftMonitor(), Question({"NB": 64}, Rung(Fidelity.SMALL, 0.35))
+    for rate in (100.0, 100.1, 99.9):
+        drift.note(question, rate)
+    assert drift.moved == 0.0
+    assert drift.note(question, 80.0) is not None
+    assert drift.moved == pytest.approx(-0.2, abs=0.01)
+    entries = [Ranked(name, {}, (rate, rate * 1.001), 1) for name, rate in (("a", 100.0), ("b", 90.0))]
+    steady, moved = (
+        of_study(a_study(host=host)).standing(entries) for host in ({}, {"moved_during_search": drift.moved})
+    )
+    assert steady is not None
+    assert not steady.unfit
+    assert moved is not None
+    assert "the machine slowed by 20 % meanwhile" in moved.unfit

@@ -110,7 +110,7 @@ def test_how_sure_the_best_is_is_told_in_the_terms_of_the_objective() -> None:
     sure = price.standing(ranking)
     assert sure is not None
     assert sure.confidence > 0.99
-    assert sentence(sure, price.best) == "No. 1 is the best by usd-per-gflops with 100 % confidence."
+    assert sentence(sure, price.best) == "No. 1 is the best by usd-per-gflops with more than 99 % confidence."
 
 
 def test_what_is_exported_is_the_best_by_the_objective_with_the_figures_of_the_nodes_in_use(store: Store) -> None:

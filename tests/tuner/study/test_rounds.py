@@ -9,11 +9,13 @@ from report_reading import printed
 
 from results.record import Kind, TrialRecord, TrialState
 from results.report.model import Report
+from results.stats.ranking import Ranked
 from results.store.store import Store
 from tuner.reports.library_ranking import LibraryRanking
-from tuner.study.rounds import Rounds
+from tuner.study.rounds import DGEMM, Rounds, contradicted, near
 
 NEAR = {"openblas": 100.0, "blis": 97.0}
+SPEEDS = {"openblas": 9.64, "atlas": 1.50, "blis": 0.39}
 
 
 def rounds(rates: Mapping[str, float], count: int, session: int = 2) -> list[TrialRecord]:
@@ -111,12 +113,42 @@ def test_the_report_of_a_tie_says_how_large_a_difference_may_be(store: Store) ->
     assert "are a tie: 6 rounds show no sure difference. If there is one, it is below 0." in text
 
 
+def slow_dgemm(store: Store, **rates: float) -> None:
+    """Note how fast dgemm of each library is on one core."""
+    store.note_host("blas-1", {DGEMM: {"openblas": 40.0, **rates}})
+
+
 def test_a_hopelessly_slow_library_needs_no_round(store: Store) -> None:
+    slow_dgemm(store, reference=3.0, blis=39.0)
     text = told(store, [*searched({**NEAR, "reference": 5.0}), *rounds(NEAR, 5)])
     assert "reference is far behind: no round was needed." in text
     assert "│ 3 │ reference │" in text
 
 
-def test_where_all_others_are_slow_the_first_is_the_fastest_beyond_doubt(store: Store) -> None:
+def test_where_all_others_are_slow_and_their_dgemm_too_the_first_is_the_fastest(store: Store) -> None:
+    slow_dgemm(store, reference=4.0)
     text = told(store, searched({"openblas": 100.0, "reference": 5.0}))
-    assert "openblas is the fastest beyond doubt: no other library reaches half of its rate." in text
+    assert "openblas is the fastest: reference reached less than half of its rate, which is more than 4 times" in text
+    assert "beyond doubt" not in text
+
+
+def test_a_library_whose_dgemm_promises_more_is_not_called_slow_but_not_found_out(store: Store) -> None:
+    slow_dgemm(store, blis=25.0, atlas=7.0)
+    text = told(store, searched({"openblas": 30.0, "atlas": 4.0, "blis": 0.39}))
+    assert "blis ran 2 runs of 1 configuration; this says nothing of blis: its dgemm has 62 % of the rate" in text
+    assert "atlas is far behind" in text
+    assert "openblas is the fastest" not in text
+
+
+def test_a_library_of_one_configuration_and_unknown_dgemm_is_not_found_out(store: Store) -> None:
+    text = told(store, searched({"openblas": 30.0, "blis": 0.39}))
+    assert "blis ran 2 runs of 1 configuration; this says nothing of blis." in text
+
+
+def test_what_contradicts_its_dgemm_or_is_within_the_noise_is_worth_rounds() -> None:
+    best = {name: Ranked(name, {"blas": name}, (rate, rate), 1) for name, rate in SPEEDS.items()}
+    assert near(best) == ["openblas"]
+    assert near(best, shown=0.5) == ["openblas", "atlas"]
+    dgemm = {"openblas": 41.0, "atlas": 7.0, "blis": 25.0}
+    assert contradicted(best, dgemm) == ["blis"]
+    assert near(best, dgemm=dgemm) == ["openblas", "blis"]

@@ -1,5 +1,6 @@
 """`hpltune check`: whether and why the machine is slower than when a stored study measured its best configuration."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -17,7 +18,8 @@ from results.record import Study, TrialRecord
 from results.report.junit import JUnitCase, to_junit
 from results.report.model import Column, Part, Report, Sentence, Table, Tone
 from results.report.outcome import outcome
-from results.stats.slower import MOST_RUNS, SpeedChange, runs_to_tell, speed_change
+from results.stats.occasions import Occasions
+from results.stats.slower import MOST_RUNS, SURE, SpeedChange, runs_to_tell, speed_change
 from results.store.store import Store
 from runners.errors import RunnerError
 from runners.hosts.host_facts import busy_sentence
@@ -29,6 +31,7 @@ from ...options import TuneOptions
 from ...stopping import StopRequest
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import ranking_of
+from ...study.occasions import known_occasions
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import require_writable_file, write_text
@@ -107,11 +110,13 @@ class Baseline:
     Attributes:
         trial: the run that represents it.
         gflops: the rates of all its runs.
+        occasions: how the machine differs between occasions, as earlier checks of it and its like tell.
     """
 
     study: Study
     trial: TrialRecord
     gflops: tuple[float, ...]
+    occasions: Occasions = field(default_factory=Occasions)
 
     @property
     def name(self) -> str:
@@ -195,7 +200,11 @@ class CheckResult:
         limit, chance = f"{100 * self.request.tolerance:g} %", _percent(change.probability_slower)
         if verdict is CheckVerdict.SLOWER:
             lost = f"the machine lost {-change.change_percent:.1f} % of its rate"
-            return f"Slower: {lost}, and with a probability of {chance} more than {limit}."
+            chance = _percent(min(change.probability_slower, change.probability_beyond_occasions))
+            return (
+                f"Slower: {lost}, and with a probability of {chance} more than {limit} and than two occasions of an "
+                "unchanged machine differ."
+            )
         told = f"the machine is slower by more than {limit} with a probability of {chance}"
         return f"Not slower: {told}." if change.can_tell else f"Cannot tell: {told}. {self._advice()}"
 
@@ -203,6 +212,13 @@ class CheckResult:
         if self.more_runs is not None:
             all_runs = len(self.gflops) + self.more_runs
             return f"About {counted(self.more_runs, 'more run')} would tell: check again with --runs {all_runs}."
+        if self.change and self.change.occasions:
+            apart = 100 * math.expm1(self.change.occasions.reach(1 - SURE))
+            return (
+                "More runs now would not tell whether it is more than the occasion: two occasions of an unchanged "
+                f"machine may be {apart:.1f} % apart ({self.change.occasions.words}). Checks on other days tell how "
+                "much they are."
+            )
         noise = 100 * self.change.noise if self.change else 0.0
         known = counted(len(self.baseline.gflops), "run")
         return (
@@ -224,6 +240,7 @@ class CheckResult:
         return [
             f"{told} Now: {_median(self.gflops)}.",
             f"The rate changed by {self.change.change_percent:+.1f} % (95 % interval: {low:+.1f} % to {high:+.1f} %).",
+            "This interval holds for these two occasions: a difference between occasions is not in it.",
         ]
 
     def _failures(self) -> list[str]:
@@ -238,6 +255,9 @@ class CheckResult:
         return {
             "verdict": self.verdict.value,
             "probability_slower": change.probability_slower if change else None,
+            "probability_beyond_occasions": change.probability_beyond_occasions if change else None,
+            "occasions_sd_percent": 100 * self.baseline.occasions.sd,
+            "occasions_seen": self.baseline.occasions.seen,
             "tolerance_percent": 100 * self.request.tolerance,
             "change_percent": change.change_percent if change else None,
             "interval_percent": list(change.interval_percent) if change else None,
@@ -264,6 +284,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         require_writable_file(request.junit, "--junit")
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         before = baseline_of(store, request.baseline)
+        before = replace(before, occasions=known_occasions(store, [(before.study, before.trial)]))
     listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
     began_s, busy = time.monotonic(), _busy(before)
     try:
@@ -346,8 +367,10 @@ def _compared(request: CheckRequest, before: Baseline, measured: RunResult) -> C
     if not now:
         return CheckResult(request, before, measured, None, changes=changes)
     shown = noise_at_first(before.study.host)
-    change = speed_change(before.gflops, now, request.tolerance, shown)
-    more = None if change.can_tell else runs_to_tell(before.gflops, now, request.tolerance, shown)
+    change = speed_change(before.gflops, now, request.tolerance, shown, before.occasions)
+    more = None
+    if not (change.can_tell or change.slower_now):
+        more = runs_to_tell(before.gflops, now, request.tolerance, shown, before.occasions)
     return CheckResult(request, before, measured, change, more, changes)
 
 

@@ -3,16 +3,18 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
+from itertools import combinations
 
 import numpy as np
 
 from hpl.params import Scalar
 from results.errors import ResultsError
-from results.record import Study, TrialRecord
+from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Report
-from results.stats.compare import RateSample, contrasts
+from results.stats.compare import Contrast, RateSample, contrasts, corrected_for_many, of_lead
 from results.stats.levels import change, drift_corrected
 from results.stats.noise import Noise, noise_of
+from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, on_the_hosts_left, rank
 from results.store.store import Store
 
@@ -20,10 +22,11 @@ from ...database import open_store
 from ...errors import UsageError
 from ...reports.comparison import Comparison, Side
 from ...reports.pages.virtual_cluster import with_head
-from ...study.kinds import RANKED
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import of_study, ranking_of
-from ...study.rounds import champions, is_shootout
+from ...study.occasions import known_occasions
+from ...study.rounds import Rounds, champions, is_shootout, shown_noise
+from ...study.shootout import blas_of
 from ...user_dirs import UserDirs
 from ...words import listed
 
@@ -81,8 +84,38 @@ def compare(store: Store, request: CompareRequest) -> CompareResult:
     else:
         found = [_named(store, name) for name in request.studies]
     sides, samples = [side for side, _ in found], [sample for _, sample in found]
-    differences = contrasts(samples, request.difference_percent / 100.0)
+    several = request.by in {None, DATE} and any(side.study.how == "measured" for side in sides)
+    occasions = _occasions(store, sides) if several else None
+    differences: Sequence[Contrast] = contrasts(samples, request.difference_percent / 100.0, occasions)
+    if request.by == BLAS and is_shootout(sides[0].study):
+        differences = _as_rounds_tell(store, sides, differences, request.difference_percent / 100.0)
     return CompareResult(Comparison(sides, differences, request.difference_percent), request.by)
+
+
+def _occasions(store: Store, sides: Sequence[Side]) -> Occasions:
+    """How the machine differs between occasions, as the studies of this database tell."""
+    here = {study.name: study for study in store.studies()}
+    ours = [side for side in sides if here.get(side.study.name) == side.study]
+    return known_occasions(
+        store, [(side.study, store.get(side.study.name, side.best.best_record_number)) for side in ours]
+    )
+
+
+def _as_rounds_tell(
+    store: Store, sides: Sequence[Side], found: Sequence[Contrast], difference: float
+) -> Sequence[Contrast]:
+    """Differences of libraries, of those that ran in rounds by the statistic by which `hpltune blas` ranks them."""
+    study, records = sides[0].study, store.records(sides[0].study.name)
+    noise = shown_noise(study, records)
+    rounds = Rounds.of(records, shown=noise)
+    pairs = list(combinations([blas_of(side.best.params) for side in sides], 2))
+    told = rounds.leads_of(pairs)
+    return corrected_for_many(
+        [
+            of_lead(told[pair], len(rounds.whole), noise, difference, len(pairs)) if pair in told else contrast
+            for pair, contrast in zip(pairs, found, strict=True)
+        ]
+    )
 
 
 def _check(request: CompareRequest) -> None:
@@ -136,8 +169,10 @@ class ComparedStudy:
         """
         hpl = store.get(self.study.name, best.best_record_number).hpl
         rates = self.gflops[best.key]
-        side = Side(name, self.study, replace(best, gflops=rates), hpl.N if hpl else None, self.changed)
-        return side, RateSample(rates, self.noise, self.study.how == "simulated", best.times if in_rounds else ())
+        seen = any(len(own) > 1 for own in self.gflops.values())
+        side = Side(name, self.study, replace(best, gflops=rates), hpl.N if hpl else None, self.changed, seen)
+        times = best.times if in_rounds else ()
+        return side, RateSample(rates, self.noise, self.study.how == "simulated", times, seen)
 
 
 def _named(store: Store, name: str) -> tuple[Side, RateSample]:
@@ -163,10 +198,14 @@ def _days(store: Store, study: Study) -> list[tuple[Side, RateSample]]:
     """Find the best configuration of each day, the first day first; what a day's runs gave is not corrected."""
     by_day: dict[str, list[TrialRecord]] = {}
     for record in on_the_hosts_left(store.records(study.name)):
-        if record.ranked and record.kind in RANKED:
+        if record.ranked and record.kind not in SMALLER_RUNS:
             by_day.setdefault(f"{record.started_at.astimezone(UTC):%Y-%m-%d}", []).append(record)
     if len(by_day) < 2:
-        ran = f"all valid runs of study {study.name} are of {next(iter(by_day))}" if by_day else "no run is valid"
+        ran = (
+            f"all valid runs of study {study.name} are of {next(iter(by_day))}"
+            if by_day
+            else (f"no full run of study {study.name} is valid")
+        )
         raise UsageError(f"--by {DATE}: {ran}: there is nothing to compare")
     found = []
     for day, records in sorted(by_day.items()):

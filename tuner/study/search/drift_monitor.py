@@ -36,6 +36,12 @@ class DriftMonitor:
     _rates: list[float] = field(default_factory=list)
     _since: int = 0
     _told: float = 0.0
+    _most: float = 0.0
+
+    @property
+    def moved(self) -> float:
+        """The largest relative change of the machine that was told; below 0 for slower."""
+        return math.expm1(self._most)
 
     def ask_soon(self) -> None:
         """Ask it before anything else, as at the beginning of a later session."""
@@ -71,6 +77,7 @@ class DriftMonitor:
         if len(base) < FEWEST or abs(change - self._told) < noticeable:
             return None
         self._told = change
+        self._most = max((self._most, change), key=abs)
         if abs(change) < noticeable:
             return f"The machine is back at its first speed: the same small run gave {gflops:.4g} GFLOPS."
         faster = "faster" if change > 0 else "slower"

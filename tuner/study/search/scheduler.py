@@ -14,6 +14,7 @@ from ...events import PhaseStarted
 from ...stopping import Interrupted
 from ...trial.ladder import outcome_of, outcomes_of
 from ..ledger import Ledger
+from ..noise_at_first import MOVED
 from ..session import StudySession
 from .budget_rule import BudgetRule, SearchState
 from .drift_monitor import DriftMonitor
@@ -162,7 +163,8 @@ class Scheduler:
                     continue
                 engine.tell(question.params, self.session.objective.outcome(record.params, outcome))
                 sentence = self.drift.note(question, outcome_of(record).gflops) if self.drift else None
-                if sentence:
+                if sentence and self.drift:
+                    self.session.context.store.note_host(self.session.study, {MOVED: self.drift.moved})
                     self.session.say(sentence)
 
     def _show_remarks(self, engine: Engine) -> None:

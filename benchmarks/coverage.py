@@ -1,0 +1,164 @@
+"""How often `best`, `compare` and `check` are right on machines that are noisy, drift, or have two speeds or occasions.
+
+    python benchmarks/coverage.py
+    python benchmarks/coverage.py --studies 300
+
+A study of `best`: 10 configurations whose true rates differ by 3 % run once, the best three twice more. `compare` and
+`check` get two occasions of one configuration, so that each "faster" and "slower" is wrong.
+"""
+
+import argparse
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from intervals import markdown, percent
+from script import as_script, count
+
+from results.stats.compare import RateSample, contrasts
+from results.stats.confidence import rerank_by_posterior, standing
+from results.stats.noise import Array, noise_of
+from results.stats.occasions import Occasions, occasions_of
+from results.stats.ranking import Ranked, Time
+from results.stats.slower import speed_change
+
+CONFIGURATIONS, APART, FINALISTS, ROUNDS = 10, 0.03, 3, 2
+CLAIMED = 0.95
+"""A confidence from which a configuration is told to be the fastest for sure."""
+OCCASIONS = (0.0, 0.01, 0.03)
+EARLIER = (0, 5)
+"""Earlier occasions of the same configuration that are stored."""
+
+
+@dataclass(frozen=True)
+class RunKind:
+    """How runs differ.
+
+    Attributes:
+        noise: standard deviation in logarithms.
+        lost: what a run loses beside, in logarithms, drawn for each run.
+        drift: by how much the machine slows evenly during the study.
+    """
+
+    name: str
+    noise: float
+    lost: Callable[[np.random.Generator], float] = lambda _: 0.0
+    drift: float = 0.0
+
+
+def two_speeds(chance: np.random.Generator) -> float:
+    """Every other run is at a speed that is 8 % lower."""
+    return 0.08 * float(chance.integers(2))
+
+
+def busy(chance: np.random.Generator) -> float:
+    """Each run loses 0 to 70 %."""
+    return -math.log1p(-0.7 * float(chance.random()))
+
+
+KINDS = (
+    RunKind("normal 1 %", 0.01),
+    RunKind("normal 3 %", 0.03),
+    RunKind("normal 10 %", 0.1),
+    RunKind("normal 30 %", 0.3),
+    RunKind("1 %, one in 10 loses Exp(10 %)", 0.01, lambda one: one.exponential(0.1) * (one.random() < 0.1)),
+    RunKind("1 %, three in 10 lose Exp(20 %)", 0.01, lambda one: one.exponential(0.2) * (one.random() < 0.3)),
+    RunKind("1 %, two speeds 8 % apart", 0.01, two_speeds),
+    RunKind("busy: each run loses 0 to 70 %", 0.01, busy),
+    RunKind("1 %, drifts by 5 %", 0.01, drift=0.05),
+    RunKind("1 %, drifts by 20 %", 0.01, drift=0.2),
+)
+
+
+@dataclass
+class Told:
+    """What was told of some studies, and whether it was right."""
+
+    inside: list[bool] = field(default_factory=list)
+    sure: list[bool] = field(default_factory=list)
+    refused: int = 0
+
+
+def best(kind: RunKind, studies: int) -> Told:
+    """Rank studies, and hold the interval and the confidence against the truth."""
+    told, chance = Told(), np.random.default_rng([KINDS.index(kind), studies])
+    for _ in range(studies):
+        true = APART * chance.standard_normal(CONFIGURATIONS)
+        ranking = rerank_by_posterior(_study(kind, true, chance))
+        first, sure = ranking[0], standing(ranking)
+        if first.interval_gflops:
+            low, high = np.log(first.interval_gflops)
+            told.inside.append(bool(low <= true[int(first.key)] + math.log1p(-kind.drift) <= high))
+        if sure is None or sure.unfit:
+            told.refused += 1
+        elif sure.confidence >= CLAIMED:
+            told.sure.append(int(first.key) == int(np.argmax(true)))
+    return told
+
+
+def _study(kind: RunKind, true: Array, chance: np.random.Generator) -> list[Ranked]:
+    """Each configuration once, and the best twice more."""
+    whole, done = CONFIGURATIONS + FINALISTS * ROUNDS, 0
+
+    def run(place: int) -> float:
+        nonlocal done
+        slowed = math.log1p(-kind.drift * done / whole)
+        done += 1
+        return float(np.exp(true[place] + slowed + kind.noise * chance.standard_normal() - kind.lost(chance)))
+
+    runs = [[(run(place), Time(0, 0))] for place in range(CONFIGURATIONS)]
+    finalists = sorted(range(CONFIGURATIONS), key=lambda place: -runs[place][0][0])[:FINALISTS]
+    for turn in range(1, ROUNDS + 1):
+        for place in finalists:
+            runs[place].append((run(place), Time(0, turn)))
+    return [
+        Ranked(str(place), {}, tuple(rate for rate, _ in own), place, times=tuple(time for _, time in own))
+        for place, own in enumerate(runs)
+    ]
+
+
+def compared(apart: float, earlier: int, studies: int) -> tuple[list[bool], list[bool], list[bool]]:
+    """Whether `compare` says "faster" and `check` "slower" of two occasions, and whether the interval holds 0."""
+    faster, slower, inside = [], [], []
+    chance = np.random.default_rng([int(1000 * apart), earlier, studies])
+
+    def occasion(runs: int = 5) -> tuple[float, ...]:
+        level = apart * chance.standard_normal()
+        return tuple(np.exp(level + 0.01 * chance.standard_normal(runs)).tolist())
+
+    for _ in range(studies):
+        one, other = occasion(), occasion()
+        known: Occasions = occasions_of([[one, *(occasion(3) for _ in range(earlier))]])
+        noise = noise_of([np.log(one), np.log(other)])
+        [found] = contrasts([RateSample(one, noise), RateSample(other, noise)], 0.01, known)
+        faster.append(found.shown)
+        inside.append(found.interval is not None and found.interval[0] <= 0.0 <= found.interval[1])
+        slower.append(speed_change(one[:3], other[:3], 0.02, 0.0, known).slower)
+    return faster, slower, inside
+
+
+def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--studies", type=count, default=120, help="of each kind")
+    asked = parser.parse_args(arguments)
+    rows = []
+    for kind in KINDS:
+        told = best(kind, asked.studies)
+        right = f"{sum(told.sure)} of {len(told.sure)}"
+        rows.append([kind.name, percent(told.inside), f"{100 * told.refused / asked.studies:.0f}", right])
+    heads = ["runs", "`best`: true rate inside", "no percentage told, of 100", f"told ≥ {CLAIMED:.0%} sure: right"]
+    say(f"{asked.studies} studies a row, ± standard error.\n\n{markdown(heads, rows)}\n")
+    rows = []
+    for apart in OCCASIONS:
+        for earlier in EARLIER:
+            faster, slower, inside = compared(apart, earlier, asked.studies)
+            rows.append([f"{100 * apart:g} %", str(earlier), *map(percent, (faster, inside, slower))])
+    heads = ["occasions differ by", "earlier ones stored", '`compare`: wrongly "faster"']
+    heads += ["interval holds 0", '`check`: wrongly "slower"']
+    say(markdown(heads, rows))
+    return 0
+
+
+if __name__ == "__main__":
+    as_script(main)

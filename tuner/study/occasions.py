@@ -1,0 +1,77 @@
+"""What a database tells of how much a machine differs between occasions: the same configuration in several studies."""
+
+from collections.abc import Collection, Sequence
+
+from results.record import Study, TrialRecord
+from results.stats.occasions import Occasions, occasions_of
+from results.store.store import Store
+
+from .lifecycle import LIKE
+
+MOST_STUDIES = 50
+"""Only so many studies are read, the newest: each is a query."""
+IDENTITY = ("hostname", "node_names", "cpu_model")
+"""Facts of a host of which one that differs shows that it is another machine."""
+
+
+def known_occasions(store: Store, trials: Sequence[tuple[Study, TrialRecord]]) -> Occasions:
+    """How the machine of some trials differs between occasions.
+
+    A study is an occasion of a configuration if it ran it on the same machine: it was run like the trial, as a check
+    is, or searches the same space. Of the studies that are compared only the first of each configuration counts: how
+    far they are apart is the question.
+
+    Args:
+        trials: that are compared, each with its study.
+    """
+    compared, found, studies = {study.name for study, _ in trials}, list[list[Sequence[float]]](), store.studies()
+    taken = set[str]()
+    for study, trial in trials:
+        if study.name in taken:
+            continue
+        others = _others(study, studies, compared)
+        histories = [(one.name, _rates(store, one, study, trial)) for one in (study, *others)]
+        occasions = [(name, rates) for name, rates in histories if rates]
+        taken |= {name for name, _ in occasions}
+        found.append([rates for _, rates in occasions])
+    return occasions_of(found)
+
+
+def _others(study: Study, studies: Sequence[Study], compared: Collection[str]) -> list[Study]:
+    """The newest studies that may have run the same configuration on the same machine, beside those compared."""
+    found = [
+        one
+        for one in studies
+        if one.name not in compared
+        and one.how == "measured"
+        and not _elsewhere(one, study)
+        and (_base(one) == _base(study) or (study.space_text and one.space_text == study.space_text))
+    ]
+    return sorted(found, key=lambda one: one.created_at)[-MOST_STUDIES:]
+
+
+def _base(study: Study) -> str:
+    """The study whose trial this one was run like, or its own name."""
+    return str(study.host.get(LIKE, "")).rpartition("#")[0] or study.name
+
+
+def _elsewhere(one: Study, other: Study) -> bool:
+    """Whether two studies are of different machines, as far as that is known."""
+    known = ((one.host.get(name), other.host.get(name)) for name in IDENTITY)
+    return any(ours is not None and theirs is not None and ours != theirs for ours, theirs in known)
+
+
+def _rates(store: Store, study: Study, of: Study, trial: TrialRecord) -> list[float]:
+    """The rates in a study of the configuration of a trial of another."""
+    if _base(study) == _base(of):
+        runs = [one for one in store.records(study.name) if _alike(one, trial)]
+    else:
+        runs = [one for one in store.contenders(study.name).records if one.key == trial.key]
+    return [run.gflops for run in runs if run.ranked and run.gflops]
+
+
+def _alike(one: TrialRecord, other: TrialRecord) -> bool:
+    """Whether two trials make HPL run the same instructions, in studies that name their configurations differently."""
+    if one.hpl is None or one.hpl != other.hpl:
+        return one.key == other.key
+    return (one.blas, one.kernel, one.ranks, one.threads) == (other.blas, other.kernel, other.ranks, other.threads)
