@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from results.record import Study, TrialRecord
-from results.report.model import Figure, Matrix, Part, Report, Sentence, Tone
+from results.report.model import Drawable, Figure, Matrix, Part, Report, Sentence, Tone
 
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
 from ..words import counted
 from .pages.virtual_cluster import head_of
 
-Drawn = TypeVar("Drawn", Figure, Matrix)
+Drawn = TypeVar("Drawn", bound=Drawable)
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,11 @@ class Context:
         known = bool(runs) and not study.imported
         began = min((run.started_at for run in runs), default=None) if known else None
         return cls([study], sizes, len(runs), began, max(ends) if known and ends else None)
+
+    @classmethod
+    def of_baseline(cls, study: Study, trial: TrialRecord, runs: int) -> "Context":
+        """That of the runs of one configuration, of which only this one is at hand."""
+        return cls([study], frozenset([trial.hpl.N] if trial.hpl else []), runs)
 
     def page(self, report: Report) -> Report:
         """The page of a report: it begins with what to know first, and each figure says where it is from."""

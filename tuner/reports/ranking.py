@@ -153,9 +153,9 @@ def _figure(
     runs = [(float(rank), rate) for rank, entry in zip(ranks, shown, strict=True) for rate in entry.gflops]
     single = Series("runs", tuple(rank for rank, _ in runs), tuple(rate for _, rate in runs))
     ends = [interval_of(study, entry) for entry in shown]
-    low, high = (tuple(end[side] if end else math.nan for end in ends) for side in (0, 1))
-    known = {"low": low, "high": high} if any(ends) else {}
-    next_run = Series("next run, as expected", ranks, expected, **known)
+    known = [end or (math.nan, math.nan) for end in ends] if any(ends) else []
+    low, high = (tuple(end[side] for end in known) for side in (0, 1))
+    next_run = Series("next run, as expected", ranks, expected, low=low, high=high)
     said = ["Each point of the runs is one full run."]
     said += ["Error bars are 95 % intervals of a configuration's rate."] if known else []
     caption = " ".join(said)
