@@ -164,8 +164,9 @@ def _note_studies(tally: Tally, machines: Sequence[Machine], rankings: Sequence[
         corrected = drift_corrected(ranking)
         samples.append(RateSample(corrected[0].gflops, noise_of([np.log(one.gflops) for one in corrected])))
         true.append(machine.true[int(ranking[0].key)])
-    low, high = contrasts(samples, 0.01)[0].interval
-    tally.compared.append(bool(low <= true[0] - true[1] <= high))
+    interval = contrasts(samples, 0.01)[0].interval
+    if interval is not None:
+        tally.compared.append(bool(interval[0] <= true[0] - true[1] <= interval[1]))
 
 
 def _note_pair(tally: Tally, machine: Machine) -> None:
@@ -174,8 +175,9 @@ def _note_pair(tally: Tally, machine: Machine) -> None:
     pairs = [tuple(machine.run(place, (2 * turn + place) / (2 * runs)) for place in (0, 1)) for turn in range(runs)]
     sides = [tuple(pair[place] for pair in pairs) for place in (0, 1)]
     noise = noise_of([np.log(side) for side in sides])
-    low, high = contrasts([RateSample(side, noise) for side in sides], 0.01)[0].interval
-    tally.repeated.append(bool(low <= machine.true[0] - machine.true[1] <= high))
+    interval = contrasts([RateSample(side, noise) for side in sides], 0.01)[0].interval
+    if interval is not None:
+        tally.repeated.append(bool(interval[0] <= machine.true[0] - machine.true[1] <= interval[1]))
 
 
 def _note_check(tally: Tally, kind: MachineKind, chance: np.random.Generator) -> None:

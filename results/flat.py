@@ -21,7 +21,7 @@ COLUMNS: dict[str, type[Cell]] = {
     "library": str, "library_version": str, "library_kernel": str, "library_threads": int,
     "key": str, "command": str, "directory": str, "xhpl_key": str,
     "simulated": bool, "part": float, "session": int, "hosts": str,
-    "rank": int, "expected_gflops": float, "percent_of_peak": float, "rates": str,
+    "rank": int, "expected_gflops": float, "percent_of_peak": float, "rates": str, "cautions": str,
 }  # fmt: skip
 """Names and types of the columns in their order; `more_columns` follow, and later versions only append columns."""
 
@@ -34,11 +34,13 @@ class Placed:
         rank: from 1.
         expected_gflops: the expected rate of one more run of the configuration.
         percent_of_peak: the expected rate in percent of the peak of the nodes in use; None if that is not known.
+        cautions: sentences that a reader of the rate must know; "" for none.
     """
 
     rank: int
     expected_gflops: float
     percent_of_peak: float | None
+    cautions: str = ""
 
 
 def imported_size(record: TrialRecord) -> dict[str, Cell]:

@@ -13,8 +13,7 @@ from ..store.rows import Row
 
 _NUMBER = list(COLUMNS).index("number")
 _PLACED = tuple(field.name for field in fields(Placed))
-_AT = list(COLUMNS).index(_PLACED[0])
-_AFTER = _AT + len(_PLACED)
+_PLACES = tuple(list(COLUMNS).index(name) for name in _PLACED)
 NOWHERE: Mapping[int, Placed] = MappingProxyType({})
 LINES = 500
 """Lines in a part."""
@@ -41,8 +40,10 @@ def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Pla
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*COLUMNS, *more))
     for number, (cells, params) in enumerate(rows, start=1):
-        place = placed.get(cells[_NUMBER])  # type: ignore[arg-type]  # a trial's number is one
-        standing = cells if place is None else [*cells[:_AT], *astuple(place), *cells[_AFTER:]]
+        standing = list(cells)
+        if place := placed.get(cells[_NUMBER]):  # type: ignore[arg-type]  # a trial's number is one
+            for at, value in zip(_PLACES, astuple(place), strict=True):
+                standing[at] = value
         writer.writerow([*standing, *(params.get(name) for name in more)])
         if number % LINES == 0:
             yield unicode_text(text.getvalue())

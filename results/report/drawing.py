@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from .model import Drawable, Matrix, Series
@@ -17,7 +18,7 @@ COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")
 """Of series, in their order: each has a contrast of at least 3 to 1 against a light and a dark page."""
 GREY = "#7f8790"
 """Of what is drawn behind; its contrast is at least 3 to 1 against a light and a dark page."""
-MARKERS = ("o", "s", "^", "D", "v", "P")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 """Of series, in their order, so that they differ without colours too."""
 HATCHES = ("", "///", "...", "xxx", "++", "ooo")
 """Of bars, in the order of their series, so that they differ in grey print too."""
@@ -25,6 +26,14 @@ MOST_LABELS = 12
 """Points whose labels still fit beside each other."""
 MOST_LETTERS = 44
 """Of names below bars; where there are more, the bars lie so that each name has a line of its own."""
+LEGEND_LINE = 1.35
+"""How much higher a figure is for each line of its legend, in sizes of its letters; it never stands on points."""
+LEGEND_SIGN = 5
+"""Letters that the sign before a name in a legend takes the room of."""
+LEFT_INCHES = 0.7
+"""Of a figure that a legend leaves free, below which the y axis has its numbers."""
+LETTER = 0.55
+"""How wide a letter is on average, in sizes of letters."""
 MOST_CELLS_IN_A_ROW = 12
 """Of a heat map; where there are more, their numbers do not fit into them."""
 DARKEST = 0.75
@@ -35,7 +44,11 @@ SIZE_INCHES = (5.6, 3.5)
 """Of a figure whose letters are readable on a telephone and on a desk."""
 LOWEST_INCHES = 2.2
 """Of a figure with few rows."""
-STYLE: dict[str, Any] = {"font.family": "sans-serif", "font.size": 10.5, "text.parse_math": False}
+LETTERS_PT = 10.5
+"""Size of the letters of a figure on a page."""
+POINTS_PER_INCH = 72
+"""The unit of length in matplotlib's SVG is a point."""
+STYLE: dict[str, Any] = {"font.family": "sans-serif", "font.size": LETTERS_PT, "text.parse_math": False}
 """matplotlib's settings while a figure is drawn: a name may hold dollar signs."""
 
 
@@ -55,36 +68,63 @@ class DrawnValue:
     text: str
 
 
-def height_inches(figure: Drawable) -> float:
-    """How high a figure should be, in inches, for its number of rows."""
+def height_inches(figure: Drawable, width_inches: float = SIZE_INCHES[0], letters_pt: float = LETTERS_PT) -> float:
+    """How high a figure should be, in inches, for its number of rows and its legend."""
+    least = max(0.75, width_inches / SIZE_INCHES[0])
     if isinstance(figure, Matrix):
-        return min(12.0, max(LOWEST_INCHES, 1.2 + 0.3 * len(figure.rows)))
+        return least * min(12.0, max(LOWEST_INCHES, 1.2 + 0.3 * len(figure.rows)))
+    columns, names = _legend(figure, width_inches, letters_pt)
+    lines = sum(max(name.count("\n") + 1 for name in names[at : at + columns]) for at in range(0, len(names), columns))
+    legend = LEGEND_LINE * letters_pt / POINTS_PER_INCH * lines
     if not _lying(figure):
-        return SIZE_INCHES[1]
-    legend = 0.11 * len(figure.series) if len(figure.series) > 1 else 0.0
-    return max(LOWEST_INCHES, 1.2 + legend + 0.24 * len(_names(figure)) * max(1, _lanes(figure)))
+        return least * SIZE_INCHES[1] + max(0.0, legend - LEGEND_LINE * letters_pt / POINTS_PER_INCH)
+    return least * max(LOWEST_INCHES, 1.2 + 0.24 * len(_names(figure)) * max(1, _lanes(figure))) + legend
 
 
-def draw(figure: Drawable, axes: Axes) -> list[DrawnValue]:
+def _legend(figure: Figure, width_inches: float, letters_pt: float) -> tuple[int, list[str]]:
+    """Return how many columns the legend of a figure has, and the names in it; none where one series needs no name."""
+    names = [one.name for one in figure.series if one.x]
+    if len(names) < 2:
+        return 1, []
+    whole = int((width_inches - LEFT_INCHES) * POINTS_PER_INCH / (LETTER * letters_pt))
+    columns = 2 if max(map(len, names)) <= whole // 2 - LEGEND_SIGN else 1
+    return columns, ["\n".join(wrap(name, max(10, whole // columns - LEGEND_SIGN))) for name in names]
+
+
+def marker(number: int) -> str:
+    """Return the marker of a series by its number: with the colour of that number, no other of the first 72 has it."""
+    return MARKERS[(number + number // len(MARKERS)) % len(MARKERS)]
+
+
+def draw(figure: Drawable, axes: Axes, width_inches: float = SIZE_INCHES[0]) -> list[DrawnValue]:
     """Draw a figure without its title, in the colours of text and lines that matplotlib was given.
 
     `STYLE` must be set, as with `rc_context`.
+
+    Args:
+        width_inches: of the whole figure, which is the room of a legend.
 
     Each series is a group "series-0", "series-1" and so on of an SVG file.
 
     Returns:
         Where each value is, so that a page can show it.
     """
+    from matplotlib import rcParams  # noqa: PLC0415 - only a drawing needs it
+
     if isinstance(figure, Matrix):
         return _matrix(figure, axes)
     axes.spines[["top", "right"]].set_visible(False)
     axes.set_axisbelow(True)
     lying = _lying(figure)
     marks = _bars_lying(figure, axes) if lying else _diagram(figure, axes)
-    if sum(bool(one.x) for one in figure.series) > 1:
-        above = lying or figure.stacked
-        where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": 2} if above else {"loc": "best"}
-        legend = axes.legend(frameon=False, fontsize="medium", **where)
+    columns, names = _legend(figure, width_inches, float(rcParams["font.size"]))
+    if names:
+        wrapped = dict(zip((one.name for one in figure.series if one.x), names, strict=True))
+        signs, labels = axes.get_legend_handles_labels()
+        where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "ncols": columns}
+        legend = axes.legend(
+            signs, [wrapped.get(label, label) for label in labels], frameon=False, fontsize="medium", **where
+        )
         for number, (text, handle) in enumerate(zip(legend.get_texts(), legend.legend_handles, strict=True)):
             text.set_gid(f"legend-{number}")
             if handle is not None:
@@ -111,7 +151,7 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             places = [place + (barred.index(one) - (len(barred) - 1) / 2) * width for place in places]
             _group(number, axes.bar(places, one.y, width=width, label=one.name, **_filled(number)).patches)
         else:
-            look: Any = {"color": colour, "marker": MARKERS[number % len(MARKERS)], "markersize": 4.5}
+            look: Any = {"color": colour, "marker": marker(number), "markersize": 4.5}
             look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
             look |= {"color": GREY, "zorder": 1.5, "alpha": 1.0} if one.behind else {}
             if one.bare or (len(places) > MOST_LABELS * 20 and one.line):
@@ -124,6 +164,10 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             for point, (place, y) in enumerate(zip(places, _tops(figure, one, heights, places), strict=True))
         ]
     _logarithms(figure, axes)
+    if figure.x_whole:
+        _whole_numbers(axes)
+    if figure.from_zero:
+        axes.set_ylim(bottom=0.0)
     if names:
         axes.set_xticks(range(len(names)), names)
     axes.set_xlabel(figure.x_axis)
@@ -151,6 +195,13 @@ def _logarithms(figure: Figure, axes: Axes) -> None:
         axes.yaxis.set_minor_formatter(NullFormatter())
 
 
+def _whole_numbers(axes: Axes) -> None:
+    """Mark the x axis at whole numbers only, however few there are."""
+    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - only a drawing needs it
+
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+
+
 def _binary(value: float) -> str:
     """Write a number as "512", "4 Ki" or "1 Mi"."""
     for size, letters in ((2**30, "Gi"), (2**20, "Mi"), (2**10, "Ki")):
@@ -173,8 +224,7 @@ def _bars_lying(figure: Figure, axes: Axes) -> list[DrawnValue]:
                 axes.barh(places, one.y, height=width, label=one.name, **_filled(number, plain=lanes == 1)).patches,
             )
         else:
-            marker = MARKERS[number % len(MARKERS)]
-            _group(number, axes.plot(one.y, places, marker, color=colour, label=one.name, markersize=4.5))
+            _group(number, axes.plot(one.y, places, marker(number), color=colour, label=one.name, markersize=4.5))
         if one.low:
             beside = _sides(one)
             _group(number, axes.errorbar(one.y, places, xerr=beside, **_whiskers(one, colour)).get_children())
@@ -236,6 +286,7 @@ def _matrix(figure: Matrix, axes: Axes) -> list[DrawnValue]:
     import numpy as np  # noqa: PLC0415 - only a drawing needs it
     from matplotlib import colormaps  # noqa: PLC0415
     from matplotlib.colors import Normalize  # noqa: PLC0415
+    from matplotlib.patches import Rectangle  # noqa: PLC0415
 
     cells = np.array([[np.nan if one is None else one for one in row] for row in figure.cells], dtype=float)
     known = cells[np.isfinite(cells)]
@@ -262,9 +313,13 @@ def _matrix(figure: Matrix, axes: Axes) -> list[DrawnValue]:
         where = f"{figure.y_axis} {figure.rows[row]}, {figure.x_axis} {figure.columns[column]}"
         note = f" ({figure.notes[row][column]})" if figure.notes else ""
         marks.append(DrawnValue(0, x, y, f"{where}: {value:.4g} {figure.unit}{note}"))
+        guessed = bool(figure.guessed) and figure.guessed[row][column]
+        if guessed:
+            axes.add_patch(Rectangle((column, row), 1, 1, fill=False, hatch="///", linewidth=0, edgecolor=GREY))
         if room:
             ink = "black" if luminance(colours(scale(value))) > MIDDLE else "white"
-            axes.text(x, y, f"{value:.3g}", ha="center", va="center", color=ink, fontsize=9)
+            text = f"({value:.3g})" if guessed else f"{value:.3g}"
+            axes.text(x, y, text, ha="center", va="center", color=ink, fontsize=9)
     return marks
 
 

@@ -15,7 +15,7 @@ from importlib.resources import files
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from .drawing import SIZE_INCHES, DrawnValue, draw, height_inches
+from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, draw, height_inches
 from .drawing import STYLE as DRAWING
 from .model import Copied, Drawable, Figure, Heading, Matrix, Part, Report, Sentence, Table
 from .thinning import thinned
@@ -30,8 +30,6 @@ GRID = "#040506"
 """Stands for the colour of the page's lines."""
 LINES = 'stroke-linejoin="round" stroke-linecap="butt"'
 """What matplotlib's style sheet says of every line."""
-POINTS_PER_INCH = 72
-"""The unit of length in matplotlib's SVG is a point."""
 STYLE: Any = {
     **DRAWING,
     "svg.fonttype": "none",
@@ -120,7 +118,8 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
             return {"kind": "table", "table": part}
         case Figure() | Matrix():
             drawn = svg(thinned(part), next(numbers))
-            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg)}  # noqa: S704 - drawn here
+            below = {"caption": part.caption, "origin": part.origin}
+            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **below}  # noqa: S704 - drawn here
 
 
 @dataclass(frozen=True)

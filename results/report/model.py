@@ -156,6 +156,10 @@ class Figure:
         lying: its bars lie, even where their names are short.
         in_text: a terminal may show its line, or its columns, in characters.
         stacked: standing bars of the same name stand on each other, in the order of the series.
+        x_whole: the x axis counts, so that it is marked at whole numbers only.
+        from_zero: the y axis begins at 0, as that of bars always does.
+        caption: what its points, lines and error bars are, in sentences.
+        origin: where its values are from, in a line.
     """
 
     title: str
@@ -167,6 +171,10 @@ class Figure:
     lying: bool = False
     in_text: bool = False
     stacked: bool = False
+    x_whole: bool = False
+    from_zero: bool = False
+    caption: str = ""
+    origin: str = ""
 
 
 @dataclass(frozen=True)
@@ -179,6 +187,8 @@ class Matrix:
         cells: a number for each column in each row; None where there is none.
         unit: of the cells.
         notes: what else is to be told of each cell; empty for nothing.
+        guessed: for each cell whether nobody measured it; empty where all were.
+        caption, origin: as of a Figure.
     """
 
     title: str
@@ -189,9 +199,12 @@ class Matrix:
     cells: tuple[tuple[float | None, ...], ...]
     unit: str
     notes: tuple[tuple[str, ...], ...] = ()
+    guessed: tuple[tuple[bool, ...], ...] = ()
+    caption: str = ""
+    origin: str = ""
 
     def __post_init__(self) -> None:
-        for lines in (self.cells, self.notes) if self.notes else (self.cells,):
+        for lines in (self.cells, *(more for more in (self.notes, self.guessed) if more)):
             if len(lines) != len(self.rows) or any(len(line) != len(self.columns) for line in lines):
                 raise ValueError(f"matrix {self.title!r} does not have a cell for each row and column")
 

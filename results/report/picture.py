@@ -3,16 +3,21 @@
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 from ..errors import ResultsError
-from .drawing import SIZE_INCHES, STYLE, draw, height_inches
+from .drawing import STYLE, draw, height_inches
 from .model import Drawable
 from .thinning import thinned
 
 ENDINGS = (".png", ".svg", ".pdf")
 """Ends of the names of files that pictures can have."""
 CM_PER_INCH = 2.54
+LETTERS_PER_INCH = 17
+"""Of a caption below a picture with letters of 9 points, which are drawn smaller there."""
+CAPTION_LINE_INCHES = 0.15
+"""How much higher a picture is for each line of its caption."""
 
 
 @dataclass(frozen=True)
@@ -43,13 +48,20 @@ def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> byte
 
     width_inches = size.width_cm / CM_PER_INCH
     # Letters keep their size, so that a picture fits into a text of any width.
-    heights = [height_inches(figure) * max(0.75, width_inches / SIZE_INCHES[0]) for figure in figures]
+    letters = round(width_inches * LETTERS_PER_INCH * 9 / _letters_pt(size))
+    below = [_below(figure, letters, titled=len(figures) == 1) for figure in figures]
+    heights = [
+        height_inches(figure, width_inches, _letters_pt(size)) + CAPTION_LINE_INCHES * len(lines)
+        for figure, lines in zip(figures, below, strict=True)
+    ]
     drawn = io.BytesIO()
     with rc_context(_style(size)):
         canvas = Canvas(figsize=(width_inches, sum(heights)), layout="constrained")
         panels = canvas.subfigures(len(figures), 1, squeeze=False, height_ratios=heights)[:, 0]
-        for figure, panel in zip(figures, panels, strict=True):
-            draw(thinned(figure), panel.subplots())
+        for figure, lines, panel in zip(figures, below, panels, strict=True):
+            draw(thinned(figure), panel.subplots(), width_inches)
+            if lines:
+                panel.supxlabel("\n".join(lines), x=0.01, horizontalalignment="left", fontsize="small")
             if len(figures) > 1:
                 panel.suptitle(figure.title, x=0.01, horizontalalignment="left", fontsize="medium", fontweight="bold")
         undated: Any = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending, {})
@@ -61,6 +73,23 @@ def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> byte
     return drawn.getvalue()
 
 
+def _below(figure: Drawable, letters: int, *, titled: bool) -> list[str]:
+    """Return the lines below a figure: what it shows and where it is from; none where it tells neither.
+
+    Args:
+        titled: they begin with its title.
+    """
+    if not (figure.caption or figure.origin):
+        return []
+    caption = f"{figure.title}. {figure.caption}" if titled else figure.caption
+    return [line for text in (caption, figure.origin) if text for line in wrap(text, letters)]
+
+
+def _letters_pt(size: PictureSize) -> int:
+    """Return the size of letters."""
+    return 9 if size.width_cm >= 12 else 8
+
+
 def _style(size: PictureSize) -> Any:
     """Return settings of matplotlib: letters as in captions, whole fonts in PDF, outlines in SVG."""
     return {
@@ -68,7 +97,7 @@ def _style(size: PictureSize) -> Any:
         "pdf.fonttype": 42,
         "svg.fonttype": "path",
         "svg.hashsalt": "hpltune",
-        "font.size": 9 if size.width_cm >= 12 else 8,
+        "font.size": _letters_pt(size),
         "axes.linewidth": 0.8,
         "grid.color": "#cccccc",
     }

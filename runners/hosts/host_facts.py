@@ -22,6 +22,7 @@ class HostFacts:
         memory_available_bytes: memory available without swapping, within the limits of the control group.
         governor: frequency governor of the first core; None if the kernel shows none, as in most virtual machines.
         hypervisor: whether the CPU says that this is a virtual machine.
+        sockets, threads_per_core: as the kernel shows them; None if it shows none.
     """
 
     hostname: str
@@ -35,6 +36,8 @@ class HostFacts:
     hypervisor: bool
     os_release: str
     kernel: str
+    sockets: int | None = None
+    threads_per_core: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the facts by name, as values for JSON."""
@@ -61,7 +64,17 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
         hypervisor="hypervisor" in _field(cpuinfo, "flags").split(),
         os_release=_os_name(_text(root / "etc/os-release")),
         kernel=platform.release(),
+        sockets=len(set(re.findall(r"^physical id\s*:\s*(\d+)", cpuinfo, re.MULTILINE))) or None,
+        threads_per_core=_threads_per_core(_text(root / "sys/devices/system/cpu/cpu0/topology/thread_siblings_list")),
     )
+
+
+def _threads_per_core(siblings: str) -> int | None:
+    """Count the hardware threads in a list such as "0,64" or "0-1"; None for none."""
+    ends = [part.partition("-") for part in siblings.strip().split(",") if part]
+    if not all(first.isdecimal() and (last.isdecimal() or not dash) for first, dash, last in ends):
+        return None
+    return sum(int(last or first) - int(first) + 1 for first, _, last in ends) or None
 
 
 def memory_available_bytes(root: Path = ROOT) -> int:

@@ -71,7 +71,7 @@ def check(
     files.require()
     with watched(console) as (listener, stop):
         result = measure(CheckRequest(baseline, runs, tolerance / 100, junit, db), listener, stop)
-    show_and_write(console, result.report(), files, as_json=as_json)
+    show_and_write(console, result.report(), files, as_json=as_json, page=result.page())
     if result.failure is not None:
         raise result.failure
     raise typer.Exit(codes[result.verdict])

@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 
 from results.stats.scaling.runs import NodeOrder, Scaling
 from runners.hosts.cluster import stored_cluster
-from runners.hosts.host_facts import unbound_sentence
 
 from ..clock import RealClock
 from ..errors import UsageError
 from ..events import Listener, Notice
-from ..machine.inventory import FOREIGN, Inventory
+from ..machine.inventory import FOREIGN, Inventory, disturbances
 from ..machine.textbook import first_choice, full_memory_n, natural_nb
 from ..network.around_study import recover_at_start
 from ..options import TuneOptions
@@ -142,12 +141,12 @@ def _chosen_n(request: ScaleRequest, plan: ScalingPlan, whole: Inventory, node_g
 def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, session: Session) -> ScaleResult:
     """Run everything in a study, and work out what it tells."""
     store, listener, stop, site = session.store, session.listener, session.stop, prepared.site
-    unbound = None if workbench.site.node_names else unbound_sentence()
-    if unbound:
-        listener(Notice(f"Caution: {unbound}."))
+    for disturbance in disturbances(workbench.site):
+        listener(Notice(f"Caution: {disturbance}."))
     with stop.preparing():
         workbench.build([site.choices.blas], [request.threads], listener)
     study = begun(store, request, request.options, machine_facts(request.options, workbench))
+    session.cautions.begun(study)
     site.book = FileBook(store, study, session.context.runs)
     inventory = workbench.site
     usual_s = None if request.n or request.options.full else DEFAULT_TIME_S

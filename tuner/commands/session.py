@@ -10,6 +10,7 @@ from ..database import folder_of, open_store
 from ..events import Listener, Remark
 from ..hold_folders import hold_folders
 from ..stopping import StopRequest
+from ..study.cautions import CautionKeeper
 from ..study.session import StudyContext
 from ..user_dirs import UserDirs
 
@@ -21,11 +22,13 @@ class Session:
     Attributes:
         db: the database as the user named it; None for the user's own.
         context: the store, who watches, who may stop it, and the folder of the runs.
+        cautions: keeps what is told as a caution, once it is told which study has begun.
     """
 
     user_dirs: UserDirs
     db: str | None
     context: StudyContext
+    cautions: CautionKeeper
 
     @property
     def store(self) -> Store:
@@ -60,4 +63,6 @@ def open_session(db: str | None, listener: Listener, stop: StopRequest) -> Itera
             stack.enter_context(hold_folders(user_dirs))
             opened = open_store(db, user_dirs, on_new_folder=lambda sentence: listener(Remark(sentence)))
             store = stack.enter_context(opened)
-        yield Session(user_dirs, db, StudyContext(store, listener, stop, folder_of("runs", store, user_dirs)))
+        cautions = CautionKeeper(listener, store)
+        context = StudyContext(store, cautions, stop, folder_of("runs", store, user_dirs))
+        yield Session(user_dirs, db, context, cautions)

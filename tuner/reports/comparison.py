@@ -72,7 +72,7 @@ class Comparison:
         said = [*self._sentences(), *warnings(self.sides)]
         return [self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
 
-    def facts(self) -> list[object]:
+    def facts(self) -> list[dict[str, object]]:
         """The pairs, as JSON can hold them."""
         return [
             {

@@ -195,7 +195,8 @@ class LibraryRanking:
         """The rates of each library, round by round; nothing without rounds."""
         turns = tuple(range(1, self.order.rounds + 1))
         series = tuple(Series(place.blas, turns, place.rates, line=True) for place in self.order.places)
-        return [Figure("The best of each BLAS, round by round", "round", "GFLOPS", series)] if series else []
+        title, caption = "The best of each BLAS, round by round", "Each point is one run."
+        return [Figure(title, "round", "GFLOPS", series, x_whole=True, caption=caption)] if series else []
 
     def _gflops(self, name: str) -> float:
         rates = {place.blas: place.gflops for place in self.order.places}

@@ -8,6 +8,11 @@ from results.report.model import Column, Matrix, Part, Sentence, Table, Wrap
 from ..explain.pairs import Choice, Crossing
 from ..words import counted
 
+CAPTION = (
+    "The model tells each cell with all else at its best. A cell with lines and a number in brackets is its guess: no "
+    "run had this pair."
+)
+
 
 def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:
     """Report the matrix with the best values at its edges, and what it amounts to."""
@@ -37,8 +42,13 @@ def crossing_matrix(title: str, crossing: Crossing) -> Matrix:
         tuple(map(str, crossing.others)),
         tuple(map(str, crossing.ones)),
         crossing.percent,
-        "% of the best",
+        "% from the best, which is 0",
         notes,
+        tuple(
+            tuple(percent is not None and not count for percent, count in zip(*row, strict=True))
+            for row in zip(crossing.percent, crossing.runs, strict=True)
+        ),
+        caption=CAPTION,
     )
 
 

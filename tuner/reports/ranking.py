@@ -1,5 +1,6 @@
 """A study's ranking: its table and sentences for people, and its facts for scripts."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -167,7 +168,14 @@ def _figure(
         return Figure(title, against.unit, "GFLOPS", (front, rest) if others else (front,))
     runs = [(float(rank), rate) for rank, entry in zip(ranks, shown, strict=True) for rate in entry.gflops]
     single = Series("runs", tuple(rank for rank, _ in runs), tuple(rate for _, rate in runs))
-    return Figure(title, "rank", "GFLOPS", (Series("next run, as expected", ranks, expected), single))
+    ends = [interval_of(study, entry) for entry in shown]
+    known = [end or (math.nan, math.nan) for end in ends] if any(ends) else []
+    low, high = (tuple(end[side] for end in known) for side in (0, 1))
+    next_run = Series("next run, as expected", ranks, expected, low=low, high=high)
+    said = ["Each point of the runs is one full run."]
+    said += ["Error bars are 95 % intervals of a configuration's rate."] if known else []
+    caption = " ".join(said)
+    return Figure(title, "rank", "GFLOPS", (next_run, single), x_whole=True, from_zero=True, caption=caption)
 
 
 def _worths(study: Study, entries: Sequence[Ranked], against: Objective) -> tuple[float, ...]:

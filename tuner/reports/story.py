@@ -48,19 +48,48 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
     return table.only(tuple(name for number, name in enumerate(COLUMNS) if any(row[number] for row in rows)))
 
 
-def convergence(records: Sequence[TrialRecord]) -> Figure | None:
-    """The best rate so far against the machine time of all trials; None where no run or no time is known."""
-    spent_min = accumulate((record.cost_s or 0.0) / 60.0 for record in records)
-    if not any(record.cost_s for record in records):
-        return None
-    runs = [(spent, _gflops(record)) for spent, record in zip(spent_min, records, strict=True) if is_full_run(record)]
+def convergence(records: Sequence[TrialRecord], *, by_library: bool = False) -> Figure | None:
+    """The best rate so far against the machine time of all trials; None where no run or no time is known.
+
+    Args:
+        by_library: each library was searched on its own, so that each has a line of its own, against the machine time
+            of its trials.
+    """
+    if by_library:
+        return _convergence_of_each(records)
+    runs = _against_time(records)
     if not runs:
         return None
     times, rates = zip(*runs, strict=True)
     best = Series("best so far", times, tuple(accumulate(rates, max)), line=True)
     series = (best, Series("full runs", times, rates))
     title, time = "How the best rate grew", "machine time of all trials in minutes"
-    return Figure(title, time, "GFLOPS", series, in_text=True)
+    return Figure(title, time, "GFLOPS", series, in_text=True, caption="Each point is a full run that counts.")
+
+
+def _convergence_of_each(records: Sequence[TrialRecord]) -> Figure | None:
+    """The best rate so far of each library, fastest first."""
+    libraries = dict.fromkeys(str(record.params.get("blas", "all runs")) for record in records)
+    series = []
+    for name in libraries:
+        runs = _against_time([record for record in records if record.params.get("blas", "all runs") == name])
+        if runs:
+            times, rates = zip(*runs, strict=True)
+            series.append(Series(name, times, tuple(accumulate(rates, max)), line=True))
+    if not series:
+        return None
+    title, time = "How the best rate of each library grew", "machine time of its trials in minutes"
+    caption = "Each point is a full run that counts, at the best rate of its library by then."
+    shown = tuple(sorted(series, key=lambda one: -one.y[-1]))
+    return Figure(title, time, "GFLOPS", shown, in_text=True, caption=caption)
+
+
+def _against_time(records: Sequence[TrialRecord]) -> list[tuple[float, float]]:
+    """Minutes of machine time at the end of each full run that counts, with its rate; none where no time is known."""
+    if not any(record.cost_s for record in records):
+        return []
+    spent_min = accumulate((record.cost_s or 0.0) / 60.0 for record in records)
+    return [(spent, _gflops(record)) for spent, record in zip(spent_min, records, strict=True) if is_full_run(record)]
 
 
 def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar], least: int = 2) -> Figure | None:
@@ -76,7 +105,7 @@ def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar], l
     sizes = sorted(rates)
     points = [(float(N), gflops) for N in sizes for gflops in rates[N]]
     series = Series("runs", tuple(x for x, _ in points), tuple(y for _, y in points))
-    return Figure("Rate of the best configuration against N", "N", "GFLOPS", (series,))
+    return Figure("Rate of the best configuration against N", "N", "GFLOPS", (series,), caption="Each point is a run.")
 
 
 def _row(record: TrialRecord, machine: Equipment) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from results.stats.ranking import Ranked, hosts_of
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS
 from ..study.rounds import is_shootout
+from .context import machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
 from .figures.registry import KINDS, SHOWN, FigureSource
@@ -20,7 +21,7 @@ from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .library_ranking import LibraryRanking
 from .pages.programs import programs_table
-from .pages.virtual_cluster import cluster_table, head_of, virtual_cluster_of
+from .pages.virtual_cluster import cluster_table, virtual_cluster_of
 from .published_results import known_table
 from .ranking import figures, interval_of
 from .story import story_table
@@ -49,12 +50,14 @@ class StudyPage:
     def report(self) -> Report:
         """The page as data."""
         summary = self.found.summary
-        parts: list[Part] = [*head_of([self.study]), *self._answer(), *self._way()]
+        parts: list[Part] = [*self._answer(), *self._way()]
         if summary and (explained := self._explained()):
             parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
-        facts = summary.to_json() if summary else {"study": self.study.name}
-        return Report(f"HPL on {self._place()}: study {self.study.marked_name}", tuple(parts), facts)
+        found = summary.to_json() if summary else {"study": self.study.name}
+        facts = {**found, "cautions": self.found.context.cautions()}
+        report = Report(f"HPL on {self._place()}: study {self.study.marked_name}", tuple(parts), facts)
+        return self.found.context.page(report)
 
     def _answer(self) -> list[Part]:
         """The best configuration and how sure it is."""
@@ -113,6 +116,7 @@ class StudyPage:
             return [Heading("The virtual cluster"), replace(described, rows=(*described.rows, *programs))]
         host = self.study.host
         rows = [(label, str(host[name])) for name, label in HOST_FACTS if host.get(name)]
+        rows += machine_rows(self.study)
         if self.study.rpeak_gflops:
             rows.append(("Rpeak in GFLOPS", f"{self.study.rpeak_gflops:.4g}"))
         columns = (Column("fact", words=True), Column("value", words=True))

@@ -222,7 +222,7 @@ def test_a_page_of_a_large_study_names_the_command_that_tells_what_matters() -> 
         asked.append("what matters")
 
     summary = StudySummary.of(a_study(), rank([record]))
-    few, many = (FigureSource([record] * count, record, summary, taught) for count in (10, 20_000))
+    few, many = (FigureSource(a_study(), [record] * count, record, summary, taught) for count in (10, 20_000))
     StudyPage(a_study(), few).report()
     assert asked == ["what matters"]
     large = StudyPage(a_study(), many).report().parts

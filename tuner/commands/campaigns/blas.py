@@ -101,6 +101,7 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
     with closing(workbench):
         _require_two(workbench.site)
         begun = enter(name, options, store, workbench, resume=request.resume, join=False)
+        session.cautions.begun(begun.name)
         with closing_study(begun.name, store), network_around(workbench, store, begun.name, session.listener) as ready:
             introduce(begun.name, options, workbench.site, session.listener)
             found = compare_blas(options, begun, ready, session.context)

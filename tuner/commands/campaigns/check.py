@@ -16,7 +16,7 @@ from hpl.log import untold_words
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
 from results.report.junit import JUnitCase, to_junit
-from results.report.model import Column, Part, Report, Sentence, Table, Tone
+from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone
 from results.report.outcome import outcome
 from results.stats.occasions import Occasions
 from results.stats.slower import MOST_RUNS, SURE, SpeedChange, runs_to_tell, speed_change
@@ -28,7 +28,9 @@ from ...database import open_store
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice
 from ...options import TuneOptions
+from ...reports.context import Context
 from ...stopping import StopRequest
+from ...study.cautions import cautions_of, told_cautions
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import ranking_of
 from ...study.occasions import known_occasions
@@ -182,6 +184,30 @@ class CheckResult:
             parts.append(Table("What else changed", heads, rows))
         return Report(f"Check of {self.baseline.study.name}", tuple(parts), self._facts())
 
+    def page(self) -> Report:
+        """The same as a page, which begins with what a reader must know first of both times, and draws all runs."""
+        report = self.report()
+        both = Context([self.baseline.study, self.measured.study], runs=len(self.baseline.gflops) + len(self.gflops))
+        drawn = [both.figure(self._figure())] if self.gflops else []
+        return replace(report, parts=(*self._then_and_now(), *report.parts, *drawn))
+
+    def _figure(self) -> Figure:
+        """Draw the runs of both times."""
+        times = {"before": self.baseline.gflops, "now": self.gflops}
+        series = tuple(Series(name, (name,) * len(rates), tuple(rates)) for name, rates in times.items())
+        title, caption = "Runs before and now", "Each point is a run of the same configuration."
+        return Figure(title, "when", "GFLOPS", series, from_zero=True, caption=caption)
+
+    def _then_and_now(self) -> list[Sentence]:
+        """Where and when the baseline and the runs of now were made, and the cautions of both."""
+        before = Context.of_baseline(self.baseline.study, self.baseline.trial, len(self.baseline.gflops))
+        now = Context.of_runs(self.measured.study, [run for run in self.measured.records if run.ranked])
+        return [
+            replace(sentence, text=f"{when}: {sentence.text}")
+            for when, context in (("Before", before), ("Now", now))
+            for sentence in context.head()
+        ]
+
     def junit(self, time_s: float) -> str:
         """The text of JUnit's file."""
         text = "\n".join([self.sentence, *self._details(), *map(_line, self.changes)])
@@ -228,7 +254,9 @@ class CheckResult:
 
     def _details(self) -> list[str]:
         """The rates, what does not count, and what speaks against the verdict."""
-        return [*self._rates(), *self._failures(), *([self.busy] if self.busy else [])]
+        told = [text for _, text in told_cautions(self.baseline.study)]
+        before = [f"When the baseline was made: {text}." for text in told]
+        return [*self._rates(), *self._failures(), *([self.busy] if self.busy else []), *before]
 
     def _rates(self) -> list[str]:
         """The rates of both times, and the change."""
@@ -269,6 +297,10 @@ class CheckResult:
             "gflops": list(self.gflops),
             "failures": self._failures(),
             "busy": self.busy,
+            "cautions": {
+                "baseline": cautions_of(self.baseline.study),
+                "now": cautions_of(self.measured.study),
+            },
             "changes": [asdict(change) for change in self.changes],
         }
 

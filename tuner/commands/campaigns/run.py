@@ -10,14 +10,13 @@ from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
 from results.stats.ranking import hosts_of
 from results.store.store import Store
-from runners.hosts.host_facts import unbound_sentence
 from runners.network.setting import PREFIX
 from search_spaces.node_order import NODE_PARAMETERS
 from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import FOREIGN, Inventory
+from ...machine.inventory import FOREIGN, Inventory, disturbances
 from ...machine.textbook import first_choice
 from ...network.around_study import network_around, prepare_network, recover_at_start
 from ...options import TuneOptions, user_program
@@ -95,7 +94,7 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
     dat, text = read_dat(request.file)
     with open_session(request.db, listener, stop) as session:
         for caution in dat.cautions:
-            listener(Notice(f"Caution: {request.file}: {caution}."))
+            session.listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         recover_at_start(session.store, listener)
@@ -120,14 +119,14 @@ def _measured(
     for caution in _what_is_not_alike(request, store):
         listener(Notice(caution))
     model = like_trial(request.like, store) if request.like else None
-    unbound = None if workbench.site.node_names else unbound_sentence()
-    if unbound:
-        listener(Notice(f"Caution: {unbound}."))
+    for disturbance in disturbances(workbench.site):
+        listener(Notice(f"Caution: {disturbance}."))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     study = begin_file(
         store, request.file, request.options, machine_facts(request.options, workbench), model, request.study
     )
+    session.cautions.begun(study)
     with closing_study(study, store), network_around(workbench, store, study, listener) as ready:
         prepare_network(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
         book = FileBook(store, study, session.context.runs)

@@ -35,13 +35,14 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
     with open_session(request.db, listener, stop) as session:
         store, options = session.store, request.options
         for caution in dat.cautions:
-            listener(Notice(f"Caution: {request.file}: {caution}."))
+            session.listener(Notice(f"Caution: {request.file}: {caution}."))
         with stop.preparing():
             cluster = cluster_from(options.cluster or {})
             site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, listener)
         how = _how(request, dat, site, store)
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
         study = begin_file(store, request.file, options, facts_of(options, site))
+        session.cautions.begun(study)
         book = FileBook(store, study, session.context.runs)
         with closing_study(study, store), closing(Simulator(site, 1, request.walltime_s)) as simulator:
             trials = SimulatedTrials(simulator, book, listener, stop)

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from results.record import Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
-from runners.hosts.host_facts import busy_sentence, unbound_sentence
 from search_spaces.load import check_overrides, space_text
 
 from ...database import db_option, folder_of
 from ...engines.registry import check_engine
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory
+from ...machine.inventory import Inventory, disturbances
 from ...machine.mpi_parameters import require_mpi_parameters
 from ...machine.problem_size import SMALLEST_N
 from ...network.around_study import network_around, recover_at_start
@@ -209,6 +208,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
         if not stored:
             require_alike_parts(load_space(options, workbench.site, SMALLEST_N, text), workbench)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
+        session.cautions.begun(begun.name)
         with closing_study(begun.name, store), network_around(workbench, store, begun.name, listener) as ready:
             introduce(begun.name, options, workbench.site, listener)
             return campaign.tune(options, begun, ready, session.context, joined=join)
@@ -311,8 +311,7 @@ def introduce(name: str, options: TuneOptions, inventory: Inventory, listener: L
     mpi = inventory.mpi
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
     listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
-    unbound = None if options.real_cluster else unbound_sentence()
-    for caution in (busy_sentence(inventory.host.physical_cores), unbound, inventory.peak_doubt):
+    for caution in (*disturbances(inventory), inventory.peak_doubt):
         if caution:
             listener(Notice(f"Caution: {caution}."))
 

@@ -1,13 +1,14 @@
 """`hpltune best`: the best configurations of a study."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from results.errors import NoValidRunError
-from results.report.model import Report, Sentence
+from results.report.model import Report, Sentence, Tone
 from results.store.store import Store
 
+from ...reports.context import Context
 from ...reports.library_ranking import LibraryRanking
-from ...reports.pages.virtual_cluster import with_head
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
@@ -44,14 +45,29 @@ class BestResult:
     order: tuple[str, ...] = ()
 
     def report(self) -> Report:
-        """Report the ranking or the front, and how sure it is."""
-        below = map(Sentence, (*self.order, *filter(None, (self.left_out,))))
-        parts = (*self.summary.parts(self.count), *below)
-        return Report(f"Study {self.summary.study.name}", parts, self.summary.to_json(self.count))
+        """Report the ranking or the front, how sure it is, and what speaks against it."""
+        cautions = self.context.cautions()
+        report = self._found(cautions)
+        told = [Sentence(caution, tone=Tone.CAUTION) for caution in cautions]
+        return replace(report, parts=(*report.parts, *told))
 
     def page(self) -> Report:
-        """The same as a page, which begins with what was simulated."""
-        return with_head(self.report(), [self.summary.study])
+        """The same as a page, which begins with what a reader must know first."""
+        return self.context.page(self._found(self.context.cautions()))
+
+    @property
+    def context(self) -> Context:
+        """Where the rates are from."""
+        ranking = self.summary.ranking
+        runs = None if self.summary.known > len(ranking) else sum(entry.runs for entry in ranking)
+        sizes = frozenset(int(entry.params["N"]) for entry in ranking if "N" in entry.params)
+        return Context([self.summary.study], sizes, runs)
+
+    def _found(self, cautions: Sequence[str]) -> Report:
+        """The ranking or the front."""
+        below = map(Sentence, (*self.order, *filter(None, (self.left_out,))))
+        facts = {**self.summary.to_json(self.count), "cautions": list(cautions)}
+        return Report(f"Study {self.summary.study.name}", (*self.summary.parts(self.count), *below), facts)
 
 
 def best_of_study(store: Store, request: BestRequest) -> BestResult:

@@ -10,7 +10,7 @@ import numpy as np
 from hpl.params import Scalar
 from results.errors import ResultsError
 from results.record import SMALLER_RUNS, Study, TrialRecord
-from results.report.model import Report
+from results.report.model import Report, Sentence, Tone
 from results.stats.compare import Contrast, RateSample, contrasts, corrected_for_many, of_lead
 from results.stats.levels import change, drift_corrected
 from results.stats.noise import Noise, noise_of
@@ -21,7 +21,7 @@ from results.store.store import Store
 from ...database import open_store
 from ...errors import UsageError
 from ...reports.comparison import Comparison, Side
-from ...reports.pages.virtual_cluster import with_head
+from ...reports.context import Context
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import of_study, ranking_of
 from ...study.occasions import known_occasions
@@ -58,16 +58,31 @@ class CompareResult:
     by: str | None
 
     def report(self) -> Report:
-        """Report the pairs, what can be shown, and all runs as a figure."""
+        """Report the pairs, what can be shown, all runs as a figure, and what speaks against the rates."""
+        told = [Sentence(caution, tone=Tone.CAUTION) for caution in self.context.cautions()]
+        report = self._found()
+        return replace(report, parts=(*report.parts, *told))
+
+    def page(self) -> Report:
+        """The same as a page, which begins with what a reader must know first."""
+        return self.context.page(self._found())
+
+    @property
+    def context(self) -> Context:
+        """Where the rates are from."""
+        sides = self.comparison.sides
+        sizes = frozenset(side.N for side in sides if side.N)
+        studies = {side.study.name: side.study for side in sides}
+        return Context(list(studies.values()), sizes, sum(side.best.runs for side in sides))
+
+    def _found(self) -> Report:
+        """The pairs, what can be shown, and all runs as a figure."""
         sides = self.comparison.sides
         what = listed([side.name for side in sides])
         title = f"{self.by} in study {sides[0].study.name}: {what}" if self.by else f"Studies {what}"
-        return Report(title, tuple(self.comparison.parts()), self.comparison.facts())
-
-    def page(self) -> Report:
-        """The same as a page, which begins with what was simulated."""
-        studies = {side.study.name: side.study for side in self.comparison.sides}
-        return with_head(self.report(), list(studies.values()))
+        cautions = {"cautions": self.context.cautions()}
+        facts: list[object] = [{**pair, **cautions} for pair in self.comparison.facts()]
+        return Report(title, tuple(self.comparison.parts()), facts)
 
 
 def compare(store: Store, request: CompareRequest) -> CompareResult:

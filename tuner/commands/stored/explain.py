@@ -14,8 +14,8 @@ from ...explain.pairs import Crossing, parse_pair
 from ...explain.stored_space import cluster_of, searched, stored_space, table_of
 from ...explain.taught_study import TaughtStudy
 from ...machine.equipment import host_count
+from ...reports.context import Context
 from ...reports.explanation import explanation_parts, glossary
-from ...reports.pages.virtual_cluster import with_head
 from ...reports.pairs import crossing_parts
 from ...simulation.known import probes_of
 from ...tuning.ping_pong import stored
@@ -50,8 +50,8 @@ class ExplainResult:
         return Report(f"Study {self.study.name}", tuple(explanation_parts(self.study, self.found)), facts)
 
     def page(self) -> Report:
-        """The same as a page, which begins with what was simulated."""
-        return with_head(self.report(), [self.study])
+        """The same as a page, which begins with what a reader must know first."""
+        return Context([self.study]).page(self.report())
 
 
 def explain_study(store: Store, request: ExplainRequest) -> ExplainResult:

@@ -15,10 +15,12 @@ from results.stats.headline import expected_sentence
 from results.store.store import Store
 
 from ...machine.equipment import Equipment
+from ...reports.context import Context
 from ...reports.ranking import above_peak_of, exported_table, figures, how_sure, interval_of
 from ...reports.summary import StudySummary
+from ...study.cautions import cautions_of, small_caution
 from ...study.objective import StudyRanking, rank_stored
-from ...study.shootout import sentences
+from ...study.shootout import n_of, sentences
 from ...units import gibibytes
 from ...words import counted
 
@@ -80,18 +82,20 @@ def export_study(store: Store, request: ExportRequest) -> ExportResult:
 def _report(study: Study, stored: StudyRanking) -> Report:
     """The whole ranking, and what a reader must know of it."""
     said = filter(None, (stored.left_out, above_peak_of(study, stored.ranking)))
-    below = map(Sentence, (*said, *_below(study, stored)))
+    sizes = frozenset(int(entry.params["N"]) for entry in stored.ranking if "N" in entry.params)
+    below = map(Sentence, (*said, *Context([study], sizes).cautions(), *_below(study, stored)))
     return Report("", (exported_table(study, stored.ranking), *below))
 
 
 def placed_in(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
     """What `best` says of the configuration of each trial that counts, by its number."""
-    machine = Equipment.of(study)
+    machine, cautions = Equipment.of(study), " ".join(cautions_of(study))
     places = [
         Placed(
             number,
             entry.expected_gflops,
             figures(machine, entry.expected_gflops, entry.params, entry.hosts).get("percent_of_peak"),
+            " ".join(filter(None, (cautions, small_caution(study, n_of(entry)) if n_of(entry) else None))),
         )
         for number, entry in enumerate(stored.ranking, start=1)
     ]
@@ -129,6 +133,8 @@ def _machine(study: Study) -> str:
         counted(int(str(host["physical_cores"])), "core") if "physical_cores" in host else "",
         gibibytes(memory) if isinstance(memory, int) else "",
         f"Rpeak {peak:.1f} GFLOPS" if peak else "",
+        "virtual machine" if host.get("hypervisor") is True else "",
+        f"host {host['hostname']}" if host.get("hostname") else "",
         str(host.get("os_release", "")),
         f"Linux {host['kernel']}" if "kernel" in host else "",
     ]

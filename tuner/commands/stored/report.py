@@ -75,13 +75,13 @@ def figure_source(store: Store, study: Study) -> FigureSource:
     probes = store.network.probes(study.name)
     taught = cache(lambda: _taught(store, study, records))
     if not stored.ranking:
-        return FigureSource(records, None, None, taught, probes=probes)
+        return FigureSource(study, records, None, None, taught, probes=probes)
     best = store.get(study.name, stored.ranking[0].best_record_number)
     summary = StudySummary.of(study, stored.ranking, None, stored.configurations, stored.fastest)
     alike = {record.number for record in records if record.key == best.key}
     noted = prediction_of(study)
     predicted = noted.full if noted and noted.trial in alike else None
-    return FigureSource(records, best, summary, taught, predicted, _confirmed(store, best, alike), probes)
+    return FigureSource(study, records, best, summary, taught, predicted, _confirmed(store, best, alike), probes)
 
 
 def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[TrialRecord]:

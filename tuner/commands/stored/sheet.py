@@ -1,12 +1,14 @@
 """`hpltune export sheet`: the fields that the TOP500 and the Green500 ask for."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from results.errors import ResultsError
 from results.report.model import Report
 from results.stats.headline import fastest_run
 from results.store.store import Store
 
+from ...reports.context import Context
 from ...reports.submission import Sheet
 
 
@@ -17,8 +19,11 @@ class SheetResult:
     sheet: Sheet
 
     def report(self) -> Report:
-        """Report the fields."""
-        return self.sheet.report()
+        """Report the fields, after what a reader must know first."""
+        context = Context.of_runs(self.sheet.study, [self.sheet.best])
+        report = self.sheet.report()
+        facts = report.facts if isinstance(report.facts, Mapping) else {}
+        return replace(context.page(report), facts={**facts, "cautions": context.cautions()})
 
 
 def submission_sheet(store: Store, name: str | None = None) -> SheetResult:

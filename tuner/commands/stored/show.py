@@ -18,6 +18,7 @@ from ...reports.story import convergence
 from ...reports.studies import StudyLine, studies_table
 from ...reports.trials import KILLED, trial_json, trial_rows, trial_table, trials_table
 from ...study.objective import rank_stored
+from ...study.rounds import is_shootout
 
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 STUDIES, TRIALS = 20, 100
@@ -155,7 +156,8 @@ class TrialsResult:
         more = [self.more] if self.more else []
         below = [*more, *map(sentence, self.probes)]
         table = trials_table(title, self.records, self.killed)
-        grown = convergence(self.records) if len(self.records) == self.whole and not self.failed else None
+        drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
+        grown = convergence(self.records) if drawn else None
         return Report(title, (table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
 
 

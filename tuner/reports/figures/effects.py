@@ -21,7 +21,7 @@ def shares(title: str, effects: Sequence[Effect]) -> Figure:
     alone = [(effect.name, effect.share, effect.sd) for effect in effects]
     together = [(effect.name, effect.total, effect.total_sd) for effect in effects]
     series = (_shares("alone", alone), _shares("with others", together))
-    return Figure(title, "parameter", "% of the speed differences", series)
+    return Figure(title, "parameter", "% of the speed differences", series, caption="Error bars are 95 % intervals.")
 
 
 def _shares(name: str, rows: Sequence[tuple[str, float, float]]) -> Series:
@@ -48,7 +48,8 @@ def values(effects: Sequence[Effect]) -> Figure | None:
     if not series:
         return None
     title = "Each value against the best of its parameter"
-    return Figure(title, "value", "% slower on average, with 95 % interval", tuple(series), lying=True)
+    axis, caption = "% slower on average, with 95 % interval", "Error bars are 95 % intervals of the model."
+    return Figure(title, "value", axis, tuple(series), lying=True, caption=caption)
 
 
 def _ends(found: Sequence[Value]) -> Sequence[Value]:

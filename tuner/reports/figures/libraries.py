@@ -8,6 +8,7 @@ from results.report.model import Figure, Series
 from results.report.ranking_table import named_values
 from results.stats.ranking import Ranked, varying
 
+from ...words import counted
 from ..ranking import interval_of
 
 UNKNOWN = (math.nan, math.nan)
@@ -26,18 +27,19 @@ def libraries(study: Study, ranking: Sequence[Ranked]) -> Figure | None:
         bests.setdefault(_library(entry, several_mpis=several_mpis), entry)
     if len(bests) < 2:
         return None
-    ends = [_ends(study, entry) for entry in bests.values()]
+    ends, caption = _error_bars(study, list(bests.values()))
     names = [name for name in varying(list(bests.values())) if name not in {"blas", "mpi"}]
     bars = Series(
         "best of each",
         tuple(bests),
         tuple(entry.expected_gflops for entry in bests.values()),
-        labels=tuple(named_values(entry.params, names, " ") for entry in bests.values()),
+        labels=tuple(_label(entry, names) for entry in bests.values()),
         low=tuple(low for low, _ in ends),
         high=tuple(high for _, high in ends),
     )
     what = "BLAS and MPI" if several_mpis else "BLAS"
-    return Figure(f"Each {what} at its best", what, "GFLOPS", (bars,), lying=True)
+    caption = f"{caption} Runs of each, from above: {', '.join(str(entry.runs) for entry in bests.values())}."
+    return Figure(f"Each {what} at its best", what, "GFLOPS", (bars,), lying=True, caption=caption)
 
 
 def _library(entry: Ranked, *, several_mpis: bool) -> str:
@@ -45,6 +47,20 @@ def _library(entry: Ranked, *, several_mpis: bool) -> str:
     return f"{blas}, {entry.params.get('mpi', 'MPI not known')}" if several_mpis else blas
 
 
-def _ends(study: Study, entry: Ranked) -> tuple[float, float]:
-    """Return the interval of the rate, or the slowest and the fastest run where none can be told."""
-    return interval_of(study, entry) or (entry.range_gflops if entry.runs > 1 else UNKNOWN)
+def _label(entry: Ranked, names: Sequence[str]) -> str:
+    return ", ".join(filter(None, (named_values(entry.params, names, " "), counted(entry.runs, "run"))))
+
+
+def _error_bars(study: Study, entries: Sequence[Ranked]) -> tuple[list[tuple[float, float]], str]:
+    """Return the ends of all bars, which mean the same of each library, and what they are.
+
+    They are intervals of the rate. Where some library that ran several times has none, they are the slowest and the
+    fastest run of each.
+    """
+    intervals = [interval_of(study, entry) for entry in entries]
+    if all(known or entry.runs == 1 for known, entry in zip(intervals, entries, strict=True)) and any(intervals):
+        return [known or UNKNOWN for known in intervals], "Error bars are 95 % intervals of the rate."
+    if all(entry.runs == 1 for entry in entries):
+        return [UNKNOWN] * len(entries), "Each ran once, so there are no error bars."
+    ranges = [entry.range_gflops if entry.runs > 1 else UNKNOWN for entry in entries]
+    return ranges, "Error bars are from the slowest to the fastest run; what ran once has none."

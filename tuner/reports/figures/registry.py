@@ -3,13 +3,15 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from results.record import TrialRecord
+from results.record import Study, TrialRecord
 from results.report.model import Drawable, Figure, Matrix, Part
 from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
+from ...study.rounds import is_shootout
 from ...tuning.extrapolation import Extrapolation
-from ..story import convergence
+from ..context import Context
+from ..story import convergence, full_runs
 from ..summary import StudySummary
 from .best_nb import best_nb
 from .effects import shares, values
@@ -30,6 +32,7 @@ class FigureSource:
     """What a study has for its figures.
 
     Attributes:
+        study: the study itself.
         records: all its trials, in the order they were begun.
         best: the trial that stands for the best configuration; None where no run counts, as `summary` is then.
         taught: teaches the engine the study, which may be slow; None where nothing can be explained.
@@ -38,6 +41,7 @@ class FigureSource:
         confirmed: runs of the best at a larger N, by `hpltune run --like`.
     """
 
+    study: Study
     records: Sequence[TrialRecord]
     best: TrialRecord | None
     summary: StudySummary | None
@@ -45,6 +49,11 @@ class FigureSource:
     predicted: Extrapolation | None = None
     confirmed: Sequence[TrialRecord] = ()
     probes: Sequence[NetworkProbe] = ()
+
+    @property
+    def context(self) -> Context:
+        """Where its rates are from."""
+        return Context.of_runs(self.study, full_runs(self.records))
 
 
 @dataclass(frozen=True)
@@ -54,15 +63,24 @@ class FigureKind:
     Attributes:
         shows: in a few words.
         needs: what a study must have for it.
-        draw: makes the figure; None where the study has no data for it.
+        make: makes the figure, without where it is from; None where the study has no data for it.
         in_story: a page shows it where it tells how the best was found.
     """
 
     name: str
     shows: str
     needs: str
-    draw: Callable[[FigureSource], Drawable | None]
+    make: Callable[[FigureSource], Drawable | None]
     in_story: bool = True
+
+    def draw(self, source: FigureSource) -> Drawable | None:
+        """Make the figure of a study, with where it is from; None where the study has no data for it."""
+        made = self.make(source)
+        return source.context.figure(made) if made else None
+
+
+def _convergence(source: FigureSource) -> Figure | None:
+    return convergence(source.records, by_library=is_shootout(source.study))
 
 
 def _ranking(source: FigureSource) -> Drawable | None:
@@ -106,7 +124,7 @@ def _first(parts: Sequence[Part]) -> Drawable | None:
 
 
 KINDS = (
-    FigureKind("convergence", "the best rate against machine time", "a full run", lambda of: convergence(of.records)),
+    FigureKind("convergence", "the best rate against machine time", "a full run", _convergence),
     FigureKind("libraries", "the best of each BLAS and MPI, and how sure it is", "runs of two libraries", _libraries),
     FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),
     FigureKind(

@@ -1,6 +1,7 @@
 """The rate of the best configuration against N, up to what is predicted of the whole memory and a run there."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from hpl.flops import gflops as rate
 from results.record import TrialRecord
@@ -43,7 +44,8 @@ def size(
     if at_whole:
         N, gflops = zip(*at_whole, strict=True)
         series.append(Series("measured there", N, gflops))
-    return Figure(drawn.title, drawn.x_axis, drawn.y_axis, tuple(series))
+    caption = f"The error bar is the range of {100 * COVERAGE:.0f} % of runs, as predicted." if told else ""
+    return replace(drawn, series=tuple(series), caption=f"{drawn.caption} {caption}".rstrip())
 
 
 def _fitted(predicted: Extrapolation, least_n: float) -> Series:

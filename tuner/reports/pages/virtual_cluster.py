@@ -1,20 +1,14 @@
 """What a page says of a virtual cluster, so that nobody takes a simulated rate for a measured one."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 from results.record import SIMULATOR, Study
-from results.report.model import Column, Report, Sentence, Table, Tone
+from results.report.model import Column, Sentence, Table, Tone
 from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, VirtualBlas, VirtualCluster, VirtualNodes
 
 from ...simulation.cluster import cluster_from
 from ...words import counted, listed
-
-
-def with_head(report: Report, studies: Sequence[Study]) -> Report:
-    """Return the page of some studies, which begins with what was simulated."""
-    return replace(report, parts=(*head_of(studies), *report.parts))
 
 
 def head_of(studies: Sequence[Study]) -> list[Sentence]:

@@ -21,6 +21,7 @@ from tuner.errors import TunerError, UsageError
 from tuner.reports.figures.best_nb import best_nb
 from tuner.reports.figures.libraries import libraries
 from tuner.reports.figures.repeats import repeats
+from tuner.reports.story import convergence
 
 BEGINS = {".png": b"\x89PNG", ".svg": b"<?xml", ".pdf": b"%PDF"}
 
@@ -60,6 +61,14 @@ def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.parametrize("kind", ["convergence", "nb", "ranking"])
+def test_every_picture_says_machine_study_date_n_and_runs(store: Store, home: Path, kind: str) -> None:
+    store.note_host("study", {"cpu_model": "AMD EPYC", "physical_cores": 2, "hypervisor": True})
+    drawn = plot(store, PlotRequest(kind, home / "figure.svg")).figure
+    assert drawn.origin == ("AMD EPYC, virtual machine, 2 cores; study study (2026-03-01); N=6,000; 3 valid full runs.")
+    assert drawn.caption
+
+
 @pytest.mark.parametrize(
     ("kind", "file", "error", "sentence"),
     [
@@ -78,15 +87,38 @@ def test_a_mistake_is_one_sentence(
     assert not (home / file).exists()
 
 
-def test_each_library_and_kernel_has_a_line_of_its_best_rates() -> None:
+def test_each_library_and_kernel_has_a_line_of_runs_that_differ_in_nb_alone() -> None:
     records = [run(1, 50.0), run(2, 55.0), run(3, 52.0, 256), run(4, 30.0, blas="blis", kernel="zen3")]
     drawn = best_nb(records)
     assert isinstance(drawn, Figure)
-    assert [(one.name, one.x, one.y) for one in drawn.series] == [
-        ("openblas", (128, 256), (55.0, 52.0)),
-        ("blis, zen3", (128,), (30.0,)),
+    assert [(one.name, one.x, one.y, one.line) for one in drawn.series] == [
+        ("openblas", (128, 256), (52.5, 52.0), True),
+        ("blis, zen3", (128,), (30.0,), False),
     ]
+    line = drawn.series[0]
+    assert (line.low, line.high) == ((50.0, 52.0), (55.0, 52.0))
+    assert "its band is from the slowest to the fastest" in drawn.caption
     assert best_nb(records[:2]) is None
+
+
+def test_no_line_joins_runs_that_differ_in_more_than_nb() -> None:
+    slow, other = run(1, 2.85, 128, layout="2x1"), run(2, 13.0, 96, layout="1x2")
+    drawn = best_nb([slow, other])
+    assert drawn is not None
+    assert [(one.name, one.x, one.line) for one in drawn.series] == [("openblas", (96, 128), False)]
+    drawn = best_nb([slow, other, run(3, 12.5, 192, layout="1x2")])
+    assert drawn is not None
+    joined, rest = drawn.series
+    assert (joined.x, joined.y, joined.line) == ((96, 192), (13.0, 12.5), True)
+    assert (rest.x, rest.y, rest.line, rest.behind) == ((128,), (2.85,), False, True)
+
+
+def test_libraries_that_were_searched_one_after_another_do_not_share_a_best_so_far() -> None:
+    runs = [run(1, 9.0), run(2, 4.0, blas="blis"), run(3, 10.0), run(4, 5.0, blas="blis")]
+    drawn = convergence(runs, by_library=True)
+    assert drawn is not None
+    assert [(one.name, one.y) for one in drawn.series] == [("openblas", (9.0, 10.0)), ("blis", (4.0, 5.0))]
+    assert drawn.series[0].x == pytest.approx((3.25 / 60, 6.5 / 60))
 
 
 def ranked(blas: str, *gflops: float, **params: str) -> Ranked:
@@ -94,7 +126,7 @@ def ranked(blas: str, *gflops: float, **params: str) -> Ranked:
     return Ranked(f"{blas}{gflops}", {"blas": blas, **params}, gflops, 1, interval_gflops=interval)
 
 
-def test_each_library_is_a_bar_at_its_best_with_its_interval_or_the_range_of_its_runs() -> None:
+def test_error_bars_of_libraries_mean_the_same_for_each_and_the_caption_says_what() -> None:
     entries = [
         ranked("openblas", 60.0, 61.0, 59.0, layout="2x1"),
         ranked("openblas", 50.0, layout="1x2"),
@@ -105,12 +137,19 @@ def test_each_library_is_a_bar_at_its_best_with_its_interval_or_the_range_of_its
     assert drawn is not None
     (bars,) = drawn.series
     assert dict(zip(bars.x, zip(bars.y, bars.low, bars.high, strict=True), strict=True)) == {
-        "openblas": (60.0, 58.0, 62.0),
+        "openblas": (60.0, 59.0, 61.0),
         "blis": (41.0, 40.0, 42.0),
         "atlas": (20.0, pytest.approx(math.nan, nan_ok=True), pytest.approx(math.nan, nan_ok=True)),
     }
-    assert bars.labels == ("layout=2x1", "layout=1x2", "layout=2x1")
+    assert bars.labels == ("layout=2x1, 3 runs", "layout=1x2, 2 runs", "layout=2x1, 1 run")
+    assert drawn.caption == (
+        "Error bars are from the slowest to the fastest run; what ran once has none. Runs of each, from above: 3, 2, 1."
+    )
     assert libraries(a_study(), entries[:2]) is None
+    sure = libraries(a_study(), [entries[0], entries[3]])
+    assert sure is not None
+    assert (sure.series[0].low[0], sure.series[0].high[0]) == (58.0, 62.0)
+    assert sure.caption.startswith("Error bars are 95 % intervals of the rate.")
 
 
 def test_libraries_are_told_apart_by_mpi_only_where_a_study_has_several() -> None:

@@ -56,7 +56,7 @@ def studies() -> list[Report]:
     ]
     ranking = rank(records)
     front = BestResult(StudySummary.of(study, ranking, "usd-per-gflops"), 5).page()
-    found = FigureSource(records, records[0], StudySummary.of(study, ranking), lambda: None)
+    found = FigureSource(study, records, records[0], StudySummary.of(study, ranking), lambda: None)
     return [front, StudyPage(study, found).report()]
 
 

@@ -26,7 +26,7 @@ def simulated(name: str = "study", **changes: object) -> Study:
 
 def page(study: Study) -> Report:
     record = finished(1, 14.5)
-    found = FigureSource([record], record, StudySummary.of(study, rank([record])), lambda: None)
+    found = FigureSource(study, [record], record, StudySummary.of(study, rank([record])), lambda: None)
     return StudyPage(study, found).report()
 
 

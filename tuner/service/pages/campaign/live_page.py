@@ -18,9 +18,11 @@ from results.store.store import Store
 from ....budget import Budget
 from ....machine.equipment import Equipment
 from ....messages.live import LiveState
+from ....messages.plain_paths import without_paths
 from ....reports.ranking import figures, headline_rates
 from ....reports.story import story_table
 from ....reports.trials import configuration, trials_table
+from ....study.cautions import cautions_of
 from ....study.objective import UNITS, StudyRanking, rank_stored
 from ....units import duration
 from ....words import counted
@@ -195,6 +197,7 @@ class LivePage:
                 "digest": digest,
                 "study": study,
                 "machine_time": duration(digest.machine_s),
+                "cautions": [without_paths(caution) for caution in cautions_of(study)],
             },
             "running": {
                 "trials": [self._running(study, known[one], best, belief) for one in running if one in known],

@@ -1,0 +1,118 @@
+"""What speaks against the rates of a study stands wherever these rates are shown."""
+
+import csv
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from as_user import Run
+
+from results.store.store import Store
+from tuner.service.pages.campaign.beliefs import Beliefs
+from tuner.service.pages.campaign.live_page import LivePage
+
+BUSY = "the machine is busy (load 13.8 on "
+STUDIES = ("run-HPL-1", "run-HPL-2")
+
+
+@pytest.fixture
+def busy(hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A database with two runs of a file, the first while other programs kept the machine busy."""
+    hpltune("dat", "HPL.dat", "--N", "1000", "--ranks", "1")
+    for load in (13.8, 0.0):
+        monkeypatch.setattr("os.getloadavg", lambda load=load: (load, 0.0, 0.0))
+        done = hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "2")
+        assert done.returncode == 0, done.stderr
+        assert (f"Caution: {BUSY}" in done.stdout) == (load > 0)
+    return home / "data/hpltune.db"
+
+
+def text_of(*command: str) -> Callable[[Run, Path], str]:
+    def text(hpltune: Run, _home: Path) -> str:
+        done = hpltune(*command)
+        assert done.returncode == 0, done.stderr
+        return " ".join(done.stdout.split())
+
+    return text
+
+
+def page_of(*command: str, option: str = "--html") -> Callable[[Run, Path], str]:
+    def text(hpltune: Run, home: Path) -> str:
+        done = hpltune(*command, option, "page.html")
+        assert done.returncode == 0, done.stderr
+        return (home / "page.html").read_text()
+
+    return text
+
+
+def parquet(hpltune: Run, home: Path) -> str:
+    done = hpltune("export", "parquet", STUDIES[0], "-o", "study.parquet")
+    assert done.returncode == 0, done.stderr
+    table = pq.read_table(home / "study.parquet")
+    assert all(BUSY in told for told in table.column("cautions").to_pylist())
+    return str(table.schema.metadata[b"hpltune.study"])
+
+
+def campaign(_hpltune: Run, home: Path) -> str:
+    place = home / "data/hpltune.db"
+    beliefs = Beliefs(str(place))
+    try:
+        with Store.open(place) as store:
+            return LivePage(store, home / "runs", STUDIES[0], beliefs).parts().html["standing"]
+    finally:
+        beliefs.close()
+
+
+SHOWN = {
+    "best": text_of("best", STUDIES[0]),
+    "best as JSON": text_of("best", STUDIES[0], "--json"),
+    "best as a page": page_of("best", STUDIES[0]),
+    "report": page_of("report", STUDIES[0], option="-o"),
+    "compare": text_of("compare", *STUDIES),
+    "compare as JSON": text_of("compare", *STUDIES, "--json"),
+    "compare as a page": page_of("compare", *STUDIES),
+    "check": text_of("check", "--baseline", STUDIES[0], "--tolerance", "50"),
+    "check as a page": page_of("check", "--baseline", STUDIES[0], "--tolerance", "50"),
+    "markdown": text_of("export", "md", STUDIES[0]),
+    "CSV": text_of("export", "csv", STUDIES[0]),
+    "JSON lines": text_of("export", "jsonl", STUDIES[0]),
+    "sheet": text_of("export", "sheet", STUDIES[0]),
+    "Parquet": parquet,
+    "page of a campaign": campaign,
+}
+
+
+def test_a_caution_stands_wherever_the_rates_of_its_study_are_shown(hpltune: Run, home: Path, busy: Path) -> None:
+    with Store.open(busy) as store:
+        store.note_host(STUDIES[0], {"hypervisor": True})
+    for name, shown in SHOWN.items():
+        text = shown(hpltune, home)
+        assert BUSY in text, name
+        if name not in {"check", "Parquet"}:
+            assert "this is a virtual machine" in text, name
+
+
+def test_the_runs_of_a_quiet_machine_have_no_caution_of_load(hpltune: Run, home: Path, busy: Path) -> None:
+    assert "busy" not in text_of("best", STUDIES[1])(hpltune, home)
+    rows = list(csv.DictReader(hpltune("export", "csv", STUDIES[1]).stdout.splitlines()))
+    assert all("busy" not in row["cautions"] for row in rows)
+    assert "busy" not in json.dumps(json.loads(hpltune("best", STUDIES[1], "--json").stdout)["cautions"])
+    assert busy.exists()
+
+
+def test_pages_say_host_machine_and_when_the_runs_were_made(hpltune: Run, home: Path, busy: Path) -> None:
+    with Store.open(busy) as store:
+        study = store.study(STUDIES[0])
+        store.note_host(STUDIES[0], {"sockets": 2, "threads_per_core": 2})
+    page = page_of("report", STUDIES[0], option="-o")(hpltune, home)
+    day = f"{study.created_at:%Y-%m-%d}"
+    assert f"Measured on {study.host['hostname']}" in page
+    assert f"runs made from {day}" in page
+    for name in ("memory", "sockets", "NUMA nodes", "hardware threads of a core", "virtual machine"):
+        assert f"<td>{name}</td>" in page, name
+    for name in ("best", "compare"):
+        shown = page_of(name, *(STUDIES if name == "compare" else STUDIES[:1]))(hpltune, home)
+        assert str(study.host["cpu_model"]) in shown
+        assert f"{STUDIES[0]} ({day})" in shown

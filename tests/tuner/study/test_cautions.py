@@ -1,0 +1,80 @@
+"""Cautions that were told while a study ran stay with it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from record_builders import START, a_study
+
+from results.store.store import Store
+from tuner.events import Event, Notice
+from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
+
+BUSY = "the machine is busy (load 13.8 on 2 cores): other programs will cost GFLOPS and repeatability"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "hpltune.db") as opened:
+        opened.create_study(a_study())
+        yield opened
+
+
+def texts(store: Store) -> list[str]:
+    return [text for _, text in told_cautions(store.study("study"))]
+
+
+def test_a_caution_is_passed_on_and_kept_whether_it_is_told_before_or_after_the_study_begins(store: Store) -> None:
+    heard: list[Event] = []
+    keeper = CautionKeeper(heard.append, store)
+    keeper(Notice("Caution: node n2 has another CPU (Xeon) than n1."))
+    assert texts(store) == []
+    keeper.begun("study")
+    keeper(Notice("Study study: 20 trials"))
+    keeper(Notice(f"Caution: {BUSY}."))
+    assert texts(store) == ["node n2 has another CPU (Xeon) than n1", BUSY]
+    assert [event.text for event in heard if isinstance(event, Notice)] == [
+        "Caution: node n2 has another CPU (Xeon) than n1.",
+        "Study study: 20 trials",
+        f"Caution: {BUSY}.",
+    ]
+
+
+def test_a_caution_that_cannot_be_stored_now_is_stored_with_the_next_one(store: Store) -> None:
+    keeper = CautionKeeper(lambda _: None, store)
+    keeper.begun("not there yet")
+    keeper(Notice(f"Caution: {BUSY}."))
+    keeper.begun("study")
+    assert texts(store) == [BUSY]
+
+
+def test_two_processes_keep_their_cautions_beside_each_other(store: Store) -> None:
+    one, other = (CautionKeeper(lambda _: None, store) for _ in range(2))
+    one.begun("study")
+    other.begun("study")
+    one.keep("the first machine is busy")
+    other.keep("the second machine is busy")
+    assert texts(store) == ["the first machine is busy", "the second machine is busy"]
+
+
+def test_every_sentence_says_when_it_was_told_and_of_several_studies_of_which() -> None:
+    told = a_study(host={f"caution {BUSY}": START.isoformat(), "hypervisor": True})
+    virtual = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
+    assert cautions_of(told) == [f"Caution, told at 2026-03-01 12:00 UTC: {BUSY}.", f"Caution: {virtual}."]
+    assert cautions_of_all([told, a_study("quiet")]) == [
+        f"Caution, study study, told at 2026-03-01 12:00 UTC: {BUSY}.",
+        f"Caution, study study: {virtual}.",
+    ]
+    assert cautions_of(a_study()) == []
+
+
+def test_an_n_far_below_the_memory_is_told_unless_that_was_told_already() -> None:
+    host = {"memory_available_bytes": 30 * 2**30, "physical_cores": 2}
+    study = a_study(host=host, options={"memory_fraction": 0.8})
+    said = small_caution(study, 1856)
+    assert said is not None
+    assert said.startswith("Caution: N=1,856 is small: the memory holds N=56,")
+    assert small_caution(study, 30_000) is None
+    told = a_study(host={**host, "caution N=1856 is small: the memory holds": START.isoformat()}, options=study.options)
+    assert small_caution(told, 1856) is None
+    assert small_caution(a_study(), 1856) is None

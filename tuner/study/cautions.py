@@ -1,0 +1,111 @@
+"""What a reader of a study's rates must know besides them: cautions that were told while it ran, kept with it."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from threading import Lock
+
+from results.errors import ResultsError
+from results.record import Study
+from results.store.store import Store
+
+from ..events import Event, Listener, Notice
+from .shootout import SMALL_N, memory_n
+
+FACT = "caution "
+"""Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
+TOLD = "Caution: "
+"""Begins a notice that is one."""
+VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
+
+
+class CautionKeeper:
+    """Passes events on to a listener, and keeps the cautions among them with the study; from any thread.
+
+    Args:
+        listener: who watches.
+        store: where the study is kept.
+    """
+
+    def __init__(self, listener: Listener, store: Store) -> None:
+        self._listener = listener
+        self._store = store
+        self._lock = Lock()
+        self._study: str | None = None
+        self._waiting: dict[str, str] = {}
+
+    def __call__(self, event: Event) -> None:
+        """Pass an event on."""
+        if isinstance(event, Notice) and event.text.startswith(TOLD):
+            self.keep(event.text.removeprefix(TOLD))
+        self._listener(event)
+
+    def keep(self, caution: str) -> None:
+        """Keep a caution, told or not; before the study has begun it waits for it."""
+        with self._lock:
+            told_at = datetime.now(UTC).isoformat(timespec="microseconds")
+            self._waiting.setdefault(FACT + caution.rstrip("."), told_at)
+            self._store_waiting()
+
+    def begun(self, study: str) -> None:
+        """Say to which study all cautions of this process belong: those from before it began too."""
+        with self._lock:
+            self._study = study
+            self._store_waiting()
+
+    def _store_waiting(self) -> None:
+        """Store what waits; where that fails now, as on a full disk, the next caution tries again."""
+        if self._study is None or not self._waiting:
+            return
+        with suppress(ResultsError):
+            self._store.note_host(self._study, self._waiting)
+            self._waiting = {}
+
+
+def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
+    """Cautions that were told while a study ran, each with when, the first first; without full stops."""
+    found = []
+    for name, value in study.host.items():
+        if name.startswith(FACT):
+            found.append((_moment(value), name.removeprefix(FACT)))
+    return sorted(found, key=lambda one: one[0] or study.created_at)
+
+
+def cautions_of(study: Study) -> list[str]:
+    """The sentences that stand wherever rates of a study are shown; none of a simulated one's machine."""
+    said = [f"Caution{_when(at)}: {text}." for at, text in told_cautions(study)]
+    virtual = study.host.get("hypervisor") is True and not study.simulated
+    return [*said, *([f"Caution: {VIRTUAL}."] if virtual else [])]
+
+
+def small_caution(study: Study, N: int) -> str | None:
+    """The sentence that runs at N tell little of the machine's best rate; None where they do, or nobody knows."""
+    whole = None if study.simulated else memory_n(study)
+    if whole is None or SMALL_N * whole <= N or any(text.startswith(f"N={N} ") for _, text in told_cautions(study)):
+        return None
+    return (
+        f"Caution: N={N:,} is small: the memory holds N={whole:,}, where the machine is faster and another "
+        "configuration may be the best."
+    )
+
+
+def cautions_of_all(studies: Sequence[Study]) -> list[str]:
+    """The cautions of several studies: each names its study."""
+    if len(studies) == 1:
+        return cautions_of(studies[0])
+    return [
+        sentence.replace("Caution", f"Caution, study {study.name}", 1)
+        for study in studies
+        for sentence in cautions_of(study)
+    ]
+
+
+def _moment(value: object) -> datetime | None:
+    try:
+        return datetime.fromisoformat(str(value))
+    except ValueError:
+        return None
+
+
+def _when(at: datetime | None) -> str:
+    return f", told at {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at else ""
