@@ -174,7 +174,7 @@ def test_a_result_that_cannot_be_written_is_said_in_one_sentence(arguments: str)
 @pytest.fixture
 def umlauts(home: Path) -> str:
     """A study whose name has letters that ASCII lacks."""
-    name = "größer"
+    name = "größer±1"
     with Store.open(home / "data" / "hpltune.db") as store:
         store.create_study(a_study(name))
         for rate in (70.0, 71.0):
@@ -195,5 +195,4 @@ def test_letters_that_the_locale_lacks_are_escaped(hpltune_process: Run, monkeyp
     monkeypatch.setenv("PYTHONIOENCODING", "ascii")
     ran = hpltune_process("best")
     assert (ran.returncode, ran.stderr) == (0, "")
-    assert "Best of study gr\\xf6\\xdfer" in ran.stdout
-    assert "+-%" in ran.stdout
+    assert "Best of study gr\\xf6\\xdfer+-1" in ran.stdout
