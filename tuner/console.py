@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import (
     BarColumn,
     Progress,
@@ -16,6 +16,7 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.segment import Segment
 
 from results.report.model import Report
 from results.report.outcome import outcome
@@ -38,7 +39,7 @@ from .events import (
     WorkStarted,
 )
 from .units import duration
-from .words import counted
+from .words import counted, printable
 
 WIDE, BESIDE, LEAST = 120, 64, 12
 """Columns from which labels are shown whole, those that times and figures take beside them, and what is left of one."""
@@ -49,10 +50,15 @@ PIPE_WIDTH = 160
 
 
 class Terminal(Console):
-    """Prints what others wrote as it is, brackets too, and says to whoever started us that nobody reads any more."""
+    """Prints what others wrote, brackets too, but not what steers a terminal; tells our starter that nobody reads."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options, highlight=False, markup=False)
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterator[Segment]:
+        """Render as Rich does; only Rich itself may colour, move or clear."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
     def on_broken_pipe(self) -> None:
         """Leave as a program does that the signal ends."""
@@ -84,7 +90,7 @@ class PlainLines:
                 self._print(text)
             case Remark(text):
                 with suppress(OSError):
-                    print(f"hpltune: {text}", file=sys.stderr)
+                    print(f"hpltune: {printable(text)}", file=sys.stderr)
             case WorkStarted(text):
                 self._print(f"{text} …")
             case PartFound(parts):

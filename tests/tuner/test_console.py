@@ -2,13 +2,15 @@
 
 from io import StringIO
 
+import pytest
 from engine_contract import space_of
 from record_builders import finished
 from rich.console import Console
 
-from results.report.model import Column, Sentence, Table
-from tuner.console import PlainLines, display
-from tuner.events import Notice, PartFound, PhaseStarted, TrialEnded, TrialStarted, WorkEnded, WorkStarted
+from results.report.model import Column, Report, Sentence, Table
+from results.report.terminal import print_report
+from tuner.console import PlainLines, Terminal, display
+from tuner.events import Notice, PartFound, PhaseStarted, Remark, TrialEnded, TrialStarted, WorkEnded, WorkStarted
 from tuner.trial.varying_label import legend, varying_label
 
 
@@ -110,3 +112,27 @@ def test_parts_of_a_report_are_shown_while_the_command_still_works() -> None:
         listener(PartFound((Sentence("The model is good."), table)))
         assert "The model is good." in text.getvalue()
         assert "│    1 │  +5 % │" in text.getvalue()
+
+
+HOSTILE = "\x1b]0;title\x07node\x1b[2J \u202e\x9b31m"
+ESCAPED = r"\x1b]0;title\x07node\x1b[2J \u202e\x9b31m"
+
+
+@pytest.mark.parametrize("colours", [True, False], ids=["terminal", "pipe"])
+def test_text_of_a_node_cannot_steer_the_terminal(*, colours: bool) -> None:
+    text = StringIO()
+    console = Terminal(file=text, force_terminal=colours, width=400)
+    with display(console) as listener:
+        listener(Notice(HOSTILE))
+        listener(TrialStarted(1, HOSTILE, None))
+        listener(TrialEnded(finished(1)))
+    print_report(console, Report(HOSTILE, (Table(HOSTILE, (Column(HOSTILE),), ((HOSTILE,),)), Sentence(HOSTILE))))
+    assert not {"\x07", "\x9b", "\u202e"} & set(text.getvalue())
+    assert "\x1b]" not in text.getvalue()
+    assert "\x1b[2J" not in text.getvalue()
+    assert text.getvalue().count(r"\x1b]0;title") >= 5
+
+
+def test_a_remark_cannot_steer_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    PlainLines(Terminal(file=StringIO()))(Remark(HOSTILE))
+    assert capsys.readouterr().err == f"hpltune: {ESCAPED}\n"

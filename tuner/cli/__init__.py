@@ -13,6 +13,7 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
+from ..words import printable
 from .by_name import Program
 from .server import Url, choose_server
 from .signals import Stopped, stopped_at_once
@@ -74,10 +75,9 @@ def _root(
 
 
 def _fail(sentence: str, exit_code: int = 1) -> NoReturn:
-    sentence = "".join(sign if sign.isprintable() or sign == "\n" else ascii(sign)[1:-1] for sign in sentence)
     red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
     with suppress(OSError):
-        print(f"{red}hpltune: {sentence}{plain}", file=sys.stderr)
+        print(f"{red}hpltune: {printable(sentence)}{plain}", file=sys.stderr)
     sys.exit(exit_code)
 
 
@@ -224,7 +224,7 @@ def tell_warnings() -> None:
             return
         with suppress(OSError):
             if str(message) not in told:
-                print(f"hpltune: {message}", file=sys.stderr)
+                print(f"hpltune: {printable(str(message))}", file=sys.stderr)
         told.add(str(message))
 
     told: set[str] = set()

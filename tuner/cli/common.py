@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..words import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -182,7 +184,7 @@ def open_store(db: str | None, *, create: bool) -> "Store":
 
 def remark(sentence: str) -> None:
     """Say something on standard error."""
-    print(f"hpltune: {sentence}", file=sys.stderr)
+    print(f"hpltune: {printable(sentence)}", file=sys.stderr)
 
 
 def console() -> "Console":

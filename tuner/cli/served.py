@@ -10,7 +10,7 @@ import typer
 
 from .common import console
 from .server import Asked, opened
-from .terminal import show_report
+from .terminal import print_output, show_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def show_there(asked: Asked, words: ShowWords, *, as_json: bool) -> None:
         elif words.trial is None:
             _show_trials(client, words.study, words, as_json=as_json)
         elif words.output and not as_json:
-            print(client.campaign(words.study).output(words.trial), end="")
+            print_output(client.campaign(words.study).output(words.trial))
         elif as_json:
             address = f"{printed_address(words.study)}/trials/{words.trial}"
             print_facts(client, address, output=words.output)

@@ -6,7 +6,7 @@ import typer
 
 from .common import LARGEST_INT, Db, Json, complete_study, console, open_store
 from .server import asked_server
-from .terminal import show_report
+from .terminal import print_output, show_report
 
 
 def show(
@@ -79,7 +79,7 @@ def show(
         else:
             found = show_trial(store, TrialRequest(study, trial, output))
             if output and not as_json:
-                print(found.output, end="")
+                print_output(found.output)
                 return
             report = found.report()
         show_report(console(), report, as_json=as_json)

@@ -1,9 +1,12 @@
 """What commands have in common on a terminal: a display, Ctrl-C, and the report at the end."""
 
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from ..words import printable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,6 +78,11 @@ def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:
         print()
     else:
         print_report(console, report)
+
+
+def print_output(text: str) -> None:
+    """Print what a program wrote: as it is for files and pipes, without what steers a terminal on one."""
+    print(printable(text) if sys.stdout.isatty() else text, end="")
 
 
 @dataclass(frozen=True)
