@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import resource
 import shutil
 import subprocess
 import threading
@@ -20,6 +19,7 @@ from .errors import InvalidJobError, SubmitError
 from .hosts.host_facts import confined
 from .job import Job
 from .launchers.base import Launcher
+from .open_files import raise_open_files
 from .paths import RunPaths
 from .process_tree import MARK, end, sweep
 from .status import JobState, JobStatus
@@ -66,7 +66,7 @@ class LocalRunner(Runner):
         argv = self._launcher.command(job)
         paths = RunPaths(job.directory)
         paths.write_command(argv)
-        raise_open_files(job.ranks)
+        raise_open_files(FILES + FILES_PER_RANK * job.ranks)
         with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
             process = _start(
                 lambda: subprocess.Popen(
@@ -157,21 +157,6 @@ class LocalRunner(Runner):
 
 def _executable(path: str) -> bool:
     return Path(path).is_file() and os.access(path, os.X_OK)
-
-
-def raise_open_files(ranks: int) -> None:
-    """Let this process and the launchers that it starts open as many files as these ranks need, where it may.
-
-    A shell often allows fewer than the system does. An unlimited number stays as it is; a huge one is not asked for,
-    because some programs close all files that they could have.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = FILES + FILES_PER_RANK * ranks
-    if soft == resource.RLIM_INFINITY or soft >= wanted:
-        return
-    allowed = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
-    with contextlib.suppress(OSError, ValueError):
-        resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))
 
 
 def _not_executable(program: Path) -> str:

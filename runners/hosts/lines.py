@@ -7,6 +7,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import IO, cast
 
+LONGEST, MOST = 1 << 16, 4096
+"""Characters of a line, and lines that wait to be heard: a program that prints more is ended."""
+TOO_MUCH = "it prints too much, and was ended"
+
 
 class LineProcess:
     """A running program. Its input ends with `close` or with this process, and Ctrl-C is ours alone."""
@@ -69,6 +73,9 @@ class LineProcess:
 
     def _read(self) -> None:
         with suppress(OSError, ValueError), self._output:
-            for line in self._output:
+            while (line := self._output.readline(LONGEST)) and self._lines.qsize() < MOST:
                 self._lines.put(line.rstrip("\n"))
+            if line:
+                self._lines.put(TOO_MUCH)
+                self.process.kill()
         self._lines.put(None)

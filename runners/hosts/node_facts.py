@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from ..errors import ProcessError, UnreachableError
-from .transport import CommandResult, Local, Transport, say, say_all
+from .hearing import CommandResult
+from .transport import Local, Transport, parsed, say, say_all
 
+MOST_CPUS = 1 << 16
+"""Linux can be built for 8,192 CPUs at most (NR_CPUS of x86-64)."""
 _SAY = r"""
 say() { printf '%s\t%s\n' "$1" "$2"; }
 """
@@ -131,14 +135,20 @@ def _networks(lines: Sequence[str]) -> dict[str, str]:
 
 
 def cpu_list(listed: str) -> list[int]:
-    """Parse a list of CPUs of the kernel, such as "0-3,8"."""
+    """Parse a list of CPUs of the kernel, such as "0-3,8".
+
+    Raises:
+        ValueError: a number is beyond what any kernel counts.
+    """
     spans = [part.partition("-") for part in listed.split(",")]
-    return [
-        cpu
+    ends = [
+        (int(first), int(last or first))
         for first, _, last in spans
         if first.isdecimal() and (last or first).isdecimal()
-        for cpu in range(int(first), int(last or first) + 1)
     ]
+    if any(last >= MOST_CPUS for _, last in ends):
+        raise ValueError(f"{listed[:40]}: no kernel has so many CPUs")
+    return [cpu for first, last in ends for cpu in range(first, last + 1)]
 
 
 def _heard(node: str, said: CommandResult | UnreachableError) -> NodeSays | UnreachableError | ProcessError:
@@ -147,4 +157,7 @@ def _heard(node: str, said: CommandResult | UnreachableError) -> NodeSays | Unre
     if said.exit_code != 0:
         sentence = f"node {node}: it cannot be asked: {said.stderr.strip() or f'code {said.exit_code}'}"
         return ProcessError(sentence, ("sh",), said.exit_code, said.stdout, said.stderr)
-    return parse_says(node, said.stdout)
+    try:
+        return parsed(node, partial(parse_says, node), said.stdout)
+    except UnreachableError as error:
+        return error

@@ -1,16 +1,15 @@
 """Copies files to nodes that share no file system with this host: one tar stream for each node, checked on arrival."""
 
-import base64
-import io
 import tarfile
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from hashlib import sha256
+from hashlib import file_digest
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from ..errors import UnreachableError
-from .transport import AT_ONCE, CommandResult, Transport, say
+from .hearing import CommandResult
+from .transport import Transport, say_all, say_each
 
 LIMIT_S = 300.0
 """Seconds that a node has to take all files."""
@@ -29,7 +28,7 @@ else
 fi
 new=$(mktemp -d "$folder/new.XXXXXX") || exit 3
 fail() {{ rm -rf "$new"; rmdir "$folder" 2>/dev/null; exit 4; }}
-base64 -d | tar xf - -C "$new" || fail
+tar xf - -C "$new" || fail
 for name in "$@"; do
     case $name in */*) mkdir -p "$folder/${{name%/*}}" || fail ;; esac
     mv -f "$new/$name" "$folder/$name" || fail
@@ -72,18 +71,12 @@ def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path], fol
     Raises:
         OSError: a file cannot be read here.
     """
-    text = _packed(files)
-    sums = {name: sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
-
-    def one(node: str) -> tuple[str, str]:
-        try:
-            said = say(reach, node, ("sh", "-c", _TAKE, "sh", folder, *files), timeout_s=LIMIT_S, stdin=text)
-        except UnreachableError as error:
-            return "", str(error)
-        return _arrived(node, said, sums, folder)
-
-    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
-        found = dict(zip(nodes, pool.map(one, nodes), strict=True))
+    sums = {name: _sum_of(path) for name, path in files.items()}
+    with NamedTemporaryFile(prefix="hpltune-", suffix=".tar") as packed:
+        _pack(files, packed.name)
+        command = ("sh", "-c", _TAKE, "sh", folder, *files)
+        said = say_all(reach, nodes, command, timeout_s=LIMIT_S, stdin=Path(packed.name))
+    found = {node: _arrived(node, answer, sums, folder) for node, answer in said.items()}
     return StagedFiles(
         folders={node: folder for node, (folder, _) in found.items() if folder},
         failed={node: why for node, (folder, why) in found.items() if not folder},
@@ -96,37 +89,37 @@ def unstage(reach: Transport, staged: StagedFiles) -> Sequence[str]:
     Raises:
         InvalidJobError: a node is no host name.
     """
-
-    def one(node: str) -> bool:
-        try:
-            return say(reach, node, ("sh", "-c", _REMOVE, "sh", staged.folders[node]), timeout_s=30.0).exit_code == 0
-        except UnreachableError:
-            return False
-
-    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(staged.folders)))) as pool:
-        done = dict(zip(staged.folders, pool.map(one, staged.folders), strict=True))
-    return [node for node, removed in done.items() if not removed]
+    commands = {node: ("sh", "-c", _REMOVE, "sh", folder) for node, folder in staged.folders.items()}
+    said = say_each(reach, commands, timeout_s=30.0)
+    return [node for node, own in said.items() if isinstance(own, UnreachableError) or own.exit_code != 0]
 
 
-def _packed(files: Mapping[str, Path]) -> str:
-    """Return a tar of the files as text that every shell passes on."""
-    packed = io.BytesIO()
-    with tarfile.open(fileobj=packed, mode="w") as tar:
+def _sum_of(path: Path) -> str:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+
+
+def _pack(files: Mapping[str, Path], target: str) -> None:
+    """Write a tar of the files; each is read in pieces, so that a large library needs no memory."""
+    with tarfile.open(target, mode="w") as tar:
         for name, path in files.items():
-            data = path.read_bytes()
-            entry = tarfile.TarInfo(name)
-            entry.size, entry.mode = len(data), 0o700
-            tar.addfile(entry, io.BytesIO(data))
-    return base64.encodebytes(packed.getvalue()).decode("ascii")
+            with path.open("rb") as file:
+                entry = tarfile.TarInfo(name)
+                entry.size, entry.mode = path.stat().st_size, 0o700
+                tar.addfile(entry, file)
 
 
-def _arrived(node: str, said: CommandResult, sums: Mapping[str, str], wanted: str) -> tuple[str, str]:
+def _arrived(
+    node: str, said: CommandResult | UnreachableError, sums: Mapping[str, str], wanted: str
+) -> tuple[str, str]:
     """Return the folder on a node, or "" and why there is none."""
+    if isinstance(said, UnreachableError):
+        return "", str(said)
     lines = [line.split("\t") for line in said.stdout.splitlines()]
     advice = "name another folder with stage_folder in the cluster file" if wanted else "set TMPDIR there"
     folder = next((line[1] for line in lines if line[0] == "folder" and len(line) == 2), "")
     if said.exit_code != 0 or not folder:
-        why = said.complaint or f"code {said.exit_code}"
+        why = next(iter(said.stderr.strip().splitlines()), f"code {said.exit_code}")
         return "", f"node {node}: files cannot be copied to {wanted or 'its /tmp'} ({why}): make room or {advice}"
     if ["noexec"] in lines:
         return "", f"node {node}: programs in {folder} may not be started (a noexec file system): {advice}"

@@ -6,14 +6,13 @@ A remote shell reads one text. We always make it from tokens with `for_any_shell
 import os
 import re
 import shlex
-import subprocess
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from ..errors import InvalidJobError, ProcessError, UnreachableError
+from .hearing import MOST_BYTES, Call, CommandResult, Outcome, Unheard, hear
 from .host_names import EXPECTED, host_named
 
 CONNECT_S = 10
@@ -22,7 +21,11 @@ SSH_FAILED = 255
 """Exit code of ssh for its own errors; otherwise ssh returns that of the remote command."""
 AT_ONCE = 32
 """How many nodes are contacted at the same time."""
+SHOWN = 60
+"""Characters of an answer that cannot be read."""
 
+Found = TypeVar("Found")
+"""What a parser makes of an answer."""
 ANSWER = "hpltune-answer"
 """Marks the beginning of a command's output, because a login shell's files may print too."""
 _MARKED = ("sh", "-c", f'echo {ANSWER}; exec "$@"', "sh")
@@ -48,20 +51,6 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"[Cc]onnection (?:closed|reset)|Broken pipe", "it closed the connection"),
 )  # fmt: skip
 """Messages of OpenSSH and their meaning; the first that matches counts."""
-
-
-@dataclass(frozen=True)
-class CommandResult:
-    """The result of a command on a node."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-
-    @property
-    def complaint(self) -> str:
-        """Return the last line of its standard error; "" where it said nothing."""
-        return "".join(self.stderr.strip().splitlines()[-1:])
 
 
 class Transport(Protocol):
@@ -137,34 +126,25 @@ def checked(node: str) -> str:
 
 
 def say(
-    reach: Transport, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = ""
+    reach: Transport, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str | Path = ""
 ) -> CommandResult:
     """Run a command on a node and wait for its answer, whatever its exit code.
 
     Args:
-        stdin: the text for the command's standard input.
+        stdin: the text for the command's standard input, or the file that holds it.
 
     Raises:
         UnreachableError: the node does not answer or refuses the login; the sentence says why.
         InvalidJobError: the node is no host name.
     """
-    argv = marked(reach, node, command)
-    try:
-        done = subprocess.run(
-            argv,
-            input=stdin,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout_s,
-            check=False,
-            start_new_session=True,  # Ctrl-C is ours: a conversation that puts a node back must not end half-way
-        )
-    except subprocess.TimeoutExpired as error:
-        raise UnreachableError(f"node {node}: no answer within {timeout_s:.0f} s", node) from error
-    except OSError as error:
-        raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
-    return answer(reach, node, CommandResult(done.returncode, done.stdout, done.stderr))
+    return raised(say_all(reach, [node], command, timeout_s=timeout_s, stdin=stdin)[node])
+
+
+def raised(said: CommandResult | UnreachableError) -> CommandResult:
+    """Return an answer, or raise the error that stands in its place."""
+    if isinstance(said, UnreachableError):
+        raise said
+    return said
 
 
 def marked(reach: Transport, node: str, command: Sequence[str]) -> list[str]:
@@ -176,26 +156,52 @@ def marked(reach: Transport, node: str, command: Sequence[str]) -> list[str]:
     return reach.argv(node, (*_MARKED, *command) if isinstance(reach, Ssh) else command)
 
 
-def answer(reach: Transport, node: str, done: CommandResult) -> CommandResult:
-    """Return what a node's command printed, without what else its shell did.
+def answer(reach: Transport, node: str, heard: Outcome, limit_s: float) -> CommandResult | UnreachableError:
+    """Return what a node's command printed, without what else its shell did; an error that names the node otherwise.
 
     Args:
-        done: what the command line of `marked` printed here.
-
-    Raises:
-        UnreachableError: the node does not answer or refuses the login; the sentence says why.
+        heard: of the command line of `marked`.
+        limit_s: seconds that the node had.
     """
+    match heard:
+        case CommandResult():
+            return _without_greeting(reach, node, heard)
+        case Unheard.LOUD:
+            return UnreachableError(
+                f"node {node}: it prints more than {MOST_BYTES >> 20} MiB, and was not heard out", node
+            )
+        case Unheard():
+            return UnreachableError(f"node {node}: no answer within {limit_s:.0f} s", node)
+        case OSError():
+            program = reach.argv(node, ("true",))[0]
+            return UnreachableError(f"node {node}: cannot start {program}: {heard.strerror}", node)
+
+
+def _without_greeting(reach: Transport, node: str, done: CommandResult) -> CommandResult | UnreachableError:
     if not isinstance(reach, Ssh):
         return done
     if done.exit_code == SSH_FAILED:
-        raise UnreachableError(f"node {node}: {_why(node, done.stderr, reach)}", node)
+        return UnreachableError(f"node {node}: {_why(node, done.stderr, reach)}", node)
     before, mark, printed = done.stdout.partition(f"{ANSWER}\n")
     if not mark:
         last = (before + done.stderr).strip().splitlines()[-1:]
-        raise UnreachableError(
+        return UnreachableError(
             f"node {node}: its login shell runs no commands: {' '.join(last) or 'it just ends'}", node
         )
     return CommandResult(done.exit_code, printed, done.stderr)
+
+
+def parsed(node: str, parse: Callable[[str], Found], printed: str) -> Found:
+    """Parse what a node printed. Whatever the parser stumbles over is told as that node's, by its name.
+
+    Raises:
+        UnreachableError: it cannot be read.
+    """
+    try:
+        return parse(printed)
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        first = next(iter(printed.splitlines()), "")[:SHOWN]
+        raise UnreachableError(f"node {node}: its answer cannot be read: it begins with {first!r}", node) from error
 
 
 def ask(reach: Transport, node: str, command: Sequence[str], *, timeout_s: float = 60.0, stdin: str = "") -> str:
@@ -214,18 +220,29 @@ def ask(reach: Transport, node: str, command: Sequence[str], *, timeout_s: float
 
 
 def say_all(
-    reach: Transport, nodes: Sequence[str], command: Sequence[str], *, timeout_s: float = 60.0
+    reach: Transport,
+    nodes: Sequence[str],
+    command: Sequence[str],
+    *,
+    timeout_s: float = 60.0,
+    stdin: str | Path = "",
 ) -> Mapping[str, CommandResult | UnreachableError]:
-    """Run a command on all nodes at the same time; those that do not answer give their error instead."""
+    """Run a command on all nodes at the same time; those that do not answer give their error instead.
 
-    def one(node: str) -> CommandResult | UnreachableError:
-        try:
-            return say(reach, node, command, timeout_s=timeout_s)
-        except UnreachableError as error:
-            return error
+    Raises:
+        InvalidJobError: a node is no host name.
+        RunnerError: this host is short of files, memory or processes.
+    """
+    return say_each(reach, dict.fromkeys(nodes, command), timeout_s=timeout_s, stdin=stdin)
 
-    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
-        return dict(zip(nodes, pool.map(one, nodes), strict=True))
+
+def say_each(
+    reach: Transport, commands: Mapping[str, Sequence[str]], *, timeout_s: float = 60.0, stdin: str | Path = ""
+) -> Mapping[str, CommandResult | UnreachableError]:
+    """Run a command of its own on each node at the same time, as `say_all` does."""
+    given = stdin if isinstance(stdin, Path) else stdin.encode()
+    calls = {node: Call(tuple(marked(reach, node, command)), timeout_s, given) for node, command in commands.items()}
+    return {node: answer(reach, node, said, timeout_s) for node, said in hear(calls, at_once=AT_ONCE).items()}
 
 
 def silent(

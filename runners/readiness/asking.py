@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UnreachableError
-from ..hosts.transport import AT_ONCE, CommandResult, Transport, say, say_all
+from ..hosts.hearing import CommandResult
+from ..hosts.transport import AT_ONCE, Transport, parsed, raised, say, say_all
 from .fact import UNREADABLE
-from .fact_table import FACTS, FILE, SKEW, fact_named
+from .fact_table import FACTS, SKEW, fact_named, is_fact
 
 LIMIT_S = 60.0
 """Seconds that a node has for all its facts; `dmidecode` of a large server takes some."""
@@ -84,11 +85,10 @@ def ask_facts(
     facts: dict[str, Mapping[str, str]] = {}
     silent: dict[str, str] = {}
     for node, said in say_all(reach, nodes, command, timeout_s=limit_s + SPARE_S).items():
-        why = _why_silent(node, said, limit_s)
-        if why is not None or isinstance(said, UnreachableError):
-            silent[node] = why or str(said)
-        else:
-            facts[node] = parse_facts(said.stdout)
+        try:
+            facts[node] = _facts_of(node, raised(said), limit_s)
+        except UnreachableError as error:
+            silent[node] = str(error)
     skews = _skews(reach, list(facts))
     return AskedFacts({node: {**own, **skews.get(node, {})} for node, own in facts.items()}, silent)
 
@@ -96,9 +96,7 @@ def ask_facts(
 def parse_facts(text: str) -> dict[str, str]:
     """Read the lines of the script; a fact that a node could not tell is left out."""
     pairs = (line.partition("\t") for line in text.splitlines())
-    known = (
-        (name, value.strip(" ;")) for name, tab, value in pairs if tab and (name in FACTS or name.startswith(FILE))
-    )
+    known = ((name, value.strip(" ;")) for name, tab, value in pairs if tab and is_fact(name))
     return {name: value for name, value in known if value}
 
 
@@ -126,16 +124,23 @@ def clock_text(printed: str, before_s: float, after_s: float) -> str:
     return skew_text(first_s, before_s, after_s)
 
 
-def _why_silent(node: str, said: CommandResult | UnreachableError, limit_s: float) -> str | None:
-    if isinstance(said, UnreachableError):
-        return str(said)
+def _facts_of(node: str, said: CommandResult, limit_s: float) -> dict[str, str]:
+    """Return the facts that a node told.
+
+    Raises:
+        UnreachableError: it told none; the sentence says why.
+    """
     if said.exit_code == 0:
-        return None
-    asked = re.findall(r"^ask\t(.+)$", said.stdout, re.MULTILINE)
+        found = parsed(node, parse_facts, said.stdout)
+        if not found:
+            raise UnreachableError(f"node {node}: it ends without an error, and tells no fact", node)
+        return found
+    asked = [name for name in re.findall(r"^ask\t(.+)$", said.stdout, re.MULTILINE) if is_fact(name)]
     if said.exit_code == TIMED_OUT and asked:
         fact = fact_named(asked[-1])
-        return f"node {node}: it hung when asked for its {fact.title} (`{fact.show}`): given up after {limit_s:.0f} s"
-    return f"node {node}: it cannot be asked: {said.complaint or f'code {said.exit_code}'}"
+        sentence = f"it hung when asked for its {fact.title} (`{fact.show}`): given up after {limit_s:.0f} s"
+        raise UnreachableError(f"node {node}: {sentence}", node)
+    raise UnreachableError(f"node {node}: it cannot be asked: {said.complaint or f'code {said.exit_code}'}", node)
 
 
 def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:

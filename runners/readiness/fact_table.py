@@ -180,6 +180,11 @@ FACTS: Mapping[str, NodeFact] = {fact.name: fact for fact in (*_PROCESSOR, *_MEM
 """By name, in the order in which a report has them."""
 
 
+def is_fact(name: str) -> bool:
+    """Return whether there is a fact of this name, or of a file."""
+    return name in FACTS or name.startswith(FILE)
+
+
 def fact_named(name: str) -> NodeFact:
     """Return the fact of a name, also that of a file.
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 
 from ..errors import UnreachableError
-from ..hosts.transport import Transport, say_all
+from ..hosts.transport import Transport, parsed, say_all
 from ..network.ip_link import ADDRESSES, Interface, interfaces_in
 
 SOFTWARE = ("docker", "br-", "veth", "virbr", "cni", "flannel", "cali")
@@ -47,10 +47,11 @@ def networks_of(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str
         interfaces: names of interfaces, each a network of its own. Without them it is the one network over which nodes
             find each other by their names, else the one that most of them share.
     """
-    own = _interfaces(reach, nodes)
+    own, unread = _interfaces(reach, nodes)
     if not interfaces:
-        return _usual(_resolved(reach, nodes), own, nodes)
-    networks, notes = [], []
+        found = _usual(_resolved(reach, nodes), own, nodes)
+        return NetworksFound(found.networks, (*unread, *found.notes))
+    networks, notes = [], unread
     for name in interfaces:
         addresses = {node: each.address for node in nodes for each in own.get(node, ()) if each.name == name}
         lacking = [node for node in nodes if node not in addresses]
@@ -59,17 +60,24 @@ def networks_of(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str
     return NetworksFound(tuple(networks), tuple(notes))
 
 
-def _interfaces(reach: Transport, nodes: Sequence[str]) -> dict[str, tuple[Interface, ...]]:
-    """Return by node the interfaces that have an address and lead to other nodes."""
-    found = {}
+def _interfaces(reach: Transport, nodes: Sequence[str]) -> tuple[dict[str, tuple[Interface, ...]], list[str]]:
+    """Return by node the interfaces that have an address and lead to other nodes, and a note of each unread answer."""
+    found: dict[str, tuple[Interface, ...]] = {}
+    notes = []
     for node, said in say_all(reach, nodes, ("sh", "-c", _PATH, "sh", *ADDRESSES)).items():
-        if not isinstance(said, UnreachableError):
-            found[node] = tuple(
-                each
-                for each in interfaces_in(said.stdout)
-                if each.up and each.address and not each.loopback and not each.name.startswith(SOFTWARE)
-            )
-    return found
+        if isinstance(said, UnreachableError):
+            continue
+        try:
+            told = parsed(node, interfaces_in, said.stdout)
+        except UnreachableError as error:
+            notes.append(f"{error}.")
+            continue
+        found[node] = tuple(
+            each
+            for each in told
+            if each.up and each.address and not each.loopback and not each.name.startswith(SOFTWARE)
+        )
+    return found, notes
 
 
 def _resolved(reach: Transport, nodes: Sequence[str]) -> dict[str, str]:

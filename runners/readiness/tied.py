@@ -1,19 +1,11 @@
 """Runs a program on a node that ends when nobody waits for it any more: a stop, a lost connection, a killed hpltune."""
 
-import os
-import subprocess
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
-from typing import IO
+from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import UnreachableError
-from ..hosts.transport import CommandResult, Transport, answer, marked
+from ..hosts.hearing import Call, CommandResult, Unheard, hear
+from ..hosts.transport import Transport, answer, marked, raised
 
-LOOK_S = 0.2
-"""Seconds between two looks at whether somebody wants to stop."""
-END_S = 10.0
-"""Seconds that a node has to end a program that nobody waits for."""
 SPARE_S = 20.0
 """Seconds after its time limit at which a node that does not end a program itself is given up."""
 TIMED_OUT = frozenset({124, 137})
@@ -40,11 +32,7 @@ what is left of its process group is killed at the end.
 def run_tied(
     reach: Transport, node: str, folder: str, command: Sequence[str], limit_s: float, stop: Callable[[], bool]
 ) -> CommandResult | None:
-    """Run a program in a folder of a node and wait for it; the node itself ends it after the time limit.
-
-    Args:
-        command: may begin with variables, as "A=b".
-        stop: whether somebody wants to end it now.
+    """Run a program in a folder of a node and wait for it, as `run_all_tied` does.
 
     Returns:
         What it printed, with a code of TIMED_OUT after the time limit; None if it was stopped.
@@ -53,55 +41,41 @@ def run_tied(
         UnreachableError: the node does not answer, or was lost; the sentence says why.
         InvalidJobError: the node is no host name.
     """
-    argv = marked(reach, node, ("sh", "-c", _TIED, "sh", folder, f"{limit_s:.0f}", *command))
-    taken, writing = os.pipe()
-    held = os.fdopen(writing, "wb", buffering=0)
-    try:
-        process = subprocess.Popen(
-            argv,
-            stdin=taken,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-    except OSError as error:
-        held.close()
-        raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
-    finally:
-        os.close(taken)
-    with process, held:  # held closes first: only then does the process end
-        return _waited(reach, node, process, limit_s, stop, held)
+    said = run_all_tied(reach, {node: folder}, {node: command}, limit_s, stop).get(node)
+    return None if said is None else raised(said)
 
 
-def _waited(
+def run_all_tied(
     reach: Transport,
-    node: str,
-    process: "subprocess.Popen[str]",
+    folders: Mapping[str, str],
+    commands: Mapping[str, Sequence[str]],
     limit_s: float,
     stop: Callable[[], bool],
-    held: IO[bytes],
-) -> CommandResult | None:
-    """Wait until the program ends, is stopped, or cannot be waited for any more.
+) -> dict[str, CommandResult | UnreachableError]:
+    """Run a program on each node, all at the same time; the node itself ends it after the time limit.
 
     Args:
-        held: the writing end of its input, whose closing ends it.
+        folders: by node the folder in which its program runs.
+        commands: by node; each may begin with variables, as "A=b".
+        stop: whether somebody wants to end them now.
+
+    Returns:
+        What each node said, with a code of TIMED_OUT after the time limit; none of a node that was stopped.
+
+    Raises:
+        InvalidJobError: a node is no host name.
+        RunnerError: this host is short of files, memory or processes.
     """
-    deadline_s = time.monotonic() + limit_s + SPARE_S
-    while True:
-        try:
-            printed, errors = process.communicate(timeout=LOOK_S)
-        except subprocess.TimeoutExpired:
-            stopped = stop()
-            if not stopped and time.monotonic() < deadline_s:
-                continue
-        else:
-            return answer(reach, node, CommandResult(process.returncode, printed, errors))
-        held.close()
-        with suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=END_S)
-        process.kill()
-        if stopped:
-            return None
-        raise UnreachableError(f"node {node}: no answer within {limit_s + SPARE_S:.0f} s", node)
+    most_s = limit_s + SPARE_S
+    calls = {
+        node: Call(
+            tuple(marked(reach, node, ("sh", "-c", _TIED, "sh", folders[node], f"{limit_s:.0f}", *command))),
+            most_s,
+            given=None,
+        )
+        for node, command in commands.items()
+    }
+    heard = hear(calls, stop)
+    return {
+        node: answer(reach, node, outcome, most_s) for node, outcome in heard.items() if outcome is not Unheard.STOPPED
+    }

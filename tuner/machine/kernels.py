@@ -28,8 +28,9 @@ from hpl.cpuinfo import flags_of, parse
 from hpl.search_paths import SearchPaths
 from results.stats.nodes.name_ranges import ranges
 from runners.errors import ProcessError, UnreachableError
+from runners.hosts.hearing import CommandResult
 from runners.hosts.staging import StagedFiles, stage, unstage
-from runners.hosts.transport import CommandResult, Transport, ask, say_all
+from runners.hosts.transport import Transport, ask, say_all
 from runners.launchers.base import FIRST_SIGNAL
 from runners.readiness.tied import TIMED_OUT, run_tied
 

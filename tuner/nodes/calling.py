@@ -1,14 +1,15 @@
 """Runs a program on all nodes at the same time, each in the folder of its copied files, and tells what went wrong."""
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from runners.errors import UnreachableError
-from runners.hosts.transport import CommandResult
-from runners.readiness.tied import TIMED_OUT, run_tied
+from runners.hosts.hearing import CommandResult
+from runners.readiness.tied import TIMED_OUT, run_all_tied
 
 from .step import StepPlace
 
+MOST = 1e7
+"""Of GFLOPS and of MB/s that one node reaches; a rack of GPUs has 1e6 GFLOPS."""
 LIMIT_S = 600.0
 """Seconds that one call of a benchmark may take on a node; it hangs then."""
 ONE_THREAD = tuple(f"{name}_NUM_THREADS=1" for name in ("OPENBLAS", "OMP", "MKL", "BLIS"))
@@ -36,23 +37,13 @@ def call_some(
     place: StepPlace, commands: Mapping[str, Sequence[str]], limit_s: float | None = None
 ) -> Mapping[str, Said]:
     """Run a command of its own on each node, all at the same time, as `call_all` does."""
-
-    def one(node: str) -> Said | None:
-        return call(place, node, commands[node], limit_s)
-
-    with ThreadPoolExecutor(max(1, len(commands))) as pool:
-        said = dict(zip(commands, pool.map(one, commands), strict=True))
-    return {node: own for node, own in said.items() if own is not None}
+    seconds = LIMIT_S if limit_s is None else limit_s
+    return run_all_tied(place.target.reach, place.folders, commands, seconds, lambda: place.stop.requested)
 
 
 def call(place: StepPlace, node: str, command: Sequence[str], limit_s: float | None = None) -> Said | None:
     """Run a command on one node as `call_all` does; None if it was stopped."""
-    seconds = LIMIT_S if limit_s is None else limit_s
-    try:
-        folder = place.folders[node]
-        return run_tied(place.target.reach, node, folder, command, seconds, lambda: place.stop.requested)
-    except UnreachableError as error:
-        return error
+    return call_some(place, {node: command}, limit_s).get(node)
 
 
 def why_lost(node: str, said: Said, title: str, limit_s: float | None = None) -> str:
@@ -70,10 +61,10 @@ def why_no_result(said: CommandResult) -> str:
     return said.complaint or f"the program ended with code {said.exit_code} and no result"
 
 
-def positive(text: str) -> float | None:
-    """Return the number that a program printed; None where it is none above 0, or infinite."""
+def positive(text: str, most: float = MOST) -> float | None:
+    """Return the number that a program printed; None where it is none above 0, or more than a node can do."""
     try:
         value = float(text)
     except ValueError:
         return None
-    return value if 0.0 < value < float("inf") else None
+    return value if 0.0 < value <= most else None

@@ -11,7 +11,7 @@ from hpl.flops import seconds
 from hpl.params import HplParams
 from hpl.sizing import NodeShare, SizingError, n_for_memory, process_grids
 from results.stats.nodes.group_run import GroupRun
-from runners.hosts.transport import CommandResult
+from runners.hosts.hearing import CommandResult
 from runners.job import Job
 from runners.paths import RunPaths
 from runners.status import JobState, JobStatus

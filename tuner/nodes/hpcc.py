@@ -9,7 +9,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.stats.nodes.check import NodeRun
 from results.stats.nodes.name_ranges import ranges
-from runners.hosts.transport import CommandResult
+from runners.hosts.hearing import CommandResult
 
 from .calling import ONE_THREAD, positive
 from .step import NodeValues, StepPlace, StepResult

@@ -14,7 +14,7 @@ from hpl.params import HplParams
 from hpl.sizing import NodeShare, SizingError, n_for_memory
 from results.stats.nodes.check import NodeRun
 from runners.errors import UnreachableError
-from runners.hosts.transport import CommandResult
+from runners.hosts.hearing import CommandResult
 from runners.readiness.sensors import SENSORS
 
 from ..events import WorkEnded, WorkStarted

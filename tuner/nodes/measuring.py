@@ -6,7 +6,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from results.stats.nodes.check import NodeCheck
+from runners.hosts.hearing import FILES
 from runners.hosts.staging import stage, unstage
+from runners.open_files import require_open_files
 from runners.readiness.asking import ask_facts
 from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
 
@@ -50,8 +52,11 @@ def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: 
 
     Raises:
         OSError: a file to copy cannot be read.
+        RunnerError: this host may not open enough files for so many nodes at once.
     """
     nodes = [node for node in target.nodes if node not in target.silent]
+    if plan.steps:
+        require_open_files(FILES * len(nodes), f"measurements on {counted(len(nodes), 'node')}")
     listener(WorkStarted(f"Asking {counted(len(nodes), 'node')} for facts"))
     asked = ask_facts(target.reach, nodes, plan.same_files, plan.mpirun)
     listener(WorkEnded())

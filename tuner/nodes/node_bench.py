@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results.stats.nodes.check import BENCHMARKS, NodeRun
-from runners.hosts.transport import CommandResult
+from runners.hosts.hearing import CommandResult
+from runners.hosts.transport import SHOWN
 
 from .blas_file import blas_on_nodes, files_of_blas
 from .calling import ONE_THREAD, positive, why_no_result
@@ -107,8 +108,11 @@ def parse_runs(node: str, said: CommandResult) -> list[NodeRun]:
         if len(parts) != 5 or parts[0] != "run" or parts[1] not in BENCHMARKS or parts[3] not in {"ok", "wrong"}:
             continue
         value = positive(parts[2])
-        right = parts[3] == "ok"
-        found.append(NodeRun(parts[1], node, value, accurate=right, reason="" if right else parts[4] or "wrong"))
+        if value is None:
+            reason = f"it prints {parts[2][:SHOWN]!r} as its rate"
+        else:
+            reason = "" if parts[3] == "ok" else parts[4] or "wrong"
+        found.append(NodeRun(parts[1], node, value, accurate=not reason, reason=reason))
     return found
 
 

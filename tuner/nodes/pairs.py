@@ -9,13 +9,13 @@ from typing import Self
 from results.stats.nodes.pair_patterns import PATTERNS, Pair, pairs_of
 from results.stats.nodes.pair_rate import PairRate
 from runners.errors import UnreachableError
-from runners.hosts.transport import Transport
+from runners.hosts.transport import SHOWN, Transport
 from runners.readiness.networks import NodeNetwork, networks_of
 from runners.readiness.talk import NodeTalk
 
 from ..events import WorkEnded, WorkStarted
 from ..words import counted
-from .calling import ONE_THREAD
+from .calling import ONE_THREAD, positive
 from .step import NodeValues, StepPlace, StepResult
 
 PROGRAM = "node_pairs"
@@ -25,6 +25,8 @@ LIMIT_S = 4 * 3600.0
 """Seconds after which the program on a node ends whatever happens."""
 READY_S, ANSWER_S = 60.0, 40.0
 """Seconds that a node has to start the program, and to measure a pair."""
+MOST = 1e15
+"""Of bytes in a second, and of microseconds."""
 _START = f'cd "$1" && shift && exec env {" ".join(ONE_THREAD)} ./{PROGRAM} "$@"'
 
 
@@ -48,9 +50,11 @@ class PairPrograms:
             for node, folder in self._folders.items():
                 self._start(node, ("sh", "-c", _START, "sh", folder, token, f"{LIMIT_S:.0f}"))
             for node in self._folders:
-                parts = self._heard(node, {"ready"}, READY_S)
-                if parts is not None:
-                    self._ports[node] = parts[1]
+                match self._heard(node, {"ready"}, READY_S):
+                    case [_, port] if port.isdecimal():
+                        self._ports[node] = port
+                    case [*parts]:
+                        self.lost[node] = f"node {node}: it tells {' '.join(parts)[:SHOWN]!r}, which names no port"
         except BaseException:
             self.__exit__()
             raise
@@ -169,16 +173,29 @@ def _alone_rate(pattern: str, one: str, other: str, network: str, parts: Sequenc
     """Read "pair", latency, rate there, rate back; or "failed" and a reason."""
     if parts[0] == "failed":
         return PairRate(pattern, one, other, 0.0, network, problem=parts[-1])
-    latency_us, there, back = map(float, parts[1:])
-    return PairRate(pattern, one, other, _both(there, back), network, latency_us, there, back)
+    match [positive(text, MOST) for text in parts[1:]]:
+        case [float(latency_us), float(there), float(back)]:
+            return PairRate(pattern, one, other, _both(there, back), network, latency_us, there, back)
+    return PairRate(pattern, one, other, 0.0, network, problem=_odd(one, parts))
 
 
 def _at_once_rate(pattern: str, one: str, other: str, network: str, ways: Sequence[Sequence[str]]) -> PairRate:
     failed = [parts[-1] for parts in ways if parts[0] == "failed"]
     if failed:
         return PairRate(pattern, one, other, 0.0, network, problem=failed[0])
-    there, back = (float(parts[1]) for parts in ways)
-    return PairRate(pattern, one, other, _both(there, back), network, None, there, back)
+    rates = [positive(parts[1], MOST) if len(parts) > 1 else None for parts in ways]
+    match rates:
+        case [float(there), float(back)]:
+            return PairRate(pattern, one, other, _both(there, back), network, None, there, back)
+    node, parts = next(
+        told for told, rate in zip(zip((one, other), ways, strict=True), rates, strict=True) if rate is None
+    )
+    return PairRate(pattern, one, other, 0.0, network, problem=_odd(node, parts))
+
+
+def _odd(node: str, parts: Sequence[str]) -> str:
+    """Say what a node told in place of figures."""
+    return f"node {node} tells {' '.join(parts)[:SHOWN]!r}, which are no rates"
 
 
 def _both(there: float, back: float) -> float:

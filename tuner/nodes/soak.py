@@ -8,7 +8,7 @@ from pathlib import Path
 
 from results.stats.nodes.check import NodeRun, SoakSample
 from runners.errors import UnreachableError
-from runners.hosts.transport import CommandResult
+from runners.hosts.hearing import CommandResult
 from runners.readiness.sensors import parse_sensors
 
 from ..events import WorkEnded, WorkProgress, WorkStarted

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from results.stats.nodes.check import NodeRun
 from runners.errors import UnreachableError
-from runners.hosts.transport import CommandResult
+from runners.hosts.hearing import CommandResult
 
 from ..events import NodesRan, WorkEnded, WorkStarted
 from ..words import counted

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from results.stats.nodes.verdict import verdict_of
-from runners.hosts.transport import CommandResult, Local
+from runners.hosts.hearing import CommandResult
+from runners.hosts.transport import Local
 from tuner.nodes.hpcc import Hpcc, hpcc_runs
 from tuner.nodes.measuring import MeasuredNodes, MeasuringPlan, measure
 from tuner.nodes.step import NodesTarget
@@ -57,7 +58,8 @@ def test_a_node_without_hpcc_is_told_and_is_not_out(tmp_path: Path, monkeypatch:
         "env",
         "mktemp",
         "tar",
-        "base64",
+        "tr",
+        "uname",
         "sha256sum",
         "find",
         "id",

@@ -17,7 +17,8 @@ from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.stats.nodes.check import BENCHMARKS, NodeCheck
 from results.stats.nodes.verdict import verdict_of
-from runners.hosts.transport import CommandResult, Local, Ssh
+from runners.hosts.hearing import CommandResult
+from runners.hosts.transport import Local, Ssh
 from tuner.events import WorkProgress
 from tuner.nodes.hpl_runs import SoloHpl, run_of
 from tuner.nodes.hpl_step import Hpl
