@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from ..errors import RunnerError, SubmitError
+from ..errors import RunnerError, SubmitError, UnreachableError
+from ..hosts.transport import say_all
 from ..launchers.base import Launcher
 from ..paths import RunPaths
 from ..status import JobState, JobStatus
@@ -19,12 +20,15 @@ from .options import SlurmOptions
 from .queue import Queued
 from .spool import Spool, WorkerReport
 from .states import ended, never_starts, outcome, waits, why_it_waits
+from .steps import SlurmSteps
 from .trials import Trial, TrialQueue
 
 SILENCE_S = 900.0
 """How long slurmctld may be silent; a restart with a large queue takes minutes."""
 LATE_S = 120.0
 """Time that the worker has after a trial's walltime to end the trial and to report that."""
+ANSWER_S = 20.0
+"""Seconds that a node has to run nothing as a step of the job."""
 _FAILED_NODE = re.compile(r"[Nn]ode failure on (\S+)")
 
 FIRST_PAUSE_S, LAST_PAUSE_S, ENDING_PAUSE_S = 0.1, 10.0, 1.0
@@ -46,6 +50,7 @@ class Allocation:
         number: the number of the Slurm job.
         polling: the times of the questions to Slurm.
         over: whether Slurm says that it has ended.
+        lost: nodes that did not answer when a run had failed.
     """
 
     def __init__(self, options: SlurmOptions, launcher: Launcher, folder: Path, time_s: float) -> None:
@@ -71,6 +76,7 @@ class Allocation:
             raise
         self.polling = Polling()
         self.over = False
+        self.lost: tuple[str, ...] = ()
         self._seen: Queued | None = None
         self._verdict: tuple[JobState, str] | None = None
         self._trials = TrialQueue(self.spool)
@@ -90,6 +96,11 @@ class Allocation:
     def given_up(self) -> bool:
         """Whether it is being ended."""
         return self._verdict is not None
+
+    @property
+    def ends(self) -> bool:
+        """Whether Slurm has ended it and only cleans up: that takes long where a node of it is gone."""
+        return self._seen is not None and self._seen.state == "COMPLETING"
 
     @property
     def idle(self) -> bool:
@@ -112,6 +123,8 @@ class Allocation:
                 self._ask_why()
                 return
             self._conclude(trial, report)
+            if report.failed or report.why == "timeout":
+                self._blame_silent_nodes(trial)
             self._doubt = Doubt.NONE
             self._trials.drop_current()
         elif report.started and trial.status.state is JobState.QUEUED:
@@ -216,6 +229,26 @@ class Allocation:
             said = RunPaths(trial.job.directory).last_words().strip() or self.spool.said()
             state, message = JobState.FAILED, self._launcher.explain(trial.job, report.exit_code or 0, said)
         trial.finish(state, message, report.exit_code)
+
+    def _blame_silent_nodes(self, trial: Trial) -> None:
+        """Ask each node of a run that failed; one that does not answer is lost, long before Slurm says so.
+
+        Slurm takes a node for sound until its daemon was silent for SlurmdTimeout, 300 s by default.
+        """
+        if self._options.nodes < 2 or self._verdict is not None:
+            return
+        try:
+            nodes = client.hosts_of_job(self.number)
+        except RunnerError:
+            return
+        said = say_all(SlurmSteps(self.number), nodes, ("true",), timeout_s=ANSWER_S)
+        self.lost = tuple(node for node, own in said.items() if isinstance(own, UnreachableError) or own.exit_code != 0)
+        if self.lost:
+            names = ", ".join(self.lost)
+            sentence = f"node {names} of Slurm job {self.number} does not answer, though Slurm does not say so yet"
+            message = "; ".join(filter(None, (trial.status.message, sentence)))
+            trial.status = replace(trial.status, message=message, lost_nodes=self.lost)
+            self.give_up(JobState.FAILED, sentence)
 
     def _end(self, state: JobState, sentence: str, failed: tuple[str, ...] = ()) -> None:
         """Finish the trials of an ended job, by the worker's last report unless Slurm knows why a launcher failed.

@@ -170,7 +170,7 @@ def hosts_of_job(job: str) -> tuple[str, ...]:
         SubmitError: Slurm does not tell.
     """
     listed = _ask(["squeue", "--noheader", f"--jobs={job}", "--format=%N"]).stdout.strip()
-    names = _hostnames(listed) if listed else []
+    names = hostnames(listed) if listed else []
     if not names:
         raise SubmitError(f"Slurm does not tell the nodes of job {job}", transient=True)
     return tuple(names)
@@ -184,10 +184,10 @@ def switches() -> Mapping[str, str]:
     """
     said = _ask(["scontrol", "--oneliner", "show", "topology"])
     found = parse_switches(said.stdout) if said.exit_code == 0 else {}
-    return {node: switch for switch, nodes in found.items() for node in _hostnames(nodes)}
+    return {node: switch for switch, nodes in found.items() for node in hostnames(nodes)}
 
 
-def _hostnames(listed: str) -> list[str]:
+def hostnames(listed: str) -> list[str]:
     """Return the names in one of Slurm's lists, as n[1-3]; none where Slurm cannot read it."""
     said = _ask(["scontrol", "show", "hostnames", listed])
     return said.stdout.split() if said.exit_code == 0 else []

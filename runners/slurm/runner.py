@@ -6,6 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from ..base import JobId, Runner
@@ -53,6 +54,7 @@ class SlurmRunner(Runner):
         self._jobs: dict[JobId, tuple[Allocation, Trial]] = {}
         self._allocations: list[Allocation] = []
         self._closed = False
+        self._lost: set[str] = set()
 
     def submit(self, job: Job) -> JobId:
         """Queue a job, in an existing allocation or in a new one."""
@@ -111,7 +113,7 @@ class SlurmRunner(Runner):
             self._release(live)
             self._update(live)
             self._until(lambda: all(a.over or (a.idle and a.polling.silent) for a in live), live)
-            left = [allocation for allocation in live if not allocation.over]
+            left = [allocation for allocation in live if not (allocation.over or allocation.ends)]
             if left:
                 raise RunnerError(self._left(left))
         finally:
@@ -166,15 +168,29 @@ class SlurmRunner(Runner):
                     self._release([allocation])
             needed_s = self._options.time_limit_s
         folder = self._folder / f"slurm-{uuid.uuid4().hex[:12]}"
-        allocation = Allocation(self._options, self._launcher, folder, needed_s)
+        allocation = Allocation(self._without_lost(), self._launcher, folder, needed_s)
         self._allocations.append(allocation)
         self._keeper.keep(allocation.spool)
         return allocation
+
+    def _without_lost(self) -> SlurmOptions:
+        """Return the options without nodes that did not answer, if Slurm has enough others to choose from."""
+        options = self._options
+        if not self._lost or options.nodelist:
+            return options
+        try:
+            already = client.hostnames(options.exclude) if options.exclude else []
+            exclude = client.shortened([*already, *sorted(self._lost)])
+            left = client.candidates(options.partition, None, exclude, options.constraint)
+        except RunnerError:
+            return options
+        return replace(options, exclude=exclude) if len(left) >= options.nodes else options
 
     def _update(self, allocations: Collection[Allocation]) -> None:
         unique = list(dict.fromkeys(allocations))
         for allocation in unique:
             allocation.read()
+            self._lost |= set(allocation.lost)
         due = [allocation for allocation in unique if allocation.due]
         if not due:
             return
@@ -188,6 +204,7 @@ class SlurmRunner(Runner):
                 allocation.note(seen.get(allocation.number))
         for allocation in due:
             allocation.read()
+            self._lost |= set(allocation.lost)
             if allocation.over:
                 self._forget(allocation)
 

@@ -139,6 +139,12 @@ class SlurmLab:
     def start_node(self, node: str) -> None:
         self._start("slurmd", "-N", node)
 
+    def lose_node(self, node: str) -> None:
+        """Kill the daemon of a node, as a power failure does; Slurm notices only after SlurmdTimeout."""
+        process = psutil.Process(int((self.folder / f"slurmd-{node}.pid").read_text()))
+        process.kill()
+        process.wait(PATIENCE_S)
+
     def stop_controller(self) -> None:
         """As an administrator would: it saves its state."""
         process = psutil.Process(int((self.folder / "slurmctld.pid").read_text()))

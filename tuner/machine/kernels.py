@@ -357,8 +357,8 @@ def with_node_kernels(
         return inventory, ()
     timer = KernelTimer(inventory.nodes.cluster.reach, inventory.blas, search, on_probe)
     found = timer.of_nodes(inventory.node_names)
-    mixed = mixed_sentence(found)
-    sentences = (*(f"{sentence}." for sentence in found.failures), *([f"{mixed}."] if mixed else []))
+    told = (*found.failures, mixed_sentence(found), busy_sentence_of(found))
+    sentences = tuple(f"{sentence}." for sentence in told if sentence)
     flags = [kind.cpu.flags for kind in found.kinds]
     common = frozenset.intersection(*flags) if flags else None
     return replace(inventory, probes=common_probes(found.kinds), flags=common), sentences
@@ -372,6 +372,17 @@ def mixed_sentence(found: ClusterKernels) -> str | None:
     return (
         f"The nodes have {len(found.kinds)} kinds of CPU ({kinds}): a library chooses its kernel on each node by "
         "itself, unless one kernel is at least as fast on all of them"
+    )
+
+
+def busy_sentence_of(found: ClusterKernels) -> str | None:
+    """A caution that names the nodes on which other programs run; None where there are none."""
+    busy = [node for kind in found.kinds for node in kind.cpu.nodes if node in kind.cpu.busy]
+    if not busy:
+        return None
+    named = f"node {busy[0]} is" if len(busy) == 1 else f"nodes {ranges(busy)} are"
+    return (
+        f"Caution: {named} busy (a load of {BUSY:g} a core or more): other programs will cost GFLOPS and repeatability"
     )
 
 

@@ -22,16 +22,15 @@ VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS
 class CautionKeeper:
     """Passes events on to a listener, and keeps the cautions among them with the study; from any thread.
 
-    Args:
-        listener: who watches.
-        store: where the study is kept.
+    Attributes:
+        study: the one that has begun in this process; None before.
     """
 
     def __init__(self, listener: Listener, store: Store) -> None:
         self._listener = listener
         self._store = store
         self._lock = Lock()
-        self._study: str | None = None
+        self.study: str | None = None
         self._waiting: dict[str, str] = {}
 
     def __call__(self, event: Event) -> None:
@@ -50,15 +49,15 @@ class CautionKeeper:
     def begun(self, study: str) -> None:
         """Say to which study all cautions of this process belong: those from before it began too."""
         with self._lock:
-            self._study = study
+            self.study = study
             self._store_waiting()
 
     def _store_waiting(self) -> None:
         """Store what waits; where that fails now, as on a full disk, the next caution tries again."""
-        if self._study is None or not self._waiting:
+        if self.study is None or not self._waiting:
             return
         with suppress(ResultsError):
-            self._store.note_host(self._study, self._waiting)
+            self._store.note_host(self.study, self._waiting)
             self._waiting = {}
 
 

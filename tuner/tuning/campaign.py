@@ -28,6 +28,7 @@ from ..study.lifecycle import Begun, elapsed_s
 from ..study.objective import Objective
 from ..study.search.budget_rule import BudgetRule
 from ..study.search.drift_monitor import DriftMonitor
+from ..study.search.launch_breaker import LaunchBreaker
 from ..study.search.launch_limits import LaunchLimits
 from ..study.search.launch_worker import LaunchWorker
 from ..study.search.others import OtherProcesses
@@ -250,7 +251,11 @@ class Campaign:
         """Run the search's trials, one for each part of the nodes."""
         limits = self._limits(sized.session, sized.run_time, early_stopping, every_rate=every_rate)
         book = LearningBook(self.ledger, (limits.learn,))
-        return [LaunchWorker(sized.session, book, limits, self.unavailable, evaluator) for evaluator in self.evaluators]
+        breaker = LaunchBreaker(sized.session.study, sized.session.space)
+        return [
+            LaunchWorker(sized.session, book, limits, self.unavailable, evaluator, breaker)
+            for evaluator in self.evaluators
+        ]
 
     def _limits(
         self,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.blas.probe import Probe
-from tuner.machine.kernels import ClusterKernels, CpuKind, KindKernels, common_probes, mixed_sentence
+from tuner.machine.kernels import ClusterKernels, CpuKind, KindKernels, busy_sentence_of, common_probes, mixed_sentence
 
 OPENBLAS = BlasLibrary("openblas", "openblas", "1", Path("/lib/openblas.so"), Threading.SERIAL, "", "/lib")
 USED = {"auto": "SkylakeX"}
@@ -47,3 +47,14 @@ def test_nodes_that_differ_are_told_in_one_sentence() -> None:
         "The nodes have 2 kinds of CPU (EPYC: n1; Xeon: n2): a library chooses its kernel on each node by itself, "
         "unless one kernel is at least as fast on all of them"
     )
+
+
+def test_busy_nodes_are_named_in_one_caution() -> None:
+    assert busy_sentence_of(ClusterKernels((kind("EPYC", "n1", auto=35),))) is None
+    nodes = ("n1", "n2", "n3")
+    busy = [
+        CpuKind("EPYC", "EPYC", frozenset(), nodes, frozenset(nodes[first:last])) for first, last in ((1, 2), (0, 3))
+    ]
+    said = [busy_sentence_of(ClusterKernels((KindKernels(one, {}, {}),))) for one in busy]
+    after = "busy (a load of 0.5 a core or more): other programs will cost GFLOPS and repeatability"
+    assert said == [f"Caution: node n2 is {after}", f"Caution: nodes n[1-3] are {after}"]

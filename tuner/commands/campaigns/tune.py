@@ -14,7 +14,7 @@ from search_spaces.load import check_overrides, space_text
 
 from ...database import db_option, folder_of
 from ...engines.registry import check_engine
-from ...errors import TunerError, UsageError
+from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
 from ...machine.inventory import Inventory, disturbances
 from ...machine.mpi_parameters import require_mpi_parameters
@@ -84,7 +84,7 @@ class TuneResult:
         written: files of the best one; None where none were written.
         full: predicted run of the best one at the whole memory, or None.
         memory_fraction: part of the memory that is the whole of it.
-        failure: why the files could not be written, or None.
+        failure: what ended the study, or why the files could not be written; None where all went well.
         nothing_to_do: it was complete already; `summary` tells what was found then.
         interrupted: somebody stopped it; `--resume` goes on.
     """
@@ -95,7 +95,7 @@ class TuneResult:
     written: Written | None = None
     full: Extrapolation | None = None
     memory_fraction: float = 1.0
-    failure: TunerError | OSError | None = None
+    failure: Exception | None = None
     nothing_to_do: bool = False
     interrupted: bool = False
 
@@ -143,11 +143,29 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
 
                     provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
         run = _on_machines if options.on_machines else _on_table if options.replay else _on_virtual_cluster
-        outcome = run(request, name, options, session)
+        try:
+            outcome = run(request, name, options, session)
+        except OUR_ERRORS as error:
+            found = _found_so_far(request, options, error, session)
+            if found is None:
+                raise
+            return found
         if outcome.left_to_others:
             notice = Sentence(f"The others go on with study {outcome.study} and confirm its winner.")
             return TuneResult(study=outcome.study, notices=(notice,), interrupted=outcome.interrupted)
         return _result(request, options, outcome, session)
+
+
+def _found_so_far(request: TuneRequest, options: TuneOptions, error: Exception, session: Session) -> TuneResult | None:
+    """What a study on machines had found when an error ended it; None where that is nothing, or of others."""
+    study, store = session.cautions.study, session.store
+    if study is None or not options.on_machines or request.join is not None:
+        return None
+    ranking = ranking_of(store, store.study(study))
+    if not ranking:
+        return None
+    outcome = TuneOutcome(study=study, ranking=ranking, ended=str(error), interrupted=False)
+    return replace(_result(request, options, outcome, session), failure=error)
 
 
 def _completed(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneResult | None:

@@ -20,6 +20,7 @@ from ...trial.repeat import Launched, Repeater
 from ...trial.varying_label import varying_label
 from ..kinds import KINDS
 from ..session import StudySession
+from .launch_breaker import LaunchBreaker
 from .launch_limits import LaunchLimits
 from .run_time import RunTimeEstimate
 from .unavailable import UnavailableParts
@@ -35,6 +36,7 @@ class LaunchWorker:
         book: where its trials are recorded.
         limits: what its launches may take, and must reach.
         evaluator: what runs plans here.
+        breaker: ends a search whose launches all fail alike; None for none.
     """
 
     session: StudySession
@@ -42,6 +44,7 @@ class LaunchWorker:
     limits: LaunchLimits
     unavailable: UnavailableParts
     evaluator: Evaluator
+    breaker: LaunchBreaker | None = None
 
     def expecting(self, expected_s: float | None) -> "LaunchWorker":
         """The same worker before the search, when a run should take so long; None where that is not known."""
@@ -86,13 +89,15 @@ class LaunchWorker:
 
         Raises:
             NodesLostError: a node that died with a run does not come back.
-            TunerError: no run can be started here; the trials stay RUNNING.
+            TunerError: no run can be started here; the trials stay RUNNING. Or one launch after another fails alike.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
         repeater = Repeater(self.evaluator.site, self.session.say, self.session.context.stop, self.session.meter.clock)
         done = repeater.launch(lambda last: self._launch(points, kind, rung, last=last))
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
+        if self.breaker is not None:
+            self.breaker.note(done)
         return list(done.records)
 
     def _launch(self, points: Sequence[Mapping[str, Scalar]], kind: Kind, rung: Rung, *, last: bool) -> Launched:
@@ -172,4 +177,4 @@ class LaunchWorker:
             )
         if hopeless is not None and best_gflops is not None and records[0].state is TrialState.CANCELLED:
             records = [given_up(records[0], hopeless, best_gflops)]
-        return Launched(records, result.lost_nodes)
+        return Launched(records, result.lost_nodes, began=bool(result.begun_s))

@@ -212,3 +212,60 @@ def test_waiting_for_nodes_is_told_and_one_ctrl_c_ends_it(
     assert "The run was still waiting for its nodes, so it is cancelled." in said
     (record,) = json.loads(hpltune("show", "default-1", "--json").stdout)
     assert record["state"] == "cancelled"
+
+
+def test_a_node_that_slurm_still_believes_in_is_no_fault_of_a_configuration(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch)
+    options = ("--budget", "20m", "--trials", "4", "--confirm", "0", "--set", "NB=96,128,160,192")
+    tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, *options)
+    process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    heard, back = [], False
+    try:
+        for line in process.stdout:
+            heard.append(line)
+            if line.startswith("#2 "):
+                lab.lose_node("n2")
+            if "Node n2 failed: the run is repeated on what Slurm gives." in line and not back:
+                back = True
+                lab.start_node("n2")
+        process.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        if not back:
+            lab.start_node("n2")
+    assert back, "".join(heard)
+    assert process.returncode == 0, "".join(heard)
+    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    assert [record["reason"] for record in records if record["state"] == "failed"] == [], "".join(heard)
+    assert [record["reason"] for record in records if record["state"] == "cancelled"] != []
+    lab.wait_for_nodes()
+
+
+def test_what_was_found_is_told_where_a_node_does_not_come_back(
+    hpltune: Run, home: Path, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = cluster(home, lab, monkeypatch, queue_limit_s=5)
+    options = ("--budget", "20m", "--trials", "4", "--confirm", "0", "--set", "NB=96,128,160,192")
+    tune = (str(HPLTUNE), "tune", "--cluster", file, *FAST, *options)
+    process = subprocess.Popen(tune, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert process.stdout is not None
+    heard = []
+    try:
+        for line in process.stdout:
+            heard.append(line)
+            if line.startswith("#2 "):
+                lab.lose_node("n2")
+        process.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        lab.start_node("n2")
+    said = "".join(heard)
+    assert process.returncode == 1, said
+    assert "Best of study default-1" in said
+    assert "`hpltune tune --resume --study default-1" in said
+    records = json.loads(hpltune("show", "default-1", "--json").stdout)
+    assert [record["reason"] for record in records if record["state"] == "failed"] == []
+    lab.wait_for_nodes()
