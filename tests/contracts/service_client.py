@@ -1,5 +1,6 @@
 """A service in this process, and clients that ask it from any address."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +26,10 @@ def client_of(app: FastAPI, address: str = "127.0.0.1", url: str = "http://local
 def served(store: Store, folder: Path, config: ServiceConfig | None = None) -> Iterator[TestClient]:
     """Serve a store, and start no campaigns; the client is on the same machine."""
     dirs = UserDirs(folder / "cache", folder / "data")
-    settings = ServiceSettings(dirs, store.place, config or ServiceConfig(), starts_campaigns=False)
+    mine = os.geteuid()  # there is no connection of which the kernel could tell whose it is
+    settings = ServiceSettings(
+        dirs, store.place, config or ServiceConfig(), starts_campaigns=False, uid_of=lambda _: mine
+    )
     with client_of(create_app(settings)) as client:
         yield client
 

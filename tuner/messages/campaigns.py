@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 
 StudyStanding = Literal["running", "complete", "interrupted", "killed"]
 CampaignStanding = StudyStanding | Literal["queued", "paused", "failed", "cancelled"]
+
+
+Cursor = Annotated[str, Field(max_length=1000)]
+"""Where a page begins, as the page before says it."""
 
 
 class AskedQuery(BaseModel):

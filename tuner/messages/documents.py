@@ -3,9 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
-
-from hpl.params import Scalar
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 HIGHEST = 100
 """Of priorities; the lowest is as far below zero."""
@@ -15,7 +13,25 @@ MOST_RUNS = 1_000_000
 Few = Annotated[int, Field(ge=1, le=10_000)]
 Runs = Annotated[int, Field(ge=1, le=MOST_RUNS)]
 Figure = Annotated[float, Field(gt=0, le=MOST)]
-Text = Annotated[str, Field(min_length=1, max_length=200)]
+
+
+def printable_text(text: str) -> str:
+    """Return text without control characters, which some databases cannot store.
+
+    Raises:
+        ValueError: it has some.
+    """
+    if not text.isprintable():
+        raise ValueError("expected text without control characters")
+    return text
+
+
+Text = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable_text)]
+Name = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
+"""Of a campaign; `check_name` says more of what is wrong with one."""
+Value = Annotated[str, Field(max_length=200), AfterValidator(printable_text)] | int | float | bool
+"""Of a parameter."""
+Values = Annotated[list[Value], Field(max_length=1000)]
 MOST_REPEATS = 100
 """Runs of a benchmark on each node."""
 MOST_CHECKED = 50
@@ -27,8 +43,10 @@ class Document(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    name: str | None = Field(None, description="of the campaign and its study; null takes a free one")
-    priority: int = Field(0, ge=-HIGHEST, le=HIGHEST, description="a higher one is started first")
+    name: Name | None = Field(None, description="of the campaign and its study; null takes a free one")
+    priority: int = Field(
+        0, ge=-HIGHEST, le=HIGHEST, description="a higher one is started first; above 0 needs scope admin"
+    )
 
 
 class TuneDocument(Document):
@@ -45,7 +63,7 @@ class TuneDocument(Document):
     pareto: Text | None = None
     full: bool = Field(False, description="measure at the N that fills the memory")
     memory_fraction: float = Field(0.8, ge=0.01, le=0.95)
-    set: Mapping[Text, Scalar | list[Scalar]] = Field(
+    set: Mapping[Text, Value | Values] = Field(
         default_factory=dict, description="values of parameters", examples=[{"NB": [128, 192]}], max_length=100
     )
     points: Runs | None = Field(None, description="points of a coarse grid, with engine grid")
@@ -80,6 +98,6 @@ class CheckDocument(Document):
     """A measurement of what is known already: is the machine slower than it was?"""
 
     kind: Literal["check"] = "check"
-    baseline: str = Field(description="the study of a real machine whose best configuration is measured again")
+    baseline: Text = Field(description="the study of a real machine whose best configuration is measured again")
     runs: Annotated[int, Field(ge=1, le=MOST_CHECKED)] = 3
     tolerance_percent: float = Field(2.0, ge=0, le=50, description="loss of speed that is no reason to worry")

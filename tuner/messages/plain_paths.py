@@ -1,10 +1,35 @@
 """Sentences for people elsewhere: without the folders of the service's machine."""
 
 import re
+from collections.abc import Iterator
 
-_PATH = re.compile(r"(?<![\w:/.])(?!/api/)(?:~|/[^\s/:;,()'\"`])[^\s:;,()'\"`]*/([^\s/:;,()'\"`]*)")
+_WORD = re.compile(r"[^\s:;,()'\"`]+")
+"""What a path can be part of; each letter is looked at once, however long a text of strangers is."""
+_BEGIN = re.compile(r"(?<![\w/.])(?:~|/(?=[^/]))")
+OWN = "/api/"
+"""How addresses of the service begin, which are no paths of its machine."""
 
 
 def without_paths(text: str) -> str:
     """A text in which absolute paths are only the names of their files: /home/ada/HPL.dat becomes …/HPL.dat."""
-    return _PATH.sub(lambda found: f"…/{found[1]}", text)
+    return "".join(_pieces(text))
+
+
+def _pieces(text: str) -> Iterator[str]:
+    done = 0
+    for found in _WORD.finditer(text):
+        word, after = found[0], text[found.start() - 1 : found.start()]
+        last = word.rfind("/")
+        begin = next(
+            (
+                one.start()
+                for one in _BEGIN.finditer(word)
+                if not (one.start() == 0 and after == ":") and not word.startswith(OWN, one.start())
+            ),
+            last,
+        )
+        if begin < last:
+            yield text[done : found.start() + begin]
+            yield f"…{word[last:]}"
+            done = found.end()
+    yield text[done:]

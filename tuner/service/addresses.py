@@ -1,5 +1,6 @@
 """Names and addresses under which a service answers."""
 
+import re
 import socket
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -17,12 +18,25 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def host_of(url: str) -> str:
-    """The host of a URL in small letters; "" where it has none."""
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
+_HOST = re.compile(r"(?P<name>[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::(?P<port>[0-9]{1,5}))?")
+"""What a header Host may be: a name or an address, and a port (RFC 9112, 3.2, without user information)."""
+LAST_PORT = 65535
+
+
+def host_in_header(text: str) -> str:
+    """The host in a header Host in small letters; "" where it is anything but a host and a port."""
+    found = _HOST.fullmatch(text)
+    if found is None or int(found["port"] or 0) > LAST_PORT:
         return ""
+    return found["name"].strip("[]").lower()
+
+
+def place_in_origin(text: str) -> str | None:
+    """The host and port in a header Origin; None where it cannot be read."""
+    try:
+        return urlsplit(text).netloc
+    except ValueError:
+        return None
 
 
 class OwnNames:

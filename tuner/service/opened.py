@@ -7,6 +7,7 @@ from fastapi import Path as InPath
 
 from results.store.store import Store
 
+from ..study.names import LONGEST
 from .problems import Problem
 
 
@@ -16,7 +17,7 @@ async def _store(request: Request) -> Store:
     return store
 
 
-async def _name(name: Annotated[str, InPath(description="of the campaign")]) -> str:
+async def _name(name: Annotated[str, InPath(description="of the campaign", max_length=LONGEST)]) -> str:
     """The name in the path; what no study can be called goes to no database."""
     if not name.isprintable():
         raise Problem(404, "There is no campaign of this name: /api/v1/campaigns lists all.")

@@ -1,12 +1,11 @@
 """What stands before every request: size limits, the name of the service, and headers that keep browsers careful."""
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from .addresses import OwnNames, host_of
+from .addresses import OwnNames, host_in_header, place_in_origin
 from .config import ServiceConfig
 from .headers import SECURITY_HEADERS
 from .identity.arrival import Arrival
@@ -42,6 +41,8 @@ class Safety:
                     headers.setdefault(name, value)
             await send(message)
 
+        if scope["method"] == "HEAD":
+            scope, receive, send = _as_get(scope, receive, send)
         refusal = self._refused_way(scope["state"]["arrival"]) or self._refused(scope["method"], Headers(scope=scope))
         await (refusal or self._app)(scope, self._limited(receive), with_headers)
 
@@ -52,10 +53,10 @@ class Safety:
 
     def _refused(self, method: str, headers: Headers) -> ASGIApp | None:
         """The answer to a request that goes no further, or None."""
-        if host_of(f"//{headers.get('host', '')}") not in self._names:
+        if host_in_header(headers.get("host", "")) not in self._names:
             return answer(421, self._names.sentence)
         origin = headers.get("origin")
-        other = origin is not None and urlsplit(origin).netloc != headers["host"]
+        other = origin is not None and place_in_origin(origin) != headers["host"]
         if method not in READING and (other or headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
             return answer(403, "A page of another site cannot change anything here.")
         if _length(headers) > self._most_bytes:
@@ -75,6 +76,23 @@ class Safety:
             return message
 
         return counted
+
+
+def _as_get(scope: Scope, receive: Receive, send: Send) -> tuple[Scope, Receive, Send]:
+    """Ask what GET would answer, and send all but its content (RFC 9110, 9.3.2); a stream ends with its head."""
+    begun = False
+
+    async def head_only(message: Message) -> None:
+        nonlocal begun
+        if message["type"] == "http.response.start":
+            await send(message)
+            await send({"type": "http.response.body", "body": b""})
+            begun = True
+
+    async def until_begun() -> Any:
+        return {"type": "http.disconnect"} if begun else await receive()
+
+    return {**scope, "method": "GET"}, until_begun, head_only
 
 
 def _length(headers: Headers) -> int:

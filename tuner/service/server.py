@@ -1,10 +1,13 @@
 """The HTTP server: takes the port, answers until it is asked to end, and ends in order."""
 
+import asyncio
 import errno
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from os import strerror
+from typing import cast
 
 import uvicorn
 from fastapi import FastAPI
@@ -13,6 +16,7 @@ from ..database import open_store
 from ..errors import TunerError
 from .app import create_app
 from .config import ListenTable
+from .connections import Doors, PatientProtocol
 from .observed.logs import log_config
 from .settings import ServiceSettings
 
@@ -59,6 +63,7 @@ class Service:
         app = create_app(settings)
         config = uvicorn.Config(
             app,
+            http=cast("type[asyncio.Protocol]", partial(PatientProtocol, doors=Doors())),
             log_config=log_config(settings.log),
             server_header=False,
             ws="none",

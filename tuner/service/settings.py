@@ -11,6 +11,8 @@ from ..errors import TunerError, UsageError
 from ..user_dirs import UserDirs
 from .addresses import is_loopback
 from .config import ServiceConfig
+from .identity.doorkeeper import UidOf
+from .peers import peer_uid
 
 LogKind = Literal["plain", "json"]
 
@@ -27,6 +29,7 @@ class ServiceSettings:
         starts_campaigns: whether it starts campaigns that are handed in; else another service must.
         insecure_http: tokens may cross the network in plain text.
         log: how log lines are written.
+        uid_of: tells whose process on this machine has the other end of a connection.
     """
 
     user_dirs: UserDirs
@@ -36,6 +39,7 @@ class ServiceSettings:
     starts_campaigns: bool = True
     insecure_http: bool = False
     log: LogKind = "plain"
+    uid_of: UidOf = peer_uid
 
     def check(self, store: Store) -> None:
         """Refuse to be reached from other machines by anybody, or in a way that others can listen to.

@@ -11,7 +11,8 @@ from results.store.study_list import StudiesAsked
 
 from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.campaigns import CampaignsRequest, list_campaigns
-from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, StudyStanding
+from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, Cursor, StudyStanding
+from ...messages.documents import printable_text
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
@@ -21,13 +22,7 @@ from .responses import as_json
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=[needs("read")])
 
 
-def _printable(text: str) -> str:
-    if not text.isprintable():
-        raise ValueError("expected text without control characters")
-    return text
-
-
-Word = Annotated[str, Field(max_length=200), AfterValidator(_printable)]
+Word = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
 EARLIEST = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -41,7 +36,7 @@ class CampaignsQuery(AskedQuery):
     name: Word | None = Field(None, description="a part of the name; capital letters do not matter")
     since: AwareDatetime | None = Field(None, ge=EARLIEST, description="created then or later, with its time zone")
     limit: int = Field(50, ge=1, le=200)
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
     def asked(self) -> StudiesAsked:
         """What studies must fulfil, besides how they stand."""

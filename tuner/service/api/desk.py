@@ -13,6 +13,7 @@ from ...messages.queue import HandedInModel
 from ..campaigns.dispatcher import Dispatcher
 from ..campaigns.fair_order import in_order
 from ..campaigns.offered import Offered
+from ..campaigns.wrong import WrongDocumentError
 from ..identity.caller import Caller, demand, needs
 from ..problems import Problem
 
@@ -28,6 +29,15 @@ class Desk:
     caller: Caller
     offered: Offered
     dispatcher: Dispatcher
+
+    def check_priority(self, priority: int) -> None:
+        """Let only admins put campaigns before those of others: users take turns otherwise.
+
+        Raises:
+            WrongDocumentError: the caller may not.
+        """
+        if priority > 0 and not self.caller.scope.covers(AccessScope.ADMIN):
+            raise WrongDocumentError("priority", f"above 0 needs scope admin, and {self.caller.name} has none")
 
 
 def _dispatcher(request: Request) -> Dispatcher:

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState, WantedState
 from results.store.store import Store
 
@@ -17,7 +18,7 @@ from ..campaigns.fair_order import in_order
 from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.logs import last_lines, log_file
-from ..identity.caller import needs
+from ..identity.caller import demand, needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
 from ..problems import wrong_document
@@ -84,8 +85,10 @@ def log(store: OpenStore, starting: Starting, name: CampaignName) -> LogModel:
 
 @router.patch("/queue/{name}")
 def change(store: OpenStore, caller: Runner, name: CampaignName, asked: PriorityModel) -> HandedInModel:
-    """Change the priority of a campaign."""
+    """Change the priority of a campaign; one above 0 needs scope admin."""
     demand_own(caller, handed_in_entry(store, name))
+    if asked.priority > 0:
+        demand(caller, AccessScope.ADMIN)
     return shown(store, store.queue.set_priority(name, asked.priority))
 
 
@@ -137,6 +140,7 @@ def _read(document: Mapping[str, Any]) -> Document:
 
 def _handed_in(desk: Desk, document: Document, response: Response, key: str | None = None) -> HandedInModel:
     dispatcher = desk.dispatcher
+    desk.check_priority(document.priority)
     entry = hand_in(HandIn(document, desk.caller.name, key), desk.offered, dispatcher.store)
     dispatcher.wake()
     response.headers["Location"] = campaign_address(entry.name)

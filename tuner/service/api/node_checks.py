@@ -12,7 +12,7 @@ from results.errors import ResultsError
 from results.store.store import Store
 
 from ...commands.nodes.kept import show_check
-from ...messages.campaigns import AskedQuery
+from ...messages.campaigns import AskedQuery, Cursor
 from ...messages.node_checks import NodeCheckModel, NodeCheckPage, WholeNodeCheckModel
 from ...messages.plain_paths import without_paths
 from ...reports.nodes.figures import node_scores
@@ -34,7 +34,7 @@ class NodeChecksQuery(AskedQuery):
     cluster: Word | None = None
     campaign: Word | None = Field(None, description="the campaign that made it")
     limit: int = Field(50, ge=1, le=200)
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 @router.get("", response_model=NodeCheckPage)

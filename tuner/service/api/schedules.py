@@ -67,6 +67,7 @@ def create(asked: ScheduleDocument, desk: AtDesk, response: Response) -> Schedul
     """Hand in a campaign again and again: it is checked now, and each time."""
     store, document = desk.dispatcher.store, asked.document
     read_as_document(lambda: check_name(asked.name, "--name"))
+    desk.check_priority(document.priority)
     if document.name is not None:
         raise WrongDocumentError("document.name", "leave it out: campaigns are named after the schedule")
     cadence, times = read_as_document(lambda: parse_cadence(asked.cadence, local_zone()))

@@ -10,7 +10,7 @@ from results.export.hpl_dat import to_hpl_dat
 from results.record import TrialRecord, TrialState
 from results.store.store import Store
 
-from ...messages.campaigns import AskedQuery
+from ...messages.campaigns import AskedQuery, Cursor
 from ...messages.trials import TrialModel, TrialPage, WholeTrialModel
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
@@ -27,7 +27,7 @@ class TrialsQuery(AskedQuery):
     """Which trials of a campaign."""
 
     limit: int = Field(100, ge=1, le=1000)
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 @router.get("", response_model=TrialPage)

@@ -89,7 +89,7 @@ def try_webhook(
     store: OpenStore,
     announcer: Telling,
     admin: Admin,
-    name: Annotated[str, InPath(description="of the webhook")],
+    name: Annotated[str, InPath(description="of the webhook", max_length=200)],
 ) -> DeliveryModel:
     """Send a message that only shows whether messages arrive; the list of webhooks tells how it went."""
     if name not in announcer.webhooks:

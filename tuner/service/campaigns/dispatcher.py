@@ -1,5 +1,6 @@
 """Starts the processes of campaigns that are next, one on each machine at a time."""
 
+import errno
 import logging
 import os
 import platform
@@ -10,6 +11,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 
 from results.errors import ResultsError
 from results.store.lease import Lease
@@ -24,6 +26,10 @@ from .logs import last_lines, log_file
 
 LOOK_S = 1.0
 """Seconds between two looks at the queue; a campaign that is handed in here is looked at immediately."""
+SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT})
+"""Errors of the machine that pass; no campaign is to blame for them."""
+FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
+"""Seconds without a start after such an error; each further pause is twice as long."""
 LOGGER = logging.getLogger("hpltune.campaigns")
 
 
@@ -48,6 +54,8 @@ class Dispatcher:
     _closed: threading.Event = field(default_factory=threading.Event, init=False)
     _started: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
+    _pause_s: float = field(default=0.0, init=False)
+    _starts_at_s: float = field(default=0.0, init=False)
 
     def start(self) -> None:
         """Begin to look at the queue."""
@@ -85,10 +93,12 @@ class Dispatcher:
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self.store.queue.entries([QueueState.QUEUED, QueueState.RUNNING])
         busy = {node for entry in entries if entry.state is QueueState.RUNNING for node in entry.order.node_set}
-        if not any(entry.state is QueueState.QUEUED for entry in entries):
+        if not any(entry.state is QueueState.QUEUED for entry in entries) or monotonic() < self._starts_at_s:
             return
         busy |= self._busy_by_others(entries)
         for entry in in_order(self.store, entries):
+            if monotonic() < self._starts_at_s:
+                return
             if busy.isdisjoint(entry.order.node_set) and self._is_ours(entry) and self.store.queue.claim(entry.name):
                 self._begin(entry)
             busy.update(entry.order.node_set)  # who is behind waits, too: a small campaign overtakes no large one
@@ -126,9 +136,21 @@ class Dispatcher:
                     },
                 )
         except OSError as error:
-            self._fail(entry.name, f"its process cannot be started: {error.strerror}")
+            self._not_begun(entry.name, error)
             return
+        self._pause_s = 0.0
         LOGGER.info("campaign %s of %s has begun", entry.name, entry.order.handed_in_by)
+
+    def _not_begun(self, name: str, error: OSError) -> None:
+        """Queue a campaign again where this machine is short of something, and wait before the next start."""
+        if error.errno not in SHORTAGES:
+            self._fail(name, f"its process cannot be started: {error.strerror}")
+            return
+        self._pause_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, 2.0 * self._pause_s))
+        self._starts_at_s = monotonic() + self._pause_s
+        reason = f"its process cannot be started now: {error.strerror}"
+        self.store.queue.give_back(name, f"{reason}; it is tried again")
+        LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", name, reason, self._pause_s)
 
     def _reap(self) -> None:
         """Forget processes that have ended; a campaign that its process never took has failed."""

@@ -1,6 +1,7 @@
 """What a tuning may take, and how large its space is."""
 
 from collections.abc import Callable
+from math import prod
 
 from search_spaces.load import space_text
 from search_spaces.space import SearchSpace
@@ -16,6 +17,9 @@ from .expected import Expected, SpaceSize
 from .host_survey import HostSurvey
 from .wrong import WrongDocumentError, read_as_document
 
+MOST_COUNTED = 1000
+"""Combinations of the values in a document; more are not counted in the process that answers everybody."""
+TOO_MANY = "There are too many combinations to count them beforehand."
 NODES_TELL = "How many combinations there are is counted when the campaign asks the nodes of the cluster."
 
 
@@ -34,6 +38,9 @@ def size_of(options: TuneOptions, survey: HostSurvey) -> SpaceSize:
     Raises:
         WrongDocumentError: the space has no valid combination there.
     """
+    given = prod(len(values) for values in (options.overrides or {}).values())
+    if given > MOST_COUNTED:
+        return SpaceSize(None, (TOO_MANY,))
     if options.cluster is not None:
         cluster = cluster_from(options.cluster)
         return SpaceSize(

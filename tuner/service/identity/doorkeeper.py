@@ -1,10 +1,13 @@
 """Who sends a request: by a token, by a browser's session, by a trusted proxy, or by being on this machine."""
 
+import os
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import psutil
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from results.errors import ResultsError
@@ -21,6 +24,8 @@ from .sessions import SessionKeeper
 
 COOKIE, SECURE_COOKIE = "hpltune", "__Host-hpltune"
 """Names of the cookie over HTTP on this machine, and over HTTPS, where browsers keep it from other hosts."""
+UidOf = Callable[[tuple[str, int]], int | None]
+"""Tells whose process on this machine has the other end of a connection, by its address and port; None for nobody's."""
 UNKNOWN_CALLER = (
     "This service needs a token: send `Authorization: Bearer TOKEN` with one that `hpltune token create` has printed."
 )
@@ -43,10 +48,11 @@ class Admitted:
 class Doorkeeper:
     """Finds out who sends a request."""
 
-    def __init__(self, config: ServiceConfig, sessions: SessionKeeper) -> None:
+    def __init__(self, config: ServiceConfig, sessions: SessionKeeper, uid_of: UidOf) -> None:
         self._proxy = config.proxy
         self._only_here = is_loopback(config.listen.host) and config.proxy is None
         self._sessions = sessions
+        self._uid_of = uid_of
         self._tokens_exist = False
         self._me = psutil.Process().username()
 
@@ -68,6 +74,9 @@ class Doorkeeper:
         if arrival.proxied and self._proxy is not None:
             return _of_proxy(self._proxy, request, arrival)
         if self._only_here and arrival.is_local and not self._closed(store):
+            client = request.scope.get("client")
+            if client is None or self._uid_of(tuple(client)) not in {0, os.geteuid()}:
+                raise _refusal(f"Without a token only {self._me} may come in, who runs this service. {UNKNOWN_CALLER}")
             return Admitted(Caller(self._me, AccessScope.ADMIN, arrival.address), f"user:{self._me}", unlimited=True)
         raise _refusal(UNKNOWN_CALLER)
 
@@ -92,6 +101,19 @@ class Doorkeeper:
         return Admitted(Caller(entry.name, entry.scope, arrival.address), f"session:{session.id}")
 
 
+async def still_admitted(request: HTTPConnection) -> bool:
+    """Whether who sent a request may still read: a token may be revoked while its stream goes on."""
+    doorkeeper = request.app.state.doorkeeper
+    assert isinstance(doorkeeper, Doorkeeper)  # noqa: S101 - made with the application
+    try:
+        await run_in_threadpool(doorkeeper.admit, request.app.state.store, request)
+    except Problem:
+        return False
+    except ResultsError:  # the database is away
+        return True
+    return True
+
+
 def valid_token(store: Store, token: str) -> TokenEntry:
     """Find a token that works, and note its use.
 
@@ -111,8 +133,12 @@ def valid_token(store: Store, token: str) -> TokenEntry:
 
 
 def cookie_name(request: HTTPConnection) -> str:
-    """The name of the cookie of a session; over HTTPS one that browsers send to this host only."""
-    return SECURE_COOKIE if request.url.scheme == "https" else COOKIE
+    """The name of the cookie of a session; over HTTPS one that browsers send to this host only.
+
+    It has the port, because browsers send cookies of a host to all its ports: two services keep two sessions.
+    """
+    port = (request.scope.get("server") or ("", 0))[1]
+    return f"{SECURE_COOKIE if request.url.scheme == 'https' else COOKIE}-{port or 0}"
 
 
 def _of_proxy(proxy: ProxyTable, request: HTTPConnection, arrival: Arrival) -> Admitted:

@@ -44,9 +44,10 @@ class Gate:
         """What answers a request: the application, or a problem."""
         arrival: Arrival = request.state.arrival
         address = network_of(arrival.address)
-        if _is_open(request.url.path):
+        path = request.scope["path"]
+        if _is_open(path):
             return self._counted(f"address:{address}") or self._app
-        if request.url.path == METRICS and arrival.is_local:
+        if path == METRICS and arrival.is_local:
             request.state.caller = Caller("", AccessScope.READ, arrival.address)
             return self._counted(f"address:{address}") or self._app
         try:

@@ -16,7 +16,7 @@ from results.report.html import page_style
 
 from ..opened import OpenStore
 from ..problems import Problem
-from .doorkeeper import COOKIE, SECURE_COOKIE, cookie_name, valid_token
+from .doorkeeper import cookie_name, valid_token
 from .forms import FormFields, form_fields
 from .sessions import SessionKeeper
 
@@ -45,20 +45,19 @@ async def sign_in(request: Request, store: OpenStore, fields: Annotated[FormFiel
         return _page(403, target, str(problem.detail))
     cookie, session = _sessions(request).begin(entry)
     response = RedirectResponse(_inside(target), 303)
+    secure = request.url.scheme == "https"
     name = cookie_name(request)
-    response.set_cookie(
-        name, cookie, expires=session.ends_at, secure=name == SECURE_COOKIE, httponly=True, samesite="strict"
-    )
+    response.set_cookie(name, cookie, expires=session.ends_at, secure=secure, httponly=True, samesite="strict")
     request.state.who = entry.name
     return response
 
 
 @router.post("/sign-out")
-def sign_out() -> Response:
+def sign_out(request: Request) -> Response:
     """End the session of a browser."""
     response = RedirectResponse("/sign-in", 303)
-    for name in (COOKIE, SECURE_COOKIE):
-        response.delete_cookie(name, secure=name == SECURE_COOKIE, httponly=True, samesite="strict")
+    secure = request.url.scheme == "https"
+    response.delete_cookie(cookie_name(request), secure=secure, httponly=True, samesite="strict")
     return response
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,10 +12,13 @@ from typing import Any
 from results.errors import ResultsError
 from results.store.store import Store
 
+from ..problems import Problem
 from .all_campaigns import AllMoment, AllStory
 from .campaign_story import CampaignStory, Moment
 from .feed import Feed
 
+MOST_OF_ONE = 50
+"""Streams of one caller at a time; a browser opens six."""
 TICK_S = 0.05
 """Seconds between two looks whether the database has changed."""
 LOOK_S = 1.0
@@ -36,12 +40,36 @@ class LiveReader:
         self._runs = runs
         self.most_watchers = most_watchers
         self._loop = asyncio.get_running_loop()
+        self._seats: Counter[str] = Counter()
         self._feeds: dict[str, tuple[Feed[Any], int]] = {}
         self._changed = threading.Condition()
         self._new = False
         self.draining = False
         self._thread = threading.Thread(target=self._run, name="live-reader", daemon=True)
         self._thread.start()
+
+    @contextmanager
+    def seat(self, name: str) -> Iterator[None]:
+        """Count a watcher while the block runs.
+
+        Args:
+            name: who watches.
+
+        Raises:
+            Problem: very many watch, or this one watches very much.
+        """
+        with self._changed:
+            taken, own = self._seats.total(), self._seats[name]
+            if taken >= self.most_watchers:
+                raise _no_seat(f"{taken} streams are watched already")
+            if own >= MOST_OF_ONE:
+                raise _no_seat(f"{own} streams are watched already by {name}")
+            self._seats[name] += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._seats[name] -= 1
 
     @property
     def watchers(self) -> int:
@@ -135,3 +163,7 @@ class LiveReader:
             looked_s = now_s if look else looked_s
             followed_s = now_s if follow else followed_s
             time.sleep(0.0 if any(feed.more for feed in feeds) else TICK_S)
+
+
+def _no_seat(why: str) -> Problem:
+    return Problem(503, f"{why}: end one of them.", {"Retry-After": "30"})

@@ -1,6 +1,7 @@
 """Addresses of live events."""
 
 from contextlib import AbstractContextManager, ExitStack
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request
@@ -9,7 +10,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from ...messages.live import LiveEvent
-from ..identity.caller import needs
+from ..identity.caller import caller_of, needs
+from ..identity.doorkeeper import still_admitted
 from ..opened import CampaignName
 from ..problems import Problem
 from .feed import Feed
@@ -19,7 +21,11 @@ from .told import M
 
 router = APIRouter(prefix="/api/v1", tags=["live"], dependencies=[needs("read")])
 FOREIGN = "The event id is none of this stream: leave it out, or give 0 to be told everything."
-LAST = Header(alias="Last-Event-ID", description="id of the last event that is known, as browsers send it")
+LONGEST = 20_000
+"""Characters of an id; one of all campaigns names each that is open."""
+LAST = Header(
+    max_length=LONGEST, alias="Last-Event-ID", description="id of the last event that is known, as browsers send it"
+)
 
 
 class EventsQuery(BaseModel):
@@ -27,7 +33,9 @@ class EventsQuery(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    after: str | None = Field(None, description="as Last-Event-ID, which counts if both are given; 0 tells everything")
+    after: str | None = Field(
+        None, max_length=LONGEST, description="as Last-Event-ID, which counts if both are given; 0 tells everything"
+    )
 
 
 def _reader(request: Request) -> LiveReader:
@@ -48,22 +56,26 @@ TOLD: dict[int | str, dict[str, Any]] = {
 
 @router.get("/campaigns/{name}/events", status_code=200, response_class=EventStream, responses=TOLD)
 async def campaign_events(
-    reader: Reading, name: CampaignName, query: Known, last: Annotated[str | None, LAST] = None
+    request: Request, reader: Reading, name: CampaignName, query: Known, last: Annotated[str | None, LAST] = None
 ) -> Response:
     """Tell what happens in a campaign as server-sent events, until it ends.
 
     Without an id the stream begins with how the campaign stands. 204 says that nothing will follow the given id.
     """
-    return await stream_of(reader, reader.campaign(name), last if last is not None else query.after)
+    return await stream_of(request, reader, reader.campaign(name), last if last is not None else query.after)
 
 
 @router.get("/events", status_code=200, response_class=EventStream, responses=TOLD)
-async def all_events(reader: Reading, query: Known, last: Annotated[str | None, LAST] = None) -> Response:
+async def all_events(
+    request: Request, reader: Reading, query: Known, last: Annotated[str | None, LAST] = None
+) -> Response:
     """Tell what happens in all campaigns that have a study, as server-sent events without an end."""
-    return await stream_of(reader, reader.all(), last if last is not None else query.after)
+    return await stream_of(request, reader, reader.all(), last if last is not None else query.after)
 
 
-async def stream_of(reader: LiveReader, watched: AbstractContextManager[Feed[M]], after: str | None) -> Response:
+async def stream_of(
+    request: Request, reader: LiveReader, watched: AbstractContextManager[Feed[M]], after: str | None
+) -> Response:
     """Answer with a stream.
 
     Args:
@@ -72,8 +84,8 @@ async def stream_of(reader: LiveReader, watched: AbstractContextManager[Feed[M]]
     Raises:
         Problem: the id is none of this stream, or too many watch.
     """
-    room_for_one(reader)
     with ExitStack() as stack:
+        stack.enter_context(reader.seat(caller_of(request).name))
         feed = await run_in_threadpool(stack.enter_context, watched)
         told, (moment, _) = None, feed.place()
         if after is not None:
@@ -84,16 +96,4 @@ async def stream_of(reader: LiveReader, watched: AbstractContextManager[Feed[M]]
                 return Response(status_code=204)
         watcher = Watcher(reader, feed, told)
         stack.callback(watcher.leave)
-        return EventStream(watcher.events(), stack.pop_all().close)
-
-
-def room_for_one(reader: LiveReader) -> None:
-    """Refuse a watcher where there are very many.
-
-    Raises:
-        Problem: too many watch.
-    """
-    if reader.watchers >= reader.most_watchers:
-        raise Problem(
-            503, f"{reader.most_watchers} streams are watched already: end one of them.", {"Retry-After": "30"}
-        )
+        return EventStream(watcher.events(), stack.pop_all().close, partial(still_admitted, request))

@@ -1,8 +1,9 @@
 """A feed as one watcher's answer: what was missed, what comes, and a sign of life while nothing does."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import islice
+from time import monotonic
 from typing import Generic
 
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
@@ -33,12 +34,15 @@ class EventStream(StreamingResponse):
 
     Args:
         leave: called when they end, however that is.
+        allowed: whether the watcher may still see them; asked at each sign of life.
     """
 
     media_type = "text/event-stream"
 
-    def __init__(self, events: AsyncIterator[bytes], leave: Callable[[], None]) -> None:
-        super().__init__(events, headers=NEVER_STORED)
+    def __init__(
+        self, events: AsyncIterator[bytes], leave: Callable[[], None], allowed: Callable[[], Awaitable[bool]]
+    ) -> None:
+        super().__init__(_while_allowed(events, allowed), headers=NEVER_STORED)
         self._leave = leave
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -53,6 +57,17 @@ class EventStream(StreamingResponse):
             pass
         finally:
             self._leave()
+
+
+async def _while_allowed(events: AsyncIterator[bytes], allowed: Callable[[], Awaitable[bool]]) -> AsyncIterator[bytes]:
+    """Give events until the watcher may see no more: a token was revoked, a session has ended."""
+    asked_s = monotonic()
+    async for event in events:
+        if monotonic() - asked_s >= HEARTBEAT_S:
+            if not await allowed():
+                return
+            asked_s = monotonic()
+        yield event
 
 
 class Watcher(Generic[M]):

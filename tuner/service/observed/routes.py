@@ -14,7 +14,7 @@ from results.store.service.audit import AuditRow
 from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
 
-from ...messages.campaigns import AskedQuery
+from ...messages.campaigns import AskedQuery, Cursor
 from ..api.cursors import campaign_cursor, campaign_place
 from ..identity.caller import needs
 from ..opened import OpenStore, no_query
@@ -34,7 +34,7 @@ class AuditQuery(AskedQuery):
     """Which deeds."""
 
     limit: int = Field(100, ge=1, le=1000)
-    cursor: str | None = None
+    cursor: Cursor | None = None
 
 
 class DeedModel(BaseModel):

@@ -20,7 +20,7 @@ from results.store.study_list import StudiesAsked
 from ...commands.stored.campaigns import CampaignsRequest, LineOf, list_campaigns
 from ...engines.registry import descriptions
 from ...errors import UsageError
-from ...messages.campaigns import AskedQuery
+from ...messages.campaigns import AskedQuery, Cursor
 from ...messages.plain_paths import without_paths
 from ...reports.studies import StudyLine
 from ..api.campaigns import Word
@@ -60,7 +60,7 @@ class HomeQuery(AskedQuery):
     space: Word = ""
     engine: Word = ""
     simulated: Literal["", "yes", "no"] = ""
-    cursor: str | None = None
+    cursor: Cursor | None = None
     studies: Names
 
     @property

@@ -5,6 +5,7 @@ import math
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Annotated
 
@@ -34,10 +35,11 @@ from ..api.node_checks import CheckNumber, require_check
 from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.wrong import WrongDocumentError
 from ..identity.caller import caller_of, needs
+from ..identity.doorkeeper import still_admitted
 from ..identity.forms import Form, csrf_field
 from ..kept.answers import Answers, KeptAnswers
 from ..live.reader import LiveReader
-from ..live.routes import Reading, room_for_one
+from ..live.routes import Reading
 from ..live.stream import HEARTBEAT_S, RETRY_MS, EventStream
 from ..opened import OpenStore, no_query
 from ..problems import Problem
@@ -126,6 +128,7 @@ def _report(store: Store, number: int) -> str:
 
 @router.get("/node-checks/{number}/live", response_class=EventStream, status_code=200)
 async def live_check(
+    request: Request,
     store: OpenStore,
     answers: KeptAnswers,
     reader: Reading,
@@ -133,11 +136,12 @@ async def live_check(
     seen: Annotated[str, Query(max_length=20)] = "",
 ) -> Response:
     """Send what a check has found out, as soon as it is kept, until the check ends."""
-    room_for_one(reader)
     await answers.read(lambda: require_check(store, number))
     with ExitStack() as stack:
+        stack.enter_context(reader.seat(caller_of(request).name))
         await run_in_threadpool(stack.enter_context, reader.all())  # it counts as one who watches
-        return EventStream(_sent(store, answers, reader, number, seen), stack.pop_all().close)
+        sent = _sent(store, answers, reader, number, seen)
+        return EventStream(sent, stack.pop_all().close, partial(still_admitted, request))
 
 
 async def _sent(store: Store, answers: Answers, reader: LiveReader, number: int, seen: str) -> AsyncIterator[bytes]:

@@ -1,12 +1,14 @@
 """Campaigns are processes of their own: neither the end of the service nor their own death loses anything."""
 
 import os
+import platform
 import random
+import resource
 import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +19,9 @@ from waiting import until
 
 from results.record import TrialState
 from results.store.lease import Lease
-from results.store.service.campaign_entry import CampaignEntry
+from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
+from tuner.service.campaigns.dispatcher import Dispatcher
 from tuner.user_dirs import UserDirs
 
 CAMPAIGNS = "/api/v1/campaigns"
@@ -169,3 +172,36 @@ def unchanged(known: dict[int, str]) -> dict[int, str]:
     assert {number: ended.get(number) for number in known} == known
     assert Counter(states.values())[TrialState.RUNNING] <= 2, "one runs, and one was not found lost yet"
     return ended
+
+
+@contextmanager
+def without_open_files() -> Iterator[None]:
+    """Let this process open no further file while the block runs."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    last = max(int(name) for name in os.listdir("/proc/self/fd"))  # noqa: PTH208
+    resource.setrlimit(resource.RLIMIT_NOFILE, (last + 1, hard))
+    held = []
+    try:
+        with suppress(OSError):
+            while True:
+                held.append(os.open("/dev/null", os.O_RDONLY))
+        yield
+    finally:
+        for one in held:
+            os.close(one)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def test_a_machine_that_is_short_of_something_loses_no_campaign() -> None:
+    folders = UserDirs.of_user()
+    with Store.open(folders.database) as store:
+        store.queue.add(CampaignOrder("first", "tune", SMALL, (platform.node(),), "ada", 0))
+        dispatcher = Dispatcher(store, folders, None)
+        dispatcher.store.queue.entries([QueueState.QUEUED])
+        with without_open_files():
+            dispatcher.look()
+        entry = entry_of("first")
+        assert (entry.state, entry.attempts) == (QueueState.QUEUED, 0)
+        assert entry.reason == "its process cannot be started now: Too many open files; it is tried again"
+        dispatcher.look()
+        assert entry_of("first").state is QueueState.QUEUED, "it is tried again after a pause"

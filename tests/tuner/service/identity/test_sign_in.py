@@ -41,11 +41,11 @@ def test_a_program_is_told_and_not_led(client: TestClient, token: str) -> None:
 
 def test_the_cookie_is_for_this_service_alone(client: TestClient, token: str) -> None:
     plain = client.post("/sign-in", data={"token": token}).headers["set-cookie"]
-    assert plain.startswith("hpltune=")
+    assert plain.startswith("hpltune-80=")
     assert {"HttpOnly", "SameSite=strict", "Path=/"} <= set(plain.split("; "))
     assert token not in plain
     secure = client_of(of_client(client), url="https://localhost").post("/sign-in", data={"token": token})
-    assert secure.headers["set-cookie"].startswith("__Host-hpltune=")
+    assert secure.headers["set-cookie"].startswith("__Host-hpltune-443=")
     assert {"HttpOnly", "SameSite=strict", "Path=/", "Secure"} <= set(secure.headers["set-cookie"].split("; "))
 
 
@@ -76,13 +76,13 @@ def test_a_session_outlives_the_server_and_ends_with_its_token(store: Store, tmp
 
 @pytest.mark.parametrize("cookie", ["x", "x.y", ".", "W10.0", "🙂"])
 def test_a_cookie_that_we_did_not_write_opens_nothing(client: TestClient, token: str, cookie: str) -> None:
-    given = [(b"Cookie", f"hpltune={cookie}".encode())]
+    given = [(b"Cookie", f"hpltune-80={cookie}".encode())]
     assert client.get("/", headers=given).status_code == 401
     client.post("/sign-in", data={"token": token})
-    content, _, signature = client.cookies["hpltune"].partition(".")
+    content, _, signature = client.cookies["hpltune-80"].partition(".")
     client.cookies.clear()
-    assert client.get("/", headers={"Cookie": f"hpltune={content}A.{signature}"}).status_code == 401
-    assert client.get("/", headers={"Cookie": f"hpltune={content}.{signature}"}).status_code == 200
+    assert client.get("/", headers={"Cookie": f"hpltune-80={content}A.{signature}"}).status_code == 401
+    assert client.get("/", headers={"Cookie": f"hpltune-80={content}.{signature}"}).status_code == 200
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
@@ -15,10 +16,11 @@ from results.errors import ResultsError, UnknownStudyError
 
 from ...api.desk import Starting
 from ...identity.caller import caller_of, needs
+from ...identity.doorkeeper import still_admitted
 from ...identity.forms import csrf_field
 from ...kept.answers import Answers, KeptAnswers
 from ...live.reader import LiveReader
-from ...live.routes import Reading, room_for_one
+from ...live.routes import Reading
 from ...live.stream import HEARTBEAT_S, RETRY_MS, EventStream
 from ...opened import CampaignName, OpenStore, no_query
 from ..filled import FILLED_HEADERS, rendered
@@ -77,6 +79,7 @@ async def campaign_page(
 
 @router.get("/campaigns/{name}/live", response_class=EventStream, status_code=200)
 async def live_parts(
+    request: Request,
     pages: Pages,
     answers: KeptAnswers,
     reader: Reading,
@@ -88,14 +91,15 @@ async def live_parts(
     Args:
         seen: marks of the parts that the page has.
     """
-    room_for_one(reader)
     page = await run_in_threadpool(pages.of, name)
     with ExitStack() as stack:
+        stack.enter_context(reader.seat(caller_of(request).name))
         feed = await run_in_threadpool(stack.enter_context, reader.campaign(name))
         woken = asyncio.Event()
         feed.waiting.add(woken)
         stack.callback(feed.waiting.discard, woken)
-        return EventStream(_sent(page, answers, woken, reader, set(seen.split("."))), stack.pop_all().close)
+        sent = _sent(page, answers, woken, reader, set(seen.split(".")))
+        return EventStream(sent, stack.pop_all().close, partial(still_admitted, request))
 
 
 async def _sent(

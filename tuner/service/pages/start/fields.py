@@ -108,7 +108,12 @@ GROUPS = (
     FieldGroup(
         "Queue and programs",
         (
-            FormField("priority", "Priority", _NUMBER, "From -100 to 100; a higher one is started first."),
+            FormField(
+                "priority",
+                "Priority",
+                _NUMBER,
+                "From -100 to 100; a higher one goes first. Above 0: only admins.",
+            ),
             FormField("program", "Program", _CHOICE),
             FormField("parallel", "Trials at a time on a cluster", _NUMBER),
             FormField("jobs", "Simulations at a time", _NUMBER, "On a virtual cluster only."),

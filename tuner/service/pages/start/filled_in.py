@@ -11,7 +11,9 @@ from ....messages.documents import Document, TuneDocument
 from ...problems import wrong_document
 from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
 
-_LINE = re.compile(r"\s*([\w.-]+)\s*=\s*(.*\S)\s*")
+_NAME = re.compile(r"[\w.-]+")
+LINE_SHOWN = 80
+"""Characters of a line that cannot be read."""
 _SET = "set."
 Texts = Mapping[str, Sequence[str]]
 """What stands in the fields by their names; a field of ticks may have several."""
@@ -130,10 +132,11 @@ def _overrides(texts: Texts) -> dict[str, list[str | int]]:
     for line in "\n".join(texts[OTHER_PARAMETERS]).splitlines():
         if not line.strip():
             continue
-        read = _LINE.fullmatch(line)
-        if read is None:
-            raise WrongFormError([FieldError(BY_NAME[OTHER_PARAMETERS], f"{line.strip()}: write NAME = VALUE, VALUE")])
-        found[read[1]] = _parts(read[2])
+        name, _, values = (part.strip() for part in line.partition("="))
+        if not values or not _NAME.fullmatch(name):
+            shown = line.strip()[:LINE_SHOWN]
+            raise WrongFormError([FieldError(BY_NAME[OTHER_PARAMETERS], f"{shown}: write NAME = VALUE, VALUE")])
+        found[name] = _parts(values)
     return {name: [_plain(value) for value in values] for name, values in found.items() if values}
 
 

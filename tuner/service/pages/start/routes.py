@@ -132,6 +132,7 @@ def _started(document: TuneDocument, desk: Desk, survey: HostSurvey, key: str) -
         StudyExistsError: its name is taken.
     """
     store = desk.dispatcher.store
+    desk.check_priority(document.priority)
     KINDS["tune"].size(document, desk.offered, store, survey)
     once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
     entry = hand_in(HandIn(document, desk.caller.name, once), desk.offered, store)

@@ -1,0 +1,116 @@
+"""Connections of strangers, who say nothing or only a little, take no place from others."""
+
+import resource
+import shutil
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from explain_builders import keep
+from record_builders import a_study, finished
+from replayed import OFFERED, replaying_service
+from running_service import service_in_thread
+from waiting import PATIENCE_S, until
+
+from results.store.store import Store
+from tuner.service import connections
+
+CAMPAIGNS = "/api/v1/campaigns"
+SMALL = {"kind": "tune", "program": OFFERED, "space": "quick", "set": {"N": [400], "NB": [32, 48]}, "confirm": 0}
+HALF_OPEN = 1300
+HALF = b"GET / HTTP/1.1\r\nX: "
+FEW = ("prlimit", "--nofile=1024:1024")
+"""As many open files as systemd allows a service."""
+pytestmark = [pytest.mark.service, pytest.mark.usefixtures("home", "mpirun")]
+
+
+@pytest.fixture
+def many_files() -> Iterator[None]:
+    """Lets this process have as many connections."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 2 * HALF_OPEN:
+        pytest.skip("needs more open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2 * HALF_OPEN), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@contextmanager
+def half_open(url: str, count: int, begin: bytes = HALF) -> Iterator[list[socket.socket]]:
+    """Connections that have said a part of a request."""
+    place = urlsplit(url)
+    with ExitStack() as stack:
+        opened = []
+        for _ in range(count):
+            one = stack.enter_context(socket.create_connection((place.hostname, place.port)))
+            one.sendall(begin)
+            opened.append(one)
+        yield opened
+
+
+@pytest.mark.usefixtures("many_files")
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit")
+def test_who_says_nothing_takes_no_place_from_others() -> None:
+    with replaying_service(before=FEW) as service:
+        url = str(service.client.base_url)
+        with half_open(url, HALF_OPEN):
+            assert service.client.get("/healthz").status_code == 200
+            names = [service.client.post(CAMPAIGNS, json={**SMALL, "trials": 1}).json()["name"] for _ in range(3)]
+
+            def states() -> list[str]:
+                return [service.client.get(f"/api/v1/queue/{name}").json()["state"] for name in names]
+
+            until(lambda: states() == ["done"] * 3, "all campaigns are done")
+
+
+def closed(one: socket.socket) -> bool:
+    """Whether the other side has ended a connection."""
+    one.settimeout(PATIENCE_S)
+    try:
+        return one.recv(1) == b""
+    except ConnectionError:
+        return True
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET / HTTP/1.1\r\nX: "], ids=["nothing", "half a head"])
+def test_a_head_that_does_not_come_ends_its_connection(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begin: bytes
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", 0.2)
+    with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 1, begin) as (one,):
+        assert closed(one)
+        assert service.client.get("/healthz").status_code == 200
+
+
+def test_a_body_that_does_not_come_ends_its_connection(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "BODY_S", 0.2)
+    begin = b"POST /api/v1/campaigns HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+    with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 1, begin) as (one,):
+        assert closed(one)
+        assert service.client.get("/healthz").status_code == 200
+
+
+def test_a_request_that_takes_longer_than_its_head_may_is_answered(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "HEAD_S", 0.2)
+    with service_in_thread(store, tmp_path) as service, service.client.stream("GET", "/api/v1/events") as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        keep(store, a_study("later"), [finished(1, 75.0, "later")])
+        assert any("later" in line for line in lines)
+
+
+def test_the_oldest_silent_connection_of_an_address_goes_first(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "WAITING_OF_ONE", 3)
+    with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 4) as opened:
+        assert closed(opened[0])
+        opened[3].sendall(b"x\r\nHost: localhost\r\n\r\n")
+        assert opened[3].recv(8) == b"HTTP/1.1"

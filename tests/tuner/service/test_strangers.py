@@ -1,0 +1,195 @@
+"""What people hand in is bounded, and no request of anybody takes the service from the others."""
+
+import os
+import re
+from collections.abc import Iterator
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+from fastapi.testclient import TestClient
+from hypothesis import given
+from hypothesis import strategies as st
+from running_service import OpenService, service_in_thread
+from service_client import bearer
+
+from results.store.service.access import AccessScope
+from results.store.store import Store
+from tuner.messages.plain_paths import without_paths
+
+CAMPAIGNS, PREVIEWS = "/api/v1/campaigns", "/api/v1/previews"
+QUICK = {"kind": "tune", "space": "quick", "trials": 3}
+_PATH = re.compile(r"(?<![\w:/.])(?!/api/)(?:~|/[^\s/:;,()'\"`])[^\s:;,()'\"`]*/([^\s/:;,()'\"`]*)")
+"""A path as one pattern; it takes the square of the time of a text's length."""
+
+
+@given(st.text(alphabet="ab/~.: ,('_-é", max_size=40))
+def test_paths_are_taken_out_as_one_pattern_would(text: str) -> None:
+    assert without_paths(text) == _PATH.sub(lambda found: f"…/{found[1]}", text)
+
+
+@pytest.mark.parametrize("letters", ["~", "/", "a/", "~/", "/a", " ", "./"])
+def test_paths_are_taken_out_of_a_long_text(letters: str) -> None:
+    assert without_paths(letters * 500_000)
+
+
+def unbounded(schema: Any, where: str, whole: Any) -> Iterator[str]:
+    """The places in a schema where a text or a list may be as long as one wants."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        yield from unbounded(whole["components"]["schemas"][name], f"{where}({name})", whole)
+        return
+    for word in ("anyOf", "oneOf", "allOf"):
+        for number, part in enumerate(schema.get(word, ())):
+            yield from unbounded(part, f"{where}|{number}", whole)
+    if schema.get("type") == "string" and not {"maxLength", "enum", "const", "format", "pattern"} & schema.keys():
+        yield where
+    if schema.get("type") == "array":
+        if "maxItems" not in schema:
+            yield f"{where}[]"
+        yield from unbounded(schema.get("items", {}), f"{where}[]", whole)
+    for name, part in schema.get("properties", {}).items():
+        yield from unbounded(part, f"{where}.{name}", whole)
+    more = schema.get("additionalProperties")
+    if isinstance(more, dict):
+        if "maxProperties" not in schema:
+            yield f"{where}.*"
+        yield from unbounded(more, f"{where}.*", whole)
+
+
+def test_no_text_and_no_list_of_a_request_is_without_a_limit(client: TestClient) -> None:
+    whole = client.get("/api/v1/openapi.json").json()
+    found = set()
+    for path, operations in whole["paths"].items():
+        for method, told in operations.items():
+            for parameter in told.get("parameters", ()):
+                found |= set(unbounded(parameter["schema"], f"{method} {path} {parameter['name']}", whole))
+            for content in told.get("requestBody", {}).get("content", {}).values():
+                found |= set(unbounded(content["schema"], f"{method} {path}", whole))
+    assert sorted(found) == []
+
+
+@pytest.mark.parametrize("text", ["x" * 201, "\ud800", "a\x00b", "\x1b[2J"], ids=["long", "half", "nul", "escape"])
+@pytest.mark.parametrize("key", ["name", "from_simulation", "space", "engine", "cluster"])
+def test_a_text_that_nobody_needs_is_refused_with_a_sentence(client: TestClient, key: str, text: str) -> None:
+    content = str({**QUICK, key: "TEXT"}).replace("'", '"').replace("TEXT", ascii(text)[1:-1].replace("\\x", "\\u00"))
+    for address in (CAMPAIGNS, PREVIEWS):
+        answer = client.post(address, content=content, headers={"Content-Type": "application/json"})
+        assert answer.status_code == 422, answer.text
+        assert f"{key}: " in answer.json()["detail"]
+
+
+def test_a_large_space_is_not_counted_beforehand(client: TestClient) -> None:
+    document = {**QUICK, "set": {"N": list(range(1000, 1200)), "NB": list(range(8, 58))}}
+    answer = client.post(PREVIEWS, json=document)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["points"] is None
+    assert "There are too many combinations to count them beforehand." in answer.json()["cautions"]
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost/metrics?",
+        "localhost/healthz?",
+        "evil.example@localhost",
+        "localhost:99999",
+        "localhost:x",
+        "localhost ",
+        "[::1",
+        "localhost#",
+        "localhost\\x",
+        "",
+    ],
+)
+def test_a_host_that_is_more_than_a_host_is_refused(client: TestClient, store: Store, host: str) -> None:
+    store.tokens.create("ada", AccessScope.READ, None)
+    assert client.get(CAMPAIGNS, headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:80", "127.0.0.1:8475", "[::1]", "[::1]:8475"])
+def test_names_of_this_machine_are_its_names(client: TestClient, host: str) -> None:
+    assert client.get(CAMPAIGNS, headers={"Host": host}).status_code == 200
+
+
+@pytest.mark.parametrize("origin", ["http://[", "null", "http://evil.example", "http://localhost:99999999"])
+def test_an_origin_that_is_not_ours_changes_nothing(client: TestClient, origin: str) -> None:
+    assert client.post(CAMPAIGNS, json=QUICK, headers={"Origin": origin}).status_code == 403
+
+
+@pytest.mark.parametrize("address", ["/healthz", "/", CAMPAIGNS, "/api/v1/openapi.json", "/api/v1/events"])
+def test_head_answers_as_get_without_content(client: TestClient, address: str) -> None:
+    answer = client.head(address)
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"]
+
+
+def test_only_admins_go_first(client: TestClient, store: Store) -> None:
+    scopes = {"ada": AccessScope.RUN, "root": AccessScope.ADMIN}
+    ada, root = (bearer(store.tokens.create(name, scope, None)[1]) for name, scope in scopes.items())
+    refused = client.post(CAMPAIGNS, json={**QUICK, "priority": 1}, headers=ada)
+    assert (refused.status_code, "above 0 needs scope admin" in refused.json()["detail"]) == (422, True)
+    name = client.post(CAMPAIGNS, json={**QUICK, "priority": -1}, headers=ada).json()["name"]
+    assert client.patch(f"/api/v1/queue/{name}", json={"priority": 1}, headers=ada).status_code == 403
+    assert client.patch(f"/api/v1/queue/{name}", json={"priority": 1}, headers=root).status_code == 200
+    assert client.post(CAMPAIGNS, json={**QUICK, "priority": 1}, headers=root).status_code == 201
+
+
+@pytest.fixture
+def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
+    with service_in_thread(store, tmp_path) as service:
+        yield service
+
+
+def _ask_as(uid: int, url: str, answers: Connection) -> None:
+    os.setuid(uid)
+    answer = httpx2.get(f"{url}/api/v1/campaigns")
+    answers.send((answer.status_code, answer.text))
+
+
+@pytest.mark.service
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+def test_without_a_token_nobody_else_of_this_machine_may_come_in(service: OpenService) -> None:
+    assert service.client.get(CAMPAIGNS).status_code == 200
+    url = str(service.client.base_url).rstrip("/")
+    answers, there = get_context("fork").Pipe()
+    stranger = get_context("fork").Process(target=_ask_as, args=(65534, url, there))
+    stranger.start()
+    status, text = answers.recv()
+    stranger.join()
+    assert status == 401
+    assert "Without a token only root may come in, who runs this service." in text
+
+
+@pytest.mark.service
+def test_a_stream_ends_when_its_token_is_revoked(
+    service: OpenService, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.service.live.stream.HEARTBEAT_S", 0.2)
+    token = store.tokens.create("ada", AccessScope.READ, None)[1]
+    with service.client.stream("GET", "/api/v1/events", headers=bearer(token)) as stream:
+        lines = stream.iter_lines()
+        next(lines)
+        store.tokens.revoke("ada")
+        assert list(lines) is not None  # it ends
+    assert service.client.get(CAMPAIGNS, headers=bearer(token)).status_code == 401
+
+
+@pytest.mark.service
+def test_one_caller_cannot_take_all_streams(
+    service: OpenService, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.service.live.reader.MOST_OF_ONE", 2)
+    ada, bob = (bearer(store.tokens.create(name, AccessScope.READ, None)[1]) for name in ("ada", "bob"))
+    with (
+        service.client.stream("GET", "/api/v1/events", headers=ada) as one,
+        service.client.stream("GET", "/api/v1/events", headers=ada) as two,
+    ):
+        assert (one.status_code, two.status_code) == (200, 200)
+        third = service.client.get("/api/v1/events", headers=ada)
+        assert (third.status_code, "2 streams are watched already by ada" in third.text) == (503, True)
+        with service.client.stream("GET", "/api/v1/events", headers=bob) as other:
+            assert other.status_code == 200

@@ -1,0 +1,108 @@
+"""What a connection may take before anybody knows who sends it: time for its head and its body, and a place.
+
+A stranger who opens connections and says nothing would take all descriptors of the process, which starts campaigns too.
+"""
+
+import asyncio
+import resource
+from asyncio import TimerHandle
+from typing import Any
+
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from runners.open_files import OWN, raise_open_files
+
+HEAD_S = 15.0
+"""Seconds for the whole head of a request, from its first byte or the begin of the connection."""
+BODY_S = 60.0
+"""Seconds for its whole body, which has a megabyte at most."""
+WAITING_OF_ONE = 64
+"""Connections of one address that may be without a whole head; the oldest goes where there are more."""
+WANTED = 16_384
+"""Descriptors that a service asks for, where the system lets it."""
+
+
+class Doors:
+    """The connections of a service whose senders nobody knows yet.
+
+    Attributes:
+        most: connections at a time; the descriptors that are left are for the service's own work.
+    """
+
+    def __init__(self) -> None:
+        raise_open_files(WANTED)
+        soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+        self.most = WANTED if soft == resource.RLIM_INFINITY else max(WAITING_OF_ONE, soft - OWN)
+        self._waiting: dict[str, dict[PatientProtocol, None]] = {}
+
+    def wait(self, one: "PatientProtocol", address: str) -> None:
+        """Note a connection without a whole head, and end the oldest of its address where there are too many."""
+        own = self._waiting.setdefault(address, {})
+        own[one] = None
+        if len(own) > WAITING_OF_ONE:
+            next(iter(own)).give_up()
+
+    def known(self, one: "PatientProtocol", address: str) -> None:
+        """Note that a connection's head is there, or that it has ended."""
+        own = self._waiting.get(address, {})
+        own.pop(one, None)
+        if not own:
+            self._waiting.pop(address, None)
+
+
+class PatientProtocol(H11Protocol):
+    """Uvicorn's protocol of a connection, whose patience with a sender ends."""
+
+    def __init__(self, *arguments: Any, doors: Doors, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._doors = doors
+        self._timer: TimerHandle | None = None
+        self._of_body = False
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a head."""
+        super().connection_made(transport)
+        if len(self.connections) > self._doors.most:
+            transport.abort()
+            return
+        self._wait()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._stop()
+        super().connection_lost(exc)
+
+    def data_received(self, data: bytes) -> None:
+        """Read a part of a request."""
+        super().data_received(data)
+        if self.transport.is_closing():
+            return
+        if self.cycle is None or self.cycle.response_complete:
+            if self._timer is None:
+                self._wait()
+        elif not self.cycle.more_body:
+            self._stop()
+        elif not self._of_body:
+            self._stop()
+            self._of_body = True
+            self._timer = self.loop.call_later(BODY_S, self.give_up)
+
+    def on_response_complete(self) -> None:
+        """Go on with the next request, for which uvicorn's own patience counts until its first byte."""
+        self._stop()
+        super().on_response_complete()
+
+    def give_up(self) -> None:
+        """End the connection."""
+        self._stop()
+        self.transport.abort()
+
+    def _wait(self) -> None:
+        self._timer = self.loop.call_later(HEAD_S, self.give_up)
+        self._doors.wait(self, self.client[0] if self.client else "")
+
+    def _stop(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer, self._of_body = None, False
+        self._doors.known(self, self.client[0] if self.client else "")
