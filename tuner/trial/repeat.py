@@ -19,12 +19,14 @@ class Launched:
         lost_nodes: nodes that did not answer when a run had failed.
         disturbed: the sentence that somebody else changed a network setting meanwhile, if the launch should be repeated
             for it; else "".
+        in_vain: why the nodes did not come for which it waited; "" where they came.
         began: whether HPL began, or a run ended without an error.
     """
 
     records: Sequence[TrialRecord]
     lost_nodes: tuple[str, ...] = ()
     disturbed: str = ""
+    in_vain: str = ""
     began: bool = True
 
 
