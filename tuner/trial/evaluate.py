@@ -62,6 +62,7 @@ class LaunchResult:
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
         lost_nodes: nodes that did not answer when the run had failed.
         disturbed: the sentence about a network setting that somebody else changed while it ran; "" where none.
+        in_vain: it waited for nodes that did not come.
         unavailable: parameters of the plan that together cannot be had on these nodes, with their values.
         cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
         begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
@@ -78,6 +79,7 @@ class LaunchResult:
     lost_nodes: tuple[str, ...] = ()
     begun_s: tuple[float, ...] = ()
     disturbed: str = ""
+    in_vain: bool = False
     unavailable: Mapping[str, Scalar] = field(default_factory=dict)
 
 
@@ -173,6 +175,7 @@ class Evaluator:
             lost_nodes=status.lost_nodes,
             begun_s=tuple(begun_s),
             disturbed=disturbed,
+            in_vain=status.state is JobState.FAILED and status.started_at is None,
         )
 
     def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, launch_s: float) -> Verdict:

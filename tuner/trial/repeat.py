@@ -9,9 +9,6 @@ from ..clock import Clock
 from ..machine.inventory import Inventory
 from ..stopping import Stopping
 
-OF_SLURM = 3
-"""Further launches where Slurm gives the nodes: it may give a lost one again until its daemon was silent for long."""
-
 
 @dataclass(frozen=True)
 class Launched:
@@ -22,12 +19,14 @@ class Launched:
         lost_nodes: nodes that did not answer when a run had failed.
         disturbed: the sentence that somebody else changed a network setting meanwhile, if the launch should be repeated
             for it; else "".
+        in_vain: why the nodes did not come for which it waited; "" where they came.
         began: whether HPL began, or a run ended without an error.
     """
 
     records: Sequence[TrialRecord]
     lost_nodes: tuple[str, ...] = ()
     disturbed: str = ""
+    in_vain: str = ""
     began: bool = True
 
 
@@ -58,14 +57,10 @@ class Repeater:
         if done.disturbed and not self.stop.requested:
             self.say(f"{done.disturbed}: the run is repeated.")
             done = start(True)
-        for _ in range(1 if self.site.node_names else OF_SLURM):
-            if not done.lost_nodes or self.stop.requested:
-                return done
-            silent = self._still_silent(done.lost_nodes)
-            if silent:
-                return replace(done, lost_nodes=silent)
-            done = start(False)
-        return done
+        if not done.lost_nodes or self.stop.requested:
+            return done
+        silent = self._still_silent(done.lost_nodes)
+        return replace(done, lost_nodes=silent) if silent else start(False)
 
     def _still_silent(self, lost: tuple[str, ...]) -> tuple[str, ...]:
         """Give lost nodes a moment to answer again, and return those that do not; Slurm gives others at once."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
@@ -161,7 +162,10 @@ def _found_so_far(request: TuneRequest, options: TuneOptions, error: Exception, 
     study, store = session.cautions.study, session.store
     if study is None or not options.on_machines or request.join is not None:
         return None
-    ranking = ranking_of(store, store.study(study))
+    try:
+        ranking = ranking_of(store, store.study(study))
+    except ResultsError:  # it had no trial, and is deleted again
+        return None
     if not ranking:
         return None
     outcome = TuneOutcome(study=study, ranking=ranking, ended=str(error), interrupted=False)

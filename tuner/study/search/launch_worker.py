@@ -1,5 +1,6 @@
 """One launch at a time: from points to the records of what came of them."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,7 +9,7 @@ from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
 
 from ...engines.fidelity import FULL, Fidelity, Question, Rung
-from ...errors import NodesLostError
+from ...errors import NodesLostError, TunerError
 from ...trial.evaluate import Evaluator
 from ...trial.judge import Failure
 from ...trial.ladder import at_rung, part_at
@@ -96,6 +97,9 @@ class LaunchWorker:
         done = repeater.launch(lambda last: self._launch(points, kind, rung, last=last))
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
+        if done.in_vain:
+            on = f"`hpltune tune --resume --study {shlex.quote(self.session.study)}` goes on"
+            raise TunerError(f"{done.in_vain}: {on} once they are there")
         if self.breaker is not None:
             self.breaker.note(done)
         return list(done.records)
@@ -177,4 +181,5 @@ class LaunchWorker:
             )
         if hopeless is not None and best_gflops is not None and records[0].state is TrialState.CANCELLED:
             records = [given_up(records[0], hopeless, best_gflops)]
-        return Launched(records, result.lost_nodes, began=bool(result.begun_s))
+        in_vain = records[0].reason if result.in_vain else ""
+        return Launched(records, result.lost_nodes, in_vain=in_vain, began=bool(result.begun_s))
