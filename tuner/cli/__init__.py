@@ -13,7 +13,6 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
-from ..words import printable
 from .by_name import Program
 from .server import Url, choose_server
 from .signals import Stopped, stopped_at_once
@@ -75,6 +74,8 @@ def _root(
 
 
 def _fail(sentence: str, exit_code: int = 1) -> NoReturn:
+    from ..words import printable
+
     red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
     with suppress(OSError):
         print(f"{red}hpltune: {printable(sentence)}{plain}", file=sys.stderr)
@@ -222,6 +223,8 @@ def tell_warnings() -> None:
         if category.__name__ != DAMAGED:
             usual(message, category, filename, lineno, file, line)
             return
+        from ..words import printable
+
         with suppress(OSError):
             if str(message) not in told:
                 print(f"hpltune: {printable(str(message))}", file=sys.stderr)

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..words import printable
-
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -184,6 +182,8 @@ def open_store(db: str | None, *, create: bool) -> "Store":
 
 def remark(sentence: str) -> None:
     """Say something on standard error."""
+    from ..words import printable
+
     print(f"hpltune: {printable(sentence)}", file=sys.stderr)
 
 

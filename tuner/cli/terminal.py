@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from ..words import printable
-
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -82,6 +80,8 @@ def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:
 
 def print_output(text: str) -> None:
     """Print what a program wrote: as it is for files and pipes, without what steers a terminal on one."""
+    from ..words import printable
+
     print(printable(text) if sys.stdout.isatty() else text, end="")
 
 
