@@ -9,7 +9,7 @@ from .plain_help import PlainCommand, PlainGroup
 from .terminal import show_report
 
 study = typer.Typer(
-    cls=PlainGroup, no_args_is_help=True, rich_markup_mode="rich", help="Delete or rename a stored study."
+    cls=PlainGroup, no_args_is_help=True, rich_markup_mode="rich", help="Delete, rename or trust a stored study."
 )
 Named = Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="The study.")]
 
@@ -43,6 +43,38 @@ def delete(
             out.print("Nothing was deleted.")
             raise typer.Exit(1)
         show_report(out, delete_studies(store, planned).report(), as_json=False)
+
+
+@study.command(cls=PlainCommand)
+def trust(
+    name: Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_study, help="The study.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    db: Db = None,
+) -> None:
+    """Let a study of somebody else run its programs as you.
+
+    A database that others can write may name programs, libraries, sources and ways to reach hosts that you have not
+    named. This shows them first; without it, `--resume`, `--join`, `--like` and `check` refuse such a study.
+
+    Examples:
+
+        hpltune study trust default-1
+
+        hpltune study trust default-1 --yes --db postgresql://tuner.example.org/hpl
+    """
+    from ..commands.stored.study import TrustRequest, plan_trust, trust_study
+    from .consent import agreed
+
+    out = console()
+    with open_store(db, create=False) as store:
+        planned = plan_trust(store, TrustRequest(user_dirs(), name))
+        show_report(out, planned.report(), as_json=False)
+        if not planned.programs:
+            return
+        if not (yes or agreed("Let these run as you?")):
+            out.print("Nothing was trusted.")
+            raise typer.Exit(1)
+        show_report(out, trust_study(planned).report(), as_json=False)
 
 
 @study.command(cls=PlainCommand)

@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from results.stats.scaling.runs import NodeOrder, Scaling
 from runners.hosts.cluster import stored_cluster
@@ -23,6 +24,7 @@ from ..scaling.real_site import RealChoices, RealSite
 from ..stopping import StopRequest
 from ..study.file_book import FileBook
 from ..study.lifecycle import closing_study
+from ..study.trust import may_reach, note_named
 from ..trial.workbench import Workbench
 from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
@@ -64,7 +66,8 @@ def scale_real(request: ScaleRequest, listener: Listener, stop: StopRequest) -> 
     with stop.preparing():
         provision_if_needed(UserDirs.of_user(), listener, request.options.blas_files, program=False)
     with open_session(request.db, listener, stop) as session:
-        recover_at_start(session.store, listener)
+        note_named(session.store, session.user_dirs, request.options)
+        recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), listener)
         with _on_hosts(request, session) as options:
             with stop.preparing():
                 workbench = Workbench.open(options, session.user_dirs, listener)

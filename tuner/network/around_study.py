@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
 from results.store.store import Store
@@ -13,6 +14,9 @@ from ..errors import TunerError
 from ..events import Listener, Notice
 from ..trial.evaluate import Evaluator
 from ..trial.workbench import Workbench
+
+if TYPE_CHECKING:
+    from .changed_hosts import MayReach
 
 
 @contextmanager
@@ -57,12 +61,12 @@ def prepare_network(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]
         raise TunerError(str(error)) from error
 
 
-def recover_at_start(store: Store, listener: Listener) -> None:
-    """Put back what can be put back before a command begins, and tell the listener."""
+def recover_at_start(store: Store, may_reach: "MayReach", listener: Listener) -> None:
+    """Put back what can be put back before a command begins, and tell the listener; nothing that others recorded."""
     if not store.network.originals():
         return
     from .changed_hosts import put_back_changed_hosts  # noqa: PLC0415 - only hosts of a cluster need it
 
-    done, left = put_back_changed_hosts(store)
+    done, left = put_back_changed_hosts(store, may_reach)
     for sentence in (*done, *left):
         listener(Notice(sentence))

@@ -1,7 +1,8 @@
 """Hosts whose network a study or a probe changes: what they had before is stored, and put back, also after a kill."""
 
 import platform
-from collections.abc import Sequence
+import shlex
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -18,6 +19,8 @@ from runners.network.script import outcome_of_each
 
 from ..errors import TunerError
 
+MayReach = Callable[[tuple[str, ...]], bool]
+"""Whether this user has named a program, with its options, that reaches hosts."""
 AGAIN = "`hpltune net restore` tries again"
 
 
@@ -60,20 +63,23 @@ def original_of(row: NetworkOriginal) -> Original:
 
 
 def put_back_changed_hosts(
-    store: Store, *, force: bool = False, hosts: Sequence[str] = (), ssh: tuple[str, ...] = ()
+    store: Store, may_reach: MayReach, *, force: bool = False, hosts: Sequence[str] = (), ssh: tuple[str, ...] = ()
 ) -> tuple[list[str], list[str]]:
     """Put back the hosts that a killed hpltune left changed, as far as they answer.
 
     The store tells what was changed, and so do notes on the hosts.
 
     Args:
+        may_reach: whether the user has named a way to reach hosts; what others recorded is only told.
         force: also put back what a process changed that may still run.
         hosts: also look for notes on these, whichever database and user they were changed with; `ssh` reaches them.
 
     Returns:
         Sentences about what was put back, and about what is still changed.
     """
-    rows = store.network.originals()
+    recorded = store.network.originals()
+    strange = {way for way in {row.ssh for row in recorded} - {ssh} if way and not may_reach(way)}
+    rows = [row for row in recorded if row.ssh not in strange]
     busy = [row for row in rows if _not_ours(row) and not (force and row.ssh)]
     free = [row for row in rows if row not in busy]
     done: list[Original] = []
@@ -92,7 +98,8 @@ def put_back_changed_hosts(
     done = list({each.key: each for each in (*done, *outcome.done)}.values())
     told = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(_hosts(done))]
     left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
-    return told, left + list(dict.fromkeys(_owned(row) for row in busy))
+    left += [_strange(row) for row in recorded if row.ssh in strange]
+    return told, list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
 
 
 def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
@@ -136,6 +143,15 @@ def _owned(row: NetworkOriginal) -> str:
     lease = Lease.parse(row.owner)
     who = f"process {lease.pid} on {lease.host}" if lease else "another process"
     return f"The network of {row.host} is changed by {who}, which puts it back."
+
+
+def _strange(row: NetworkOriginal) -> str:
+    """Say that somebody else left a host changed; what the row would run is told, not run."""
+    return (
+        f"Host {row.host} was left changed, and would be reached by `{shlex.join(row.ssh)}`, which you have not named: "
+        f"`hpltune net restore --hosts {row.host}` reaches it as you do, `hpltune net restore --forget {row.host}` "
+        "forgets it."
+    )
 
 
 def _hosts(originals: Sequence[Original]) -> list[str]:

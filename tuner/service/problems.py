@@ -6,9 +6,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import ValidationError
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.types import Receive, Scope, Send
 
 from results.errors import (
     CampaignStateError,
@@ -26,6 +28,7 @@ from ..messages.plain_paths import without_paths
 from .campaigns.kinds.registry import KINDS
 from .campaigns.wrong import WrongDocumentError
 from .headers import SECURITY_HEADERS
+from .pages.filled import FILLED_HEADERS, rendered
 
 MEDIA_TYPE = "application/problem+json"
 SENTENCES = {
@@ -78,9 +81,36 @@ def answer(
     Args:
         errors: what is wrong in a document or a query, each with its `path` and a `sentence`.
     """
-    more = {"errors": list(errors)} if errors else {}
-    body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence, **more}
-    return JSONResponse(body, status, headers=headers, media_type=MEDIA_TYPE)
+    return ProblemAnswer(status, sentence, {"errors": list(errors)} if errors else {}, headers)
+
+
+class ProblemAnswer(JSONResponse):
+    """The answer that tells of an error: a page for people, a document for programs."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(
+        self, status: int, sentence: str, more: Mapping[str, object], headers: Mapping[str, str] | None
+    ) -> None:
+        body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence, **more}
+        super().__init__(body, status, headers)
+        self._sentence, self._given = sentence, dict(headers or {})
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if not wants_page(scope):
+            await super().__call__(scope, receive, send)
+            return
+        title = HTTPStatus(self.status_code).phrase
+        page = rendered("problem.html.j2", title=title, sentence=self._sentence)
+        await HTMLResponse(page, self.status_code, {**FILLED_HEADERS, **self._given})(scope, receive, send)
+
+
+def wants_page(scope: Scope) -> bool:
+    """Whether a person in a browser asks for a page, and no program, and no script of a page for a part of it."""
+    headers = Headers(scope=scope)
+    api = scope["path"].startswith("/api/")
+    return "text/html" in headers.get("accept", "") and "hx-request" not in headers and not api
 
 
 def add_problems(app: FastAPI) -> None:

@@ -51,7 +51,7 @@ def three(store: Store) -> None:
 
 
 def test_an_empty_database_says_how_to_begin(client: TestClient) -> None:
-    assert 'There is no campaign here yet: <a href="/new">start one</a>' in client.get("/").text
+    assert "There is no campaign here yet: <code>hpltune tune</code> makes one" in client.get("/").text
 
 
 @pytest.mark.usefixtures("three")

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from functools import partial
 
 from results.record import Study
 from results.report.model import Report, Sentence
@@ -21,6 +22,7 @@ from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
 from ...study.names import check_name
 from ...study.rounds import is_shootout
+from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench
 from ...tuning.enter import enter
 from ...tuning.library_shootout import compare_blas
@@ -88,6 +90,10 @@ def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasRes
         elif study.state == "complete":
             return BlasResult(LibraryRanking.stored(session.store, study))
         options = TuneOptions.from_json(study.options) if study else request.options
+        if study is None:
+            note_named(session.store, session.user_dirs, options)
+        else:
+            require_trusted(session.store, session.user_dirs, study)
         with stop.preparing():
             provision_if_needed(session.user_dirs, listener, options.blas_files, program=False)
         return _compared(request, study.name if study else request.study, options, session)
@@ -95,7 +101,7 @@ def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasRes
 
 def _compared(request: BlasRequest, name: str | None, options: TuneOptions, session: Session) -> BlasResult:
     store = session.store
-    recover_at_start(store, session.listener)
+    recover_at_start(store, partial(may_reach, store, session.user_dirs), session.listener)
     with session.stop.preparing():
         workbench = Workbench.open(options, session.user_dirs, session.listener, leave_out=request.resume)
     with closing(workbench):

@@ -2,6 +2,7 @@
 
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
@@ -26,6 +27,7 @@ from ...study.file_book import FileBook
 from ...study.file_run import FileRun
 from ...study.lifecycle import begin_file, closing_study
 from ...study.objective import ranking_of
+from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout, placed
 from ...trial.workbench import Workbench
 from ...tuning.enter import machine_facts
@@ -97,8 +99,10 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
             session.listener(Notice(f"Caution: {request.file}: {caution}."))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
-        recover_at_start(session.store, listener)
+        recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), listener)
         stored_nodes = bool(request.like) and not request.options.real_cluster
+        note_named(session.store, session.user_dirs, request.options)
+        _require_trusted(request, session)
         request = replace(request, options=_where(request, session.store))
         with stop.preparing():
             workbench = Workbench.open(request.options, session.user_dirs, listener, leave_out=stored_nodes)
@@ -134,6 +138,17 @@ def _measured(
         records = _repeated(run_of_file, request.repeats)
     store.end_study(study, "interrupted" if stop.requested else "complete")
     return study, records
+
+
+def _require_trusted(request: RunRequest, session: Session) -> None:
+    """Refuse to run what only a shared database names as another study's program, cluster or library.
+
+    Raises:
+        UsageError: the trial that the run shall be like is of such a study.
+    """
+    model = like_trial(request.like, session.store) if request.like else None
+    if model is not None:
+        require_trusted(session.store, session.user_dirs, session.store.study(model.study))
 
 
 def _where(request: RunRequest, store: Store) -> TuneOptions:

@@ -4,6 +4,7 @@ import json
 import shlex
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ from ...study.lifecycle import closing_study
 from ...study.names import check_name, newest_search
 from ...study.objective import check_inputs, fastest_of, ranking_of
 from ...study.run_folders import study_folder
+from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench
 from ...tuning import campaign
 from ...tuning.campaign import TuneOutcome
@@ -137,6 +139,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             if complete is not None:
                 return complete
             _check(request, options, session.store)
+            _trust(request, name, options, session)
             if options.on_machines:
                 program = options.xhpl is not None
                 if needs(session.user_dirs, options.blas_files, program=program):
@@ -207,10 +210,24 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
         read_source(store, source)
 
 
+def _trust(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> None:
+    """Note what the user names now, and refuse to run what only a shared database names.
+
+    Raises:
+        UsageError: a stored study names something that this user has not named.
+    """
+    store, folders = session.store, session.user_dirs
+    if options.on_machines:
+        stored = name is not None and (request.resume or request.join is not None)
+        note_named(store, folders, request.options)
+        if stored and name is not None:
+            require_trusted(store, folders, store.study(name))
+
+
 def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
     """Run a study on this machine or on the nodes of a cluster."""
     store, listener = session.store, session.listener
-    recover_at_start(store, listener)
+    recover_at_start(store, partial(may_reach, store, session.user_dirs), listener)
     join = request.join is not None
     stored = request.resume or join
     text = store.study(name).space_text if name and stored else space_text(options.space)

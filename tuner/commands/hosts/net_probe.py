@@ -4,13 +4,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 
 from hpl.params import Scalar
 from results.report.model import Column, Figure, Report, Sentence, Series, Table
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from runners.errors import RefusedError
-from runners.hosts.transport import Transport
+from runners.hosts.transport import Ssh, Transport
 from runners.network.control import NetworkControl
 from runners.network.netpipe import LARGEST_BYTES, PROGRAMS, measure
 from runners.network.setting import CHOICE, interfaces_of
@@ -22,6 +23,9 @@ from ...network.around_study import recover_at_start
 from ...network.changed_hosts import AGAIN, StoreJournal
 from ...network.options import chosen_interfaces, setting_combinations, way_to_hosts
 from ...network.words import words
+from ...options import TuneOptions
+from ...study.trust import may_reach, note_named
+from ...user_dirs import UserDirs
 
 SHOWN_BYTES = (1, 1024, 65_536)
 """Sizes whose times have a column of their own, beside latency and bandwidth."""
@@ -109,13 +113,15 @@ def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> Net
     Raises:
         TunerError, RunnerError: a sentence says why nothing could be measured.
     """
-    recover_at_start(store, listener)
+    folders = UserDirs.of_user()
+    recover_at_start(store, partial(may_reach, store, folders), listener)
     wanted = setting_combinations(request.settings)
     if request.through not in PROGRAMS:
         raise UsageError(f"--through {request.through}: expected one of {', '.join(PROGRAMS)}")
     if request.study is not None:
         store.study(request.study)
     reach, names = way_to_hosts(request.hosts, request.ssh)
+    note_named(store, folders, TuneOptions(real_cluster={"ssh": reach.program} if isinstance(reach, Ssh) else None))
     if len(names) != 2:
         raise UsageError(f"--hosts {request.hosts}: a probe is between two hosts, as --hosts h1,h2")
     path = _path(request, reach, names)

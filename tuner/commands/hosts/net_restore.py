@@ -1,11 +1,14 @@
 """`hpltune net restore`: puts back every host whose network a killed hpltune left changed."""
 
 from dataclasses import dataclass
+from functools import partial
 
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
 from ...network.changed_hosts import forget_host, put_back_changed_hosts
+from ...study.trust import may_reach
+from ...user_dirs import UserDirs
 
 
 @dataclass(frozen=True)
@@ -47,5 +50,6 @@ def net_restore(request: NetRestoreRequest, store: Store) -> NetRestoreResult:
     """
     if request.forget is not None:
         return NetRestoreResult((forget_host(store, request.forget),), ())
-    done, left = put_back_changed_hosts(store, force=request.force, hosts=request.hosts, ssh=request.ssh)
+    ways = partial(may_reach, store, UserDirs.of_user(to_read=True))
+    done, left = put_back_changed_hosts(store, ways, force=request.force, hosts=request.hosts, ssh=request.ssh)
     return NetRestoreResult(tuple(done), tuple(left))

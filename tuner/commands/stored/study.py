@@ -1,4 +1,4 @@
-"""`hpltune study`: deletes and renames stored studies."""
+"""`hpltune study`: deletes, renames and trusts stored studies."""
 
 import shutil
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from ...database import folder_of
 from ...errors import TunerError
 from ...study.names import check_name
 from ...study.run_folders import study_folder
+from ...study.trust import NamedProgram, TrustedPrograms, strange_programs
 from ...user_dirs import UserDirs
 from ...words import counted
 
@@ -155,3 +156,56 @@ def _refuse_busy(store: Store, name: str) -> None:
         raise StudyBusyError(
             f"study {name} is being run by process {lease.pid} on {lease.host}: wait for it, or end it there"
         )
+
+
+@dataclass(frozen=True)
+class TrustRequest:
+    """Which study may run its programs as this user."""
+
+    user_dirs: UserDirs
+    study: str
+
+
+@dataclass(frozen=True)
+class PlannedTrust:
+    """What a study would run that this user has not named; nothing is trusted yet."""
+
+    request: TrustRequest
+    programs: tuple[NamedProgram, ...]
+
+    def report(self) -> Report:
+        """Report what would run."""
+        study = self.request.study
+        if not self.programs:
+            said = f"Study {study} runs nothing that you have not named."
+            return Report("Trust", (Sentence(said),), {"programs": []})
+        lines = (f"Study {study} would run as you:", *(f"  {one}" for one in self.programs))
+        facts = {"programs": [str(one) for one in self.programs]}
+        return Report("Trust", tuple(Sentence(line, unbroken=True) for line in lines), facts)
+
+
+@dataclass(frozen=True)
+class TrustResult:
+    """What may run now."""
+
+    planned: PlannedTrust
+
+    def report(self) -> Report:
+        """Report that it may."""
+        said = f"Study {self.planned.request.study} may run these as you, until one of them is changed."
+        return Report("Trust", (Sentence(said),), {"trusted": [str(one) for one in self.planned.programs]})
+
+
+def plan_trust(store: Store, request: TrustRequest) -> PlannedTrust:
+    """Find what a study would run, before the user is asked.
+
+    Raises:
+        ResultsError: there is no such study.
+    """
+    return PlannedTrust(request, tuple(strange_programs(store, request.user_dirs, store.study(request.study))))
+
+
+def trust_study(planned: PlannedTrust) -> TrustResult:
+    """Let a study run what was shown."""
+    TrustedPrograms(planned.request.user_dirs).note(planned.programs)
+    return TrustResult(planned)

@@ -49,9 +49,17 @@ def _dispatcher(request: Request) -> Dispatcher:
 Starting = Annotated[Dispatcher, Depends(_dispatcher)]
 
 
-def _desk(request: Request, caller: Runner, dispatcher: Starting) -> Desk:
+def _offered(request: Request) -> Offered:
     offered = request.app.state.offered
     assert isinstance(offered, Offered)  # noqa: S101 - set before the first request
+    return offered
+
+
+Offers = Annotated[Offered, Depends(_offered)]
+"""What the service offers; who only reads may know it too."""
+
+
+def _desk(caller: Runner, offered: Offers, dispatcher: Starting) -> Desk:
     return Desk(caller, offered, dispatcher)
 
 

@@ -30,7 +30,7 @@ from ...messages.plain_paths import without_paths
 from ...reports.nodes.figures import node_scores
 from ...reports.nodes.kept_list import moment, standing
 from ...words import counted
-from ..api.desk import AtDesk
+from ..api.desk import AtDesk, Offers
 from ..api.node_checks import CheckNumber, require_check
 from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.wrong import WrongDocumentError
@@ -66,7 +66,7 @@ WIDEST, NAMED = 24, 64
 
 
 @router.get("/node-checks", dependencies=[Depends(no_query)])
-async def checks_page(request: Request, desk: AtDesk, store: OpenStore, answers: KeptAnswers) -> HTMLResponse:
+async def checks_page(request: Request, offered: Offers, store: OpenStore, answers: KeptAnswers) -> HTMLResponse:
     """List checks of nodes, and start one."""
     lines = await answers.read(lambda: store.node_checks.lines(count=LISTED))
     rows = [(line, moment(line.checked_at), standing(line)) for line in lines]
@@ -74,7 +74,7 @@ async def checks_page(request: Request, desk: AtDesk, store: OpenStore, answers:
         "nodes/list.html.j2",
         rows=rows,
         may_start=caller_of(request).scope.covers(AccessScope.RUN),
-        clusters=sorted(desk.offered.clusters),
+        clusters=sorted(offered.clusters),
         csrf=csrf_field(request),
     )
     return HTMLResponse(page, headers=FILLED_HEADERS)

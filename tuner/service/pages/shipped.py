@@ -7,10 +7,9 @@ from importlib.resources import files
 
 from fastapi import APIRouter
 from fastapi.responses import Response
+from starlette.exceptions import HTTPException
 
 from results.report.html import page_style
-
-from ..problems import Problem
 
 router = APIRouter(include_in_schema=False)
 SCRIPTS = ("htmx.min.js", "htmx-sse.min.js")
@@ -55,5 +54,5 @@ def asset(file: str) -> Response:
     """Answer with a file that pages use; anybody may have it."""
     found = _by_address().get(f"/assets/{file}")
     if found is None:
-        raise Problem(404, "There is no such file: reload the page, which names those of this version.")
+        raise HTTPException(404)
     return Response(found.content, media_type=found.media_type, headers=KEPT)

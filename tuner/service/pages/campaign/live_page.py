@@ -13,6 +13,7 @@ from results.metrics import rate_text
 from results.record import Kind, Study, TrialRecord
 from results.stats.headline import HeadlineRates, median_text
 from results.stats.ranking import hosts_of
+from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
 
 from ....budget import Budget
@@ -81,6 +82,11 @@ ENGINES: Mapping[str, str] = {
 MOST_DIFFERENCES = 6
 """Parameters of a running trial that are compared with those of the best."""
 
+AT_WORK = frozenset({QueueState.QUEUED, QueueState.RUNNING})
+"""Campaigns that change without anybody's doing."""
+NOTHING = "<span hidden></span>"
+"""Stands in a part that shows nothing: a browser takes an event without data for none, and keeps what was there."""
+
 
 @dataclass(frozen=True)
 class PageParts:
@@ -143,7 +149,8 @@ class LivePage:
         study = self._store.study(self._name)
         news = self._digest.read(self._store.watched, self._name)
         state = self._story.state(study.state)
-        queued = self._of_queue()
+        entry = self._store.queue.find(self._name)
+        queued = self._of_queue(entry)
         disturbed = self._ask(state)
         self._runs.look(self._digest.running if state == "running" else ())
         belief = self._beliefs.of(self._name)
@@ -152,13 +159,15 @@ class LivePage:
         if shown is not None and not news and key == self._key:
             return shown
         self._key = key
-        html = {**self._made(study, state, belief, disturbed), **queued}
+        made = {**self._made(study, state, belief, disturbed), **queued}
+        html = {name: text if text.strip() else NOTHING for name, text in made.items()}
         marks = {name: sha256(text.encode()).hexdigest()[:8] for name, text in html.items()}
-        return PageParts(study, state, html, marks, state in GOES_ON or self._beliefs.is_asked(self._name))
+        at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
+        goes_on = state in GOES_ON or at_work or self._beliefs.is_asked(self._name)
+        return PageParts(study, state, html, marks, goes_on)
 
-    def _of_queue(self) -> dict[str, str]:
+    def _of_queue(self, entry: CampaignEntry | None) -> dict[str, str]:
         """What is only there for a campaign that was handed in."""
-        entry = self._store.queue.find(self._name)
         said = [] if entry is None else begun_sentences(self._store, entry)
         buttons = Buttons() if entry is None else buttons_of(entry)
         return {
@@ -205,6 +214,7 @@ class LivePage:
                 "state": state,
             },
             "best": {
+                "goes_on": state in GOES_ON,
                 "best": best,
                 "rates": rates,
                 "runs": median_text(found.ranking[0]) if rates else "",
