@@ -2,13 +2,11 @@
 
 import os
 import re
+import subprocess
 from collections.abc import Iterator
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
@@ -144,24 +142,21 @@ def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
         yield service
 
 
-def _ask_as(uid: int, url: str, answers: Connection) -> None:
-    os.setuid(uid)
-    answer = httpx2.get(f"{url}/api/v1/campaigns")
-    answers.send((answer.status_code, answer.text))
+ASK = """exec 3<>/dev/tcp/$0/$1
+printf 'GET /api/v1/campaigns HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' >&3
+cat <&3"""
+"""Asks a service, as a program of bash."""
 
 
 @pytest.mark.service
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
 def test_without_a_token_nobody_else_of_this_machine_may_come_in(service: OpenService) -> None:
     assert service.client.get(CAMPAIGNS).status_code == 200
-    url = str(service.client.base_url).rstrip("/")
-    answers, there = get_context("fork").Pipe()
-    stranger = get_context("fork").Process(target=_ask_as, args=(65534, url, there))
-    stranger.start()
-    status, text = answers.recv()
-    stranger.join()
-    assert status == 401
-    assert "Without a token only root may come in, who runs this service." in text
+    url = service.client.base_url
+    asking = ("bash", "-c", ASK, url.host, str(url.port))
+    done = subprocess.run(asking, user=65534, cwd="/", capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("HTTP/1.1 401 ")
+    assert "may come in, who runs this service." in done.stdout
 
 
 @pytest.mark.service
