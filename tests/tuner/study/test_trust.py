@@ -102,7 +102,7 @@ def test_nothing_is_asked_of_what_one_named_oneself(hpltune: Run, home: Path, sh
     assert first.returncode == 0, first.stderr
     more = hpltune("tune", "--resume", "--study", "own", "--trials", "2", *db)
     assert more.returncode == 0, more.stderr
-    assert "runs nothing that you have not named" in hpltune("study", "trust", "own", *db).stdout
+    assert "All that study own would run, you have named yourself." in hpltune("study", "trust", "own", *db).stdout
 
 
 def test_a_database_that_nobody_else_can_write_is_ones_own(hpltune: Run, home: Path) -> None:

@@ -177,7 +177,7 @@ class PlannedTrust:
         """Report what would run."""
         study = self.request.study
         if not self.programs:
-            said = f"Study {study} runs nothing that you have not named."
+            said = f"All that study {study} would run, you have named yourself."
             return Report("Trust", (Sentence(said),), {"programs": []})
         lines = (f"Study {study} would run as you:", *(f"  {one}" for one in self.programs))
         facts = {"programs": [str(one) for one in self.programs]}
