@@ -14,8 +14,11 @@ TYPES = ["mypy", "lint-imports", "check-wheel-contents"]
 ONE = "tests/hpl/test_dat.py"
 
 
-def ran(checkout: Path, *arguments: str) -> tuple[list[str], str]:
-    """Which programs `.ci/checks` starts, in place of which others only note how they were, and what is printed."""
+def ran(checkout: Path, *arguments: str, pytest_ends: tuple[int, ...] = (0,), code: int = 0) -> tuple[list[str], str]:
+    """Which programs `.ci/checks` starts, in place of which others only note how they were, and what is printed.
+
+    Each run of pytest ends with the next code of `pytest_ends`.
+    """
     venv = checkout / "venv"
     (venv / "bin").mkdir(parents=True)
     shutil.copy(CHECKS.parents[1] / "pyproject.toml", checkout)
@@ -24,9 +27,12 @@ def ran(checkout: Path, *arguments: str) -> tuple[list[str], str]:
         program = venv / "bin" / name
         program.write_text(f'#!/bin/sh\necho "{name} $*" >>"{checkout}/ran"\n')
         program.chmod(0o755)
+    nth = "".join(f"{number}) exit {end} ;; " for number, end in enumerate(pytest_ends, start=1))
+    with (venv / "bin/pytest").open("a") as program_of_tests:
+        program_of_tests.write(f'case $(grep -c ^pytest "{checkout}/ran") in {nth}esac\n')
     line = ["sh", str(CHECKS), str(checkout), str(venv), *arguments]
     done = subprocess.run(line, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     noted = checkout / "ran"
     return noted.read_text().splitlines() if noted.exists() else [], done.stdout
 
@@ -39,6 +45,29 @@ def test_all_with_a_file_checks_style_and_types_and_runs_only_that_file(tmp_path
     (tests,) = (line for line in started if line.startswith("pytest"))
     assert tests.endswith(f"--durations-min=1 {ONE}")
     assert "ok      ruff check" in printed
+
+
+def test_what_fails_among_all_is_run_once_more_alone_and_the_summary_says_so(tmp_path: Path) -> None:
+    lines, printed = ran(tmp_path, "--all", pytest_ends=(1, 0))
+    first, second = (line for line in lines if line.startswith("pytest"))
+    assert "--numprocesses=4" in first
+    assert second.startswith("pytest --last-failed")
+    assert "--numprocesses" not in second
+    assert "ok      pytest: what failed beside other tests passed alone" in printed
+
+
+def test_what_fails_alone_too_fails(tmp_path: Path) -> None:
+    assert "FAILED  pytest\n" in ran(tmp_path, "--all", pytest_ends=(1, 1), code=1)[1]
+
+
+def test_tests_that_could_not_be_run_have_no_second_try(tmp_path: Path) -> None:
+    lines, _ = ran(tmp_path, "--all", pytest_ends=(2, 0), code=2)
+    assert len([line for line in lines if line.startswith("pytest")]) == 1
+
+
+def test_the_quick_half_has_no_second_try(tmp_path: Path) -> None:
+    lines, _ = ran(tmp_path, pytest_ends=(1, 0), code=1)
+    assert len([line for line in lines if line.startswith("pytest")]) == 1
 
 
 def test_arguments_alone_run_only_the_tests_that_they_choose(tmp_path: Path) -> None:
