@@ -54,8 +54,9 @@ async def sign_in(request: Request, store: OpenStore, fields: Annotated[FormFiel
 
 
 @router.post("/sign-out")
-def sign_out() -> Response:
-    """End the session of a browser."""
+def sign_out(request: Request) -> Response:
+    """End the session of a browser, also for who has a copy of its cookie."""
+    _sessions(request).end(request.cookies.get(cookie_name(request), ""))
     response = RedirectResponse("/sign-in", 303)
     for name in (COOKIE, SECURE_COOKIE):
         response.delete_cookie(name, secure=name == SECURE_COOKIE, httponly=True, samesite="strict")
