@@ -102,6 +102,15 @@ class QueueContract:
         entry = store.queue.want("monday", WantedState.PAUSE)
         assert (entry.state, entry.wanted) == ("running", "pause")
 
+    @pytest.mark.parametrize(("wanted", "what"), [(WantedState.PAUSE, "paused"), (WantedState.RUN, "resumed")])
+    def test_what_is_being_cancelled_is_cancelled(self, store: Store, wanted: WantedState, what: str) -> None:
+        store.queue.add(ORDER)
+        store.queue.claim("monday")
+        store.queue.want("monday", WantedState.CANCEL)
+        with pytest.raises(CampaignStateError, match=f"campaign monday cannot be {what}: it is being cancelled"):
+            store.queue.want("monday", wanted)
+        assert store.queue.want("monday", WantedState.CANCEL).wanted == "cancel", "twice is no mistake"
+
     @pytest.mark.parametrize("wanted", list(WantedState))
     def test_what_is_done_stays_so(self, store: Store, wanted: WantedState) -> None:
         store.queue.add(ORDER)

@@ -14,8 +14,10 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import TypeAdapter, ValidationError
 
 from results.errors import KeyReusedError, ResultsError, StudyExistsError
+from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
 from results.store.service.schedules import Schedule
+from results.store.service.token_entry import TokenState
 from results.store.store import Store
 
 from ..errors import OUR_ERRORS, UsageError
@@ -92,6 +94,14 @@ class ScheduleKeeper:
         Raises:
             TunerError, ResultsError: it cannot be done now.
         """
+        if not self._may_still_run(schedule.made_by):
+            LOGGER.warning(
+                "schedule %s is paused: the token of %s, who made it, hands in nothing any more",
+                schedule.name,
+                schedule.made_by,
+            )
+            self.store.schedules.pause(schedule.name, paused=True, next_at=schedule.next_at)
+            return
         _, cadence = parse_cadence(schedule.cadence, "UTC")
         name = None if self._last_is_at_work(schedule) else self._handed_in(schedule, cadence.stamp(schedule.next_at))
         next_at = cadence.after(schedule.next_at)
@@ -100,6 +110,11 @@ class ScheduleKeeper:
         self.store.schedules.move_on(schedule, next_at, name)
         if name is not None:
             self.wake()
+
+    def _may_still_run(self, user: str) -> bool:
+        """Whether a user may hand in campaigns; one who never had a token came by a proxy, or runs the service."""
+        token = self.store.tokens.of_name(user)
+        return token is None or (token.state(self.now()) is TokenState.VALID and token.scope.covers(AccessScope.RUN))
 
     def _last_is_at_work(self, schedule: Schedule) -> bool:
         """Whether the campaign before still waits or runs: another one would only wait behind it."""

@@ -265,6 +265,9 @@ def _after(entry: CampaignEntry, wanted: WantedState) -> QueueState:
         CampaignStateError: it has ended.
     """
     state = entry.state
+    if state is QueueState.RUNNING and entry.wanted is WantedState.CANCEL and wanted is not WantedState.CANCEL:
+        what = "paused" if wanted is WantedState.PAUSE else "resumed"
+        raise CampaignStateError(f"campaign {entry.name} cannot be {what}: it is being cancelled")
     if state is QueueState.RUNNING:
         return state
     if wanted is WantedState.RUN and state is not QueueState.DONE:

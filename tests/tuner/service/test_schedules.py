@@ -8,6 +8,7 @@ from fastapi.testclient import TestClient
 from postgresql_server import Server
 
 from results.errors import ResultsError, StudyExistsError
+from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import WantedState
 from results.store.service.schedules import Schedule
 from results.store.store import Store
@@ -80,6 +81,36 @@ def test_nothing_is_handed_in_behind_a_campaign_that_still_waits(book: Store) ->
 
 def test_a_document_that_no_longer_fits_does_not_stop_the_others(book: Store) -> None:
     book.schedules.add(Schedule("bad", WEEKLY.cadence, {"kind": "check", "baseline": "gone"}, "ada", SUNDAY, DUE))
+    book.schedules.add(WEEKLY)
+    look(book, DUE)
+    assert campaigns(book) == ["weekly-2026-11-30"]
+
+
+def test_a_schedule_ends_with_the_token_of_who_made_it(book: Store) -> None:
+    book.tokens.create("ada", AccessScope.RUN, None)
+    book.schedules.add(WEEKLY)
+    look(book, DUE)
+    book.queue.want("weekly-2026-11-30", WantedState.CANCEL)
+    book.tokens.revoke("ada")
+    look(book, DUE + timedelta(days=7))
+    assert campaigns(book) == ["weekly-2026-11-30"]
+    found = book.schedules.find("weekly")
+    assert found is not None
+    assert found.paused, "people see why nothing comes"
+    assert book.schedules.due(DUE + timedelta(days=70)) == []
+
+
+@pytest.mark.parametrize("scope", [AccessScope.READ, AccessScope.RUN], ids=["may only read now", "expired"])
+def test_a_schedule_of_somebody_who_may_no_longer_run_hands_in_nothing(book: Store, scope: AccessScope) -> None:
+    book.tokens.create("ada", scope, None if scope is AccessScope.READ else DUE - timedelta(hours=1))
+    book.schedules.add(WEEKLY)
+    look(book, DUE)
+    assert campaigns(book) == []
+
+
+def test_a_schedule_of_somebody_without_a_token_goes_on(book: Store) -> None:
+    book.tokens.create("bob", AccessScope.RUN, None)
+    book.tokens.revoke("bob")
     book.schedules.add(WEEKLY)
     look(book, DUE)
     assert campaigns(book) == ["weekly-2026-11-30"]

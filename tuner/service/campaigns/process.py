@@ -63,8 +63,10 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
         entry = store.queue.take_over(request.name, request.starter)
         if entry is None:
             return None
-        with _watching(store.queue, entry, request.ask_to_stop):
+        with _watching(store.queue, entry, request.ask_to_stop) as asked:
             outcome = _outcome(request, entry, listener, stop, store)
+        if outcome.state is QueueState.QUEUED and asked.is_set():
+            outcome = _Outcome(QueueState.QUEUED, "it was paused and resumed; it goes on where it was")
         if outcome.state is QueueState.FAILED:
             listener(Notice(f"Failed: {outcome.reason}."))
         _store_end(store, request, outcome)
@@ -107,9 +109,11 @@ def _wanted(store: Store, name: str) -> WantedState:
 
 
 @contextmanager
-def _watching(queue: CampaignQueue, entry: CampaignEntry, ask_to_stop: Callable[[bool], None]) -> Iterator[None]:
-    """Look now and then at what people want of the campaign, and stop it where that is wanted."""
-    over = threading.Event()
+def _watching(
+    queue: CampaignQueue, entry: CampaignEntry, ask_to_stop: Callable[[bool], None]
+) -> Iterator[threading.Event]:
+    """Look now and then at what people want of the campaign, and stop it where that is wanted; the event tells so."""
+    over, asked = threading.Event(), threading.Event()
 
     def look() -> None:
         told = WantedState.RUN
@@ -121,13 +125,14 @@ def _watching(queue: CampaignQueue, entry: CampaignEntry, ask_to_stop: Callable[
             ours = now is not None and now.owner == Lease.mine()
             wanted = now.wanted if now is not None and ours else WantedState.CANCEL
             if wanted is not told and wanted is not WantedState.RUN:
+                asked.set()
                 ask_to_stop(wanted is WantedState.CANCEL)
                 told = wanted
 
     watcher = threading.Thread(target=look, name="what people want", daemon=True)
     watcher.start()
     try:
-        yield
+        yield asked
     finally:
         over.set()
         watcher.join()

@@ -32,10 +32,16 @@ class BrowserSession:
 
 
 class SessionKeeper:
-    """Writes and reads cookies and tokens of forms, with a key that nobody else knows."""
+    """Writes and reads cookies and tokens of forms, with a key that nobody else knows.
 
-    def __init__(self, key: bytes) -> None:
+    Args:
+        over: a folder with an empty file for each session that ended before its time.
+    """
+
+    def __init__(self, key: bytes, over: Path) -> None:
         self._key = key
+        self._over = over
+        self._over_here: set[str] = set()
 
     @classmethod
     def of_folder(cls, folder: Path) -> "SessionKeeper":
@@ -51,7 +57,7 @@ class SessionKeeper:
             key = file.read_bytes()
         except OSError:
             key = b""
-        return cls(key if len(key) == KEY_BYTES else secrets.token_bytes(KEY_BYTES))
+        return cls(key if len(key) == KEY_BYTES else secrets.token_bytes(KEY_BYTES), folder / "signed-out")
 
     def begin(self, entry: TokenEntry) -> tuple[str, BrowserSession]:
         """Begin a session for a token, and return its cookie, too."""
@@ -70,7 +76,25 @@ class SessionKeeper:
             return None
         id_, token_hash, ends = json.loads(urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         session = BrowserSession(id_, token_hash, datetime.fromtimestamp(ends, UTC))
-        return session if session.ends_at > datetime.now(UTC) else None
+        ended = session.ends_at <= datetime.now(UTC) or id_ in self._over_here or (self._over / id_).exists()
+        return None if ended else session
+
+    def end(self, cookie: str) -> None:
+        """End the session of a cookie: who has a copy of it is let in by it no more.
+
+        Where nothing can be kept in the folder, it is over until the server is started again.
+        """
+        session = self.read(cookie)
+        if session is None:
+            return
+        self._over_here.add(session.id)
+        with suppress(OSError):
+            self._over.mkdir(mode=0o700, parents=True, exist_ok=True)
+            (self._over / session.id).touch(mode=0o600)
+            long_ago = (datetime.now(UTC) - LASTS).timestamp()
+            for file in self._over.iterdir():
+                if file.stat().st_mtime < long_ago:  # its session would have ended by itself
+                    file.unlink(missing_ok=True)
 
     def form_token(self, binding: str) -> str:
         """Return the token for the forms of somebody: nobody else's has the same."""

@@ -54,7 +54,8 @@ async def sign_in(request: Request, store: OpenStore, fields: Annotated[FormFiel
 
 @router.post("/sign-out")
 def sign_out(request: Request) -> Response:
-    """End the session of a browser."""
+    """End the session of a browser, also for who has a copy of its cookie."""
+    _sessions(request).end(request.cookies.get(cookie_name(request), ""))
     response = RedirectResponse("/sign-in", 303)
     secure = request.url.scheme == "https"
     response.delete_cookie(cookie_name(request), secure=secure, httponly=True, samesite="strict")

@@ -74,6 +74,33 @@ def test_a_session_outlives_the_server_and_ends_with_its_token(store: Store, tmp
     assert (tmp_path / "data/service.key").stat().st_mode & 0o777 == 0o600
 
 
+def signed_in(client: TestClient, token: str) -> dict[str, str]:
+    """The header of a new session, whose cookie the client itself forgets."""
+    client.post("/sign-in", data={"token": token})
+    header = {"Cookie": "; ".join(f"{name}={value}" for name, value in client.cookies.items())}
+    client.cookies.clear()
+    return header
+
+
+def test_a_copy_of_a_cookie_opens_nothing_after_signing_out(store: Store, tmp_path: Path, token: str) -> None:
+    with served(store, tmp_path) as client:
+        copied, other = signed_in(client, token), signed_in(client, token)
+        assert client.get("/", headers=copied).status_code == 200
+        client.post("/sign-out", headers=copied)
+        assert client.get("/", headers=copied).status_code == 401
+        assert client.get("/", headers=other).status_code == 200, "another session of the same token"
+    with served(store, tmp_path) as client:
+        assert client.get("/", headers=copied).status_code == 401, "also after a new start"
+        assert client.get("/", headers=other).status_code == 200
+
+
+def test_a_session_ends_also_where_nothing_can_be_kept(client: TestClient, tmp_path: Path, token: str) -> None:
+    copied = signed_in(client, token)
+    (tmp_path / "data/signed-out").touch()  # no folder can be made there
+    client.post("/sign-out", headers=copied)
+    assert client.get("/", headers=copied).status_code == 401
+
+
 @pytest.mark.parametrize("cookie", ["x", "x.y", ".", "W10.0", "🙂"])
 def test_a_cookie_that_we_did_not_write_opens_nothing(client: TestClient, token: str, cookie: str) -> None:
     given = [(b"Cookie", f"hpltune-80={cookie}".encode())]
