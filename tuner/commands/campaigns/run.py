@@ -24,7 +24,7 @@ from ...reports.run import run_facts, run_sentences
 from ...stopping import StopRequest
 from ...study.file_book import FileBook
 from ...study.file_run import FileRun
-from ...study.lifecycle import begin_file, closing_study
+from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
 from ...trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout, placed
 from ...trial.workbench import Workbench
@@ -99,12 +99,8 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         recover_at_start(session.store, listener)
         stored_nodes = bool(request.like) and not request.options.real_cluster
-        request = replace(request, options=_where(request, session.store))
-        with stop.preparing():
-            workbench = Workbench.open(request.options, session.user_dirs, listener, leave_out=stored_nodes)
-        if stored_nodes:
-            workbench = _on_as_many_nodes(request, workbench, session.store)
-        with closing(workbench):
+        request = resolved(request, session)
+        with closing(opened(request, session, stored_nodes=stored_nodes)) as workbench:
             study, records = _measured(
                 request, plan_of(request, dat, text, workbench.site, session.store), workbench, session
             )
@@ -116,7 +112,7 @@ def _measured(
 ) -> tuple[str, list[TrialRecord]]:
     """Launch a plan as often as was asked, in a study of its own: its name, and the records."""
     store, listener, stop = session.store, session.listener, session.stop
-    for caution in _what_is_not_alike(request, store):
+    for caution in what_is_not_alike(request, store):
         listener(Notice(caution))
     model = like_trial(request.like, store) if request.like else None
     for disturbance in disturbances(workbench.site):
@@ -136,6 +132,29 @@ def _measured(
     return study, records
 
 
+def resolved(request: RunRequest, session: Session) -> RunRequest:
+    """The request with the options of the study whose trial the run shall be like.
+
+    Raises:
+        TunerError, ResultsError: that study or its program is gone, or it holds runs of several programs.
+    """
+    return replace(request, options=_where(request, session.store))
+
+
+def opened(request: RunRequest, session: Session, *, stored_nodes: bool) -> Workbench:
+    """The workbench of a resolved request.
+
+    Args:
+        stored_nodes: on as many nodes as the trial had that the run shall be like, and without those that are silent.
+
+    Raises:
+        TunerError, HplError: a sentence says what is missing.
+    """
+    with session.stop.preparing():
+        workbench = Workbench.open(request.options, session.user_dirs, session.listener, leave_out=stored_nodes)
+    return _on_as_many_nodes(request, workbench, session.store) if stored_nodes else workbench
+
+
 def _where(request: RunRequest, store: Store) -> TuneOptions:
     """The options with the machine, BLAS files, program and source of the study whose trial the run shall be like.
 
@@ -148,7 +167,11 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     given = request.options
     if not request.like:
         return given
-    stored = TuneOptions.from_json(store.study(request.like.partition("#")[0]).options)
+    study = store.study(request.like.partition("#")[0])
+    if len(programs_of(study)) > 1:
+        ran = listed(sorted(programs_of(study)))
+        raise UsageError(f"study {study.name} ran the programs of several studies in turn: name {ran} in place of it")
+    stored = TuneOptions.from_json(study.options)
     on = given if given.real_cluster else stored
     own = bool(given.blas_only or given.xhpl)
     return replace(
@@ -165,7 +188,7 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     )
 
 
-def _what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
+def what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
     """What the trial that the run shall be like does not tell of this machine, where nothing else was asked for."""
     model = like_trial(request.like, store) if request.like else None
     if model is None or request.options.blas_only or request.options.xhpl:
