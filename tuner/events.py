@@ -15,6 +15,7 @@ PHASES = {
     "search": "Search",
     "confirmation": "Confirmation: the best again, interleaved",
     "rounds": "Rounds: the best of each library once a round, in an order drawn anew",
+    "turns": "In turn: the best of each study once a round, each round in the other order",
     "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
 }
 """The parts of a study, and what people read of each."""
@@ -73,7 +74,7 @@ class PhaseStarted:
     """A part of the study begins.
 
     Attributes:
-        name: "pilot", "search", "confirmation", "rounds" or "extrapolation".
+        name: "pilot", "search", "confirmation", "rounds", "turns" or "extrapolation".
         runs: runs planned in it, or None where the budget decides.
     """
 

@@ -110,6 +110,7 @@ class HeadlineRates:
         median_gflops, runs: of the runs of no. 1.
         expected_gflops: of one more run of no. 1, as an estimate; None where only its own runs tell of it.
         interval_gflops: its usual rate is between these with 95 % probability; None where that is not known.
+        range_gflops: the slowest and fastest run of no. 1.
     """
 
     fastest_gflops: float
@@ -120,13 +121,16 @@ class HeadlineRates:
     runs: int
     expected_gflops: float | None
     interval_gflops: tuple[float, float] | None
+    range_gflops: tuple[float, float]
 
     @classmethod
     def of(cls, fastest: FastestRun, first: Ranked, interval: tuple[float, float] | None) -> "HeadlineRates":
         """Take them from the fastest run and from no. 1."""
         expected = first.believed_gflops
         rates = fastest.gflops, fastest.trial, fastest.called
-        return cls(*rates, first.best_record_number, first.median_gflops, first.runs, expected, interval)
+        return cls(
+            *rates, first.best_record_number, first.median_gflops, first.runs, expected, interval, first.range_gflops
+        )
 
     @property
     def best_gflops(self) -> float:
@@ -134,11 +138,18 @@ class HeadlineRates:
         return self.median_gflops if self.expected_gflops is None else self.expected_gflops
 
     def expected_text(self) -> str:
-        """Write what one more run of no. 1 should give, as "70.10 (65.00 to 74.00)"; "" where nothing tells it."""
+        """Write what one more run of no. 1 should give, as "70.10 (65.00 to 74.00)"; "" where nothing tells it.
+
+        Without an interval its slowest and fastest run are told, as "70.10 (runs gave 65.00 to 74.00)".
+        """
         if self.expected_gflops is None:
             return ""
-        ends = self.interval_gflops
-        return rate_text(self.expected_gflops) + (f" ({' to '.join(map(rate_text, ends))})" if ends else "")
+        if self.interval_gflops is not None:
+            told = " to ".join(map(rate_text, self.interval_gflops))
+        else:
+            low, high = self.range_gflops
+            told = f"runs gave {rate_text(low)} to {rate_text(high)}" if low < high else ""
+        return rate_text(self.expected_gflops) + (f" ({told})" if told else "")
 
     def to_json(self) -> dict[str, object]:
         """Write them by name, for scripts and messages."""
@@ -201,15 +212,22 @@ def expected_sentence(entry: Ranked, interval: tuple[float, float] | None) -> st
     """Say what one more run of no. 1 should give; None where nothing but its runs tells that.
 
     Args:
-        interval: as the study's page tells it.
+        interval: as the study's page tells it; without one its slowest and fastest run are told, where they differ.
     """
     if entry.believed_gflops is None:
         return None
     told = f"One more run of no. 1 is expected to give {rate_text(entry.expected_gflops)} GFLOPS"
     if interval is None:
-        return f"{told}."
+        return f"{told}{of_its_runs(entry)}."
     low, high = map(rate_text, interval)
     return f"{told}; its usual rate is between {low} and {high} with 95 % probability."
+
+
+def of_its_runs(entry: Ranked) -> str:
+    """Say in place of an interval what the runs of a configuration gave; "" where it ran once or always alike."""
+    if len(set(entry.gflops)) < 2:
+        return ""
+    return f"; its {entry.runs} runs gave {range_text(entry)}, slowest to fastest"
 
 
 def _memory_bytes(study: Study, record: TrialRecord) -> float | None:

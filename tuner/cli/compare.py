@@ -1,12 +1,18 @@
 """`hpltune compare`: studies, or the values of one parameter, against each other."""
 
 import math
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .common import Db, Html, Json, complete_study, console, open_store
-from .terminal import ReportFiles, show_and_write
+from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
+
+if TYPE_CHECKING:
+    from ..commands.stored.compare import CompareRequest
+
+MOST_ROUNDS = 100
+"""Rounds of which each tells something."""
 
 
 def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
@@ -46,6 +52,21 @@ def compare(
             metavar="PERCENT", help="Say how many more runs would show a difference of this size, such as 0.5%."
         ),
     ] = "1%",
+    interleaved: Annotated[
+        bool,
+        typer.Option(
+            "--interleaved",
+            help="Run the best of the studies in turn now, on this machine, and compare these runs: one occasion.",
+        ),
+    ] = False,
+    rounds: Annotated[
+        int | None,
+        typer.Option(min=1, max=MOST_ROUNDS, help="With --interleaved: how often each side is run. Default: 6."),
+    ] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="With --interleaved: no further round begins that does not fit, as 30m."),
+    ] = None,
     html: Html = None,
     db: Db = None,
     as_json: Json = False,
@@ -56,9 +77,17 @@ def compare(
     and otherwise how many more runs would show a difference. Two studies are two occasions, whose difference is in the
     interval: 2 % as usual, or what earlier checks tell. It warns where machines, N or simulation differ.
 
+    With --interleaved it runs the best configuration of each study here and now, in turn (A B, B A, and so on), keeps
+    these runs as a study compare-1, and compares them. They are of one occasion, so a much smaller difference shows.
+    The studies must be of this machine, or of one cluster. Ctrl-C keeps what ran.
+
+    Exit codes: 0 compared; 1 one sentence says why not, as where a side has no valid run; 2 wrong usage; 130 stopped.
+
     Examples:
 
         hpltune compare before after --html compared.html
+
+        hpltune compare before after --interleaved --rounds 8
 
         hpltune compare default-1 --by blas
 
@@ -70,13 +99,48 @@ def compare(
     """
     from ..commands.stored.compare import CompareRequest
     from ..commands.stored.compare import compare as compare_studies
+    from ..errors import UsageError
 
     request = CompareRequest(tuple(studies or ()), by, parse_percent(difference))
     files = ReportFiles(html)
     files.require()
+    if interleaved:
+        _in_turn(request, rounds, budget, db, files, as_json=as_json)
+        return
+    for option, value in (("--rounds", rounds), ("--budget", budget)):
+        if value is not None:
+            raise UsageError(f"{option} is for --interleaved: without it compare runs nothing")
     with open_store(db, create=False) as store:
         found = compare_studies(store, request)
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())
+
+
+def _in_turn(
+    request: "CompareRequest",
+    rounds: int | None,
+    budget: str | None,
+    db: str | None,
+    files: ReportFiles,
+    *,
+    as_json: bool,
+) -> None:
+    """Run the sides in turn, and show what that tells."""
+    from ..commands.campaigns.in_turn import ROUNDS, InTurnRequest, compare_in_turn
+    from ..console import output
+    from ..errors import TunerError
+    from ..units import parse_duration_s
+
+    wall_s = parse_duration_s(budget, "--budget") if budget else None
+    asked, shown = InTurnRequest(request, rounds or ROUNDS, wall_s, db), output(stderr=as_json)
+    with watched(shown) as (listener, stop):
+        result = compare_in_turn(asked, listener, stop)
+    if result.found is not None:
+        show_and_write(shown, result.found.report(), files, as_json=as_json, page=result.found.page())
+    elif result.interrupted:
+        shown.print(result.told)
+    else:
+        raise TunerError(result.told)
+    raise typer.Exit(INTERRUPTED if result.interrupted else 0)
 
 
 def parse_percent(text: str) -> float:

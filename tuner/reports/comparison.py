@@ -3,7 +3,7 @@
 import math
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 
 from results.metrics import rate_text
@@ -48,6 +48,31 @@ class Side:
 
 
 @dataclass(frozen=True)
+class InTurn:
+    """That the sides were measured in turn, in one occasion, to be compared.
+
+    Attributes:
+        study: holds the runs.
+        rounds: that were begun, as "6 rounds".
+        ended: the sentence why these are fewer than asked for, or "".
+        failures: sentences on the runs that do not count.
+    """
+
+    study: str
+    rounds: str
+    ended: str = ""
+    failures: tuple[str, ...] = ()
+
+    def sentences(self) -> list[str]:
+        """Say what this means for the verdict, and what went wrong."""
+        told = (
+            f"Measured in turn, in one occasion ({self.rounds}, study {self.study}): a difference between occasions "
+            "does not count."
+        )
+        return [told, *([self.ended] if self.ended else []), *self.failures]
+
+
+@dataclass(frozen=True)
 class Comparison:
     """The sides, and how each differs from each.
 
@@ -55,11 +80,13 @@ class Comparison:
         sides: at least two.
         contrasts: one for each pair of sides, in the order of `itertools.combinations`.
         difference_percent: the difference for which the needed runs are computed.
+        in_turn: how the sides were measured in turn; None where each is of an earlier time.
     """
 
     sides: Sequence[Side]
     contrasts: Sequence[Contrast]
     difference_percent: float
+    in_turn: InTurn | None = None
 
     @property
     def pairs(self) -> list[tuple[Side, Side, Contrast]]:
@@ -69,7 +96,8 @@ class Comparison:
 
     def parts(self) -> list[Part]:
         """Report the configurations, the pairs, and what they amount to."""
-        said = [*self._sentences(), *warnings(self.sides)]
+        turns = self.in_turn.sentences() if self.in_turn else []
+        said = [*self._sentences(), *turns, *warnings(self.sides)]
         return [self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
 
     def facts(self) -> list[dict[str, object]]:
@@ -89,6 +117,7 @@ class Comparison:
                 "confirming_runs": list(contrast.confirming_runs),
                 "interval_on_these_occasions_percent": _listed(in_percent(contrast.same_occasion)),
                 "occasions": None if contrast.occasions is None else _occasion_facts(contrast.occasions),
+                "measured_in_turn": None if self.in_turn is None else asdict(self.in_turn),
                 "warnings": warnings((one, other)),
             }
             for one, other, contrast in self.pairs
@@ -147,7 +176,8 @@ class Comparison:
         if contrast.occasions and contrast.seen_on_these_occasions:
             return [_shown(one, other, contrast, then=True), *noise, _only_then(one, other, contrast.occasions)]
         said = [f"No difference can be shown between {one.name} and {other.name}.", *noise]
-        return [*said, self._more(one, other, contrast)]
+        turns = [_in_turn_advice(one, other)] if contrast.occasions and _can_run(one, other) else []
+        return [*said, self._more(one, other, contrast), *turns]
 
     def _more(self, one: Side, other: Side, contrast: Contrast) -> str:
         """Say how many more runs would confirm the difference that was seen, or show one of the stated size."""
@@ -206,13 +236,23 @@ def _only_then(one: Side, other: Side, occasions: Occasions) -> str:
     """Say why a difference between two occasions may be no difference of the configurations."""
     apart = f"Two occasions of one machine may be {100 * math.expm1(occasions.reach(LEVEL)):.1f} % apart"
     said = "This holds for these two occasions; a difference between occasions is not in the interval"
-    if {one.name, other.name} != {one.study.name, other.study.name} or any(
-        side.study.imported for side in (one, other)
-    ):
+    if not _can_run(one, other):
         return f"{said}. {apart} ({occasions.words})."
     first, *_ = sorted(shlex.quote(side.name) for side in (one, other))
-    turns = f"`hpltune check --baseline {first}` on other days tells how much they are"
-    return f"{said}. {apart} ({occasions.words}): {turns}."
+    days = f"`hpltune check --baseline {first}` on other days tells how much they are"
+    return f"{said}. {apart} ({occasions.words}): {days}. {_in_turn_advice(one, other)}"
+
+
+def _can_run(one: Side, other: Side) -> bool:
+    """Whether both sides are studies of this database whose best configurations can be run again."""
+    named = {one.name, other.name} == {one.study.name, other.study.name}
+    return named and all(side.study.how == MEASURED and not side.study.imported for side in (one, other))
+
+
+def _in_turn_advice(one: Side, other: Side) -> str:
+    """Say how one occasion tells it."""
+    names = " ".join(sorted(shlex.quote(side.name) for side in (one, other)))
+    return f"`hpltune compare {names} --interleaved` runs both in turn now, in one occasion."
 
 
 def _listed(ends: tuple[float, float] | None) -> list[float] | None:

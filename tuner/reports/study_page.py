@@ -7,7 +7,7 @@ from results.metrics import rate_text
 from results.record import Study
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.half_rate import half_rate_n
-from results.stats.headline import FastestRun, median_text
+from results.stats.headline import FastestRun, median_text, of_its_runs
 from results.stats.ranking import Ranked, hosts_of
 
 from ..machine.equipment import Equipment
@@ -158,6 +158,6 @@ def _expected(first: Ranked, interval: tuple[float, float] | None) -> str:
         return ""
     told = f"{rate_text(first.expected_gflops)} GFLOPS"
     if interval is None:
-        return told
+        return f"{told}{of_its_runs(first)}"
     low, high = map(rate_text, interval)
     return f"{told}; usual rate between {low} and {high} with 95 % probability"

@@ -1,6 +1,7 @@
 """Measures an HPL.dat as it is: one launch of all its configurations, and a record of each."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
@@ -28,6 +29,8 @@ class FileRun:
     Attributes:
         plan: of the whole file.
         walltime_s: seconds after which a launch is ended.
+        kind: of its trials.
+        words: what else tells its configurations from others of the study.
     """
 
     plan: TrialPlan
@@ -36,6 +39,8 @@ class FileRun:
     walltime_s: float
     listener: Listener
     stop: Stopping
+    kind: Kind = Kind.RUN
+    words: Mapping[str, Scalar] = field(default_factory=dict)
 
     def measure(self) -> Launched:
         """Launch the file, once more after a lost node came back or somebody changed the network meanwhile.
@@ -86,8 +91,8 @@ class FileRun:
 
     def _begun(self, words: dict[str, Scalar]) -> Planned[TrialPlan] | TrialRecord:
         """One of the file's configurations, committed as running."""
-        params = {**words, **self._layout()}
-        return begin(self.book, started(self.book.study, params, Kind.RUN, key_of(params)), self.plan)
+        params = {**words, **self._layout(), **self.words}
+        return begin(self.book, started(self.book.study, params, self.kind, key_of(params)), self.plan)
 
     def _layout(self) -> dict[str, Scalar]:
         """What the file does not say of its configurations, in the words of a space."""

@@ -92,6 +92,32 @@ def begin_file(
     return name
 
 
+TURNS = "compare"
+"""What a study of `hpltune compare --interleaved` has in place of a space's name."""
+SIDE = "side"
+"""The parameter of its trials that tells the study whose best configuration ran."""
+PROGRAMS = "programs_of"
+"""The fact of such a study that names the studies whose programs and libraries it ran, where these differ."""
+
+
+def begin_turns(store: Store, options: TuneOptions, machine: MachineFacts, programs: Sequence[str]) -> str:
+    """Create the study "compare-K" of configurations of other studies that run in turn, and return its name.
+
+    Args:
+        options: with the program of the first.
+        programs: the studies whose programs differ; none where all have the same.
+    """
+    if programs:
+        machine = replace(machine, host={**machine.host, PROGRAMS: list(programs)})
+    return create_unnamed(store, _study(TURNS, TURNS, options, machine))
+
+
+def programs_of(study: Study) -> Sequence[str]:
+    """The studies whose programs a study ran in turn; none where it ran one."""
+    found = study.host.get(PROGRAMS)
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
 SCALE = "scale"
 """What a study of `hpltune scale` has in place of a space's name."""
 

@@ -15,6 +15,7 @@ from results.stats.confidence import Standing, rerank_by_posterior, standing
 from results.stats.headline import FastestRun
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked, hosts_of, on_the_hosts_left, rank
+from results.stats.unfit import unfit
 from results.store.contenders import CONTENDERS
 from results.store.store import Store
 from search_spaces.space import SearchSpace
@@ -190,12 +191,16 @@ class Objective:
         return [] if self.against is None else pareto(self.against, ranking)
 
     def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
-        """Configurations with what is expected of them, best by this objective first."""
+        """Configurations with what is expected of them, best by this objective first.
+
+        None has an interval where the runs are outside of what one can be computed for.
+        """
         known = {entry.key: entry for entry in ranking}
-        return [
-            self._in_gflops(known[entry.key], entry)
-            for entry in rerank_by_posterior([self._in_worth(entry) for entry in ranking], self.noise_at_first)
-        ]
+        worths = [self._in_worth(entry) for entry in ranking]
+        found = [self._in_gflops(known[one.key], one) for one in rerank_by_posterior(worths, self.noise_at_first)]
+        if not unfit(worths, self.noise_at_first, self.moved):
+            return found
+        return [replace(one, interval_gflops=None) for one in found]
 
     def _in_gflops(self, entry: Ranked, believed: Ranked) -> Ranked:
         """Give a configuration what is believed of its worth, as a rate."""

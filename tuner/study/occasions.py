@@ -10,7 +10,9 @@ from .lifecycle import LIKE
 
 MOST_STUDIES = 50
 """Only so many studies are read, the newest: each is a query."""
-IDENTITY = ("hostname", "node_names", "cpu_model")
+MACHINE = {"hostname": "host name", "cpu_model": "CPU"}
+"""Facts of one machine that tell it from others, and their words."""
+IDENTITY = (*MACHINE, "node_names")
 """Facts of a host of which one that differs shows that it is another machine."""
 
 

@@ -8,7 +8,7 @@ from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord
-from results.stats.headline import FastestRun, expected_sentence, fastest_run, median_text
+from results.stats.headline import FastestRun, HeadlineRates, expected_sentence, fastest_run, median_text
 from results.stats.ranking import Ranked, rank
 
 SIXTEEN_GIB = 2**34
@@ -89,3 +89,12 @@ def test_what_is_expected_is_told_only_where_it_was_estimated() -> None:
     told = expected_sentence(estimated, (55.0, 61.5))
     assert told is not None
     assert told.endswith("its usual rate is between 55.00 and 61.50 with 95 % probability.")
+
+
+def test_without_an_interval_the_slowest_and_the_fastest_run_are_told_and_called_so() -> None:
+    first = Ranked("a", {}, (60.0, 45.0, 66.0), 1, believed_gflops=58.5)
+    told = "One more run of no. 1 is expected to give 58.50 GFLOPS; its 3 runs gave 45.00 to 66.00, slowest to fastest."
+    assert expected_sentence(first, None) == told
+    fastest_of_all = fastest(run(1, 66.0))
+    assert HeadlineRates.of(fastest_of_all, first, None).expected_text() == "58.50 (runs gave 45.00 to 66.00)"
+    assert HeadlineRates.of(fastest_of_all, first, (55.0, 61.5)).expected_text() == "58.50 (55.00 to 61.50)"

@@ -105,6 +105,7 @@ def test_a_difference_that_may_be_one_of_the_occasions_is_told_as_that(store: St
     assert "This holds for these two occasions; a difference between occasions is not in the interval." in said(report)
     assert "9.4 % apart (assuming that occasions differ by 2.0 % (standard deviation), as usual)" in said(report)
     assert "`hpltune check --baseline one` on other days tells how much they are." in said(report)
+    assert "`hpltune compare one other --interleaved` runs both in turn now, in one occasion." in said(report)
     [facts] = pairs_of(report)
     assert not facts["difference_shown"]
     assert facts["interval_percent"][0] < 0 < facts["interval_on_these_occasions_percent"][0]

@@ -109,13 +109,29 @@ def test_the_rate_of_the_best_has_an_interval_once_something_ran_twice(store: St
     assert said in " ".join(best(store).split())
 
 
-def test_the_interval_of_a_rate_ends_where_no_run_of_the_machine_can_be(store: Store) -> None:
+def test_where_runs_are_too_noisy_for_a_confidence_the_ends_of_the_runs_stand_in_place_of_an_interval(
+    store: Store,
+) -> None:
     for rate in (75.0, 25.0, 70.0, 30.0):
+        add(store, rate, key="a", params={"NB": 128})
+    add(store, 20.0, key="b", params={"NB": 192})
+    facts = facts_of_best(store, 5)
+    assert facts["confidence"] is None
+    assert [entry["interval_gflops"] for entry in facts["ranking"]] == [None, None]
+    for told in (best(store), exported(store, "md")):
+        words = " ".join(told.split())
+        assert "GFLOPS; its 4 runs gave 25.00 to 75.00, slowest to fastest." in words
+        assert "95 %" not in words
+
+
+def test_the_interval_of_a_rate_ends_where_no_run_of_the_machine_can_be(store: Store) -> None:
+    rates = (79.9, 78.8, 79.7, 79.0)
+    for rate in rates:
         add(store, rate, key="a", params={"NB": 128})
     _, high = facts_of_best(store, 5)["ranking"][0]["interval_gflops"]
     assert high > 80.0
     store.create_study(a_study("small", rpeak_gflops=80.0))
-    for rate in (75.0, 25.0, 70.0, 30.0):
+    for rate in rates:
         number = store.begin(begun("small", params={"NB": 128}, key="a"))
         store.finish(finished(number, rate, "small", params={"NB": 128}, key="a"))
     [entry] = as_json(best_of_study(store, BestRequest("small")).report())["ranking"]

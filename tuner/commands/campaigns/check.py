@@ -125,6 +125,27 @@ class Baseline:
         """STUDY#TRIAL."""
         return f"{self.study.name}#{self.trial.number}"
 
+    @property
+    def hpl_dat(self) -> str:
+        """The text of the HPL.dat of its trial."""
+        return self.trial.hpl_dat or (render(HplDat.of(self.trial.hpl)) if self.trial.hpl else "")
+
+    def again(self, file: Path) -> RunRequest:
+        """What runs its HPL.dat as its trial ran.
+
+        Args:
+            file: holds `hpl_dat`.
+        """
+        trial, cores = self.trial, self.study.host.get("physical_cores")
+        return RunRequest(
+            file,
+            TuneOptions(),
+            like=self.name,
+            layout=f"{trial.ranks}x{trial.threads}" if trial.ranks and trial.threads else None,
+            walltime_s=SPARE_S + SLOWEST * (trial.time_s or 0.0),
+            oversubscribe=isinstance(cores, int) and (trial.ranks or 0) * (trial.threads or 1) > cores,
+        )
+
 
 @dataclass(frozen=True)
 class ChangedFact:
@@ -346,8 +367,11 @@ def _busy(before: Baseline) -> str:
     return f"Caution, at the beginning: {said}." if said else ""
 
 
-def baseline_of(store: Store, name: str) -> Baseline:
+def baseline_of(store: Store, name: str, *, command: str = "check", option: str = "--baseline ") -> Baseline:
     """The best configuration of a stored study.
+
+    Args:
+        command, option: what asks for it, for sentences.
 
     Raises:
         TunerError: it was simulated or replayed, no run of it counts, or an imported output does not tell all of it.
@@ -355,40 +379,25 @@ def baseline_of(store: Store, name: str) -> Baseline:
     """
     study = store.study(name)
     if study.simulated:
-        raise UsageError(f"check measures real machines: --baseline {study.name} was {study.how}")
+        raise UsageError(f"{command} measures real machines: {option}{study.name} was {study.how}")
     ranking = ranking_of(store, study)
     if not ranking:
-        raise UsageError(f"--baseline {study.name}: that study has no valid run to compare with")
+        raise UsageError(f"{option}{study.name}: that study has no valid run to compare with")
     trial = store.get(study.name, ranking[0].best_record_number)
     if not trial.hpl_dat and trial.hpl is None:
         untold = listed(untold_words(trial.params)) or "what HPL.dat says"
-        asks = f"--baseline {study.name}: the output of {study.name}#{trial.number} does not tell {untold}"
+        asks = f"{option}{study.name}: the output of {study.name}#{trial.number} does not tell {untold}"
         raise UsageError(f"{asks}: import it beside its HPL.dat as another --study, or write one for `hpltune run`")
     return Baseline(study, trial, ranking[0].gflops)
 
 
 def _measured(request: CheckRequest, before: Baseline, listener: Listener, stop: StopRequest) -> RunResult:
     """Run the baseline's HPL.dat as its trial ran."""
-    trial = before.trial
-    text = trial.hpl_dat or (render(HplDat.of(trial.hpl)) if trial.hpl else "")
-    layout = f"{trial.ranks}x{trial.threads}" if trial.ranks and trial.threads else None
-    cores = before.study.host.get("physical_cores")
-    crowded = isinstance(cores, int) and (trial.ranks or 0) * (trial.threads or 1) > cores
     with TemporaryDirectory(prefix="hpltune-") as folder:
         file = Path(folder) / f"{before.study.name.removeprefix('run-')}.dat"
-        file.write_text(text, encoding="utf-8")
-        asked = RunRequest(
-            file,
-            TuneOptions(),
-            like=before.name,
-            layout=layout,
-            repeats=request.runs,
-            walltime_s=SPARE_S + SLOWEST * (trial.time_s or 0.0),
-            db=request.db,
-            oversubscribe=crowded,
-            study=request.study,
-        )
-        return run(asked, listener, stop)
+        file.write_text(before.hpl_dat, encoding="utf-8")
+        asked = before.again(file)
+        return run(replace(asked, repeats=request.runs, db=request.db, study=request.study), listener, stop)
 
 
 def _compared(request: CheckRequest, before: Baseline, measured: RunResult) -> CheckResult:

@@ -25,7 +25,7 @@ from ...reports.run import run_facts, run_sentences
 from ...stopping import StopRequest
 from ...study.file_book import FileBook
 from ...study.file_run import FileRun
-from ...study.lifecycle import begin_file, closing_study
+from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout, placed
@@ -102,13 +102,8 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
         recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), listener)
         stored_nodes = bool(request.like) and not request.options.real_cluster
         note_named(session.store, session.user_dirs, request.options)
-        _require_trusted(request, session)
-        request = replace(request, options=_where(request, session.store))
-        with stop.preparing():
-            workbench = Workbench.open(request.options, session.user_dirs, listener, leave_out=stored_nodes)
-        if stored_nodes:
-            workbench = _on_as_many_nodes(request, workbench, session.store)
-        with closing(workbench):
+        request = resolved(request, session)
+        with closing(opened(request, session, stored_nodes=stored_nodes)) as workbench:
             study, records = _measured(
                 request, plan_of(request, dat, text, workbench.site, session.store), workbench, session
             )
@@ -120,7 +115,7 @@ def _measured(
 ) -> tuple[str, list[TrialRecord]]:
     """Launch a plan as often as was asked, in a study of its own: its name, and the records."""
     store, listener, stop = session.store, session.listener, session.stop
-    for caution in _what_is_not_alike(request, store):
+    for caution in what_is_not_alike(request, store):
         listener(Notice(caution))
     model = like_trial(request.like, store) if request.like else None
     for disturbance in disturbances(workbench.site):
@@ -140,15 +135,31 @@ def _measured(
     return study, records
 
 
-def _require_trusted(request: RunRequest, session: Session) -> None:
-    """Refuse to run what only a shared database names as another study's program, cluster or library.
+def resolved(request: RunRequest, session: Session) -> RunRequest:
+    """The request with the options of the study whose trial the run shall be like.
 
     Raises:
-        UsageError: the trial that the run shall be like is of such a study.
+        TunerError, ResultsError: that study or its program is gone, it holds runs of several programs, or only a shared
+            database names its program, cluster or library.
     """
     model = like_trial(request.like, session.store) if request.like else None
     if model is not None:
         require_trusted(session.store, session.user_dirs, session.store.study(model.study))
+    return replace(request, options=_where(request, session.store))
+
+
+def opened(request: RunRequest, session: Session, *, stored_nodes: bool) -> Workbench:
+    """The workbench of a resolved request.
+
+    Args:
+        stored_nodes: on as many nodes as the trial had that the run shall be like, and without those that are silent.
+
+    Raises:
+        TunerError, HplError: a sentence says what is missing.
+    """
+    with session.stop.preparing():
+        workbench = Workbench.open(request.options, session.user_dirs, session.listener, leave_out=stored_nodes)
+    return _on_as_many_nodes(request, workbench, session.store) if stored_nodes else workbench
 
 
 def _where(request: RunRequest, store: Store) -> TuneOptions:
@@ -163,7 +174,11 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     given = request.options
     if not request.like:
         return given
-    stored = TuneOptions.from_json(store.study(request.like.partition("#")[0]).options)
+    study = store.study(request.like.partition("#")[0])
+    if len(programs_of(study)) > 1:
+        ran = listed(sorted(programs_of(study)))
+        raise UsageError(f"study {study.name} ran the programs of several studies in turn: name {ran} in place of it")
+    stored = TuneOptions.from_json(study.options)
     on = given if given.real_cluster else stored
     own = bool(given.blas_only or given.xhpl)
     return replace(
@@ -180,7 +195,7 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     )
 
 
-def _what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
+def what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
     """What the trial that the run shall be like does not tell of this machine, where nothing else was asked for."""
     model = like_trial(request.like, store) if request.like else None
     if model is None or request.options.blas_only or request.options.xhpl:

@@ -20,8 +20,9 @@ from results.store.store import Store
 
 from ...database import open_store
 from ...errors import UsageError
-from ...reports.comparison import Comparison, Side
+from ...reports.comparison import Comparison, InTurn, Side
 from ...reports.context import Context
+from ...study.lifecycle import SIDE
 from ...study.noise_at_first import noise_at_first
 from ...study.objective import of_study, ranking_of
 from ...study.occasions import known_occasions
@@ -79,7 +80,8 @@ class CompareResult:
         """The pairs, what can be shown, and all runs as a figure."""
         sides = self.comparison.sides
         what = listed([side.name for side in sides])
-        title = f"{self.by} in study {sides[0].study.name}: {what}" if self.by else f"Studies {what}"
+        turns = ", measured in turn" if self.comparison.in_turn else ""
+        title = f"{self.by} in study {sides[0].study.name}: {what}" if self.by else f"Studies {what}{turns}"
         cautions = {"cautions": self.context.cautions()}
         facts: list[object] = [{**pair, **cautions} for pair in self.comparison.facts()]
         return Report(title, tuple(self.comparison.parts()), facts)
@@ -92,7 +94,7 @@ def compare(store: Store, request: CompareRequest) -> CompareResult:
         UsageError: the request names too few studies or too many, or a parameter without several values.
         ResultsError: there is no such study, or one has no valid run.
     """
-    _check(request)
+    require_comparable(request)
     if request.by:
         study = store.study(request.studies[0]) if request.studies else store.newest()
         found = _days(store, study) if request.by == DATE else _values(store, study, request.by)
@@ -105,6 +107,23 @@ def compare(store: Store, request: CompareRequest) -> CompareResult:
     if request.by == BLAS and is_shootout(sides[0].study):
         differences = _as_rounds_tell(store, sides, differences, request.difference_percent / 100.0)
     return CompareResult(Comparison(sides, differences, request.difference_percent), request.by)
+
+
+def compared_in_turn(
+    store: Store, study: Study, names: Sequence[str], in_turn: InTurn, difference_percent: float
+) -> CompareResult:
+    """Compare configurations that ran in turn, within one occasion.
+
+    Args:
+        study: holds their runs.
+        names: of the sides in their order; each has a valid run.
+        difference_percent: as of a request.
+    """
+    by_name = {str(side.best.params[SIDE]): (side, sample) for side, sample in _values(store, study, SIDE)}
+    found = [by_name[name] for name in names]
+    sides = [replace(side, name=name) for name, (side, _) in zip(names, found, strict=True)]
+    differences = contrasts([sample for _, sample in found], difference_percent / 100.0)
+    return CompareResult(Comparison(sides, differences, difference_percent, in_turn), None)
 
 
 def _occasions(store: Store, sides: Sequence[Side]) -> Occasions:
@@ -133,8 +152,12 @@ def _as_rounds_tell(
     )
 
 
-def _check(request: CompareRequest) -> None:
-    """Refuse a request that says too little or too much."""
+def require_comparable(request: CompareRequest) -> None:
+    """Refuse a request that says too little or too much.
+
+    Raises:
+        UsageError: a sentence says what.
+    """
     if not request.difference_percent > 0:
         raise UsageError(f"--difference {request.difference_percent:g}%: it must be above 0")
     if request.by and len(request.studies) > 1:

@@ -1,0 +1,330 @@
+"""`hpltune compare --interleaved`: the best configurations of studies run in turn, here and now, and are compared."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+
+from hpl.dat import HplDat, render
+from hpl.dat_parse import parse
+from hpl.params import Scalar
+from results.record import Kind, TrialRecord
+from results.store.store import Store
+from runners.network.setting import PREFIX
+
+from ...budget import Budget, Meter
+from ...clock import RealClock
+from ...errors import UsageError
+from ...events import Listener, Notice, PhaseStarted
+from ...machine.inventory import disturbances
+from ...network.around_study import network_around, prepare_network, recover_at_start
+from ...options import TuneOptions
+from ...reports.comparison import InTurn
+from ...stopping import StopRequest
+from ...study.file_book import FileBook
+from ...study.file_run import FileRun
+from ...study.lifecycle import SIDE, begin_turns, closing_study
+from ...study.occasions import MACHINE
+from ...study.trust import may_reach
+from ...trial.plan import TrialPlan
+from ...trial.workbench import Workbench
+from ...tuning.enter import machine_facts
+from ...units import compact, duration
+from ...words import counted, listed
+from ..session import Session, open_session
+from ..stored.compare import CompareRequest, CompareResult, compared_in_turn, require_comparable
+from .check import Baseline, baseline_of
+from .run import RunRequest, opened, plan_of, resolved, what_is_not_alike
+
+COMMAND = "compare --interleaved"
+ROUNDS = 6
+"""Rounds where none are asked for: the test of the differences within rounds needs four, and two more help much."""
+
+
+@dataclass(frozen=True)
+class InTurnRequest:
+    """Which studies to compare, and how long.
+
+    Attributes:
+        compared: names the studies.
+        rounds: in each of which every side runs once.
+        wall_s: seconds after which no further round begins; None for no limit.
+        db: database file or URL; None for the user's own.
+    """
+
+    compared: CompareRequest
+    rounds: int = ROUNDS
+    wall_s: float | None = None
+    db: str | None = None
+
+
+@dataclass(frozen=True)
+class InTurnResult:
+    """What the runs in turn tell.
+
+    Attributes:
+        study: holds them.
+        found: the comparison; None where a side has no valid run.
+        told: what is said where there is no comparison.
+        interrupted: somebody stopped it.
+    """
+
+    study: str
+    found: CompareResult | None
+    told: str = ""
+    interrupted: bool = False
+
+
+@dataclass(frozen=True)
+class TurnTaker:
+    """A side that takes its turns.
+
+    Attributes:
+        name: the study whose best configuration it is.
+        run_s: seconds that a run took.
+    """
+
+    name: str
+    run_s: float
+    plan: TrialPlan
+    workbench: Workbench
+    walltime_s: float
+
+
+@dataclass
+class PlayedRounds:
+    """The rounds.
+
+    Attributes:
+        records: of all runs.
+        begun: rounds that were begun.
+        ended: the sentence why fewer rounds than asked for ran; "" where all did.
+    """
+
+    records: list[TrialRecord] = field(default_factory=list)
+    begun: int = 0
+    ended: str = ""
+
+
+def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopRequest) -> InTurnResult:
+    """Run the best configurations of studies in turn, keep the runs as a study of their own, and compare them.
+
+    Raises:
+        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
+    """
+    require_comparable(request.compared)
+    with open_session(request.db, listener, stop) as session, ExitStack() as stack:
+        sides = _sides(request, session.store)
+        recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), session.listener)
+        takers = _takers(sides, session, stack)
+        study, turns = _played(request, takers, session)
+        store = session.store
+        missing = [one.name for one in takers if not any(run.ranked for run in turns.records if _is_of(run, one))]
+        if missing:
+            return InTurnResult(study, None, _no_comparison(study, missing, turns, stop), stop.requested)
+        rounds = counted(turns.begun, "round")
+        told = InTurn(study, rounds, turns.ended, tuple(_failures(turns.records)))
+        names = [one.name for one in takers]
+        found = compared_in_turn(store, store.study(study), names, told, request.compared.difference_percent)
+        return InTurnResult(study, found, interrupted=stop.requested)
+
+
+def _sides(request: InTurnRequest, store: Store) -> list[Baseline]:
+    """The best configurations, where they can take turns.
+
+    Raises:
+        UsageError: they cannot.
+        ResultsError: there is no such study.
+    """
+    names = request.compared.studies
+    if request.compared.by:
+        raise UsageError(f"{COMMAND} compares studies: leave --by out, or --interleaved")
+    far = [name for name in names if "#" in name]
+    if far:
+        raise UsageError(
+            f"{COMMAND} runs studies of this database, not {far[0]}: what another database names is not run here"
+        )
+    sides = [baseline_of(store, name, command=COMMAND, option="") for name in names]
+    clusters = {_cluster_of(side): side.study.name for side in sides}
+    if len(clusters) > 1:
+        one, other, *_ = clusters.values()
+        raise UsageError(f"{COMMAND} needs studies of the same hosts: {one} and {other} did not run on the same ones")
+    run_s = sum(side.trial.time_s or 0.0 for side in sides)
+    if request.wall_s is not None and run_s > request.wall_s:
+        enough = compact(run_s * request.rounds)
+        raise UsageError(
+            f"one round takes about {duration(run_s)}, more than --budget {compact(request.wall_s)} allows: "
+            f"{counted(request.rounds, 'round')} need --budget {enough} or more"
+        )
+    return sides
+
+
+def _cluster_of(side: Baseline) -> str:
+    """What the study says of the cluster it ran on; "None" of this machine."""
+    return str(side.study.options.get("real_cluster"))
+
+
+def _takers(sides: Sequence[Baseline], session: Session, stack: ExitStack) -> list[TurnTaker]:
+    """Open a workbench for each program, and plan the run of each side.
+
+    Raises:
+        TunerError, HplError, ResultsError: a sentence says what prevents it.
+    """
+    opened_for: list[tuple[TuneOptions, Workbench]] = []
+    found = []
+    for side in sides:
+        asked = resolved(side.again(Path(f"{side.study.name}.dat")), session)
+        workbench = next((one for options, one in opened_for if options == asked.options), None)
+        if workbench is None:
+            if opened_for and asked.options.real_cluster:
+                first = sides[0].study.name
+                raise UsageError(
+                    f"{COMMAND} needs one program for all nodes of a cluster: {first} and {side.study.name} differ"
+                )
+            workbench = opened(asked, session, stored_nodes=True)
+            stack.enter_context(closing(workbench))
+            opened_for.append((asked.options, workbench))
+        _require_here(side, workbench)
+        _require_as_many_nodes(side, workbench)
+        found.append(_taker(side, asked, workbench, session))
+    for one, other in combinations(found, 2):
+        if one.workbench is other.workbench and replace(one.plan, hpl_dat=other.plan.hpl_dat) == other.plan:
+            raise UsageError(
+                f"{one.name} and {other.name} have the same best configuration, so there is nothing to compare: "
+                f"`hpltune check --baseline {shlex.quote(one.name)}` tells whether the machine got slower"
+            )
+    return found
+
+
+def _taker(side: Baseline, asked: RunRequest, workbench: Workbench, session: Session) -> TurnTaker:
+    """Plan the run of a side, and build its program."""
+    for caution in what_is_not_alike(asked, session.store):
+        session.listener(Notice(caution))
+    text = side.hpl_dat
+    dat = parse(text, f"the HPL.dat of {side.name}")
+    if len(list(dat.runs())) > 1 and side.trial.hpl is not None:
+        dat = HplDat.of(side.trial.hpl)
+        text = render(dat)
+    plan = plan_of(asked, dat, text, workbench.site, session.store)
+    with session.stop.preparing():
+        workbench.build([plan.blas], [plan.threads], session.listener, [plan.launch.mpi])
+    return TurnTaker(side.study.name, side.trial.cost_s or side.trial.time_s or 0.0, plan, workbench, asked.walltime_s)
+
+
+def _require_here(side: Baseline, workbench: Workbench) -> None:
+    """Refuse a study of another machine.
+
+    Raises:
+        UsageError: what is known of the machine shows that it is another.
+    """
+    if side.study.options.get("real_cluster"):
+        return
+    here = workbench.site.facts()
+    for name, word in MACHINE.items():
+        then, now = side.study.host.get(name), here.get(name)
+        if then is not None and now is not None and then != now:
+            raise UsageError(
+                f"{COMMAND} runs on this machine, and {side.study.name} ran on another: its {word} is {then}, not {now}"
+            )
+
+
+def _require_as_many_nodes(side: Baseline, workbench: Workbench) -> None:
+    """Refuse sides that ran on different numbers of nodes: one of them would run on what it never ran on.
+
+    Raises:
+        UsageError: it has fewer or more.
+    """
+    then = len(side.trial.observed.hosts) if side.trial.observed else 0
+    now = len(workbench.site.node_names)
+    if side.study.options.get("real_cluster") and then and now and then > now:
+        raise UsageError(
+            f"{COMMAND} needs studies of the same hosts: {side.study.name} ran on {counted(then, 'node')}, not {now}"
+        )
+
+
+def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Session) -> tuple[str, PlayedRounds]:
+    """Run the rounds in a study of their own: its name, and what came of them."""
+    store, listener, stop = session.store, session.listener, session.stop
+    first = takers[0].workbench
+    benches = list({id(one.workbench): one.workbench for one in takers}.values())
+    for disturbance in disturbances(first.site):
+        listener(Notice(f"Caution: {disturbance}."))
+    names = [one.name for one in takers]
+    options = TuneOptions.from_json(store.study(names[0]).options)
+    options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)
+    programs = names if len(benches) > 1 else []
+    study = begin_turns(store, options, machine_facts(options, first), programs)
+    session.cautions.begun(study)
+    with closing_study(study, store), ExitStack() as stack:
+        ready = {id(one): stack.enter_context(network_around(one, store, study, listener)) for one in benches}
+        network: dict[str, list[Scalar]] = {}
+        for one in takers:
+            for name, value in one.plan.network.items():
+                network.setdefault(f"{PREFIX}{name}", []).append(value)
+        for workbench in ready.values():
+            prepare_network(workbench.evaluator, network)
+        book = FileBook(store, study, session.context.runs)
+        runs = {
+            one.name: FileRun(
+                one.plan,
+                book,
+                ready[id(one.workbench)].evaluator,
+                one.walltime_s,
+                listener,
+                stop,
+                kind=Kind.CONFIRMATION,
+                words={SIDE: one.name},
+            )
+            for one in takers
+        }
+        turns = _rounds(request, takers, runs, session)
+    store.end_study(study, "interrupted" if stop.requested else "complete")
+    return study, turns
+
+
+def _rounds(
+    request: InTurnRequest, takers: Sequence[TurnTaker], runs: Mapping[str, FileRun], session: Session
+) -> PlayedRounds:
+    """Run every side once a round, each round in the other order, so that a steady drift hits all alike: ABBA."""
+    stop, turns = session.stop, PlayedRounds()
+    meter = Meter(Budget(wall_s=request.wall_s), RealClock())
+    took_s = {one.name: one.run_s for one in takers}
+    session.listener(PhaseStarted("turns", request.rounds * len(takers)))
+    while turns.begun < request.rounds:
+        ended = meter.out_of_time(sum(took_s.values())) if turns.begun else None
+        if ended:
+            turns.ended = f"The budget ended after {counted(turns.begun, 'round')} of {request.rounds}: {ended}."
+            break
+        turns.begun += 1
+        for one in takers if turns.begun % 2 else reversed(takers):
+            if stop.requested:
+                break
+            done = runs[one.name].measure()
+            turns.records += done.records
+            took_s[one.name] = max((run.cost_s or 0.0 for run in done.records), default=0.0) or took_s[one.name]
+            if done.lost_nodes:
+                turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
+                return turns
+        if stop.requested:
+            turns.ended = f"Stopped in round {turns.begun} of {request.rounds}."
+            break
+    return turns
+
+
+def _is_of(record: TrialRecord, taker: TurnTaker) -> bool:
+    return record.params.get(SIDE) == taker.name
+
+
+def _failures(records: Sequence[TrialRecord]) -> list[str]:
+    """What does not count, and why."""
+    return [f"Trial {one.number} does not count: {one.reason or one.state}." for one in records if not one.ranked]
+
+
+def _no_comparison(study: str, missing: Sequence[str], turns: PlayedRounds, stop: StopRequest) -> str:
+    """The sentence why the sides cannot be compared, and where the runs are."""
+    why = "" if stop.requested else " ".join(_failures(turns.records)[:1])
+    began = turns.ended or "All rounds ran."
+    return " ".join(filter(None, [began, f"{listed(missing)} has no valid run.", why, f"Stored as study {study}."]))
