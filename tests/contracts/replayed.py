@@ -51,7 +51,7 @@ OFFERED = "printed"
 
 
 @contextmanager
-def replaying_service(*options: str) -> Iterator[RunningService]:
+def replaying_service(*options: str, before: Sequence[str] = ()) -> Iterator[RunningService]:
     """A real service that offers a program that only prints HPL's output: `"program": OFFERED` in a document.
 
     Its runs of N = 400 take a quarter of a second and differ by 3 %, so that a search does not end at once.
@@ -59,5 +59,5 @@ def replaying_service(*options: str) -> Iterator[RunningService]:
     home = Path(os.environ["HPLTUNE_DATA"]).parent
     config = home / "service.toml"
     config.write_text(f"[offers.programs]\n{OFFERED} = {json.dumps(str(replaying(home, pace=300.0, spread=0.03)))}\n")
-    with running_service("--config", str(config), *options) as service:
+    with running_service("--config", str(config), *options, before=before) as service:
         yield service

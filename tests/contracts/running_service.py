@@ -8,7 +8,7 @@ import signal
 import ssl
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,13 +54,16 @@ class RunningService(OpenService):
 
 
 @contextmanager
-def running_service(*options: str, tls: ssl.SSLContext | None = None) -> Iterator[RunningService]:
+def running_service(
+    *options: str, tls: ssl.SSLContext | None = None, before: Sequence[str] = ()
+) -> Iterator[RunningService]:
     """Start a service on a free port.
 
     Args:
+        before: a program that starts the service, such as one that limits it.
         tls: what certificates the client believes; None where it asks over HTTP.
     """
-    command = [str(HPLTUNE), "serve", "--port", "0", *options]
+    command = [*before, str(HPLTUNE), "serve", "--port", "0", *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     errors, said = process.stderr, list[str]()
     assert errors is not None
