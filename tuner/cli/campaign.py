@@ -17,7 +17,7 @@ campaign = typer.Typer(
     cls=PlainGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Watch, pause, resume or cancel a campaign of a service, with --server URL before this word.",
+    help="Watch, pause, resume or cancel a campaign of a service, or declare its process dead, with --server URL before this word.",
 )
 Named = Annotated[str, typer.Argument(metavar="CAMPAIGN", autocompletion=complete_study, help="The campaign.")]
 
@@ -68,6 +68,19 @@ def cancel(context: typer.Context, name: Named) -> None:
         hpltune --server http://127.0.0.1:8475 campaign cancel default-1
     """
     _change(context, name, lambda campaign: campaign.cancel())
+
+
+@campaign.command("declare-dead", cls=PlainCommand)
+def declare_dead(context: typer.Context, name: Named) -> None:
+    """Say that the process of a campaign is dead, where its machine is gone; the campaign is queued again.
+
+    Only admins may. A process that does run after all sees that the campaign is no longer its own, and ends.
+
+    Examples:
+
+        hpltune --server http://127.0.0.1:8475 campaign declare-dead default-1
+    """
+    _change(context, name, lambda campaign: campaign.declare_dead())
 
 
 def _change(context: typer.Context, name: str, change: "Callable[[ServedCampaign], HandedInModel]") -> None:

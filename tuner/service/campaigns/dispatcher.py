@@ -100,6 +100,16 @@ class Dispatcher:
         """Look at the queue now."""
         self._wake.set()
 
+    def declare_dead(self, name: str) -> CampaignEntry:
+        """Queue a campaign again of whose process somebody knows that it is dead.
+
+        Raises:
+            UnknownStudyError, CampaignStateError: as `CampaignQueue.declare_dead`.
+        """
+        entry = self.store.queue.declare_dead(name, self._tell)
+        self.wake()
+        return entry
+
     def close(self) -> None:
         """Start no more campaigns."""
         self._closed.set()

@@ -22,7 +22,7 @@ from ..campaigns.dispatcher import Dispatcher
 from ..campaigns.fair_order import in_order
 from ..campaigns.logs import last_lines, log_file
 from ..campaigns.waiting import NodesTaken, Waiting, waiting
-from ..identity.caller import Caller, caller_of, needs
+from ..identity.caller import Caller, caller_of, demand, needs
 from ..identity.forms import Form, csrf_field
 from ..opened import CampaignName, OpenStore
 from ..problems import Problem
@@ -47,6 +47,8 @@ WANTED: Mapping[str, WantedState] = {
     "cancel": WantedState.CANCEL,
 }
 """What the buttons of a campaign's page ask for."""
+DEAD = "declare-dead"
+"""What the button of admins says: the process of the campaign is dead."""
 _POSSIBLE: Mapping[QueueState, tuple[str, ...]] = {
     QueueState.QUEUED: ("pause", "cancel"),
     QueueState.RUNNING: ("pause", "cancel"),
@@ -93,13 +95,18 @@ def waiting_part(
 
 @router.post("/campaigns/{name}/do")
 def do(store: OpenStore, starting: Starting, caller: Runner, name: CampaignName, sent: Form) -> Response:
-    """Pause, resume or cancel a campaign; its page then tells how it stands."""
-    wanted = WANTED.get(sent.get("do", ""))
-    if wanted is None:
-        raise Problem(422, f"do: choose one of {', '.join(WANTED)}.")
+    """Pause, resume or cancel a campaign, or declare its process dead; its page then tells how it stands."""
+    asked = sent.get("do", "")
+    wanted = WANTED.get(asked)
+    if wanted is None and asked != DEAD:
+        raise Problem(422, f"do: choose one of {', '.join((*WANTED, DEAD))}.")
     with suppress(CampaignStateError):  # it ended meanwhile
-        ask_of(store, caller, name, wanted)
-        starting.wake()
+        if wanted is None:
+            demand(caller, AccessScope.ADMIN)
+            starting.declare_dead(handed_in_entry(store, name).name)
+        else:
+            ask_of(store, caller, name, wanted)
+            starting.wake()
     return RedirectResponse(address_of(name), 303)
 
 
@@ -128,6 +135,7 @@ def _part(request: Request, store: Store, entry: CampaignEntry, starting: Dispat
         "standing": standing,
         "buttons": buttons_of(entry),
         "may_change": may_change(entry, caller_of(request)),
+        "admin": caller_of(request).scope.covers(AccessScope.ADMIN),
         "like": like(entry, caller_of(request)),
         "address": address_of(entry.name),
         "log": [without_paths(line) for line in log],
@@ -244,10 +252,12 @@ class Buttons:
     Attributes:
         shown: what each sends, and what stands on it.
         asked: what was asked and is not done yet, in a sentence; "" for nothing.
+        elsewhere: the process on another machine that works on it, which admins may declare dead; "" for none.
     """
 
     shown: tuple[tuple[str, str], ...] = ()
     asked: str = ""
+    elsewhere: str = ""
 
 
 def buttons_of(entry: CampaignEntry) -> Buttons:
@@ -256,7 +266,9 @@ def buttons_of(entry: CampaignEntry) -> Buttons:
     if entry.state is QueueState.RUNNING and entry.wanted is not WantedState.RUN:
         possible = ("resume", "cancel") if entry.wanted is WantedState.PAUSE else ()
         asked = _ASKED[entry.wanted]
-    return Buttons(tuple((do, do.capitalize()) for do in possible), asked)
+    lease = entry.owner if entry.state is QueueState.RUNNING else None
+    elsewhere = f"process {lease.pid} on {lease.host}" if lease is not None and not lease.of_this_boot else ""
+    return Buttons(tuple((do, do.capitalize()) for do in possible), asked, elsewhere)
 
 
 def may_change(entry: CampaignEntry, caller: Caller) -> bool:
