@@ -7,12 +7,19 @@ import platform
 from dataclasses import dataclass
 from pathlib import Path
 
+UNKNOWN_BOOT = "unknown"
+OF_THE_HOST = "pid:[4026531836]"
+"""The kernel's name for the process numbers of a host itself (PROC_PID_INIT_INO); a container has its own."""
+
 
 def _boot_id() -> str:
+    """Return which boot of which kernel this is, and in a container also whose process numbers hold there."""
     try:
-        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        numbers = str(Path("/proc/self/ns/pid").readlink())
     except OSError:
-        return "unknown"
+        return UNKNOWN_BOOT
+    return boot if numbers == OF_THE_HOST else f"{boot}/{numbers}"
 
 
 def _started(pid: int) -> str | None:
@@ -61,9 +68,14 @@ class Lease:
         return f"{self.host}|{self.boot_id}|{self.pid}|{self.started}"
 
     @property
+    def of_this_boot(self) -> bool:
+        """Whether its process began since this host was started, where it has a number; also under another name."""
+        return self.boot_id == _boot_id() and self.boot_id != UNKNOWN_BOOT
+
+    @property
     def of_this_host(self) -> bool:
-        """Whether its process is or was on this host, by the host's name."""
-        return self.host == platform.node()
+        """Whether its process is or was on this host; a host that got another name is the same until it is rebooted."""
+        return self.host == platform.node() or self.of_this_boot
 
     @property
     def alive(self) -> bool:

@@ -163,6 +163,14 @@ def m007_node_checks(connection: Connection) -> None:
         connection.execute(text(statement))
 
 
+def m008_heard_of(connection: Connection) -> None:
+    """Add to campaigns their machine, when their process was last heard of, and which faults they wait out."""
+    connection.execute(text("ALTER TABLE campaigns ADD COLUMN machine TEXT"))
+    connection.execute(text("ALTER TABLE campaigns ADD COLUMN heard_at TEXT"))
+    connection.execute(text("ALTER TABLE campaigns ADD COLUMN faults INTEGER NOT NULL DEFAULT 0"))
+    connection.execute(text("ALTER TABLE campaigns ADD COLUMN not_before TEXT"))
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
@@ -171,6 +179,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m005_given_up,
     m006_service,
     m007_node_checks,
+    m008_heard_of,
 )
 
 

@@ -152,6 +152,10 @@ CAMPAIGNS = Table(
     Column("started_at", Text),
     Column("ended_at", Text),
     Column("reason", Text, nullable=False),
+    Column("machine", Text),
+    Column("heard_at", Text),
+    Column("faults", Integer, nullable=False),
+    Column("not_before", Text),
     Index("campaigns_by_state", "state"),
     Index("campaigns_by_key", "handed_in_by", "idempotency_key", unique=True),
 )

@@ -2,14 +2,20 @@
 
 import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from record_builders import a_study
+from sqlalchemy import func, select, update
 
 from results.errors import CampaignStateError, KeyReusedError, StudyExistsError, UnknownStudyError
 from results.store.lease import Lease
+from results.store.postgresql import _mark
+from results.store.schema import CAMPAIGNS, STUDIES
 from results.store.service.campaign_entry import CampaignOrder, QueueState, WantedState
 from results.store.service.queue import MOST_ATTEMPTS
 from results.store.store import Store
@@ -24,6 +30,38 @@ def dead_lease() -> Lease:
     lease = Lease.of(child.pid)
     child.communicate(b"\n")
     return lease
+
+
+def held_by(store: Store, lease: Lease) -> None:
+    """Let another process work on monday and on its study."""
+    with store.queue.writing() as connection:
+        connection.execute(update(CAMPAIGNS).values(owner=str(lease)))
+        connection.execute(update(STUDIES).values(owner=str(lease)))
+
+
+def held_elsewhere(store: Store) -> Lease:
+    """Let a process of another host work on monday and on its study."""
+    store.queue.add(ORDER)
+    store.create_study(a_study("monday"))
+    store.queue.claim("monday")
+    elsewhere = Lease("pod-a", "another boot", 17, "123")
+    held_by(store, elsewhere)
+    return elsewhere
+
+
+@contextmanager
+def someone_holds(store: Store, lease: Lease) -> Iterator[None]:
+    """Keep the lock that a process on another host holds on a server; a file has no such locks."""
+    with store.queue.reading() as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_lock_shared(_mark(lease))))
+        yield
+
+
+def heard_at(store: Store) -> datetime | None:
+    entry = store.queue.find("monday")
+    assert entry is not None
+    return entry.heard_at
 
 
 class QueueContract:
@@ -146,6 +184,70 @@ class QueueContract:
         store.queue.add(ORDER)
         store.queue.claim("monday")
         assert store.queue.recover() == []
+
+    def test_a_process_elsewhere_that_is_silent_has_died(self, store: Store) -> None:
+        elsewhere = held_elsewhere(store)
+        with someone_holds(store, elsewhere):
+            assert store.queue.recover() == [], "nothing is known of it"
+            [entry] = store.queue.recover(silent=[elsewhere])
+        assert (entry.state, entry.owner) == ("queued", None)
+        assert entry.reason == "its process died; it goes on where it was"
+        store.take("monday")
+
+    def test_a_process_that_runs_here_may_be_silent(self, store: Store) -> None:
+        store.queue.add(ORDER)
+        store.queue.claim("monday")
+        with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as child:
+            runs = Lease.of(child.pid)
+            held_by(store, runs)
+            assert store.queue.recover(silent=[runs]) == []
+
+    def test_who_knows_that_a_process_is_dead_can_say_so(self, store: Store) -> None:
+        elsewhere = held_elsewhere(store)
+        with someone_holds(store, elsewhere):
+            entry = store.queue.declare_dead("monday")
+            assert (entry.state, entry.owner) == ("queued", None)
+            assert entry.reason == "an administrator said that its process is dead; it goes on where it was"
+            store.take("monday")
+            assert not store.queue.end("monday", QueueState.DONE, owner=elsewhere), "it is that process's no more"
+
+    @pytest.mark.parametrize(("wanted", "state"), [(WantedState.PAUSE, "paused"), (WantedState.CANCEL, "cancelled")])
+    def test_what_is_declared_dead_does_what_was_wanted_of_it(
+        self, store: Store, wanted: WantedState, state: str
+    ) -> None:
+        held_elsewhere(store)
+        store.queue.want("monday", wanted)
+        assert store.queue.declare_dead("monday").state == state
+
+    def test_what_runs_before_our_eyes_is_not_declared_dead(self, store: Store) -> None:
+        store.queue.add(ORDER)
+        with pytest.raises(CampaignStateError, match="no process works on campaign monday: it is queued"):
+            store.queue.declare_dead("monday")
+        store.queue.claim("monday")
+        with pytest.raises(CampaignStateError, match="runs on this machine: cancel the campaign"):
+            store.queue.declare_dead("monday")
+        with pytest.raises(UnknownStudyError):
+            store.queue.declare_dead("tuesday")
+
+    def test_a_process_that_works_is_heard_of(self, store: Store) -> None:
+        store.queue.add(ORDER)
+        assert heard_at(store) is None
+        store.queue.claim("monday")
+        begun = heard_at(store)
+        time.sleep(0.01)
+        store.queue.beat("monday", "another")
+        assert heard_at(store) != begun
+        held_by(store, dead_lease())
+        before = heard_at(store)
+        time.sleep(0.01)
+        store.queue.beat("monday")
+        assert heard_at(store) == before, "the beat of another process says nothing of this one"
+
+    def test_one_machine_with_two_names_is_one(self, store: Store) -> None:
+        store.queue.add(replace(ORDER, node_set=("pod-a",), machine="m-1"))
+        store.queue.add(replace(ORDER, name="renamed", node_set=("pod-b",), machine="m-1"))
+        assert store.queue.claim("monday")
+        assert not store.queue.claim("renamed")
 
     def test_what_ran_lately_is_known(self, store: Store) -> None:
         store.queue.add(ORDER)

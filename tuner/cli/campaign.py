@@ -70,6 +70,19 @@ def cancel(context: typer.Context, name: Named) -> None:
     _change(context, name, lambda campaign: campaign.cancel())
 
 
+@campaign.command("declare-dead", cls=PlainCommand)
+def declare_dead(context: typer.Context, name: Named) -> None:
+    """Say that the process of a campaign is dead, where its machine is gone; the campaign is queued again.
+
+    Only admins may. A process that does run after all sees that the campaign is no longer its own, and ends.
+
+    Examples:
+
+        hpltune --server http://127.0.0.1:8475 campaign declare-dead default-1
+    """
+    _change(context, name, lambda campaign: campaign.declare_dead())
+
+
 def _change(context: typer.Context, name: str, change: "Callable[[ServedCampaign], HandedInModel]") -> None:
     """Change a campaign of the service, and print how it stands then."""
     from .served import standing

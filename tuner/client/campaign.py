@@ -139,6 +139,10 @@ class ServedCampaign:
         """End it, and its running trial, now; what was measured stays."""
         return _want(self, "cancel")
 
+    def declare_dead(self) -> HandedInModel:
+        """Say that its process is dead, where its machine is gone and cannot say so; only admins may."""
+        return _want(self, "declare-dead")
+
     def prioritize(self, priority: int) -> HandedInModel:
         """Give it another priority, from -100 to 100."""
         return self.connection.send("PATCH", queue_address(self.name), HandedInModel, json={"priority": priority})

@@ -25,6 +25,7 @@ from .api import (
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
+from .campaigns.this_machine import machine_id
 from .identity import signing_in
 from .identity.arrival import Arrivals
 from .identity.doorkeeper import Doorkeeper
@@ -63,11 +64,10 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = await run_in_threadpool(open_store, settings.db, settings.user_dirs)
         with store:
-            offered = offered_by(settings.config)
+            machine = await run_in_threadpool(machine_id, settings.user_dirs.data)
+            offered = offered_by(settings.config, machine)
             announcer = announcer_of(settings.config)
-            dispatcher = Dispatcher(
-                store, settings.user_dirs, settings.db, settings.config_file, frozenset(offered.clusters), announcer
-            )
+            dispatcher = Dispatcher(store, settings.user_dirs, settings.db, settings.config_file, offered, announcer)
             couriers = Couriers(store, announcer.webhooks)
             keeper = ScheduleKeeper(store, offered, dispatcher.wake)
             app.state.announcer = announcer
@@ -78,7 +78,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             app.state.workshop = Workshop(store, app.state.answers, place)
             runs = folder_of("runs", store, settings.user_dirs)
             app.state.live = LiveReader(store, runs, settings.config.limits.watchers)
-            app.state.pages = LivePages(store, runs, Beliefs(place))
+            app.state.pages = LivePages(store, runs, Beliefs(place), offered.starts)
             if settings.starts_campaigns:
                 dispatcher.start()
                 couriers.start()

@@ -34,6 +34,10 @@ ENDED = frozenset({QueueState.DONE, QueueState.FAILED, QueueState.CANCELLED})
 """States of campaigns that no process works on, nor will by itself."""
 
 
+MACHINE = "machine "
+"""What stands before the identity of a machine among names of nodes, none of which has a blank."""
+
+
 @dataclass(frozen=True)
 class CampaignOrder:
     """What is handed in.
@@ -46,6 +50,8 @@ class CampaignOrder:
         handed_in_by: name of the user.
         priority: a higher one is started first.
         idempotency_key: the same key of the same user hands in the same campaign; None makes a new one each time.
+        machine: identity of the machine that it is for, which stays when its host gets another name; None where its
+            nodes are no single machine's, and in rows of older versions.
     """
 
     name: str
@@ -55,6 +61,12 @@ class CampaignOrder:
     handed_in_by: str
     priority: int = 0
     idempotency_key: str | None = None
+    machine: str | None = None
+
+    @property
+    def places(self) -> frozenset[str]:
+        """What no other campaign may work on at the same time: its nodes, and its machine whatever that is called."""
+        return frozenset(self.node_set) | ({f"{MACHINE}{self.machine}"} if self.machine else frozenset())
 
 
 @dataclass(frozen=True)
@@ -66,6 +78,9 @@ class CampaignEntry:
         attempts: how often a process was started for it.
         started_at: when a process last began to work on it.
         reason: why it waits, or how it ended.
+        heard_at: when its process last said that it runs; None where it never did, as older versions do.
+        faults: of the machine or the database, one after another, because of which it went back to the queue.
+        not_before: when it may be started again after such a fault.
     """
 
     order: CampaignOrder
@@ -77,6 +92,9 @@ class CampaignEntry:
     started_at: datetime | None
     ended_at: datetime | None
     reason: str
+    heard_at: datetime | None = None
+    faults: int = 0
+    not_before: datetime | None = None
 
     @property
     def name(self) -> str:

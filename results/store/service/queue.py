@@ -21,6 +21,9 @@ from .deliveries import Tell, add_messages
 
 MOST_ATTEMPTS = 5
 """Processes that are started for a campaign whose processes die, before it counts as failed."""
+BEAT_S = 15.0
+"""Seconds after which the process of a campaign says again that it runs."""
+DECLARED_DEAD = "an administrator said that its process is dead; it goes on where it was"
 DIED = f"its process died {MOST_ATTEMPTS} times without a word: the log of the campaign tells more"
 
 
@@ -61,6 +64,8 @@ class CampaignQueue:
             "wanted": WantedState.RUN,
             "attempts": 0,
             "reason": "",
+            "machine": order.machine,
+            "faults": 0,
         }
         with self.alone() as connection:
             known = self._of_key(connection, order)
@@ -146,7 +151,8 @@ class CampaignQueue:
             values: dict[str, Any] = {"wanted": wanted, "state": state}
             if state is not entry.state:
                 values |= {"reason": "", "ended_at": _now() if state in ENDED else None}
-                values |= {"attempts": 0} if state is QueueState.QUEUED else {}
+                again = {"attempts": 0, "faults": 0, "not_before": None}
+                values |= again if state is QueueState.QUEUED else {}
             return _changed(connection, name, values)
 
     def set_priority(self, name: str, priority: int) -> CampaignEntry:
@@ -166,11 +172,11 @@ class CampaignQueue:
             Whether it is ours now; False also where it is no longer queued.
         """
         with self.alone() as connection:
-            running = select(CAMPAIGNS.c.node_set).where(CAMPAIGNS.c.state == QueueState.RUNNING)
-            busy = {node for nodes in connection.execute(running).scalars() for node in nodes.split("\n")}
+            running = select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)
+            busy = {place for row in connection.execute(running).mappings() for place in _entry(row).order.places}
             row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
             entry = None if row is None else _entry(row)
-            if entry is None or entry.state is not QueueState.QUEUED or busy & set(entry.order.node_set):
+            if entry is None or entry.state is not QueueState.QUEUED or busy & entry.order.places:
                 return False
             values = {
                 "state": QueueState.RUNNING,
@@ -179,6 +185,8 @@ class CampaignQueue:
                 "started_at": _now(),
                 "ended_at": None,
                 "reason": "",
+                "heard_at": _now(),
+                "not_before": None,
             }
             _changed(connection, name, values)
             return True
@@ -209,8 +217,15 @@ class CampaignQueue:
             (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.state == QueueState.RUNNING) & (CAMPAIGNS.c.owner == str(starter))
         )
         with self.alone() as connection:
-            taken = connection.execute(update(CAMPAIGNS).where(here).values(owner=str(Lease.mine())))
+            values = {"owner": str(Lease.mine()), "heard_at": _now()}
+            taken = connection.execute(update(CAMPAIGNS).where(here).values(values))
             return _entry(_row(connection, name)) if taken.rowcount == 1 else None
+
+    def beat(self, *names: str) -> None:
+        """Say that this process still runs, which works on these campaigns or starts them."""
+        ours = CAMPAIGNS.c.name.in_(names) & (CAMPAIGNS.c.owner == str(Lease.mine()))
+        with self.writing() as connection:
+            connection.execute(update(CAMPAIGNS).where(ours).values(heard_at=_now()))
 
     def end(
         self, name: str, state: QueueState, reason: str = "", owner: Lease | None = None, tell: Tell | None = None
@@ -233,7 +248,7 @@ class CampaignQueue:
                 add_messages(connection, tell(_entry(_row(connection, name))))
             return True
 
-    def recover(self, tell: Tell | None = None) -> Sequence[CampaignEntry]:
+    def recover(self, tell: Tell | None = None, silent: Collection[Lease] = ()) -> Sequence[CampaignEntry]:
         """Queue campaigns again whose process died without a word; return them as they are now.
 
         Those that somebody wanted to pause or cancel are paused or cancelled; after `MOST_ATTEMPTS` one counts as
@@ -241,21 +256,55 @@ class CampaignQueue:
 
         Args:
             tell: messages to webhooks about those; None for none.
+            silent: processes that have not been heard of for so long that they count as dead.
         """
         with self.alone() as connection:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
-            lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry)]
+            lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry, silent)]
             for entry in lost:
-                state, reason = _recovered(entry)
-                values = {"state": state, "reason": reason, "owner": None, "ended_at": _now()}
-                connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == entry.name).values(values))
+                _take_away(connection, entry, *_recovered(entry))
             left = [_entry(_row(connection, entry.name)) for entry in lost]
             if tell is not None:
                 add_messages(connection, [message for entry in left for message in tell(entry)])
             return left
 
-    def _is_lost(self, connection: Connection, entry: CampaignEntry) -> bool:
-        return entry.owner is None or (entry.owner != Lease.mine() and not self.alive(connection, entry.owner))
+    def declare_dead(self, name: str, tell: Tell | None = None) -> CampaignEntry:
+        """Take a campaign from its process, because somebody knows that this is dead; it is queued again.
+
+        If the process does run, it sees that the campaign is no longer its own, and ends.
+
+        Args:
+            tell: messages to webhooks about a campaign that ended so, because it was to be cancelled; None for none.
+
+        Raises:
+            UnknownStudyError: nobody handed in a campaign of this name.
+            CampaignStateError: no process works on it, or it can be seen from here that the process runs.
+        """
+        with self.alone() as connection:
+            entry = _entry(_row(connection, name))
+            if entry.state is not QueueState.RUNNING:
+                raise CampaignStateError(f"no process works on campaign {name}: it is {entry.state}")
+            lease = entry.owner
+            if lease is not None and (lease == Lease.mine() or (lease.of_this_boot and lease.alive)):
+                raise CampaignStateError(
+                    f"process {lease.pid}, which works on campaign {name}, runs on this machine: cancel the campaign"
+                )
+            stopped = {WantedState.CANCEL: QueueState.CANCELLED, WantedState.PAUSE: QueueState.PAUSED}
+            state = stopped.get(entry.wanted, QueueState.QUEUED)
+            _take_away(connection, entry, state, "" if state is not QueueState.QUEUED else DECLARED_DEAD)
+            left = _entry(_row(connection, name))
+            if tell is not None:
+                add_messages(connection, tell(left))
+            return left
+
+    def _is_lost(self, connection: Connection, entry: CampaignEntry, silent: Collection[Lease]) -> bool:
+        if entry.owner is None:
+            return True
+        if entry.owner == Lease.mine():
+            return False
+        # A process of this machine is seen, silent or not; it may have been stopped for a while.
+        dead = entry.owner in silent and not entry.owner.of_this_boot
+        return dead or not self.alive(connection, entry.owner)
 
 
 def _after(entry: CampaignEntry, wanted: WantedState) -> QueueState:
@@ -288,6 +337,19 @@ def _recovered(entry: CampaignEntry) -> tuple[QueueState, str]:
     if entry.attempts >= MOST_ATTEMPTS:
         return QueueState.FAILED, DIED
     return QueueState.QUEUED, "its process died; it goes on where it was"
+
+
+def _take_away(connection: Connection, entry: CampaignEntry, state: QueueState, reason: str) -> None:
+    """Take a campaign and its study from the process that works on them, which is dead."""
+    values = {"state": state, "reason": reason, "owner": None, "ended_at": _now()}
+    connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == entry.name).values(values))
+    if entry.owner is None:
+        return
+    gone = str(entry.owner)
+    study = STUDIES.c.name == entry.name
+    held = connection.execute(select(STUDIES.c.owner).where(study)).scalar()
+    left = [lease for lease in (held or "").splitlines() if lease != gone]
+    connection.execute(update(STUDIES).where(study).values(owner="\n".join(left) or None))
 
 
 def _taken(connection: Connection, start: str) -> set[str]:
@@ -325,6 +387,7 @@ def _entry(row: RowMapping) -> CampaignEntry:
         handed_in_by=row["handed_in_by"],
         priority=row["priority"],
         idempotency_key=row["idempotency_key"],
+        machine=row["machine"],
     )
     return CampaignEntry(
         order=order,
@@ -336,6 +399,9 @@ def _entry(row: RowMapping) -> CampaignEntry:
         started_at=_moment(row["started_at"]),
         ended_at=_moment(row["ended_at"]),
         reason=row["reason"],
+        heard_at=_moment(row["heard_at"]),
+        faults=row["faults"],
+        not_before=_moment(row["not_before"]),
     )
 
 

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import pytest
@@ -44,5 +46,27 @@ def test_a_process_that_ended_is_not_alive_even_before_its_parent_looks() -> Non
         os.waitpid(child, 0)
 
 
+def test_a_host_that_got_another_name_knows_its_processes() -> None:
+    parent = replace(Lease.of(os.getppid()), host="its name before")
+    assert parent.of_this_host
+    assert parent.alive
+    assert not replace(parent, started="1").alive, "the number is another process's by now"
+
+
+@pytest.mark.process
+def test_a_container_with_numbers_of_its_own_is_no_process_of_this_host() -> None:
+    """Its process 1 is another one than process 1 here."""
+    said = "from results.store.lease import Lease; print(Lease.of(1))"
+    command = ["unshare", "--fork", "--pid", "--mount-proc", "--uts", sys.executable, "-c", said]
+    asked = subprocess.run(command, capture_output=True, text=True, check=False)
+    if asked.returncode != 0:
+        pytest.skip(f"needs the right to make a container: {asked.stderr}")
+    inside = Lease.parse(asked.stdout.strip())
+    assert inside is not None
+    assert inside.boot_id.startswith(Lease.of(1).boot_id), "the kernel is the same"
+    assert not inside.of_this_boot
+    assert replace(inside, host="pod-a").alive, "nothing is known of it here"
+
+
 def test_of_other_hosts_nothing_is_known_so_they_count_as_alive() -> None:
-    assert replace(Lease.mine(), host="elsewhere").alive
+    assert replace(Lease.mine(), host="elsewhere", boot_id="another", started="1").alive

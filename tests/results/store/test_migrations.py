@@ -123,15 +123,15 @@ def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatc
 
 
 def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m008_of_the_future(connection: Connection) -> None:
+    def m009_of_the_future(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
 
-    with_step(monkeypatch, m008_of_the_future)
+    with_step(monkeypatch, m009_of_the_future)
     Store.open(schema_1).close()
     monkeypatch.undo()
     before = schema_1.read_bytes()
     sentence = (
-        rf"{schema_1} was written by a newer hpltune \(its schema is 8, this hpltune knows up to 7\): "
+        rf"{schema_1} was written by a newer hpltune \(its schema is 9, this hpltune knows up to 8\): "
         "update hpltune, or give another with --db"
     )
     with pytest.raises(ResultsError, match=sentence):

@@ -16,7 +16,7 @@ from waiting import PATIENCE_S
 from tuner.client.client import CheckWords, Client, TuneWords
 from tuner.client.problems import NoAnswerError, RefusedDocumentError, ServiceError
 from tuner.client.server import Server
-from tuner.errors import UsageError
+from tuner.errors import TunerError, UsageError
 from tuner.messages.documents import CheckDocument, TuneDocument
 from tuner.messages.live import CampaignEvent, TrialBegunEvent, TrialEndedEvent
 
@@ -155,3 +155,10 @@ def test_the_client_imports_no_server() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, cwd="/")
     assert (ran.stdout, ran.stderr) == ("set()\n", "")
+
+
+def test_only_a_process_that_is_gone_can_be_declared_dead(client: Client) -> None:
+    waits = client.tune(**quick(name="waits", budget="30m"))
+    waits.pause()
+    with pytest.raises(TunerError, match=r"(no process works on|which works on) campaign waits"):
+        waits.declare_dead()

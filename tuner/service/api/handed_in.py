@@ -112,6 +112,12 @@ def cancel(store: OpenStore, caller: Runner, name: CampaignName) -> HandedInMode
     return ask_of(store, caller, name, WantedState.CANCEL)
 
 
+@router.post("/campaigns/{name}/declare-dead", dependencies=[needs("admin")])
+def declare_dead(store: OpenStore, starting: Starting, name: CampaignName) -> HandedInModel:
+    """Say that the process of a campaign is dead, where its machine is gone and cannot say so: it is queued again."""
+    return shown(store, starting.declare_dead(handed_in_entry(store, name).name))
+
+
 @router.post("/campaigns/{name}/clone", status_code=201)
 def clone(
     store: OpenStore,

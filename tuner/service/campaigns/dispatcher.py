@@ -7,9 +7,10 @@ import platform
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from time import monotonic
 
@@ -17,12 +18,14 @@ from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.deliveries import OutgoingMessage
+from results.store.service.queue import BEAT_S
 from results.store.store import Store
 
 from ...user_dirs import UserDirs
 from ..webhooks.announcer import Announcer
 from .fair_order import in_order
 from .logs import last_lines, log_file
+from .offered import Offered
 
 LOOK_S = 1.0
 """Seconds between two looks at the queue; a campaign that is handed in here is looked at immediately."""
@@ -30,7 +33,43 @@ SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, e
 """Errors of the machine that pass; no campaign is to blame for them."""
 FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
 """Seconds without a start after such an error; each further pause is twice as long."""
+SILENT_S = 20 * BEAT_S
+"""Seconds of silence after which a process on another machine counts as dead; if it is not, it sees this, and ends."""
+DEAF_S = 60.0
+"""Seconds between two looks after which nothing is known of the time between them."""
 LOGGER = logging.getLogger("hpltune.campaigns")
+
+
+@dataclass
+class Listening:
+    """Tells which processes have been silent for too long.
+
+    Only the time counts in which this machine listened, by its own clock: neither a clock that is wrong elsewhere nor
+    a database that was away for a while makes a process dead.
+
+    Attributes:
+        now_s: a clock that never jumps.
+    """
+
+    now_s: Callable[[], float] = monotonic
+    _heard: dict[tuple[str, Lease], tuple[datetime, float]] = field(default_factory=dict, init=False)
+    _looked_s: float = field(default=0.0, init=False)
+
+    def silent(self, running: Sequence[CampaignEntry]) -> set[Lease]:
+        """Look at the campaigns that run, and return the processes that count as dead.
+
+        One that never said that it runs, as older versions do not, is not among them.
+        """
+        now_s = self.now_s()
+        known = self._heard if now_s - self._looked_s <= DEAF_S else {}
+        self._looked_s, self._heard = now_s, {}
+        for entry in running:
+            if entry.owner is not None and entry.heard_at is not None:
+                key = entry.name, entry.owner
+                before = known.get(key)
+                same = before is not None and before[0] == entry.heard_at
+                self._heard[key] = before if before is not None and same else (entry.heard_at, now_s)
+        return {lease for (_, lease), (_, since_s) in self._heard.items() if now_s - since_s > SILENT_S}
 
 
 @dataclass
@@ -40,7 +79,7 @@ class Dispatcher:
     Attributes:
         db: the database as the service was given it.
         config: the file of the service's configuration, which campaigns read too; None for none.
-        clusters: names of the clusters that this service offers.
+        offered: what this service offers, and thus which campaigns it starts.
         announcer: makes messages about campaigns whose processes cannot do so.
     """
 
@@ -48,7 +87,7 @@ class Dispatcher:
     user_dirs: UserDirs
     db: str | None
     config: Path | None = None
-    clusters: frozenset[str] = frozenset()
+    offered: Offered = field(default_factory=Offered)
     announcer: Announcer = field(default_factory=Announcer)
     _wake: threading.Event = field(default_factory=threading.Event, init=False)
     _closed: threading.Event = field(default_factory=threading.Event, init=False)
@@ -56,6 +95,8 @@ class Dispatcher:
     _thread: threading.Thread | None = field(default=None, init=False)
     _pause_s: float = field(default=0.0, init=False)
     _starts_at_s: float = field(default=0.0, init=False)
+    _listening: Listening = field(default_factory=Listening, init=False)
+    _beaten_s: float = field(default=0.0, init=False)
 
     def start(self) -> None:
         """Begin to look at the queue."""
@@ -65,6 +106,16 @@ class Dispatcher:
     def wake(self) -> None:
         """Look at the queue now."""
         self._wake.set()
+
+    def declare_dead(self, name: str) -> CampaignEntry:
+        """Queue a campaign again of whose process somebody knows that it is dead.
+
+        Raises:
+            UnknownStudyError, CampaignStateError: as `CampaignQueue.declare_dead`.
+        """
+        entry = self.store.queue.declare_dead(name, self._tell)
+        self.wake()
+        return entry
 
     def close(self) -> None:
         """Start no more campaigns."""
@@ -89,19 +140,28 @@ class Dispatcher:
     def look(self) -> None:
         """Queue what was lost again, and start what is next and whose machines are free."""
         self._reap()
-        for entry in self.store.queue.recover(self._tell):
+        self._say_that_it_runs()
+        silent = self._listening.silent(self.store.queue.entries([QueueState.RUNNING]))
+        for entry in self.store.queue.recover(self._tell, silent):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self.store.queue.entries([QueueState.QUEUED, QueueState.RUNNING])
-        busy = {node for entry in entries if entry.state is QueueState.RUNNING for node in entry.order.node_set}
+        busy = {place for entry in entries if entry.state is QueueState.RUNNING for place in self._places(entry)}
         if not any(entry.state is QueueState.QUEUED for entry in entries) or monotonic() < self._starts_at_s:
             return
         busy |= self._busy_by_others(entries)
         for entry in in_order(self.store, entries):
             if monotonic() < self._starts_at_s:
                 return
-            if busy.isdisjoint(entry.order.node_set) and self._is_ours(entry) and self.store.queue.claim(entry.name):
+            places = self._places(entry)
+            if busy.isdisjoint(places) and self.offered.starts(entry) and self.store.queue.claim(entry.name):
                 self._begin(entry)
-            busy.update(entry.order.node_set)  # who is behind waits, too: a small campaign overtakes no large one
+            busy.update(places)  # who is behind waits, too: a small campaign overtakes no large one
+
+    def _say_that_it_runs(self) -> None:
+        """Beat for the campaigns whose processes are starting: they do not beat themselves yet."""
+        if self._started and monotonic() - self._beaten_s >= BEAT_S:
+            self.store.queue.beat(*self._started)
+            self._beaten_s = monotonic()
 
     def _busy_by_others(self, entries: Sequence[CampaignEntry]) -> set[str]:
         """This machine, where a study of the command line works on it."""
@@ -109,10 +169,10 @@ class Dispatcher:
         here = platform.node()
         return {here} & {host for name, host in self.store.queue.hosts_at_work() if name not in known}
 
-    def _is_ours(self, entry: CampaignEntry) -> bool:
-        """Whether this service can start it: it is for this machine, or for a cluster that it offers."""
-        cluster = entry.order.document.get("cluster")
-        return platform.node() in entry.order.node_set or cluster in self.clusters or entry.order.kind == "check"
+    def _places(self, entry: CampaignEntry) -> frozenset[str]:
+        """What it works on; this machine also by the name that it has now."""
+        machine = entry.order.machine
+        return entry.order.places | ({platform.node()} if machine and machine == self.offered.machine else set())
 
     def _begin(self, entry: CampaignEntry) -> None:
         """Start the process of a campaign, which survives this one."""

@@ -1,7 +1,8 @@
 """Handing in: a document becomes a campaign in the queue."""
 
+import platform
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder
@@ -42,7 +43,9 @@ def hand_in(request: HandIn, offered: Offered, store: Store) -> CampaignEntry:
         read_as_document(lambda: check_name(document.name or "", "--study"))
     nodes = kind.check(document, offered, store)
     name = document.name or legal_name(kind.base_name(document))
-    return store.queue.add(_order(request, name, kind.name, nodes), numbered=document.name is None)
+    machine = (offered.machine or None) if nodes == (platform.node(),) else None
+    order = replace(_order(request, name, kind.name, nodes), machine=machine)
+    return store.queue.add(order, numbered=document.name is None)
 
 
 def _order(request: HandIn, name: str, kind: str, nodes: tuple[str, ...]) -> CampaignOrder:

@@ -1,11 +1,13 @@
 """What a service lets people choose from: nothing else of its machine can be reached by a request."""
 
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 
 from hpl.blas.registry import CATALOGUE
+from results.store.service.campaign_entry import CampaignEntry
 from runners.virtual.load import shipped as shipped_clusters
 from search_spaces.load import shipped as shipped_spaces
 
@@ -23,6 +25,7 @@ class Offered:
         programs: programs xhpl.
         libraries: BLAS libraries.
         mpi_parameters: MPI parameters that a document may set; a space of the service may set any.
+        machine: the identity of this machine; "" where nobody asked for it.
     """
 
     spaces: Mapping[str, Path] = field(default_factory=dict)
@@ -30,6 +33,19 @@ class Offered:
     programs: Mapping[str, Path] = field(default_factory=dict)
     libraries: Mapping[str, Path] = field(default_factory=dict)
     mpi_parameters: frozenset[str] = frozenset()
+    machine: str = ""
+
+    def starts(self, entry: CampaignEntry) -> bool:
+        """Whether this service can start a campaign: it is for this machine, or for a cluster that is offered here.
+
+        A check of a cluster that only its study knows can be started by every service.
+        """
+        order = entry.order
+        if order.document.get("cluster") in self.clusters:
+            return True
+        if order.machine and self.machine:
+            return order.machine == self.machine
+        return platform.node() in order.node_set or order.kind == "check"
 
     @property
     def space_names(self) -> list[str]:
@@ -79,10 +95,12 @@ class Offered:
         return self.libraries.get(_known(name, self.library_names, "BLAS library", "blas"))
 
 
-def offered_by(config: ServiceConfig) -> Offered:
-    """What the configuration of a service offers."""
+def offered_by(config: ServiceConfig, machine: str = "") -> Offered:
+    """What the configuration of a service offers, on the machine with this identity."""
     table = config.offers
-    return Offered(table.spaces, table.clusters, table.programs, table.libraries, frozenset(table.mpi_parameters))
+    return Offered(
+        table.spaces, table.clusters, table.programs, table.libraries, frozenset(table.mpi_parameters), machine
+    )
 
 
 def _known(name: str, names: list[str], what: str, path: str) -> str:

@@ -10,7 +10,7 @@ from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 from results.store.service.deliveries import OutgoingMessage
-from results.store.service.queue import CampaignQueue
+from results.store.service.queue import BEAT_S, CampaignQueue
 from results.store.store import Store
 
 from ...database import open_store
@@ -117,9 +117,13 @@ def _watching(
 
     def look() -> None:
         told = WantedState.RUN
+        beaten_s = time.monotonic()
         while not over.wait(LOOK_S):
             try:
                 now = queue.find(entry.name)
+                if time.monotonic() - beaten_s >= BEAT_S:
+                    queue.beat(entry.name)
+                    beaten_s = time.monotonic()
             except ResultsError:
                 continue  # a database that is away for a while ends no campaign
             ours = now is not None and now.owner == Lease.mine()

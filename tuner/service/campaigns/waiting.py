@@ -1,7 +1,7 @@
 """Why campaigns that were handed in wait."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from results.store.service.campaign_entry import CampaignEntry, QueueState
@@ -32,9 +32,11 @@ class NodesTaken:
 
     Attributes:
         others: machine and name of each study of the command line that works on one.
+        starts: tells whether this service can start a campaign.
     """
 
     others: Collection[tuple[str, str]] = ()
+    starts: Callable[[CampaignEntry], bool] = lambda _: True
     _running: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
     _before: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list), init=False)
 
@@ -47,6 +49,8 @@ class NodesTaken:
     def why(self, entry: CampaignEntry) -> str:
         """Say what a campaign waits for."""
         nodes = entry.order.node_set
+        if not self.starts(entry):
+            return f"It waits for {_machines(nodes)}, which this service does not offer: one that does must start it."
         running, before = _of_nodes(self._running, nodes), _of_nodes(self._before, nodes)
         if running:
             after = f", and {counted(len(before), 'campaign')} before it" if before else ""

@@ -187,7 +187,7 @@ def board(store: Store, offered: Offered, line_of: LineOf, query: HomeQuery) -> 
     early = store.queue.without_study(ENDED_EARLY, MOST_WAITING)
     values: dict[str, Any] = {
         "machines": machines(offered, entries, store.queue.hosts_at_work()),
-        "waiting": waiting_now(store, entries, order, first),
+        "waiting": waiting_now(store, entries, order, first, offered.starts),
         "more_waiting": len(order) - MOST_WAITING,
         "paused": [entry for entry in entries if entry.state is QueueState.PAUSED][:MOST_WAITING],
         "early": early,

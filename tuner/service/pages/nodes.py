@@ -108,6 +108,7 @@ async def check_page(request: Request, store: OpenStore, answers: KeptAnswers, n
         refresh_s=REFRESH_S,
         csrf=csrf_field(request),
         change=f"{address_of(entry.name)}/do" if entry and may_change(entry, caller_of(request)) else None,
+        admin=caller_of(request).scope.covers(AccessScope.ADMIN),
     )
     return HTMLResponse(page, headers=FILLED_HEADERS)
 

@@ -1,6 +1,6 @@
 """Pages of campaigns that were handed in: how one stands before its study begins, and what may be done with it."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -22,7 +22,7 @@ from ..campaigns.dispatcher import Dispatcher
 from ..campaigns.fair_order import in_order
 from ..campaigns.logs import last_lines, log_file
 from ..campaigns.waiting import NodesTaken, Waiting, waiting
-from ..identity.caller import Caller, caller_of, needs
+from ..identity.caller import Caller, caller_of, demand, needs
 from ..identity.forms import Form, csrf_field
 from ..opened import CampaignName, OpenStore
 from ..problems import Problem
@@ -39,12 +39,16 @@ GOES_ON = frozenset(OF_THE_QUEUE)
 """States after which a page is looked at again."""
 TIME = "%Y-%m-%d %H:%M UTC"
 
+Starts = Callable[[CampaignEntry], bool]
+"""Tells whether this service can start a campaign."""
 WANTED: Mapping[str, WantedState] = {
     "pause": WantedState.PAUSE,
     "resume": WantedState.RUN,
     "cancel": WantedState.CANCEL,
 }
 """What the buttons of a campaign's page ask for."""
+DEAD = "declare-dead"
+"""What the button of admins says: the process of the campaign is dead."""
 _POSSIBLE: Mapping[QueueState, tuple[str, ...]] = {
     QueueState.QUEUED: ("pause", "cancel"),
     QueueState.RUNNING: ("pause", "cancel"),
@@ -91,13 +95,18 @@ def waiting_part(
 
 @router.post("/campaigns/{name}/do")
 def do(store: OpenStore, starting: Starting, caller: Runner, name: CampaignName, sent: Form) -> Response:
-    """Pause, resume or cancel a campaign; its page then tells how it stands."""
-    wanted = WANTED.get(sent.get("do", ""))
-    if wanted is None:
-        raise Problem(422, f"do: choose one of {', '.join(WANTED)}.")
+    """Pause, resume or cancel a campaign, or declare its process dead; its page then tells how it stands."""
+    asked = sent.get("do", "")
+    wanted = WANTED.get(asked)
+    if wanted is None and asked != DEAD:
+        raise Problem(422, f"do: choose one of {', '.join((*WANTED, DEAD))}.")
     with suppress(CampaignStateError):  # it ended meanwhile
-        ask_of(store, caller, name, wanted)
-        starting.wake()
+        if wanted is None:
+            demand(caller, AccessScope.ADMIN)
+            starting.declare_dead(handed_in_entry(store, name).name)
+        else:
+            ask_of(store, caller, name, wanted)
+            starting.wake()
     return RedirectResponse(address_of(name), 303)
 
 
@@ -121,11 +130,12 @@ def waiting_page(request: Request, store: Store, name: str, starting: Dispatcher
 
 def _part(request: Request, store: Store, entry: CampaignEntry, starting: Dispatcher) -> StandingPart:
     log = _log(store, entry, starting) if entry.state is QueueState.FAILED else ()
-    standing = standing_of(store, entry)
+    standing = standing_of(store, entry, starting.offered.starts)
     values = {
         "standing": standing,
         "buttons": buttons_of(entry),
         "may_change": may_change(entry, caller_of(request)),
+        "admin": caller_of(request).scope.covers(AccessScope.ADMIN),
         "like": like(entry, caller_of(request)),
         "address": address_of(entry.name),
         "log": [without_paths(line) for line in log],
@@ -156,7 +166,7 @@ class QueueStanding:
     goes_on: bool
 
 
-def standing_of(store: Store, entry: CampaignEntry) -> QueueStanding:
+def standing_of(store: Store, entry: CampaignEntry, starts: Starts) -> QueueStanding:
     """Tell how a campaign stands that has no study yet."""
     order = entry.order
     facts = [
@@ -164,11 +174,15 @@ def standing_of(store: Store, entry: CampaignEntry) -> QueueStanding:
         StatedFact("Works on", listed(list(order.node_set))),
         StatedFact("Priority", str(order.priority)),
     ]
-    return QueueStanding(_headline(store, entry), facts, _asked(order.document), entry.state in GOES_ON)
+    return QueueStanding(_headline(store, entry, starts), facts, _asked(order.document), entry.state in GOES_ON)
 
 
 def waiting_now(
-    store: Store, entries: Sequence[CampaignEntry], order: Sequence[CampaignEntry], asked: Collection[str]
+    store: Store,
+    entries: Sequence[CampaignEntry],
+    order: Sequence[CampaignEntry],
+    asked: Collection[str],
+    starts: Starts,
 ) -> list[Waiting]:
     """Say of campaigns that wait why they do.
 
@@ -176,16 +190,17 @@ def waiting_now(
         entries: the whole queue.
         order: those that wait, in the order in which they are started.
         asked: names of those of which it is said.
+        starts: tells whether this service can start a campaign.
     """
     running = {entry.name for entry in entries if entry.state is QueueState.RUNNING}
     others = [(host, name) for name, host in store.queue.hosts_at_work() if name not in running]
-    return waiting(entries, order, NodesTaken(others), asked)
+    return waiting(entries, order, NodesTaken(others, starts), asked)
 
 
-def why_waits(store: Store, entry: CampaignEntry) -> str:
+def why_waits(store: Store, entry: CampaignEntry, starts: Starts) -> str:
     """Say of a campaign in the queue where it stands there and why it waits."""
     entries = store.queue.entries(OF_THE_QUEUE)
-    found = waiting_now(store, entries, in_order(store, entries), {entry.name})
+    found = waiting_now(store, entries, in_order(store, entries), {entry.name}, starts)
     return f"It is number {found[0].position} of the queue. {found[0].why}" if found else "It waits for its turn."
 
 
@@ -194,20 +209,20 @@ def why_failed(entry: CampaignEntry) -> str:
     return f"It failed: {without_paths(entry.reason) or 'its log tells why'}."
 
 
-def begun_sentences(store: Store, entry: CampaignEntry) -> list[str]:
+def begun_sentences(store: Store, entry: CampaignEntry, starts: Starts) -> list[str]:
     """What the queue adds to the page of a campaign that has a study."""
     if entry.state is QueueState.QUEUED:
-        return [why_waits(store, entry)]
+        return [why_waits(store, entry, starts)]
     if entry.state is QueueState.FAILED:
         return [why_failed(entry)]
     asked = buttons_of(entry).asked
     return [asked] if asked else []
 
 
-def _headline(store: Store, entry: CampaignEntry) -> str:
+def _headline(store: Store, entry: CampaignEntry, starts: Starts) -> str:
     match entry.state:
         case QueueState.QUEUED:
-            return why_waits(store, entry)
+            return why_waits(store, entry, starts)
         case QueueState.RUNNING:
             return "It has begun: its machines are looked at, and HPL is built where that is needed."
         case QueueState.PAUSED:
@@ -237,10 +252,12 @@ class Buttons:
     Attributes:
         shown: what each sends, and what stands on it.
         asked: what was asked and is not done yet, in a sentence; "" for nothing.
+        elsewhere: the process on another machine that works on it, which admins may declare dead; "" for none.
     """
 
     shown: tuple[tuple[str, str], ...] = ()
     asked: str = ""
+    elsewhere: str = ""
 
 
 def buttons_of(entry: CampaignEntry) -> Buttons:
@@ -249,7 +266,9 @@ def buttons_of(entry: CampaignEntry) -> Buttons:
     if entry.state is QueueState.RUNNING and entry.wanted is not WantedState.RUN:
         possible = ("resume", "cancel") if entry.wanted is WantedState.PAUSE else ()
         asked = _ASKED[entry.wanted]
-    return Buttons(tuple((do, do.capitalize()) for do in possible), asked)
+    lease = entry.owner if entry.state is QueueState.RUNNING else None
+    elsewhere = f"process {lease.pid} on {lease.host}" if lease is not None and not lease.of_this_boot else ""
+    return Buttons(tuple((do, do.capitalize()) for do in possible), asked, elsewhere)
 
 
 def may_change(entry: CampaignEntry, caller: Caller) -> bool:

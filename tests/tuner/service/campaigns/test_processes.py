@@ -5,6 +5,7 @@ import platform
 import random
 import resource
 import signal
+import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -55,6 +56,14 @@ def trials_of(name: str) -> list[tuple[int, str]]:
     """The numbers and states of a campaign's trials."""
     with Store.open(UserDirs.of_user().database) as store:
         return [(r.number, r.state) for r in store.records(name)] if store.queue.is_study(name) else []
+
+
+def named(host: str) -> list[str]:
+    """What starts a program on a host that is called so."""
+    before = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh"]
+    if subprocess.run([*before, "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs the right to give a host another name")
+    return before
 
 
 def hand_in(service: RunningService, name: str, **changes: Any) -> None:
@@ -130,6 +139,29 @@ def test_the_end_of_a_service_ends_no_campaign_and_the_next_one_finds_it() -> No
         service.client.post(f"{CAMPAIGNS}/long/cancel")
         until(lambda: entry_of("long").state == "cancelled")
     assert entry_of("long").attempts == 1
+
+
+def test_a_host_that_gets_another_name_loses_no_campaign() -> None:
+    """As a container does that is made anew: what ran and what waited for it goes on."""
+    with replaying_service(before=named("pod-a")) as service:
+        hand_in(service, "long", budget="30m")
+        until(lambda: len(trials_of("long")) >= 2)
+        hand_in(service, "waits", trials=1)
+        assert entry_of("waits").order.node_set == ("pod-a",)
+        owner = owner_of("long")
+        assert owner is not None
+        service.end(signal.SIGKILL)
+        os.kill(owner.pid, signal.SIGKILL)
+    count = len(trials_of("long"))
+    with replaying_service(before=named("pod-b")) as service:
+        until(lambda: len(trials_of("long")) > count)
+        new = owner_of("long")
+        assert new is not None
+        assert new.host == "pod-b"
+        assert "It waits for long" in service.client.get("/campaigns/waits").text
+        service.client.post(f"{CAMPAIGNS}/long/cancel")
+        until(lambda: entry_of("waits").state == "done")
+    assert entry_of("long").state == "cancelled"
 
 
 @pytest.mark.timeout(0)

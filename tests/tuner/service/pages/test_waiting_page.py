@@ -7,7 +7,9 @@ import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study
 from service_client import bearer
+from sqlalchemy import update
 
+from results.store.schema import CAMPAIGNS
 from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
@@ -125,3 +127,32 @@ def test_the_part_is_sent_again_only_where_it_has_changed(client: TestClient, st
     assert "It was paused" in client.get(address).text
     store.create_study(a_study("first"))
     assert client.get(address).headers["hx-refresh"] == "true"
+
+
+def test_admins_can_say_that_a_process_elsewhere_is_dead(client: TestClient, store: Store) -> None:
+    scopes = {"ada": AccessScope.RUN, "root": AccessScope.ADMIN}
+    headers = {name: bearer(store.tokens.create(name, scope, None)[1]) for name, scope in scopes.items()}
+    hand_in(client, "first", **headers["ada"])
+    store.queue.claim("first")
+    address = "/api/v1/campaigns/first/declare-dead"
+    answer = client.post(address, headers=headers["root"])
+    assert answer.status_code == 409, "it runs before our eyes"
+    assert "runs on this machine: cancel the campaign" in answer.json()["detail"]
+    assert "declare-dead" not in page(client, **headers["root"])
+    with store.queue.writing() as connection:
+        connection.execute(update(CAMPAIGNS).values(owner="pod-a|another boot|17|123"))
+    assert "Declare process 17 on pod-a dead" in page(client, **headers["root"])
+    assert client.post(address, headers=headers["ada"]).status_code == 403
+    told = client.post(address, headers=headers["root"]).json()
+    assert (told["state"], told["reason"]) == (
+        "queued",
+        "an administrator said that its process is dead; it goes on where it was",
+    )
+
+
+def test_the_button_of_a_dead_process_works_for_those_who_may(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    store.queue.claim("first")
+    with store.queue.writing() as connection:
+        connection.execute(update(CAMPAIGNS).values(owner="pod-a|another boot|17|123"))
+    assert "It is number 1 of the queue." in press(client, "declare-dead")

@@ -31,7 +31,7 @@ from ...live.campaign_story import CampaignStory
 from ...live.position import GOES_ON
 from ...live.running_runs import RunningRuns
 from ..filled import rendered
-from ..queue import Buttons, begun_sentences, buttons_of
+from ..queue import Buttons, Starts, begun_sentences, buttons_of
 from .beliefs import Beliefs, ModelBelief, measured_here
 from .digest import Digest
 
@@ -106,9 +106,21 @@ class PageParts:
 
 
 class LivePage:
-    """What is known of one campaign, for all who look at it."""
+    """What is known of one campaign, for all who look at it.
 
-    def __init__(self, store: Store, runs: Path, name: str, beliefs: Beliefs) -> None:
+    Args:
+        starts: tells whether this service can start a campaign.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        runs: Path,
+        name: str,
+        beliefs: Beliefs,
+        starts: Starts = lambda _: True,
+    ) -> None:
+        self._starts = starts
         self._store = store
         self._name = name
         self._beliefs = beliefs
@@ -168,7 +180,7 @@ class LivePage:
 
     def _of_queue(self, entry: CampaignEntry | None) -> dict[str, str]:
         """What is only there for a campaign that was handed in."""
-        said = [] if entry is None else begun_sentences(self._store, entry)
+        said = [] if entry is None else begun_sentences(self._store, entry, self._starts)
         buttons = Buttons() if entry is None else buttons_of(entry)
         return {
             "queue": rendered("campaign/queue.html.j2", said=said),

@@ -2,8 +2,10 @@
 
 import threading
 from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
 
+from results.store.service.campaign_entry import CampaignEntry
 from results.store.store import Store
 
 from .beliefs import Beliefs
@@ -14,12 +16,17 @@ REMEMBERED = 64
 
 
 class LivePages:
-    """Live pages by the names of their campaigns."""
+    """Live pages by the names of their campaigns.
 
-    def __init__(self, store: Store, runs: Path, beliefs: Beliefs) -> None:
+    Args:
+        starts: tells whether this service can start a campaign.
+    """
+
+    def __init__(self, store: Store, runs: Path, beliefs: Beliefs, starts: Callable[[CampaignEntry], bool]) -> None:
         self._store = store
         self._runs = runs
         self._beliefs = beliefs
+        self._starts = starts
         self._pages: OrderedDict[str, LivePage] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -31,12 +38,15 @@ class LivePages:
         """
         self._store.study(name)
         with self._lock:
-            page = self._pages.get(name) or LivePage(self._store, self._runs, name, self._beliefs)
+            page = self._pages.get(name) or self._new(name)
             self._pages[name] = page
             self._pages.move_to_end(name)
             while len(self._pages) > REMEMBERED:
                 self._pages.popitem(last=False)
             return page
+
+    def _new(self, name: str) -> LivePage:
+        return LivePage(self._store, self._runs, name, self._beliefs, self._starts)
 
     def close(self) -> None:
         """End what goes on behind the pages."""

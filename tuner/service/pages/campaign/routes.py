@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from results.errors import ResultsError, UnknownStudyError
+from results.store.service.access import AccessScope
 
 from ...api.desk import Starting
 from ...identity.caller import caller_of, needs
@@ -65,6 +66,7 @@ async def campaign_page(
     caller = caller_of(request)
     values: dict[str, Any] = {
         "may_change": entry is not None and may_change(entry, caller),
+        "admin": caller.scope.covers(AccessScope.ADMIN),
         "like": entry and like(entry, caller),
         "address": address_of(name),
         "csrf": csrf_field(request),
