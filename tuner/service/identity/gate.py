@@ -86,5 +86,4 @@ def _refused(request: HTTPConnection, problem: Problem) -> ASGIApp:
     if problem.status_code == 401 and wants_page and "authorization" not in request.headers:
         asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
         return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
-    again = {"HX-Redirect": "/sign-in"} if "hx-request" in request.headers and problem.status_code == 401 else {}
-    return answer(problem.status_code, str(problem.detail), {**(problem.headers or {}), **again})
+    return answer(problem.status_code, str(problem.detail), problem.headers)

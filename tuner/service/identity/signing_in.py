@@ -52,6 +52,11 @@ async def sign_in(request: Request, store: OpenStore, fields: Annotated[FormFiel
     return response
 
 
+@router.get("/signed-in", status_code=204)
+def signed_in() -> None:
+    """Tell a page that lost its stream that its session still lasts: the gate lets nobody else here."""
+
+
 @router.post("/sign-out")
 def sign_out(request: Request) -> Response:
     """End the session of a browser, also for who has a copy of its cookie."""

@@ -48,6 +48,17 @@ Reading = Annotated[LiveReader, Depends(_reader)]
 Known = Annotated[EventsQuery, Query()]
 
 
+def _known_marks(
+    seen: Annotated[str, Query(max_length=200)] = "",
+    last: Annotated[str | None, Header(alias="Last-Event-ID", max_length=200)] = None,
+) -> str:
+    """Marks of the parts that a page had when it was read, or of those that it has, where it was connected before."""
+    return seen if last is None else last
+
+
+KnownMarks = Annotated[str, Depends(_known_marks)]
+
+
 TOLD: dict[int | str, dict[str, Any]] = {
     200: {"model": LiveEvent, "description": "Events; the data of each is JSON"},
     204: {"description": "Nothing follows the given id"},

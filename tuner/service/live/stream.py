@@ -19,6 +19,9 @@ HEARTBEAT_S = 15.0
 """Seconds without an event after which a comment is sent."""
 PATIENCE_S = 30.0
 """Seconds for which a watcher may take nothing, before the stream is given up; it goes on by its last id."""
+ALIVE_S = 4.0
+"""Seconds after which a page is told that it still shows how things are."""
+ALIVE = "alive"
 RETRY_MS = 2_000
 """After which a browser connects again."""
 AT_A_TIME = 100

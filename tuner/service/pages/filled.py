@@ -1,5 +1,6 @@
 """The templates of pages."""
 
+from datetime import UTC, datetime
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -22,4 +23,4 @@ def _environment() -> Environment:
 def rendered(template: str, **values: object) -> str:
     """Fill a template; values are text unless they are marked as HTML."""
     addresses = {name: one.address for name, one in assets().items()}
-    return _environment().get_template(template).render(assets=addresses, **values)
+    return _environment().get_template(template).render(assets=addresses, now=datetime.now(UTC), **values)

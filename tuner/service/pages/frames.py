@@ -1,14 +1,19 @@
 """What stands around pages: links, and the policy of what may work in them."""
 
 from base64 import b64encode
+from collections.abc import Iterator
+from contextlib import suppress
 from hashlib import sha256
 from urllib.parse import quote
 
+from results.errors import NoHplDatError
+from results.export.hpl_dat import to_hpl_dat
+from results.record import TrialRecord
 from results.report.html import page_script, page_style
 
-DOWNLOADS = (
-    ("HPL.dat of the best", "HPL.dat"),
-    ("its command", "command.sh"),
+HPL_DAT = ("HPL.dat of the best", "HPL.dat")
+COMMAND = ("its command", "command.sh")
+OF_ALL_TRIALS = (
     ("report", "report.html"),
     ("trials as CSV", "trials.csv"),
     ("as JSON lines", "trials.jsonl"),
@@ -32,7 +37,20 @@ def address_of(name: str) -> str:
     return f"/campaigns/{quote(name, safe='')}"
 
 
-def links_of(name: str) -> tuple[tuple[str, str], ...]:
-    """Where the page of a campaign leads: to all campaigns, and to its files."""
-    files = ((label, f"/api/v1{address_of(name)}/{file}") for label, file in DOWNLOADS)
+def links_of(name: str, best: TrialRecord | None) -> tuple[tuple[str, str], ...]:
+    """Where the page of a campaign leads: to all campaigns, and to those of its files that there are.
+
+    Args:
+        best: the run that stands for the best configuration; None where none counts.
+    """
+    offered = (*([] if best is None else _of_best(best)), *OF_ALL_TRIALS)
+    files = ((label, f"/api/v1{address_of(name)}/{file}") for label, file in offered)
     return (("All campaigns", "/"), *files)
+
+
+def _of_best(best: TrialRecord) -> Iterator[tuple[str, str]]:
+    with suppress(NoHplDatError):
+        to_hpl_dat(best)
+        yield HPL_DAT
+    if best.command and not best.simulated:
+        yield COMMAND

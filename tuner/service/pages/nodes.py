@@ -2,16 +2,16 @@
 
 import asyncio
 import math
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
-from typing import Annotated
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
-from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 
 from results.errors import ResultsError
@@ -39,8 +39,8 @@ from ..identity.doorkeeper import still_admitted
 from ..identity.forms import Form, csrf_field
 from ..kept.answers import Answers, KeptAnswers
 from ..live.reader import LiveReader
-from ..live.routes import Reading
-from ..live.stream import HEARTBEAT_S, RETRY_MS, EventStream
+from ..live.routes import KnownMarks, Reading
+from ..live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ..opened import OpenStore, no_query
 from ..problems import Problem
 from .filled import FILLED_HEADERS, rendered
@@ -103,7 +103,6 @@ async def check_page(request: Request, store: OpenStore, answers: KeptAnswers, n
         "nodes/page.html.j2",
         part=part,
         line=line,
-        moment=moment(line.checked_at),
         live=f"/node-checks/{number}/live?seen={part.mark}",
         refresh_s=REFRESH_S,
         csrf=csrf_field(request),
@@ -134,23 +133,23 @@ async def live_check(
     answers: KeptAnswers,
     reader: Reading,
     number: CheckNumber,
-    seen: Annotated[str, Query(max_length=20)] = "",
+    known: KnownMarks,
 ) -> Response:
-    """Send what a check has found out, as soon as it is kept, until the check ends."""
+    """Send what a check has found out, as soon as it is kept, until nothing more can change."""
     await answers.read(lambda: require_check(store, number))
     with ExitStack() as stack:
         stack.enter_context(reader.seat(caller_of(request).name))
         await run_in_threadpool(stack.enter_context, reader.all())  # it counts as one who watches
-        sent = _sent(store, answers, reader, number, seen)
+        sent = _sent(store, answers, reader, number, known)
         return EventStream(sent, stack.pop_all().close, partial(still_admitted, request))
 
 
 async def _sent(store: Store, answers: Answers, reader: LiveReader, number: int, seen: str) -> AsyncIterator[bytes]:
     yield format_sse_event(retry=RETRY_MS)
-    quiet_s, version = 0.0, ""
+    told_s, version = -ALIVE_S, ""
     while not reader.draining:
         now = await answers.read(store.lists.version)
-        if now != version or quiet_s >= HEARTBEAT_S:
+        if now != version or time.monotonic() - told_s >= ALIVE_S:
             try:
                 part = await answers.read(lambda: check_part(store, number))
             except ResultsError:  # the database is away
@@ -159,14 +158,12 @@ async def _sent(store: Store, answers: Answers, reader: LiveReader, number: int,
             if part.mark != seen:
                 yield format_sse_event(data_str=part.html, event="check")
                 yield format_sse_event(data_str=part.buttons, event="buttons")
-            elif quiet_s >= HEARTBEAT_S:
-                yield KEEPALIVE_COMMENT
+            yield format_sse_event(data_str=ALIVE, event=ALIVE, id=part.mark)
             if not part.goes_on:
                 yield OVER
                 return
-            seen, version, quiet_s = part.mark, now, 0.0
+            seen, version, told_s = part.mark, now, time.monotonic()
         await asyncio.sleep(LOOK_S)
-        quiet_s += LOOK_S
 
 
 @dataclass(frozen=True)
@@ -174,7 +171,7 @@ class CheckPart:
     """What a page shows of a check.
 
     Attributes:
-        html: what changes; `buttons` those of its campaign, inside a form.
+        html: what changes; `buttons` those of its campaign, inside a form. Neither is ever empty.
         mark: a hash of both.
         goes_on: it may change by itself.
     """
@@ -195,20 +192,31 @@ def check_part(store: Store, number: int) -> CheckPart:
     campaign = shown.line.campaign
     entry = None if campaign is None else store.queue.find(campaign)
     running = shown.line.state is NodeCheckState.RUNNING and _is_at_work(entry, campaign)
+    changes = running or (entry is not None and _may_begin_anew(store, shown, entry))
+    buttons = buttons_of(entry) if entry and changes else Buttons()
     report = shown.report()
     told = [part for part in report.parts if isinstance(part, Sentence)][1:]
     failed = why_failed(entry) if entry is not None and entry.state is QueueState.FAILED else ""
     html = rendered(
         "nodes/check.html.j2",
+        line=shown.line,
+        moment=moment(shown.line.checked_at),
+        asked=buttons.asked,
         headline=_headline(shown, told, running=running),
         failed=failed,
         told=[_plain(one) for one in (told if running else told[1:])],
         map=node_map(shown.result.verdict),
         tables=[one for one in report.parts if isinstance(one, Table)],
-        running=running,
     )
-    buttons = rendered("queue/buttons.html.j2", buttons=buttons_of(entry) if entry and running else Buttons())
-    return CheckPart(html, buttons, sha256((html + buttons).encode()).hexdigest()[:12], running)
+    pressed = f"<div>{rendered('queue/buttons.html.j2', buttons=buttons)}</div>"
+    return CheckPart(html, pressed, sha256((html + pressed).encode()).hexdigest()[:12], changes)
+
+
+def _may_begin_anew(store: Store, shown: ShownCheck, entry: CampaignEntry) -> bool:
+    """Whether a check was stopped whose campaign can make another one, and has not done so yet."""
+    if shown.line.state is NodeCheckState.COMPLETE or entry.state is QueueState.DONE:
+        return False
+    return store.node_checks.lines(count=1, campaign=entry.name)[0].number == shown.line.number
 
 
 def _is_at_work(entry: CampaignEntry | None, campaign: str | None) -> bool:

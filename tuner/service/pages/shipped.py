@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from results.report.html import page_style
 
 router = APIRouter(include_in_schema=False)
-SCRIPTS = ("htmx.min.js", "htmx-sse.min.js")
+SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js")
 STYLES = ("live.css", "forms.css")
 KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
 

@@ -35,7 +35,10 @@ def test_a_person_is_led_to_the_form_and_back(client: TestClient, token: str) ->
 
 def test_a_program_is_told_and_not_led(client: TestClient, token: str) -> None:
     assert client.get("/").status_code == 401
-    assert client.get("/", headers={"HX-Request": "true"}).headers["hx-redirect"] == "/sign-in"
+    assert client.get("/signed-in").status_code == 401
+    in_part = client.get("/", headers={"HX-Request": "true"})
+    assert in_part.status_code == 401, "its page tells who watches it, and what was filled in stays there"
+    assert "hx-redirect" not in in_part.headers
     assert token not in client.get("/").text
 
 

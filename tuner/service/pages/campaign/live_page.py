@@ -31,6 +31,7 @@ from ...live.campaign_story import CampaignStory
 from ...live.position import GOES_ON
 from ...live.running_runs import RunningRuns
 from ..filled import rendered
+from ..frames import links_of
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
 from .beliefs import Beliefs, ModelBelief, measured_here
 from .digest import Digest
@@ -84,8 +85,6 @@ MOST_DIFFERENCES = 6
 
 AT_WORK = frozenset({QueueState.QUEUED, QueueState.RUNNING})
 """Campaigns that change without anybody's doing."""
-NOTHING = "<span hidden></span>"
-"""Stands in a part that shows nothing: a browser takes an event without data for none, and keeps what was there."""
 
 
 @dataclass(frozen=True)
@@ -93,13 +92,12 @@ class PageParts:
     """The parts of a page.
 
     Attributes:
-        html: by name.
-        marks: hashes of them, by name.
-        goes_on: something of them will change by itself.
+        html: by name; none is empty, for a browser leaves a part as it was that is sent empty.
+        marks: hashes of them, by name; no two parts have the same.
+        goes_on: something of them may change: somebody can go on with all but a complete campaign.
     """
 
     study: Study
-    state: LiveState
     html: Mapping[str, str]
     marks: Mapping[str, str]
     goes_on: bool
@@ -172,11 +170,11 @@ class LivePage:
             return shown
         self._key = key
         made = {**self._made(study, state, belief, disturbed), **queued}
-        html = {name: text if text.strip() else NOTHING for name, text in made.items()}
+        html = {name: part(name, text) for name, text in made.items()}
         marks = {name: sha256(text.encode()).hexdigest()[:8] for name, text in html.items()}
         at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
-        goes_on = state in GOES_ON or at_work or self._beliefs.is_asked(self._name)
-        return PageParts(study, state, html, marks, goes_on)
+        goes_on = state != "complete" or at_work or self._beliefs.is_asked(self._name)
+        return PageParts(study, html, marks, goes_on)
 
     def _of_queue(self, entry: CampaignEntry | None) -> dict[str, str]:
         """What is only there for a campaign that was handed in."""
@@ -243,6 +241,7 @@ class LivePage:
                 "engine": study.engine,
             },
             "heat": {"map": heat_map(digest)},
+            "links": {"links": links_of(study.name, best)},
             "trials": {"table": trials_table("", newest, killed), "more": digest.begun - len(newest)},
             "story": {"table": told if told.rows else None, "more": len(digest.improvements) - len(steps)},
         }
@@ -269,6 +268,11 @@ class LivePage:
             "left": duration(run.left_s) if run and run.left_s is not None else None,
             "curve": panel_curve(run.points, record.number) if run else None,
         }
+
+
+def part(name: str, html: str) -> str:
+    """A part as browsers take it: never empty, for they leave one as it was that is sent empty."""
+    return f'<div id="part-{name}">{html}</div>'
 
 
 def _figures(study: Study, best: TrialRecord | None, rates: HeadlineRates | None) -> Sequence[tuple[str, str]]:

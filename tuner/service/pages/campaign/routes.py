@@ -1,14 +1,15 @@
 """Addresses of the live page of a campaign."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from functools import partial
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
-from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
+from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
@@ -21,13 +22,13 @@ from ...identity.doorkeeper import still_admitted
 from ...identity.forms import csrf_field
 from ...kept.answers import Answers, KeptAnswers
 from ...live.reader import LiveReader
-from ...live.routes import Reading
-from ...live.stream import HEARTBEAT_S, RETRY_MS, EventStream
+from ...live.routes import KnownMarks, Reading
+from ...live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ...opened import CampaignName, OpenStore, no_query
 from ..filled import FILLED_HEADERS, rendered
-from ..frames import address_of, links_of
+from ..frames import address_of
 from ..queue import check_address, like, may_change, waiting_page
-from .live_page import LivePage
+from .live_page import STATES, LivePage, part
 from .live_pages import LivePages
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
@@ -35,6 +36,8 @@ REFRESH_S = 5
 """Seconds until a browser without JavaScript reads the page of a running campaign again."""
 OVER = format_sse_event(data_str="", event="over")
 """Tells a page that nothing more will come."""
+REMOVED = {"headline": rendered("campaign/headline.html.j2", text=STATES["removed"]), "queue": "", "buttons": ""}
+"""What parts say that would not be true of a campaign that is gone."""
 PAUSE_S = 1.0
 """Seconds between two times that a page is sent what is new."""
 LOOK_S = 2.0
@@ -72,7 +75,6 @@ async def campaign_page(
         "csrf": csrf_field(request),
         "page": page,
         "name": name,
-        "links": links_of(name),
         "live": f"{address_of(name)}/live?seen={'.'.join(page.marks.values())}",
         "refresh_s": REFRESH_S,
     }
@@ -86,13 +88,9 @@ async def live_parts(
     answers: KeptAnswers,
     reader: Reading,
     name: CampaignName,
-    seen: Annotated[str, Query(max_length=200)] = "",
+    known: KnownMarks,
 ) -> Response:
-    """Send the parts of a campaign's page that have changed, until it ends.
-
-    Args:
-        seen: marks of the parts that the page has.
-    """
+    """Send the parts of a campaign's page that have changed, until nothing more can."""
     page = await run_in_threadpool(pages.of, name)
     with ExitStack() as stack:
         stack.enter_context(reader.seat(caller_of(request).name))
@@ -100,7 +98,7 @@ async def live_parts(
         woken = asyncio.Event()
         feed.waiting.add(woken)
         stack.callback(feed.waiting.discard, woken)
-        sent = _sent(page, answers, woken, reader, set(seen.split(".")))
+        sent = _sent(page, answers, woken, reader, set(known.split(".")))
         return EventStream(sent, stack.pop_all().close, partial(still_admitted, request))
 
 
@@ -108,12 +106,14 @@ async def _sent(
     page: LivePage, answers: Answers, woken: asyncio.Event, reader: LiveReader, seen: set[str]
 ) -> AsyncIterator[bytes]:
     yield format_sse_event(retry=RETRY_MS)
-    quiet_s = 0.0
+    told_s = -ALIVE_S
     while not reader.draining:
         woken.clear()
         try:
             parts = await answers.read(lambda: page.parts(looks_again=True))
         except UnknownStudyError:
+            for name, text in REMOVED.items():
+                yield format_sse_event(data_str=part(name, text), event=name)
             yield OVER
             return
         except ResultsError:  # the database is away
@@ -123,13 +123,12 @@ async def _sent(
         for name in changed:
             yield format_sse_event(data_str=parts.html[name], event=name)
         seen = set(parts.marks.values())
+        if changed or time.monotonic() - told_s >= ALIVE_S:
+            yield format_sse_event(data_str=ALIVE, event=ALIVE, id=".".join(parts.marks.values()))
+            told_s = time.monotonic()
         if not parts.goes_on:
             yield OVER
             return
-        quiet_s = 0.0 if changed else quiet_s + LOOK_S
-        if quiet_s >= HEARTBEAT_S:
-            yield KEEPALIVE_COMMENT
-            quiet_s = 0.0
         await _pause(woken, reader)
 
 
