@@ -29,6 +29,7 @@ from .campaigns.this_machine import machine_id
 from .identity import signing_in
 from .identity.arrival import Arrivals
 from .identity.doorkeeper import Doorkeeper
+from .identity.forms import StaleFormProblem, stale_form
 from .identity.gate import Gate
 from .identity.rate_limit import RateLimit
 from .identity.sessions import SessionKeeper
@@ -104,6 +105,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     )
     app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
+    app.add_exception_handler(StaleFormProblem, stale_form)
     guard(app, settings)
     apis = (
         *(handed_in, previews, campaigns, trials, live, downloads),

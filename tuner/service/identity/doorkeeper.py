@@ -106,7 +106,7 @@ class Doorkeeper:
         if session is None or entry is None or entry.state(datetime.now(UTC)) is not TokenState.VALID:
             return None
         _note_use(store, entry)
-        return Admitted(Caller(entry.name, entry.scope, arrival.address), f"session:{session.id}")
+        return Admitted(Caller(entry.name, entry.scope, arrival.address), session.binding)
 
 
 async def still_admitted(request: HTTPConnection) -> bool:

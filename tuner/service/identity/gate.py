@@ -4,19 +4,20 @@ from math import ceil
 from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import HTTPConnection
+from starlette.requests import HTTPConnection, Request
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from results.errors import ResultsError
 from results.store.service.access import AccessScope
 
-from ..problems import NO_DATABASE, Problem, answer
+from ..problems import NO_DATABASE, Problem, answer, wants_page
 from ..safety import READING
 from .arrival import Arrival
 from .caller import Caller, demand
 from .doorkeeper import Admitted, Doorkeeper
 from .rate_limit import RateLimit, network_of
+from .signing_in import kept_form
 
 OPEN = frozenset({"/healthz", "/readyz", "/sign-in", "/sign-out"})
 """Addresses that ask nobody who they are; those below `/assets/` neither."""
@@ -82,8 +83,19 @@ def _check(request: HTTPConnection, found: Admitted) -> None:
 
 def _refused(request: HTTPConnection, problem: Problem) -> ASGIApp:
     """The answer to somebody who may not come in; a person in a browser is led to where one signs in."""
-    wants_page = "text/html" in request.headers.get("accept", "") and request.scope["method"] == "GET"
-    if problem.status_code == 401 and wants_page and "authorization" not in request.headers:
-        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-        return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
+    if problem.status_code == 401 and wants_page(request.scope) and "authorization" not in request.headers:
+        if request.scope["method"] == "POST":
+            return _keeping
+        if request.scope["method"] == "GET":
+            asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+            return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
     return answer(problem.status_code, str(problem.detail), problem.headers)
+
+
+async def _keeping(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a form whose session has ended by one that signs in and keeps it."""
+    try:
+        response: ASGIApp = await kept_form(Request(scope, receive))
+    except Problem as problem:
+        response = answer(problem.status_code, str(problem.detail), problem.headers)
+    await response(scope, receive, send)

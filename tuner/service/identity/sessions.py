@@ -30,6 +30,11 @@ class BrowserSession:
     token_hash: str
     ends_at: datetime
 
+    @property
+    def binding(self) -> str:
+        """What the tokens of its forms are bound to."""
+        return f"session:{self.id}"
+
 
 class SessionKeeper:
     """Writes and reads cookies and tokens of forms, with a key that nobody else knows.

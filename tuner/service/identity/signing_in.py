@@ -15,12 +15,16 @@ from starlette.concurrency import run_in_threadpool
 from results.report.html import page_style
 
 from ..opened import OpenStore
+from ..pages.filled import FILLED_HEADERS
 from ..problems import Problem
+from .caller import needs
 from .doorkeeper import cookie_name, valid_token
-from .forms import FormFields, form_fields
+from .forms import FIELD, FormFields, asked_again, form_fields
 from .sessions import SessionKeeper
 
 router = APIRouter(include_in_schema=False)
+KEPT, KEPT_MARK = "kept:", "keeps"
+"""What stands before the fields of a form that is kept, and the field that says that one is."""
 _STYLE = page_style() + files(__package__).joinpath("sign_in.css").read_text(encoding="utf-8")
 _HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; "
@@ -38,13 +42,18 @@ def sign_in_page(request: Request, next: str = "/") -> HTMLResponse:  # noqa: A0
 @router.post("/sign-in")
 async def sign_in(request: Request, store: OpenStore, fields: Annotated[FormFields, Depends(form_fields)]) -> Response:
     """Begin a session of a browser."""
-    target = fields.get("next", "/")
+    target, kept = fields.get("next", "/"), _kept(fields)
     try:
         entry = await run_in_threadpool(valid_token, store, fields.get("token", "").strip())
     except Problem as problem:
-        return _page(403, target, str(problem.detail))
+        return _page(403, target, str(problem.detail), kept=kept)
     cookie, session = _sessions(request).begin(entry)
-    response = RedirectResponse(_inside(target), 303)
+    if kept is None:
+        response: Response = RedirectResponse(_inside(target), 303)
+    else:
+        token = _sessions(request).form_token(session.binding)
+        page = asked_again(kept, _inside(target), token, "Your session had ended before it was sent.")
+        response = HTMLResponse(page, headers=FILLED_HEADERS)
     secure = request.url.scheme == "https"
     name = cookie_name(request)
     response.set_cookie(name, cookie, expires=session.ends_at, secure=secure, httponly=True, samesite="strict")
@@ -52,7 +61,7 @@ async def sign_in(request: Request, store: OpenStore, fields: Annotated[FormFiel
     return response
 
 
-@router.get("/signed-in", status_code=204)
+@router.get("/signed-in", status_code=204, dependencies=[needs("read")])
 def signed_in() -> None:
     """Tell a page that lost its stream that its session still lasts: the gate lets nobody else here."""
 
@@ -67,11 +76,39 @@ def sign_out(request: Request) -> Response:
     return response
 
 
-def _page(status: int, target: str, wrong: str = "", *, signed_in: bool = False) -> HTMLResponse:
+async def kept_form(request: Request) -> HTMLResponse:
+    """Let somebody sign in whose session had ended when a form was sent; what is in the form is kept.
+
+    Raises:
+        Problem: this is no form.
+    """
+    fields = await form_fields(request)
+    wrong = "Your session has ended. What you filled in is kept, and asked again when you have signed in."
+    return _page(401, request.url.path, wrong, kept=fields)
+
+
+def _kept(fields: FormFields) -> FormFields | None:
+    """The form that was sent when the session had ended; None where none was."""
+    if KEPT_MARK not in fields:
+        return None
+    found = [(name.removeprefix(KEPT), text) for name, text in fields.multi_items() if name.startswith(KEPT)]
+    return FormFields(found)
+
+
+def _page(
+    status: int, target: str, wrong: str = "", *, signed_in: bool = False, kept: FormFields | None = None
+) -> HTMLResponse:
     template = files(__package__).joinpath("sign_in.html.j2").read_text(encoding="utf-8")
     text = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(template)
-    page = text.render(css=Markup(_STYLE), target=_inside(target), wrong=wrong, signed_in=signed_in)  # noqa: S704 - our own files
+    page = text.render(css=Markup(_STYLE), target=_inside(target), wrong=wrong, signed_in=signed_in, kept=_hidden(kept))  # noqa: S704 - our own files
     return HTMLResponse(page, status, _HEADERS)
+
+
+def _hidden(kept: FormFields | None) -> list[tuple[str, str]]:
+    """The fields by which the sign-in form keeps another one."""
+    if kept is None:
+        return []
+    return [(KEPT_MARK, "yes"), *((f"{KEPT}{name}", text) for name, text in kept.multi_items() if name != FIELD)]
 
 
 def _inside(target: str) -> str:

@@ -1,5 +1,7 @@
 """The form that starts a campaign, as a browser without JavaScript sees it."""
 
+import re
+from html import unescape
 from html.parser import HTMLParser
 from typing import Any
 
@@ -7,6 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study
 
+from results.store.service.access import AccessScope
+from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
 
 CAMPAIGNS = "/api/v1/campaigns"
@@ -165,3 +169,67 @@ def test_a_form_of_another_page_is_refused(client: TestClient) -> None:
     fields = {**opened(client).fields, **QUICK, "form_token": "guessed"}
     assert client.post("/new", data=fields).status_code == 403
     assert client.post("/new", json=QUICK).status_code == 415
+
+
+PAGE = {"Accept": "text/html"}
+
+
+@pytest.fixture
+def ada(client: TestClient, store: Store) -> str:
+    """A token of somebody who has signed in in the browser."""
+    token = store.tokens.create("ada", AccessScope.RUN, None)[1]
+    client.post("/sign-in", data={"token": token})
+    return token
+
+
+def fields_of(page: str, action: str) -> dict[str, str]:
+    """The hidden fields of the form that goes to an address."""
+    form = page.split(f'action="{action}"')[1].split("</form>", maxsplit=1)[0]
+    return {name: unescape(value) for name, value in re.findall(r'type="hidden" name="([^"]*)" value="([^"]*)"', form)}
+
+
+def test_what_was_filled_in_outlives_the_session(client: TestClient, store: Store, ada: str) -> None:
+    form = opened(client)
+    client.cookies.clear()
+    filled = {**form.fields, **QUICK, "name": "<b>first", "do": "start"}
+    refused = client.post("/new", data=filled, headers=PAGE)
+    assert refused.status_code == 401
+    assert "What you filled in is kept" in refused.text
+    kept = fields_of(refused.text, "/sign-in")
+    wrong = client.post("/sign-in", data={**kept, "token": "guessed"}, headers=PAGE)
+    assert wrong.status_code == 403
+    assert fields_of(wrong.text, "/sign-in") == kept, "a wrong token loses nothing"
+    again = client.post("/sign-in", data={**kept, "token": ada}, headers=PAGE)
+    assert "Nothing was done with it yet. Your session had ended" in again.text
+    assert "&lt;b&gt;first" in again.text
+    assert not store.queue.entries(list(QueueState))
+    done = client.post(
+        "/new", data={**fields_of(again.text, "/new"), "name": "first", "do": "start"}, follow_redirects=False
+    )
+    assert (done.status_code, done.headers["location"]) == (303, "/campaigns/first")
+
+
+def test_a_form_of_an_earlier_session_is_shown_and_asked_again(client: TestClient, ada: str) -> None:
+    form = opened(client)
+    client.post("/sign-out")
+    client.post("/sign-in", data={"token": ada})
+    asked = client.post("/new", data={**form.fields, **QUICK, "name": "first", "do": "start"}, headers=PAGE)
+    assert asked.status_code == 403
+    assert "It is of an earlier session, or not yours." in asked.text
+    sent = {**fields_of(asked.text, "/new"), "do": "start"}
+    assert client.post("/new", data=sent, follow_redirects=False).headers["location"] == "/campaigns/first"
+
+
+@pytest.mark.usefixtures("ada")
+def test_another_site_has_no_form_kept(client: TestClient) -> None:
+    client.cookies.clear()
+    there = {**PAGE, "Origin": "https://evil.example"}
+    answer = client.post("/new", data=QUICK, headers=there)
+    assert "kept" not in answer.text
+
+
+@pytest.mark.usefixtures("ada")
+def test_a_program_whose_token_has_ended_is_answered_as_before(client: TestClient) -> None:
+    client.cookies.clear()
+    answer = client.post("/new", data=QUICK)
+    assert (answer.status_code, answer.headers["content-type"]) == (401, "application/problem+json")
