@@ -26,6 +26,10 @@ class NoHplDatError(ResultsError):
     """The trial ended before it had an HPL.dat, or its output does not tell all parameters."""
 
 
+class DatabaseAwayError(ResultsError):
+    """The database cannot be used now, and may be later: no server, a full disk, or another one writes."""
+
+
 def no_such_study(name: str, place: str, names: list[str]) -> UnknownStudyError:
     """Make the error for an unknown study, with all names if they are few, else with the most similar ones."""
     known = f"there: {', '.join(names) or 'none'}"

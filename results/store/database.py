@@ -8,7 +8,7 @@ from typing import ClassVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from ..errors import ResultsError
+from ..errors import DatabaseAwayError, ResultsError
 from .lease import Lease
 
 
@@ -89,9 +89,11 @@ class Database(ABC):
 
     @contextmanager
     def in_sentences(self) -> Iterator[None]:
-        """Turn errors of the driver into a ResultsError with one sentence."""
+        """Turn errors of the driver into a ResultsError with one sentence, a DatabaseAwayError where they may pass."""
         try:
             yield
         except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:
             cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
-            raise ResultsError(f"database {self.place}: {self.meaning(cause)}") from error
+            passes = isinstance(cause, self.engine.dialect.loaded_dbapi.OperationalError)
+            kind = DatabaseAwayError if passes else ResultsError
+            raise kind(f"database {self.place}: {self.meaning(cause)}") from error

@@ -229,6 +229,28 @@ class QueueContract:
         with pytest.raises(UnknownStudyError):
             store.queue.declare_dead("tuesday")
 
+    def test_a_fault_of_the_machine_puts_a_campaign_off_and_is_no_attempt(self, store: Store) -> None:
+        store.queue.add(ORDER)
+        assert not store.queue.put_off("monday", "the disk is full", 1, 60.0), "it is not this process's"
+        store.queue.claim("monday")
+        assert store.queue.put_off("monday", "the disk is full", 2, 60.0)
+        entry = store.queue.find("monday")
+        assert entry is not None
+        assert (entry.state, entry.attempts, entry.faults, entry.owner) == ("queued", 0, 2, None)
+        assert entry.reason == "the disk is full"
+        assert entry.not_before is not None
+        assert entry.not_before > datetime.now(UTC)
+
+    @pytest.mark.parametrize(("wanted", "state"), [(WantedState.PAUSE, "paused"), (WantedState.CANCEL, "cancelled")])
+    def test_what_is_put_off_does_what_was_wanted_of_it(self, store: Store, wanted: WantedState, state: str) -> None:
+        store.queue.add(ORDER)
+        store.queue.claim("monday")
+        store.queue.want("monday", wanted)
+        store.queue.put_off("monday", "the disk is full", 1, 60.0)
+        entry = store.queue.find("monday")
+        assert entry is not None
+        assert entry.state == state
+
     def test_a_process_that_works_is_heard_of(self, store: Store) -> None:
         store.queue.add(ORDER)
         assert heard_at(store) is None

@@ -25,6 +25,7 @@ def campaign_process(
 
         hpltune campaign-process monday --starter 'host|boot|123|456'
     """
+    from results.errors import DatabaseAwayError
     from results.store.lease import Lease
     from results.store.service.campaign_entry import QueueState
 
@@ -40,8 +41,12 @@ def campaign_process(
         raise UsageError("--starter needs a process as `hpltune serve` writes it")
     read = ServiceConfig() if config is None else read_config(config)
     request = ProcessRequest(name, lease, db, offered_by(read), announcer_of(read), _signal_itself)
-    with watched(output()) as (listener, stop):
-        state = work_on(request, listener, stop)
+    try:
+        with watched(output()) as (listener, stop):
+            state = work_on(request, listener, stop)
+    except DatabaseAwayError as error:
+        typer.echo(f"hpltune: {error}", err=True)
+        raise typer.Exit(os.EX_TEMPFAIL) from None
     raise typer.Exit(0 if state in {None, QueueState.DONE, QueueState.FAILED} else INTERRUPTED)
 
 

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.metadata import version
+from pathlib import Path
 
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -71,6 +72,9 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             dispatcher = Dispatcher(store, settings.user_dirs, settings.db, settings.config_file, offered, announcer)
             couriers = Couriers(store, announcer.webhooks)
             keeper = ScheduleKeeper(store, offered, dispatcher.wake)
+            app.state.duties = duties = (dispatcher.duty, keeper.duty, *couriers.duties)
+            file = [] if "://" in store.place else [Path(store.place).resolve().parent]
+            app.state.folders = {settings.user_dirs.data, *file}
             app.state.announcer = announcer
             app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
             app.state.answers = Answers(store)
@@ -81,18 +85,16 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             app.state.live = LiveReader(store, runs, settings.config.limits.watchers)
             app.state.pages = LivePages(store, runs, Beliefs(place), offered.starts)
             if settings.starts_campaigns:
-                dispatcher.start()
-                couriers.start()
-                keeper.start()
+                for duty in duties:
+                    duty.start()
             yield
             await run_in_threadpool(app.state.files.close)
             await run_in_threadpool(app.state.workshop.close)
             app.state.pages.close()
             app.state.live.drain()
             await run_in_threadpool(app.state.live.join)
-            await run_in_threadpool(keeper.close)
-            await run_in_threadpool(dispatcher.close)
-            await run_in_threadpool(couriers.close)
+            for duty in duties:
+                await run_in_threadpool(duty.close)
 
     app = FastAPI(
         title="hpltune",

@@ -1,9 +1,8 @@
-"""Campaigns at stated times: when one is due, in words, and the thread of the service that hands it in."""
+"""Campaigns at stated times: when one is due, in words, and the duty of the service that hands it in."""
 
 import logging
 import os
 import re
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -13,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import TypeAdapter, ValidationError
 
-from results.errors import KeyReusedError, ResultsError, StudyExistsError
+from results.errors import KeyReusedError, StudyExistsError
 from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
 from results.store.service.schedules import Schedule
@@ -26,6 +25,7 @@ from .campaigns.hand_in import HandIn, hand_in
 from .campaigns.kinds.registry import AnyDocument
 from .campaigns.offered import Offered
 from .campaigns.wrong import WrongDocumentError
+from .duties import Duty
 
 LOOK_S = 5.0
 """Seconds between two looks at the clock."""
@@ -58,26 +58,15 @@ class ScheduleKeeper:
     offered: Offered
     wake: Callable[[], None]
     now: Callable[[], datetime] = _now
-    _closed: threading.Event = field(default_factory=threading.Event, init=False)
-    _thread: threading.Thread | None = field(default=None, init=False)
+    duty: Duty = field(init=False)
 
-    def start(self) -> None:
-        """Begin to look."""
-        self._thread = threading.Thread(target=self._work, name="schedules", daemon=True)
-        self._thread.start()
+    def __post_init__(self) -> None:
+        """Make the duty that looks for what is due."""
+        self.duty = Duty("the keeper of schedules", self._turn, LOOK_S)
 
-    def close(self) -> None:
-        """Hand in nothing more."""
-        self._closed.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        while not self._closed.wait(LOOK_S):
-            try:
-                self.look()
-            except ResultsError as error:
-                LOGGER.warning("schedules cannot be looked at: %s", error)
+    def _turn(self) -> bool:
+        self.look()
+        return False
 
     def look(self) -> None:
         """Hand in what is due; of several times that were missed only one campaign is made."""

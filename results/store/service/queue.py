@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, RowMapping, Select, exists, func, insert, select, update
@@ -23,6 +23,7 @@ MOST_ATTEMPTS = 5
 """Processes that are started for a campaign whose processes die, before it counts as failed."""
 BEAT_S = 15.0
 """Seconds after which the process of a campaign says again that it runs."""
+_STOPPED = {WantedState.CANCEL: QueueState.CANCELLED, WantedState.PAUSE: QueueState.PAUSED}
 DECLARED_DEAD = "an administrator said that its process is dead; it goes on where it was"
 DIED = f"its process died {MOST_ATTEMPTS} times without a word: the log of the campaign tells more"
 
@@ -211,6 +212,39 @@ class CampaignQueue:
         with self.writing() as connection:
             return connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount == 1
 
+    def put_off(self, name: str, reason: str, faults: int, wait_s: float, tell: Tell | None = None) -> bool:
+        """Queue a campaign again that this process works on, because of a fault of the machine or the database.
+
+        It is paused or cancelled where somebody wanted that meanwhile. The process was no attempt.
+
+        Args:
+            reason: the fault; it is told while the campaign waits.
+            faults: one after another until now.
+            wait_s: seconds before which it is not started again.
+            tell: messages to webhooks about a campaign that ended so, because it was to be cancelled; None for none.
+
+        Returns:
+            False, and nothing is stored, where it belongs to another process.
+        """
+        with self.alone() as connection:
+            row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
+            entry = None if row is None else _entry(row)
+            if entry is None or entry.owner != Lease.mine():
+                return False
+            values = {
+                "state": _STOPPED.get(entry.wanted, QueueState.QUEUED),
+                "reason": unicode_text(reason),
+                "ended_at": _now(),
+                "owner": None,
+                "attempts": max(0, entry.attempts - 1),
+                "faults": faults,
+                "not_before": time_text(datetime.now(UTC) + timedelta(seconds=wait_s)),
+            }
+            left = _changed(connection, name, values)
+            if tell is not None:
+                add_messages(connection, tell(left))
+            return True
+
     def take_over(self, name: str, starter: Lease) -> CampaignEntry | None:
         """Take a campaign from the process that started this one; None where it is no longer that one's."""
         here = (
@@ -289,8 +323,7 @@ class CampaignQueue:
                 raise CampaignStateError(
                     f"process {lease.pid}, which works on campaign {name}, runs on this machine: cancel the campaign"
                 )
-            stopped = {WantedState.CANCEL: QueueState.CANCELLED, WantedState.PAUSE: QueueState.PAUSED}
-            state = stopped.get(entry.wanted, QueueState.QUEUED)
+            state = _STOPPED.get(entry.wanted, QueueState.QUEUED)
             _take_away(connection, entry, state, "" if state is not QueueState.QUEUED else DECLARED_DEAD)
             left = _entry(_row(connection, name))
             if tell is not None:

@@ -1,12 +1,24 @@
 """Whether the service lives, and whether it can work: for supervisors and load balancers."""
 
-from fastapi import APIRouter
-from pydantic import BaseModel
+import asyncio
+from collections.abc import Collection
+from pathlib import Path
+from tempfile import TemporaryFile
 
+from fastapi import APIRouter, Request
+from pydantic import BaseModel
+from starlette.concurrency import run_in_threadpool
+
+from ..duties import stuck
 from ..kept.answers import KeptAnswers
 from ..opened import OpenStore
+from ..problems import Problem
 
 router = APIRouter(tags=["health"])
+MOST_S = 2.0
+"""Seconds that the database and the disk have to answer."""
+PROBE_BYTES = 65_536
+"""So much is written, and removed, to see that there is room; a trial needs less."""
 
 
 class Health(BaseModel):
@@ -22,7 +34,29 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz")
-async def readyz(store: OpenStore, answers: KeptAnswers) -> Health:
-    """Tell that the database can be read; 503 where it cannot."""
-    await answers.read(store.lists.check)
+async def readyz(request: Request, store: OpenStore, answers: KeptAnswers) -> Health:
+    """Tell that the database can be read, that there is room on the disk, and that campaigns are started; else 503."""
+    try:
+        async with asyncio.timeout(MOST_S):
+            await answers.read(store.lists.check)
+            await run_in_threadpool(_require_room, request.app.state.folders)
+    except TimeoutError:
+        raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.") from None
+    stopped = stuck(request.app.state.duties)
+    if stopped:
+        raise Problem(503, f"{'; '.join(stopped)}: start the service again.")
     return Health(status="ready")
+
+
+def _require_room(folders: Collection[Path]) -> None:
+    """Write a little into each folder.
+
+    Raises:
+        Problem: nothing can be written.
+    """
+    for folder in folders:
+        try:
+            with TemporaryFile(dir=folder) as file:
+                file.write(bytes(PROBE_BYTES))
+        except OSError as error:
+            raise Problem(503, f"Nothing can be stored: {error.strerror}.") from error

@@ -1,16 +1,14 @@
 """Starts the processes of campaigns that are next, one on each machine at a time."""
 
-import errno
 import logging
 import os
 import platform
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
@@ -22,17 +20,15 @@ from results.store.service.queue import BEAT_S
 from results.store.store import Store
 
 from ...user_dirs import UserDirs
+from ..duties import Duty
 from ..webhooks.announcer import Announcer
 from .fair_order import in_order
+from .faults import SHORTAGES, faults_with, wait_s
 from .logs import last_lines, log_file
 from .offered import Offered
 
 LOOK_S = 1.0
 """Seconds between two looks at the queue; a campaign that is handed in here is looked at immediately."""
-SHORTAGES = frozenset({errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM, errno.ENOSPC, errno.EDQUOT})
-"""Errors of the machine that pass; no campaign is to blame for them."""
-FIRST_PAUSE_S, LONGEST_PAUSE_S = 5.0, 300.0
-"""Seconds without a start after such an error; each further pause is twice as long."""
 SILENT_S = 20 * BEAT_S
 """Seconds of silence after which a process on another machine counts as dead; if it is not, it sees this, and ends."""
 DEAF_S = 60.0
@@ -74,13 +70,14 @@ class Listening:
 
 @dataclass
 class Dispatcher:
-    """Starts campaigns in a thread of its own until it is closed; closing it leaves the campaigns running.
+    """Starts campaigns by its duty; what it has started runs on without it.
 
     Attributes:
         db: the database as the service was given it.
         config: the file of the service's configuration, which campaigns read too; None for none.
         offered: what this service offers, and thus which campaigns it starts.
         announcer: makes messages about campaigns whose processes cannot do so.
+        duty: looks at the queue again and again, once it is started.
     """
 
     store: Store
@@ -89,23 +86,20 @@ class Dispatcher:
     config: Path | None = None
     offered: Offered = field(default_factory=Offered)
     announcer: Announcer = field(default_factory=Announcer)
-    _wake: threading.Event = field(default_factory=threading.Event, init=False)
-    _closed: threading.Event = field(default_factory=threading.Event, init=False)
+    duty: Duty = field(init=False)
     _started: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, init=False)
-    _thread: threading.Thread | None = field(default=None, init=False)
-    _pause_s: float = field(default=0.0, init=False)
+    _shortages: int = field(default=0, init=False)
     _starts_at_s: float = field(default=0.0, init=False)
     _listening: Listening = field(default_factory=Listening, init=False)
     _beaten_s: float = field(default=0.0, init=False)
 
-    def start(self) -> None:
-        """Begin to look at the queue."""
-        self._thread = threading.Thread(target=self._work, name="dispatcher", daemon=True)
-        self._thread.start()
+    def __post_init__(self) -> None:
+        """Make the duty that looks at the queue."""
+        self.duty = Duty("the dispatcher of campaigns", self._turn, LOOK_S)
 
     def wake(self) -> None:
         """Look at the queue now."""
-        self._wake.set()
+        self.duty.wake()
 
     def declare_dead(self, name: str) -> CampaignEntry:
         """Queue a campaign again of whose process somebody knows that it is dead.
@@ -117,25 +111,9 @@ class Dispatcher:
         self.wake()
         return entry
 
-    def close(self) -> None:
-        """Start no more campaigns."""
-        self._closed.set()
-        self._wake.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _work(self) -> None:
-        failing = ""
-        while not self._closed.is_set():
-            try:
-                self.look()
-                failing = ""
-            except (ResultsError, OSError) as error:
-                if str(error) != failing:
-                    failing = str(error)
-                    LOGGER.warning("the queue cannot be looked at: %s", failing)
-            self._wake.wait(LOOK_S)
-            self._wake.clear()
+    def _turn(self) -> bool:
+        self.look()
+        return False
 
     def look(self) -> None:
         """Queue what was lost again, and start what is next and whose machines are free."""
@@ -152,6 +130,8 @@ class Dispatcher:
         for entry in in_order(self.store, entries):
             if monotonic() < self._starts_at_s:
                 return
+            if entry.not_before is not None and entry.not_before > datetime.now(UTC):
+                continue
             places = self._places(entry)
             if busy.isdisjoint(places) and self.offered.starts(entry) and self.store.queue.claim(entry.name):
                 self._begin(entry)
@@ -198,7 +178,7 @@ class Dispatcher:
         except OSError as error:
             self._not_begun(entry.name, error)
             return
-        self._pause_s = 0.0
+        self._shortages = 0
         LOGGER.info("campaign %s of %s has begun", entry.name, entry.order.handed_in_by)
 
     def _not_begun(self, name: str, error: OSError) -> None:
@@ -206,22 +186,35 @@ class Dispatcher:
         if error.errno not in SHORTAGES:
             self._fail(name, f"its process cannot be started: {error.strerror}")
             return
-        self._pause_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, 2.0 * self._pause_s))
-        self._starts_at_s = monotonic() + self._pause_s
+        self._shortages += 1
+        pause_s = wait_s(self._shortages)
+        self._starts_at_s = monotonic() + pause_s
         reason = f"its process cannot be started now: {error.strerror}"
         self.store.queue.give_back(name, f"{reason}; it is tried again")
-        LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", name, reason, self._pause_s)
+        LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", name, reason, pause_s)
 
     def _reap(self) -> None:
         """Forget processes that have ended; a campaign that its process never took has failed."""
         for name, process in list(self._started.items()):
             if process.poll() is None:
                 continue
-            if process.returncode != 0:
+            if process.returncode == os.EX_TEMPFAIL:
+                self._put_off(name)
+            elif process.returncode != 0:
                 said = last_lines(log_file(self.store, self.user_dirs, name), 1)
                 with suppress(ResultsError):
                     self._fail(name, said[0] if said else "its process could not begin")
             del self._started[name]
+
+    def _put_off(self, name: str) -> None:
+        """Queue a campaign again that its process did not take, because the database was away."""
+        entry = self.store.queue.find(name)
+        said = last_lines(log_file(self.store, self.user_dirs, name), 1)
+        if entry is not None:
+            faults = faults_with(entry)
+            self.store.queue.put_off(
+                name, said[0] if said else "the database was away", faults, wait_s(faults), self._tell
+            )
 
     def _fail(self, name: str, reason: str) -> None:
         self.store.queue.end(name, QueueState.FAILED, reason, tell=self._tell)

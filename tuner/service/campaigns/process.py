@@ -18,7 +18,9 @@ from ...errors import OUR_ERRORS
 from ...events import Listener, Notice
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
+from ...words import counted
 from ..webhooks.announcer import Announcer
+from .faults import MOST_FAULTS, faults_with, may_pass, wait_s
 from .kinds.base import WorkOrder, WorkResult
 from .kinds.registry import KINDS
 from .offered import Offered
@@ -57,7 +59,7 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
         None, and nothing is done, where the campaign is another process's by now.
 
     Raises:
-        ResultsError: the database cannot be used.
+        ResultsError: the database cannot be used; a DatabaseAwayError where that may pass.
     """
     with open_store(request.db, UserDirs.of_user()) as store:
         entry = store.queue.take_over(request.name, request.starter)
@@ -67,6 +69,8 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
             outcome = _outcome(request, entry, listener, stop, store)
         if outcome.state is QueueState.QUEUED and asked.is_set():
             outcome = _Outcome(QueueState.QUEUED, "it was paused and resumed; it goes on where it was")
+        if outcome.faults:
+            listener(Notice(f"It goes on later, after a fault: {outcome.reason}."))
         if outcome.state is QueueState.FAILED:
             listener(Notice(f"Failed: {outcome.reason}."))
         _store_end(store, request, outcome)
@@ -75,11 +79,12 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
 
 @dataclass(frozen=True)
 class _Outcome:
-    """How the work ended; `slower` than the baseline of a check."""
+    """How the work ended; `slower` than the baseline of a check; after so many `faults` of the machine."""
 
     state: QueueState
     reason: str = ""
     slower: bool = False
+    faults: int = 0
 
 
 def _outcome(
@@ -89,9 +94,12 @@ def _outcome(
     order = WorkOrder(entry.name, entry.order.document, request.db, request.offered)
     try:
         result = KINDS[entry.order.kind].work(order, listener, stop)
-    except OUR_ERRORS as error:
+    except (*OUR_ERRORS, OSError) as error:
+        passes = may_pass(error)
+        if isinstance(error, OSError) and not passes:
+            raise
         if not stop.requested:
-            return _Outcome(QueueState.FAILED, str(error))
+            return _after_fault(entry, error) if passes else _Outcome(QueueState.FAILED, str(error))
         result = WorkResult(interrupted=True)
     if not result.interrupted:
         return _Outcome(QueueState.DONE, result.reason, result.slower)
@@ -101,6 +109,14 @@ def _outcome(
     if wanted is WantedState.PAUSE:
         return _Outcome(QueueState.PAUSED)
     return _Outcome(QueueState.QUEUED, "its process was ended by the machine; it goes on where it was")
+
+
+def _after_fault(entry: CampaignEntry, error: Exception) -> _Outcome:
+    """Queue the campaign again, unless such faults do not end."""
+    faults = faults_with(entry)
+    if faults > MOST_FAULTS:
+        return _Outcome(QueueState.FAILED, f"{error} (it was tried {counted(MOST_FAULTS, 'time')})")
+    return _Outcome(QueueState.QUEUED, str(error), faults=faults)
 
 
 def _wanted(store: Store, name: str) -> WantedState:
@@ -155,7 +171,10 @@ def _store_end(store: Store, request: ProcessRequest, outcome: _Outcome) -> None
     give_up_at = time.monotonic() + STORED_FOR_S
     while True:
         try:
-            store.queue.end(request.name, outcome.state, outcome.reason, tell=tell)
+            if outcome.faults:
+                store.queue.put_off(request.name, outcome.reason, outcome.faults, wait_s(outcome.faults), tell)
+            else:
+                store.queue.end(request.name, outcome.state, outcome.reason, tell=tell)
         except ResultsError:
             if time.monotonic() > give_up_at:
                 raise

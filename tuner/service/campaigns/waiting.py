@@ -3,9 +3,11 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 
+from ...messages.plain_paths import without_paths
 from ...words import counted, listed
 
 MOST_NAMED = 3
@@ -51,6 +53,10 @@ class NodesTaken:
         nodes = entry.order.node_set
         if not self.starts(entry):
             return f"It waits for {_machines(nodes)}, which this service does not offer: one that does must start it."
+        if entry.not_before is not None and entry.not_before > datetime.now(UTC):
+            return (
+                f"It is tried again at {entry.not_before:%H:%M:%S} UTC, after a fault: {without_paths(entry.reason)}."
+            )
         running, before = _of_nodes(self._running, nodes), _of_nodes(self._before, nodes)
         if running:
             after = f", and {counted(len(before), 'campaign')} before it" if before else ""

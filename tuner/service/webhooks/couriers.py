@@ -1,14 +1,14 @@
-"""Threads of the service that deliver messages to webhooks, one for each, so that a slow receiver delays no other."""
+"""Duties of the service that deliver messages to webhooks, one for each, so that a slow receiver delays no other."""
 
 import logging
-import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
-from results.errors import ResultsError
 from results.store.store import Store
 
+from ..duties import Duty
 from .sending import send, wait_after
 from .table import WebhookTable
 
@@ -38,23 +38,16 @@ class Couriers:
     store: Store
     webhooks: Mapping[str, WebhookTable]
     now: Callable[[], datetime] = _utc_now
-    _closed: threading.Event = field(default_factory=threading.Event, init=False)
-    _threads: list[threading.Thread] = field(default_factory=list, init=False)
+    duties: Sequence[Duty] = field(init=False)
+    _cleaned: datetime = field(init=False)
 
-    def start(self) -> None:
-        """Begin to deliver."""
-        self._threads = [
-            threading.Thread(target=self._work, args=(name,), name=f"webhook {name}", daemon=True)
+    def __post_init__(self) -> None:
+        """Make a duty for each webhook."""
+        self._cleaned = self.now()
+        self.duties = [
+            Duty(f"the courier of webhook {name}", partial(self._turn, name), LOOK_S, CLOSING_S)
             for name in self.webhooks
         ]
-        for thread in self._threads:
-            thread.start()
-
-    def close(self) -> None:
-        """Deliver no more."""
-        self._closed.set()
-        for thread in self._threads:
-            thread.join(CLOSING_S)
 
     def deliver(self, name: str) -> bool:
         """Send the message to a webhook that is due longest; tell whether there was one.
@@ -75,18 +68,9 @@ class Couriers:
         LOGGER.warning("webhook %s, attempt %s: %s", name, message.attempts, reason)
         return True
 
-    def _work(self, name: str) -> None:
-        failing = ""
-        cleaned = self.now()
-        while not self._closed.wait(LOOK_S):
-            try:
-                while not self._closed.is_set() and self.deliver(name):
-                    pass
-                failing = ""
-                if self.now() - cleaned > timedelta(hours=1):
-                    self.store.deliveries.forget(self.now() - REMEMBERED)
-                    cleaned = self.now()
-            except ResultsError as error:
-                if str(error) != failing:
-                    failing = str(error)
-                    LOGGER.warning("messages to webhook %s cannot be read: %s", name, failing)
+    def _turn(self, name: str) -> bool:
+        more = self.deliver(name)
+        if self.now() - self._cleaned > timedelta(hours=1):
+            self.store.deliveries.forget(self.now() - REMEMBERED)
+            self._cleaned = self.now()
+        return more

@@ -237,3 +237,42 @@ def test_a_machine_that_is_short_of_something_loses_no_campaign() -> None:
         assert entry.reason == "its process cannot be started now: Too many open files; it is tried again"
         dispatcher.look()
         assert entry_of("first").state is QueueState.QUEUED, "it is tried again after a pause"
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[None]:
+    """Mount 12 MiB at a folder while the block runs, or skip the test where that is not allowed."""
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=12m", "small", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("needs the right to mount a file system")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def test_a_full_disk_loses_no_campaign_and_is_told(tmp_path: Path) -> None:
+    place = tmp_path / "small"
+    with small_disk(place), replaying_service("--db", str(place / "hpltune.db")) as service:
+
+        def told(address: str) -> Any:
+            return service.client.get(f"/api/v1{address}").json()
+
+        hand_in(service, "long", trials=12)
+        until(lambda: told("/queue/long")["state"] == "running" and told("/campaigns/long")["trials"] >= 2)
+        filler = place / "filler"
+        with suppress(OSError), filler.open("wb") as file:
+            while True:
+                file.write(bytes(4096))
+        until(lambda: service.client.get("/readyz").status_code == 503, "that the service is not ready")
+        assert service.client.get("/readyz").json()["detail"] == "Nothing can be stored: No space left on device."
+        until(lambda: "the disk is full" in str(told("/queue/long/log")), "that the process meets the full disk")
+        filler.unlink()
+        until(lambda: told("/queue/long")["state"] == "done", "the end of the campaign")
+        assert service.client.get("/readyz").status_code == 200
+        with Store.open(place / "hpltune.db") as store:
+            records = store.records("long")
+    numbers = [record.number for record in records]
+    assert numbers == sorted(set(numbers))
+    assert sum(record.state is TrialState.COMPLETE for record in records) >= 12

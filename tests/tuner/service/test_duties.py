@@ -1,0 +1,56 @@
+"""What a service does besides answering goes on, and where it does not, `/readyz` says so."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from fastapi.testclient import TestClient
+from service_client import of_client
+from waiting import until
+
+from tuner.service import duties
+from tuner.service.duties import Duty
+
+
+@pytest.fixture
+def stopped() -> Iterator[threading.Event]:
+    """What keeps a turn from ending; it is set at the end of the test."""
+    event = threading.Event()
+    yield event
+    event.set()
+
+
+def test_an_error_that_nobody_expected_ends_no_duty(caplog: pytest.LogCaptureFixture) -> None:
+    turns: list[int] = []
+
+    def turn() -> bool:
+        turns.append(1)
+        raise ZeroDivisionError("a fault of hpltune")
+
+    duty = Duty("the cook", turn, pause_s=0.01)
+    duty.start()
+    until(lambda: len(turns) >= 3, "three turns")
+    duty.close()
+    said = [record for record in caplog.records if "the cook cannot go on now" in record.message]
+    assert len(said) == 1, "it is said once, and not each time"
+    assert said[0].exc_info, "with its traceback, for whoever mends it"
+
+
+def test_more_is_done_at_once_and_no_more_after_a_pause() -> None:
+    left = [True, True, True, False]
+    duty = Duty("the cook", lambda: left.pop(0) if left else False, pause_s=3600.0)
+    duty.start()
+    until(lambda: not left, "all that there was to do")
+    duty.close()
+
+
+def test_a_duty_that_is_stuck_makes_a_service_unready(
+    client: TestClient, stopped: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert client.get("/readyz").status_code == 200
+    monkeypatch.setattr(duties, "STUCK_S", 0.05)
+    duty = Duty("the cook", stopped.wait, pause_s=1.0)
+    duty.start()
+    of_client(client).state.duties = (duty,)
+    until(lambda: client.get("/readyz").status_code == 503, "that the duty counts as stuck")
+    assert "the cook has done nothing for" in client.get("/readyz").json()["detail"]
