@@ -6,6 +6,8 @@ from pathlib import Path
 
 import platformdirs
 
+from hpl.private_files import private_folder
+
 from .errors import TunerError
 
 
@@ -78,13 +80,13 @@ def _named(variable: str, default: Path) -> Path:
 
 
 def _writable(variable: str, default: Path) -> Path:
-    """The folder a variable names, or the default; made where it is missing."""
+    """The folder a variable names, or the default; where it is missing it is made, and only its owner can read it."""
     folder = Path(os.environ.get(variable) or default)
     if not str(folder).isprintable():
         raise TunerError(f"the folder {str(folder)!r} has a name that cannot be printed: set {variable} to another")
     try:
         folder = folder.expanduser().absolute()
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
     except (OSError, RuntimeError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         raise TunerError(f"cannot make the folder {folder} ({why}): set {variable} to another") from error

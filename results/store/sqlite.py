@@ -15,6 +15,8 @@ from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
+from hpl.private_files import private_file, private_folder
+
 from ..errors import ResultsError
 from .database import Database
 from .migrations import MIGRATIONS, applied
@@ -46,7 +48,10 @@ class SqliteDatabase(Database):
         self._asking = Lock()
 
     def check(self, *, create: bool) -> None:
-        """Check as the contract says; `create` makes the folder, and without it a read-only file can be read."""
+        """Check as the contract says; without `create` a read-only file can be read.
+
+        Folder and file that are made are their owner's alone.
+        """
         path = self._path
         if path.is_dir():
             raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
@@ -57,9 +62,10 @@ class SqliteDatabase(Database):
         if not create:
             raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with --db")
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
         except OSError as error:
             raise ResultsError(f"cannot make {path.parent} for the database: {error.strerror}") from error
+        private_file(path)  # SQLite gives the files beside it the same mode
 
     def _open_to_read(self) -> None:
         """Open a read-only file in a folder where SQLite cannot make its own files.

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
+from hpl.private_files import private_folder
 from hpl.rpeak import Rpeak
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.cluster import Cluster
@@ -156,7 +157,7 @@ def silent_nodes(inventory: Inventory) -> tuple[str, ...]:
 @contextmanager
 def _token(shared: Path) -> Iterator[Path]:
     """A file whose name nobody can guess, in a folder that all nodes should see."""
-    shared.mkdir(parents=True, exist_ok=True)
+    private_folder(shared)
     token = shared / f"{SEEN}-{secrets.token_hex(4)}"
     token.touch()
     try:

@@ -17,6 +17,7 @@ from hpl.build.compiling import digest
 from hpl.build.programs import build_start
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
+from hpl.private_files import private_folder
 from hpl.search_paths import SearchPaths
 from runners.batch_job import assignments, inherited_mpi
 from runners.errors import RunnerError
@@ -88,7 +89,7 @@ def require_start(mpi: Mpi, search: SearchPaths) -> None:
     if start.why_not:
         raise TunerError(refused(mpi, start))
     with suppress(OSError):
-        kept.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(kept.parent)
         kept.write_text(f"{start.took_s:.2f} s\n", encoding="ascii")
 
 

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from hpl.private_files import private_folder
 from results.stats.nodes.group_run import ORDERS, GroupRun, groups_of
 from runners.base import Runner
 from runners.errors import RunnerError
@@ -83,7 +84,7 @@ class Groups:
         starters = launchers([Installed(site.mpi.name, site.mpi.mpirun, site.mpi.version)])
         copies = copies_for(site.cluster, self.user_dirs.copies)
         runs = self.user_dirs.data / "runs"
-        runs.mkdir(parents=True, exist_ok=True)
+        private_folder(runs)
         with (
             tempfile.TemporaryDirectory(prefix=FOLDER, dir=runs, ignore_cleanup_errors=True) as folder,
             SshRunner(starters, site.cluster.reach, site.cluster.check_s, copies) as runner,

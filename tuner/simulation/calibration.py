@@ -15,6 +15,7 @@ from scipy.stats import spearmanr
 from hpl.build.programs import Recipe, build_calibrator
 from hpl.cpuinfo import ROOT
 from hpl.params import Scalar
+from hpl.private_files import private_folder
 from results.record import Kind, TrialRecord, TrialState
 from runners.paths import RunPaths
 from runners.toml_file import GIB
@@ -181,7 +182,7 @@ def _folder(workbench: Workbench) -> Iterator[Path]:
     """A new folder where runs may write; on a cluster all nodes see it."""
     shared = workbench.user_dirs.data / "runs" if workbench.site.nodes else None
     if shared:
-        shared.mkdir(parents=True, exist_ok=True)
+        private_folder(shared)
     with tempfile.TemporaryDirectory(prefix="hpltune-calibrate-", dir=shared, ignore_cleanup_errors=True) as name:
         yield Path(name)
 

@@ -14,6 +14,7 @@ from hpl.build.programs import BuildError, Recipe, Xhpl, build, witness_library
 from hpl.build.source import HplSource
 from hpl.build.toolchain import Mpi
 from hpl.params import Scalar
+from hpl.private_files import private_folder
 from hpl.search_paths import SearchPaths
 from hpl.witness import Panel, parse_ends, parse_panels
 from results.record import Invalidity
@@ -279,7 +280,7 @@ class Evaluator:
             OSError: the directory cannot be written.
         """
         self._set_network(plan)
-        directory.mkdir(parents=True, exist_ok=True)
+        private_folder(directory)
         job = self._job(plan, program, directory, walltime_s)
         return self.run_job(replace(job, program=(*job.program, *arguments), inputs=()), lambda _: None, stop)
 
@@ -401,7 +402,7 @@ def run_folder(directory: Path) -> Iterator[RunPaths]:
         TunerError: the folder cannot be written, or this system starts no further program.
     """
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        private_folder(directory)
         yield RunPaths(directory)
     except OSError as error:
         raise TunerError(f"no run can be started in {directory}: {error.strerror}") from error

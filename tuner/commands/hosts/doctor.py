@@ -1,5 +1,6 @@
 """`hpltune doctor`: what was found on this machine, what is missing, and which kernels the BLAS libraries pick."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import packages_distributions
@@ -13,6 +14,7 @@ from hpl.build.simgrid import find_simgrid
 from hpl.build.source import obtain
 from hpl.build.toolchain import compiler_version, find_mpis
 from hpl.errors import HplError
+from hpl.private_files import open_to_others
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
@@ -125,7 +127,19 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     found += _source(search) + Findings({"SimGrid": _simgrid()}, (busy,) if busy else ())
     if host.governor not in {None, "performance"}:
         found += Findings(advice=(f"the frequency governor is {host.governor}: performance gives steadier results",))
+    found += Findings(advice=tuple(_open_to_others(request.user_dirs)))
     return DoctorResult(host, rpeak, found + Findings(advice=tuple(_collisions())), probes, above_peak)
+
+
+def _open_to_others(user_dirs: UserDirs) -> Iterator[str]:
+    """A sentence where others can read what hpltune keeps, or change programs that it starts; nothing is changed."""
+    database = user_dirs.database
+    inside = (database, *(database.with_name(database.name + end) for end in ("-wal", "-shm")))
+    for folder, files in ((user_dirs.data, (*inside, user_dirs.data / "service.key")), (user_dirs.cache, ())):
+        found = {path: mode for path in (folder, *files) if (mode := open_to_others(path))}
+        if folder in found:  # what lies in a closed folder is closed, too
+            modes = ", ".join(f"{path} with mode {mode}" for path, mode in found.items())
+            yield f"other users may look into {modes}: `chmod -R go= {shlex.quote(str(folder))}` keeps them out"
 
 
 def verdict(advice: Sequence[str], missing: Sequence[str], command: str) -> Iterator[Sentence]:

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
+from hpl.private_files import private_folder
 from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState
@@ -161,7 +162,7 @@ class Dispatcher:
         command += [] if self.db is None else ["--db", self.db]
         command += [] if self.config is None else ["--config", str(self.config)]
         try:
-            file.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(file.parent)
             with file.open("ab") as log:
                 self._started[entry.name] = subprocess.Popen(
                     command,

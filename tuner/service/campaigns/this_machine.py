@@ -6,6 +6,8 @@ from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
+from hpl.private_files import private_folder
+
 from ...errors import TunerError
 
 FOLDER = "machines"
@@ -43,7 +45,7 @@ def _read(file: Path) -> str:
 
 def _made(file: Path) -> str:
     """Make an identity; of two processes that do so at once, both get that of the first."""
-    file.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(file.parent)
     own = uuid4().hex
     draft = file.with_name(f"{file.name}.{own}")
     draft.write_text(f"{own}\n", encoding="ascii")

@@ -10,6 +10,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
+from hpl.private_files import private_folder
 from results.store.service.token_entry import TokenEntry
 
 LASTS = timedelta(hours=12)
@@ -53,7 +54,7 @@ class SessionKeeper:
         """Use the key in a folder, so that sessions outlive the server; a new one where none can be kept there."""
         file = folder / "service.key"
         with suppress(OSError):
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
             with NamedTemporaryFile(dir=folder) as fresh:  # only its owner can read it
                 fresh.write(secrets.token_bytes(KEY_BYTES))
                 fresh.flush()
