@@ -20,6 +20,12 @@ class QueueState(StrEnum):
     DONE = "done"
     FAILED = "failed"
     CANCELLED = "cancelled"
+    UNKNOWN = "unknown"
+    """A newer hpltune wrote a state that this one does not know."""
+
+    @classmethod
+    def _missing_(cls, _value: object) -> QueueState:
+        return cls.UNKNOWN
 
 
 class WantedState(StrEnum):
@@ -28,6 +34,10 @@ class WantedState(StrEnum):
     RUN = "run"
     PAUSE = "pause"
     CANCEL = "cancel"
+
+    @classmethod
+    def _missing_(cls, _value: object) -> WantedState:
+        return cls.RUN
 
 
 ENDED = frozenset({QueueState.DONE, QueueState.FAILED, QueueState.CANCELLED})

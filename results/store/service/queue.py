@@ -352,6 +352,8 @@ def _after(entry: CampaignEntry, wanted: WantedState) -> QueueState:
         raise CampaignStateError(f"campaign {entry.name} cannot be {what}: it is being cancelled")
     if state is QueueState.RUNNING:
         return state
+    if state is QueueState.UNKNOWN:
+        raise CampaignStateError(f"campaign {entry.name} stands as only a newer hpltune knows: change it there")
     if wanted is WantedState.RUN and state is not QueueState.DONE:
         return QueueState.QUEUED
     if wanted is WantedState.PAUSE and state in {QueueState.QUEUED, QueueState.PAUSED}:

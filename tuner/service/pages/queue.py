@@ -56,6 +56,7 @@ _POSSIBLE: Mapping[QueueState, tuple[str, ...]] = {
     QueueState.FAILED: ("resume",),
     QueueState.CANCELLED: ("resume",),
     QueueState.DONE: (),
+    QueueState.UNKNOWN: (),
 }
 _ASKED: Mapping[WantedState, str] = {
     WantedState.RUN: "",
@@ -219,19 +220,20 @@ def begun_sentences(store: Store, entry: CampaignEntry, starts: Starts) -> list[
     return [asked] if asked else []
 
 
+_STANDING = {
+    QueueState.RUNNING: "It has begun: its machines are looked at, and HPL is built where that is needed.",
+    QueueState.PAUSED: "It was paused before it began.",
+    QueueState.CANCELLED: "It was cancelled before it began.",
+    QueueState.DONE: "It is done.",
+    QueueState.UNKNOWN: "How it stands is only known to a newer hpltune, which works on this database too.",
+}
+"""How a campaign stands that has no study."""
+
+
 def _headline(store: Store, entry: CampaignEntry, starts: Starts) -> str:
-    match entry.state:
-        case QueueState.QUEUED:
-            return why_waits(store, entry, starts)
-        case QueueState.RUNNING:
-            return "It has begun: its machines are looked at, and HPL is built where that is needed."
-        case QueueState.PAUSED:
-            return "It was paused before it began."
-        case QueueState.CANCELLED:
-            return "It was cancelled before it began."
-        case QueueState.FAILED:
-            return why_failed(entry)
-    return "It is done."
+    if entry.state is QueueState.QUEUED:
+        return why_waits(store, entry, starts)
+    return why_failed(entry) if entry.state is QueueState.FAILED else _STANDING[entry.state]
 
 
 def _asked(document: Any) -> list[StatedFact]:

@@ -156,3 +156,20 @@ def test_the_button_of_a_dead_process_works_for_those_who_may(client: TestClient
     with store.queue.writing() as connection:
         connection.execute(update(CAMPAIGNS).values(owner="pod-a|another boot|17|123"))
     assert "It is number 1 of the queue." in press(client, "declare-dead")
+
+
+def test_a_state_that_a_newer_hpltune_wrote_is_shown_and_breaks_no_page(client: TestClient, store: Store) -> None:
+    hand_in(client, "first")
+    hand_in(client, "second")
+    with store.queue.writing() as connection:
+        strange = update(CAMPAIGNS).where(CAMPAIGNS.c.name == "first").values(state="held", wanted="hold")
+        connection.execute(strange)
+    for address in ("/", "/metrics", "/campaigns/first", "/campaigns/second", "/api/v1/queue", "/api/v1/campaigns"):
+        assert client.get(address).status_code == 200, address
+    assert "only known to a newer hpltune" in client.get("/campaigns/first").text
+    assert client.get("/api/v1/queue/first").json()["state"] == "unknown"
+    refused = client.post("/api/v1/campaigns/first/cancel")
+    assert (refused.status_code, refused.json()["detail"]) == (
+        409,
+        "Campaign first stands as only a newer hpltune knows: change it there.",
+    )
