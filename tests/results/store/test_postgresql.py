@@ -26,7 +26,10 @@ from results.store.store import Store
 ROOT = Path(__file__).parents[3]
 ELSEWHERE = """
 import platform, sys
-platform.node = lambda: sys.argv[2]
+here, platform.node = platform.node(), lambda: sys.argv[2]
+from results.store import lease
+if platform.node() != here:
+    lease._boot_id = lambda: f"boot of {platform.node()}"
 from record_builders import begun
 from results.errors import ResultsError
 from results.store.store import Store

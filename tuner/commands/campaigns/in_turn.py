@@ -145,7 +145,7 @@ def _sides(request: InTurnRequest, store: Store) -> list[Baseline]:
     far = [name for name in names if "#" in name]
     if far:
         raise UsageError(
-            f"{COMMAND} runs studies of this database, not {far[0]}: what another database names is not run here"
+            f"{COMMAND} measures studies of this database, and {far[0]} is in another: what that names is not run here"
         )
     sides = [baseline_of(store, name, command=COMMAND, option="") for name in names]
     clusters = {_cluster_of(side): side.study.name for side in sides}
@@ -227,7 +227,8 @@ def _require_here(side: Baseline, workbench: Workbench) -> None:
         then, now = side.study.host.get(name), here.get(name)
         if then is not None and now is not None and then != now:
             raise UsageError(
-                f"{COMMAND} runs on this machine, and {side.study.name} ran on another: its {word} is {then}, not {now}"
+                f"{COMMAND} measures this machine, and {side.study.name} ran on another: "
+                f"its {word} is {then}, not {now}"
             )
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Literal
 
 import pytest
 from live_watch import begin, end, trials
@@ -96,24 +95,3 @@ def test_the_keyboard_reaches_all_that_scrolls(browser: Browser, service: OpenSe
             page.keyboard.press("Tab")
             reached.add(page.evaluate("document.activeElement.getAttribute('aria-labelledby') || ''"))
         assert {"heat", "trials", "story"} <= reached
-
-
-SAID = "() => document.querySelector('main').innerText.replace(/\\s+/g, ' ').trim()"
-"""All that people read on the page."""
-
-
-@pytest.mark.parametrize("ends_as", ["complete", "interrupted"])
-def test_the_page_after_its_events_is_the_page_that_is_read_anew(
-    browser: Browser, service: OpenService, store: Store, ends_as: Literal["complete", "interrupted"]
-) -> None:
-    store.create_study(a_study(NAME))
-    trials(store, 70.0, name=NAME)
-    with visited(browser, service) as page:
-        expect(page.get_by_role("heading", name="Best so far")).to_be_visible()
-        trials(store, 88.5, name=NAME)
-        expect(page.get_by_role("status")).to_contain_text("88.50 GFLOPS")
-        store.end_study(NAME, ends_as)
-        expect(page.get_by_role("heading", name="Best", exact=True)).to_be_visible()
-        said = page.evaluate(SAID)
-        page.reload()
-        assert page.evaluate(SAID) == said

@@ -129,8 +129,7 @@ class LivePage:
         self._shown: PageParts | None = None
         self._key: object = None
         self._ranking: tuple[int, StudyRanking] | None = None
-        self._read_s = 0.0
-        self._version = ""
+        self._read_at = "", 0.0
 
     def parts(self, *, looks_again: bool = False) -> PageParts:
         """Read what is new, and make the parts of the page.
@@ -145,15 +144,16 @@ class LivePage:
             version = self._store.lists.version()
             if self._shown is None or not self._is_fresh(self._shown, version, looks_again=looks_again):
                 self._shown = self._read(self._shown)
-                self._version, self._read_s = version, time.monotonic()
+                self._read_at = version, time.monotonic()
             return self._shown
 
     def _is_fresh(self, shown: PageParts, version: str, *, looks_again: bool) -> bool:
         """Whether nothing can have changed, or it was looked a moment ago."""
-        same = version == self._version
+        read, read_s = self._read_at
+        same = version == read
         if not shown.goes_on:
             return same
-        return time.monotonic() - self._read_s < FRESH_S and (same or looks_again)
+        return time.monotonic() - read_s < FRESH_S and (same or looks_again)
 
     def _read(self, shown: PageParts | None) -> PageParts:
         study = self._store.study(self._name)
