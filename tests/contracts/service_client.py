@@ -9,8 +9,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from results.store.store import Store
+from tuner.service.addresses import is_loopback
 from tuner.service.app import create_app
 from tuner.service.config import ServiceConfig
+from tuner.service.identity.peers import UidOf
 from tuner.service.settings import ServiceSettings
 from tuner.user_dirs import UserDirs
 
@@ -22,13 +24,23 @@ def client_of(app: FastAPI, address: str = "127.0.0.1", url: str = "http://local
     )
 
 
+def _mine_here(client: tuple[str, int]) -> int | None:
+    return os.geteuid() if is_loopback(client[0]) else None
+
+
 @contextmanager
-def served(store: Store, folder: Path, config: ServiceConfig | None = None) -> Iterator[TestClient]:
-    """Serve a store, and start no campaigns; the client is on the same machine."""
+def served(
+    store: Store, folder: Path, config: ServiceConfig | None = None, uid_of: UidOf | None = None
+) -> Iterator[TestClient]:
+    """Serve a store, and start no campaigns; the client is on the same machine.
+
+    Args:
+        uid_of: whose the other end of a connection is, of which there is none that the kernel could tell of; None says
+            that those of this machine are this user's.
+    """
     dirs = UserDirs(folder / "cache", folder / "data")
-    mine = os.geteuid()  # there is no connection of which the kernel could tell whose it is
     settings = ServiceSettings(
-        dirs, store.place, config or ServiceConfig(), starts_campaigns=False, uid_of=lambda _: mine
+        dirs, store.place, config or ServiceConfig(), starts_campaigns=False, uid_of=uid_of or _mine_here
     )
     with client_of(create_app(settings)) as client:
         yield client

@@ -129,5 +129,5 @@ def guard(app: FastAPI, settings: ServiceSettings) -> None:
     app.state.doorkeeper = Doorkeeper(config, sessions, settings.uid_of)
     app.add_middleware(Gate, doorkeeper=app.state.doorkeeper, limit=RateLimit(config.limits.requests_per_minute))
     app.add_middleware(Safety, config=config, only_by_proxy=settings.only_by_proxy)
-    app.add_middleware(Arrivals, proxy=config.proxy)
+    app.add_middleware(Arrivals, proxy=config.proxy, uid_of=settings.uid_of)
     app.add_middleware(Observer, metrics=app.state.metrics)

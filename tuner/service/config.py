@@ -1,6 +1,7 @@
 """The file of `hpltune serve --config`: TOML, with one model for each table."""
 
 import ipaddress
+import pwd
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -14,6 +15,7 @@ from .webhooks.table import WebhookTable
 
 HEADER = r"[A-Za-z0-9-]+"
 """Names of HTTP headers that a proxy may use."""
+LOOPBACKS = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
 
 def _network(text: str) -> str:
@@ -24,6 +26,20 @@ def _network(text: str) -> str:
     return text
 
 
+def _is_here(text: str) -> bool:
+    """Whether a network has addresses of this machine alone."""
+    network = ipaddress.ip_network(text)
+    return any(network.version == one.version and network.overlaps(one) for one in LOOPBACKS)
+
+
+def _local_user(text: str) -> str:
+    try:
+        pwd.getpwnam(text)
+    except KeyError:
+        raise ValueError(f"there is no user {text} on this machine") from None
+    return text
+
+
 def _public_url(text: str) -> str:
     parts = urlsplit(text)
     if parts.scheme not in {"http", "https"} or not parts.hostname or parts.query or parts.fragment:
@@ -31,6 +47,7 @@ def _public_url(text: str) -> str:
     return text.rstrip("/")
 
 
+LocalUser = Annotated[str, AfterValidator(_local_user)]
 Network = Annotated[str, AfterValidator(_network)]
 Header = Annotated[str, matching(HEADER, "the name of an HTTP header, as X-Forwarded-User")]
 OfferedName = Annotated[str, matching(r"\w[\w.+-]*", "letters, digits and _ . + -")]
@@ -67,15 +84,27 @@ class ProxyTable(Part):
 
     Attributes:
         trusted: addresses or networks of proxies; headers of others are not believed.
+        user: as whom a proxy on this machine runs; of the programs here only this user's and root's are believed.
         user_header: holds the name of the user.
         groups_header: holds the user's groups, separated by commas.
         scopes: the groups whose users have a scope; "*" means every user.
     """
 
     trusted: tuple[Network, ...] = Field(min_length=1)
+    user: LocalUser | None = None
     user_header: Header = "X-Forwarded-User"
     groups_header: Header = "X-Forwarded-Groups"
     scopes: Mapping[Literal["read", "run", "admin"], tuple[str, ...]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _one_user_here(self) -> Self:
+        here = [one for one in self.trusted if _is_here(one)]
+        if here and self.user is None:
+            raise ValueError(
+                f"trusted has {here[0]}, this machine, whose every user could say who he is: "
+                'write in user as whom the proxy runs, for example "www-data"'
+            )
+        return self
 
 
 class LimitsTable(Part):

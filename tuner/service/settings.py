@@ -11,7 +11,7 @@ from ..errors import TunerError, UsageError
 from ..user_dirs import UserDirs
 from .addresses import is_loopback
 from .config import ServiceConfig
-from .identity.doorkeeper import UidOf, peer_uid
+from .identity.peers import UidOf, peer_uid
 
 LogKind = Literal["plain", "json"]
 

@@ -1,5 +1,6 @@
 """From where a request came, and whether a proxy that is trusted has passed it on."""
 
+import pwd
 from collections.abc import Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -10,6 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..config import ProxyTable
 from ..headers import SECURITY_HEADERS
 from ..problems import Problem, answer
+from .peers import UidOf
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 """Headers by which a proxy shows itself."""
@@ -39,12 +41,16 @@ class Arrival:
 class Arrivals:
     """Notes from where each request came, as an `Arrival` in its state.
 
-    What a trusted proxy says of address, scheme and host takes the place of what the connection says.
+    What a trusted proxy says of address, scheme and host takes the place of what the connection says. Of the programs
+    of this machine only those of the proxy's user and of root are trusted.
     """
 
-    def __init__(self, app: ASGIApp, proxy: ProxyTable | None) -> None:
+    def __init__(self, app: ASGIApp, proxy: ProxyTable | None, uid_of: UidOf) -> None:
         self._app = app
         self._trusted = [] if proxy is None else [ip_network(one) for one in proxy.trusted]
+        named = None if proxy is None or proxy.user is None else pwd.getpwnam(proxy.user).pw_uid
+        self._believed = {None, 0, named}  # None: a program of another machine
+        self._uid_of = uid_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -63,7 +69,7 @@ class Arrivals:
         headers = Headers(scope=scope)
         peer = scope["client"][0] if scope["client"] else ""
         forwarded = any(name in headers for name in FORWARDED)
-        if not self._trusts(peer):
+        if not self._trusts(peer) or self._uid_of(tuple(scope["client"])) not in self._believed:
             return Arrival(_written(peer), proxied=False, forwarded=forwarded)
         scheme = single_header(headers, "x-forwarded-proto")
         if scheme in {"http", "https"}:

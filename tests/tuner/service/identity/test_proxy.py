@@ -1,10 +1,14 @@
 """A proxy that has asked users who they are is believed, and nobody else."""
 
+import os
+import pwd
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from running_service import running_service
 from service_client import bearer, client_of, of_client, served
 
 from results.store.service.access import AccessScope
@@ -13,9 +17,10 @@ from tuner.service.config import ListenTable, ProxyTable, ServiceConfig
 
 CAMPAIGNS = "/api/v1/campaigns"
 ADA = {"X-Forwarded-User": "ada", "X-Forwarded-Groups": "staff, tuners", "X-Forwarded-For": "203.0.113.9"}
+ME = pwd.getpwuid(os.geteuid()).pw_name
 CONFIG = ServiceConfig(
     listen=ListenTable(names=("tuner.example.org",)),
-    proxy=ProxyTable(trusted=("10.0.0.0/8", "::1"), scopes={"run": ("tuners",), "admin": ("wheel",)}),
+    proxy=ProxyTable(trusted=("10.0.0.0/8", "::1"), user=ME, scopes={"run": ("tuners",), "admin": ("wheel",)}),
 )
 
 
@@ -65,8 +70,37 @@ def test_the_proxy_says_under_which_name_it_was_asked(proxy: TestClient) -> None
 
 
 def test_everybody_can_be_let_read(store: Store, tmp_path: Path) -> None:
-    config = ServiceConfig(proxy=ProxyTable(trusted=("::1",), scopes={"read": ("*",)}))
+    config = ServiceConfig(proxy=ProxyTable(trusted=("::1",), user=ME, scopes={"read": ("*",)}))
     with served(store, tmp_path, config) as client:
         proxy = client_of(of_client(client), "::1")
         assert proxy.get(CAMPAIGNS, headers={"X-Forwarded-User": "eve"}).status_code == 200
         assert proxy.post(CAMPAIGNS, headers={"X-Forwarded-User": "eve"}).status_code == 403
+
+
+@pytest.mark.parametrize(("uid", "status"), [(0, 200), (None, 200), (os.geteuid(), 200), (12_345, 401)])
+def test_of_the_programs_here_only_the_proxys_are_believed(
+    store: Store, tmp_path: Path, uid: int | None, status: int
+) -> None:
+    """A program of any user can connect from an address of this machine; None is one of another machine."""
+    with served(store, tmp_path, CONFIG, lambda _: uid) as client:
+        for address in ("::1", "10.1.2.3"):
+            assert client_of(of_client(client), address).get(CAMPAIGNS, headers=ADA).status_code == status
+
+
+@pytest.mark.usefixtures("home")
+@pytest.mark.service
+def test_another_users_program_can_say_nothing_to_a_real_service(tmp_path: Path) -> None:
+    nobody = pwd.getpwnam("nobody")
+    if os.geteuid() != 0:
+        pytest.skip("needs the right to start a program as another user")
+    config = tmp_path / "service.toml"
+    config.write_text(f'[proxy]\ntrusted = ["127.0.0.1"]\nuser = "{ME}"\nscopes = {{admin = ["*"]}}\n')
+    headers = [part for name, value in ADA.items() for part in ("-H", f"{name}: {value}")]
+    with running_service("--config", str(config)) as service:
+        address = f"{service.client.base_url}{CAMPAIGNS}"
+        line = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", *headers, address]
+        theirs = subprocess.run(
+            line, capture_output=True, text=True, check=False, user=nobody.pw_uid, group=nobody.pw_gid
+        )
+        ours = subprocess.run(line, capture_output=True, text=True, check=False)
+    assert (theirs.stdout, ours.stdout) == ("401", "200")

@@ -1,0 +1,45 @@
+"""Which user of this machine has the other end of a connection, as the kernel tells it."""
+
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from ipaddress import IPv4Address, IPv6Address, ip_address
+from pathlib import Path
+
+UidOf = Callable[[tuple[str, int]], int | None]
+"""Tells whose process on this machine has the other end of a connection, by its address and port; None for nobody's."""
+TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
+LOCAL, STATE, UID = 1, 3, 7
+"""Columns of these."""
+LIVING = frozenset({"01", "08"})
+"""Connections that a process has, as the kernel numbers their states: ESTABLISHED and CLOSE_WAIT."""
+
+
+def peer_uid(client: tuple[str, int], tables: Sequence[Path] = TABLES) -> int | None:
+    """The user whose process on this machine has the other end of a connection; None where nobody has it now.
+
+    Args:
+        client: address and port of the other end.
+        tables: the kernel's lists of connections (proc(5), /proc/net/tcp).
+    """
+    address, port = _plain(ip_address(client[0])), client[1]
+    for table in tables:
+        with suppress(OSError):
+            for line in table.read_text(encoding="ascii", errors="replace").splitlines()[1:]:
+                words = line.split()
+                if len(words) > UID and words[STATE] in LIVING and _place(words[LOCAL]) == (address, port):
+                    return int(words[UID])
+    return None
+
+
+def _place(text: str) -> tuple[IPv4Address | IPv6Address, int]:
+    """Read an address and a port as the kernel writes them: words of 32 bits in the machine's order of bytes."""
+    host, _, port = text.partition(":")
+    words = [bytes.fromhex(host[start : start + 8]) for start in range(0, len(host), 8)]
+    packed = b"".join(word[::-1] if sys.byteorder == "little" else word for word in words)
+    return _plain(ip_address(packed)), int(port, 16)
+
+
+def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
+    """An IPv4 address inside of IPv6 as itself."""
+    return getattr(address, "ipv4_mapped", None) or address
