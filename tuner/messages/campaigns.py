@@ -28,13 +28,27 @@ class AskedQuery(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
+OF_THE_QUEUE = frozenset(QueueState) - {QueueState.DONE, QueueState.UNKNOWN}
+"""States in the queue that tell more than the study does."""
+
+
+def standing(study_state: str, entry: CampaignEntry | None) -> str:
+    """The word for how a campaign stands.
+
+    Args:
+        study_state: of its study; or "killed", where that says that it runs and nobody works on it.
+        entry: of the queue; None where nobody handed it in.
+    """
+    return entry.state.value if entry is not None and entry.state in OF_THE_QUEUE else study_state
+
+
 class CampaignModel(BaseModel):
     """A campaign: a study, whichever command began it."""
 
     name: str
     state: CampaignStanding = Field(
-        description="of its study, killed: it says that it runs, but nobody works on it any more; of the queue before "
-        "there is a study"
+        description="of the queue while it waits, runs, is paused, has failed or was cancelled; else of its study, "
+        "killed: it says that it runs, but nobody works on it any more"
     )
     in_queue: QueueState | None = Field(
         default=None, description="how it stands in the queue; null where nobody handed it in"
@@ -74,7 +88,7 @@ class CampaignModel(BaseModel):
         return cls(
             name=study.name,
             in_queue=None if entry is None else entry.state,
-            state=line.state,  # type: ignore[arg-type]  # the states of studies, and killed; pydantic checks it
+            state=standing(line.state, entry),  # type: ignore[arg-type]  # one of these words; pydantic checks it
             created_at=study.created_at,
             space=Path(study.space_name).name,
             engine=study.engine,

@@ -101,6 +101,12 @@ class CampaignQueue:
             row = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name == name)).mappings().first()
         return None if row is None else _entry(row)
 
+    def of_names(self, names: Collection[str]) -> Mapping[str, CampaignEntry]:
+        """Read those campaigns of these names that were handed in."""
+        with self.reading() as connection:
+            rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.name.in_(names))).mappings().all()
+        return {row["name"]: _entry(row) for row in rows}
+
     def is_study(self, name: str) -> bool:
         """Return whether there is a study of this name, whoever began it."""
         with self.reading() as connection:

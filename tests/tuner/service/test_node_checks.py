@@ -95,6 +95,7 @@ def test_the_page_of_its_campaign_leads_to_a_check_that_has_begun(client: TestCl
     assert (answer.status_code, answer.headers["location"]) == (303, "/node-checks/1")
     page = client.get("/node-checks/1").text
     assert "2 nodes are measured: 1 benchmark so far, last DGEMM, all cores." in page
+    assert "Ready:" not in page, "there is no verdict before all is measured"
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in page
     assert 'action="/campaigns/tonight/do"' in page
     assert 'value="cancel"' in page

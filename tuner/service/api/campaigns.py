@@ -66,8 +66,9 @@ async def campaigns(
 
     def page() -> CampaignPage:
         found = list_campaigns(store, asked, answers.line)
+        entries = store.queue.of_names([line.study.name for line in found.lines])
         return CampaignPage(
-            campaigns=[CampaignModel.of(line) for line in found.lines],
+            campaigns=[CampaignModel.of(line, entries.get(line.study.name)) for line in found.lines],
             next_cursor=campaign_cursor(found.older) if found.older else None,
         )
 

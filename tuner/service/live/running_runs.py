@@ -14,6 +14,8 @@ from ...trial.early_stopping import rate_until
 
 POINTS = 120
 """Most points of a run that are remembered, at equal parts of its operations."""
+LEAST_S = 0.1
+"""Seconds between two points: of less time the clock tells no rate."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class _FollowedLaunch:
         """Remember the rate since the last point, once another part of the operations is done."""
         done = panel.fraction - start.fraction
         seconds = panel.time_s - start.time_s
-        if done >= 1 / POINTS and seconds > 0:
+        if done >= 1 / POINTS and seconds >= LEAST_S:
             gflops = done * flop_count(panel.N) / seconds / 1e9
             self.now = replace(now, panel_gflops=gflops, points=(*now.points, (panel.fraction, gflops)))
             self._from = panel

@@ -20,7 +20,7 @@ from results.store.study_list import StudiesAsked
 from ...commands.stored.campaigns import CampaignsRequest, LineOf, list_campaigns
 from ...engines.registry import descriptions
 from ...errors import UsageError
-from ...messages.campaigns import AskedQuery, Cursor
+from ...messages.campaigns import AskedQuery, Cursor, standing
 from ...messages.plain_paths import without_paths
 from ...reports.studies import StudyLine
 from ..api.campaigns import Word
@@ -183,7 +183,7 @@ def board(store: Store, offered: Offered, line_of: LineOf, query: HomeQuery) -> 
     order = in_order(store, entries)
     first = {entry.name for entry in order[:MOST_WAITING]}
     found = list_campaigns(store, query.request(), line_of)
-    states = {entry.name: entry.state.value for entry in entries}
+    handed_in = store.queue.of_names([line.study.name for line in found.lines])
     early = store.queue.without_study(ENDED_EARLY, MOST_WAITING)
     values: dict[str, Any] = {
         "machines": machines(offered, entries, store.queue.hosts_at_work()),
@@ -191,7 +191,7 @@ def board(store: Store, offered: Offered, line_of: LineOf, query: HomeQuery) -> 
         "more_waiting": len(order) - MOST_WAITING,
         "paused": [entry for entry in entries if entry.state is QueueState.PAUSED][:MOST_WAITING],
         "early": early,
-        "rows": [_row(line, states) for line in found.lines],
+        "rows": [_row(line, handed_in.get(line.study.name)) for line in found.lines],
         "picked": query.studies,
         "newest": _first_page(query) if query.cursor else None,
         "older": _older(found.older, query),
@@ -208,7 +208,8 @@ def compare_form(store: Store, line_of: LineOf, picked: Sequence[str], wrong: st
         wrong: what is wrong with those that are chosen; "" where nothing is.
     """
     found = list_campaigns(store, CampaignsRequest(SHOWN), line_of)
-    rows = [_row(line, {}) for line in found.lines]
+    handed_in = store.queue.of_names([line.study.name for line in found.lines])
+    rows = [_row(line, handed_in.get(line.study.name)) for line in found.lines]
     return rendered("home/compare.html.j2", rows=rows, picked=picked, wrong=wrong, address_of=address_of)
 
 
@@ -223,13 +224,13 @@ def filter_choices(offered: Offered) -> dict[str, Sequence[str]]:
     return {"state": STATES, "engine": tuple(descriptions()), "space": offered.space_names}
 
 
-def _row(line: StudyLine, states: dict[str, str]) -> CampaignRow:
+def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
     rates = line.rates
     study, tally = line.study, line.tally
     return CampaignRow(
         study.name,
         study.created_at.strftime(TIME),
-        states.get(study.name, line.state),
+        standing(line.state, entry),
         study.space_name,
         study.engine,
         tally.trials,

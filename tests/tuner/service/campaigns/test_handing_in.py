@@ -160,4 +160,17 @@ def test_a_campaign_stands_in_the_api_before_its_study_is_there(client: TestClie
     store.queue.end("monday", QueueState.PAUSED)
     store.end_study("monday", "interrupted")
     told = client.get(f"{CAMPAIGNS}/monday").json()
-    assert (told["state"], told["in_queue"]) == ("interrupted", "paused")
+    assert (told["state"], told["in_queue"]) == ("paused", "paused")
+
+
+def test_a_cancelled_campaign_is_cancelled_wherever_it_is_told(client: TestClient, store: Store) -> None:
+    hand_in(client, name="monday")
+    store.queue.claim("monday")
+    store.create_study(a_study("monday"))
+    store.end_study("monday", "interrupted")
+    store.queue.end("monday", QueueState.CANCELLED)
+    (listed,) = client.get(CAMPAIGNS).json()["campaigns"]
+    for told in (listed, client.get(f"{CAMPAIGNS}/monday").json()):
+        assert (told["state"], told["in_queue"]) == ("cancelled", "cancelled")
+    for page in ("/", "/compare"):
+        assert "<td>cancelled</td>" in client.get(page).text
