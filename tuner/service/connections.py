@@ -5,8 +5,10 @@ A stranger who opens connections and says nothing would take all descriptors of 
 
 import asyncio
 import resource
+import ssl
 from asyncio import TimerHandle
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Protocol
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -22,6 +24,13 @@ WANTED = 16_384
 """Descriptors that a service asks for, where the system lets it."""
 
 
+class Stranger(Protocol):
+    """A connection of which nobody knows yet what it wants."""
+
+    def give_up(self) -> None:
+        """End it."""
+
+
 class Doors:
     """The connections of a service whose senders nobody knows yet.
 
@@ -33,16 +42,16 @@ class Doors:
         raise_open_files(WANTED)
         soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
         self.most = WANTED if soft == resource.RLIM_INFINITY else max(WAITING_OF_ONE, soft - OWN)
-        self._waiting: dict[str, dict[PatientProtocol, None]] = {}
+        self._waiting: dict[str, dict[Stranger, None]] = {}
 
-    def wait(self, one: "PatientProtocol", address: str) -> None:
+    def wait(self, one: "Stranger", address: str) -> None:
         """Note a connection without a whole head, and end the oldest of its address where there are too many."""
         own = self._waiting.setdefault(address, {})
         own[one] = None
         if len(own) > WAITING_OF_ONE:
             next(iter(own)).give_up()
 
-    def known(self, one: "PatientProtocol", address: str) -> None:
+    def known(self, one: "Stranger", address: str) -> None:
         """Note that a connection's head is there, or that it has ended."""
         own = self._waiting.get(address, {})
         own.pop(one, None)
@@ -106,3 +115,60 @@ class PatientProtocol(H11Protocol):
             self._timer.cancel()
         self._timer, self._of_body = None, False
         self._doors.known(self, self.client[0] if self.client else "")
+
+
+class TlsDoor(asyncio.Protocol):
+    """A connection until its TLS handshake is done, which takes a place like a head that does not come.
+
+    Args:
+        answering: makes the protocol that answers requests over it.
+    """
+
+    def __init__(self, answering: Callable[[], PatientProtocol], context: ssl.SSLContext, doors: Doors) -> None:
+        self._answering = answering
+        self._context = context
+        self._doors = doors
+        self._transport: asyncio.Transport | None = None
+        self._address = ""
+        self._early = b""
+        self._task: asyncio.Task[None] | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin the handshake."""
+        self._transport = transport
+        self._address = (transport.get_extra_info("peername") or ("",))[0]
+        self._doors.wait(self, self._address)
+        self._task = asyncio.get_running_loop().create_task(self._shake_hands(transport))
+
+    def data_received(self, data: bytes) -> None:
+        """Keep what comes with the end of the handshake, until there is who answers it."""
+        self._early += data
+
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Wait for nothing more."""
+        self._doors.known(self, self._address)
+
+    def give_up(self) -> None:
+        """End the connection."""
+        self._doors.known(self, self._address)
+        if self._transport is not None:
+            self._transport.abort()
+
+    async def _shake_hands(self, transport: asyncio.Transport) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            secured = await loop.start_tls(
+                transport, self, self._context, server_side=True, ssl_handshake_timeout=HEAD_S
+            )
+        except (OSError, ssl.SSLError):
+            secured = None
+        finally:
+            self._doors.known(self, self._address)
+        if secured is None:
+            transport.abort()
+            return
+        answering = self._answering()
+        secured.set_protocol(answering)
+        answering.connection_made(secured)
+        if self._early:
+            answering.data_received(self._early)

@@ -3,7 +3,8 @@
 import asyncio
 import errno
 import socket
-from collections.abc import Iterator
+import ssl
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from os import strerror
@@ -16,7 +17,7 @@ from ..database import open_store
 from ..errors import TunerError
 from .app import create_app
 from .config import ListenTable
-from .connections import Doors, PatientProtocol
+from .connections import Doors, PatientProtocol, TlsDoor
 from .observed.logs import log_config
 from .settings import ServiceSettings
 
@@ -63,13 +64,11 @@ class Service:
         app = create_app(settings)
         config = uvicorn.Config(
             app,
-            http=cast("type[asyncio.Protocol]", partial(PatientProtocol, doors=Doors())),
+            http=cast("type[asyncio.Protocol]", _protocol(listen)),
             log_config=log_config(settings.log),
             server_header=False,
             ws="none",
             proxy_headers=False,
-            ssl_certfile=listen.certificate,
-            ssl_keyfile=listen.key,
             timeout_graceful_shutdown=DRAIN_S,
         )
         self._server = HttpServer(config, app)
@@ -83,6 +82,17 @@ class Service:
         """Let `run` return when the requests under way are answered; a second call does not wait for them."""
         self._server.force_exit = self._server.should_exit
         self._server.should_exit = True
+
+
+def _protocol(listen: ListenTable) -> Callable[..., asyncio.Protocol]:
+    """Make what answers on a connection, over TLS where there is a certificate."""
+    doors = Doors()
+    answering = partial(PatientProtocol, doors=doors)
+    if listen.certificate is None:
+        return answering
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(listen.certificate, listen.key)
+    return lambda **of_server: TlsDoor(partial(answering, **of_server), context, doors)
 
 
 def _bound(listen: ListenTable) -> socket.socket:

@@ -3,6 +3,7 @@
 import resource
 import shutil
 import socket
+import ssl
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -10,9 +11,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from explain_builders import keep
+from own_certificate import certificate, written
 from record_builders import a_study, finished
 from replayed import OFFERED, replaying_service
-from running_service import service_in_thread
+from running_service import running_service, service_in_thread
 from waiting import PATIENCE_S, until
 
 from results.store.store import Store
@@ -82,6 +84,20 @@ def test_a_head_that_does_not_come_ends_its_connection(
     monkeypatch.setattr(connections, "HEAD_S", 0.2)
     with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 1, begin) as (one,):
         assert closed(one)
+        assert service.client.get("/healthz").status_code == 200
+
+
+@pytest.mark.usefixtures("many_files")
+def test_who_begins_no_handshake_takes_no_place_from_others(tmp_path: Path) -> None:
+    """Over TLS, too: a connection that says nothing has not even begun to be one for uvicorn."""
+    crt, _ = certificate(tmp_path, "tuner")
+    config = written(tmp_path, "tuner.crt", "tuner.key")
+    tls = ssl.create_default_context(cafile=str(crt))
+    with running_service("--config", config, tls=tls, before=FEW) as service:
+        with half_open(str(service.client.base_url), HALF_OPEN, b""):
+            assert service.client.get("/healthz").status_code == 200
+        with half_open(str(service.client.base_url), 1, b"GET / HTTP/1.1\r\n\r\n") as (plain,):
+            assert closed(plain), "what is no handshake ends it"
         assert service.client.get("/healthz").status_code == 200
 
 

@@ -39,6 +39,19 @@ class Desk:
         if priority > 0 and not self.caller.scope.covers(AccessScope.ADMIN):
             raise WrongDocumentError("priority", f"above 0 needs scope admin, and {self.caller.name} has none")
 
+    def check_place(self) -> None:
+        """Let nobody fill the queue, or the list of schedules, alone.
+
+        Raises:
+            Problem: the caller has as many campaigns that wait, or schedules, as one may have.
+        """
+        store, name, most = self.dispatcher.store, self.caller.name, self.offered.most_of_one
+        waiting = sum(entry.order.handed_in_by == name for entry in store.queue.entries([QueueState.QUEUED]))
+        made = sum(schedule.made_by == name for schedule in store.schedules.all())
+        if max(waiting, made) >= most:
+            said = f"{waiting} campaigns and {made} schedules of {name} wait, and one caller may have {most} of each."
+            raise Problem(429, f"{said} Cancel some, or wait.", {"Retry-After": "600"})
+
 
 def _dispatcher(request: Request) -> Dispatcher:
     dispatcher = request.app.state.dispatcher

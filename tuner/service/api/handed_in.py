@@ -147,6 +147,7 @@ def _read(document: Mapping[str, Any]) -> Document:
 def _handed_in(desk: Desk, document: Document, response: Response, key: str | None = None) -> HandedInModel:
     dispatcher = desk.dispatcher
     desk.check_priority(document.priority)
+    desk.check_place()
     entry = hand_in(HandIn(document, desk.caller.name, key), desk.offered, dispatcher.store)
     dispatcher.wake()
     response.headers["Location"] = campaign_address(entry.name)

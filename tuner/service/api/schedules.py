@@ -68,6 +68,7 @@ def create(asked: ScheduleDocument, desk: AtDesk, response: Response) -> Schedul
     store, document = desk.dispatcher.store, asked.document
     read_as_document(lambda: check_name(asked.name, "--name"))
     desk.check_priority(document.priority)
+    desk.check_place()
     if document.name is not None:
         raise WrongDocumentError("document.name", "leave it out: campaigns are named after the schedule")
     cadence, times = read_as_document(lambda: parse_cadence(asked.cadence, local_zone()))

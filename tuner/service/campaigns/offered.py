@@ -26,6 +26,7 @@ class Offered:
         libraries: BLAS libraries.
         mpi_parameters: MPI parameters that a document may set; a space of the service may set any.
         machine: the identity of this machine; "" where nobody asked for it.
+        most_of_one: campaigns that may wait for one caller, and schedules of one.
     """
 
     spaces: Mapping[str, Path] = field(default_factory=dict)
@@ -34,6 +35,7 @@ class Offered:
     libraries: Mapping[str, Path] = field(default_factory=dict)
     mpi_parameters: frozenset[str] = frozenset()
     machine: str = ""
+    most_of_one: int = 200
 
     def starts(self, entry: CampaignEntry) -> bool:
         """Whether this service can start a campaign: it is for this machine, or for a cluster that is offered here.
@@ -99,7 +101,13 @@ def offered_by(config: ServiceConfig, machine: str = "") -> Offered:
     """What the configuration of a service offers, on the machine with this identity."""
     table = config.offers
     return Offered(
-        table.spaces, table.clusters, table.programs, table.libraries, frozenset(table.mpi_parameters), machine
+        table.spaces,
+        table.clusters,
+        table.programs,
+        table.libraries,
+        frozenset(table.mpi_parameters),
+        machine,
+        config.limits.waiting_of_one,
     )
 
 

@@ -85,6 +85,7 @@ def start_check(desk: AtDesk, sent: Form) -> Response:
     """Start a check of nodes; its campaign's page leads to it."""
     document = NodesDocument.model_validate({"cluster": sent.get("cluster") or None})
     try:
+        desk.check_place()
         entry = hand_in(HandIn(document, desk.caller.name), desk.offered, desk.dispatcher.store)
     except WrongDocumentError as error:
         raise Problem(422, f"{error.path}: {without_paths(error.sentence)}.") from error

@@ -1,11 +1,15 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study, begun, finished
+from service_client import bearer, served
 
+from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
+from tuner.service.config import LimitsTable, ServiceConfig
 
 CAMPAIGNS = "/api/v1/campaigns"
 QUICK = {"kind": "tune", "space": "quick", "trials": 3}
@@ -174,3 +178,17 @@ def test_a_cancelled_campaign_is_cancelled_wherever_it_is_told(client: TestClien
         assert (told["state"], told["in_queue"]) == ("cancelled", "cancelled")
     for page in ("/", "/compare"):
         assert "<td>cancelled</td>" in client.get(page).text
+
+
+def test_nobody_fills_the_queue_alone(store: Store, tmp_path: Path) -> None:
+    _, ada = store.tokens.create("ada", AccessScope.RUN, None)
+    _, eve = store.tokens.create("eve", AccessScope.RUN, None)
+    config = ServiceConfig(limits=LimitsTable(waiting_of_one=2))
+    with served(store, tmp_path, config) as client:
+
+        def handed_in(token: str) -> Any:
+            return client.post(CAMPAIGNS, json={"kind": "tune", "space": "quick"}, headers=bearer(token))
+
+        assert [handed_in(ada).status_code for _ in range(3)] == [201, 201, 429]
+        assert "2 campaigns and 0 schedules of ada wait, and one caller may have 2" in handed_in(ada).json()["detail"]
+        assert handed_in(eve).status_code == 201

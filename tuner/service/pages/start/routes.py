@@ -133,6 +133,7 @@ def _started(document: TuneDocument, desk: Desk, survey: HostSurvey, key: str) -
     """
     store = desk.dispatcher.store
     desk.check_priority(document.priority)
+    desk.check_place()
     KINDS["tune"].size(document, desk.offered, store, survey)
     once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
     entry = hand_in(HandIn(document, desk.caller.name, once), desk.offered, store)
