@@ -8,7 +8,7 @@ from pathlib import Path
 from ..forwarded import require_plain
 from ..hosts.host_names import launcher_name
 from ..job import Job
-from .base import TOO_FEW_FILES, explained, signal_of, unknown_end
+from .base import TOO_FEW_FILES, UCX, explained, signal_of, unknown_end
 
 TRANSPORTS = ("UCX_", "FI_", "PSM2_")
 """Prefixes of variables that libraries below Open MPI read; these are not MCA parameters."""
@@ -111,12 +111,13 @@ class OpenMpi:
         return ["--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
 
     def _interfaces(self, job: Job) -> dict[str, str]:
-        """Limit TCP between ranks, and between the launcher's daemons, to the job's interfaces."""
+        """Limit TCP between ranks, and between daemons, to the job's interfaces, and UCX to their devices."""
         if not job.interfaces:
             return {}
         names = ",".join(job.interfaces)
         daemons = "prte_if_include" if self.major >= 5 else "oob_tcp_if_include"
-        return {"btl_tcp_if_include": names, daemons: names}
+        ucx = {UCX: ",".join(job.ucx_devices)} if job.ucx_devices else {}
+        return {"btl_tcp_if_include": names, daemons: names, **ucx}
 
     def _binding(self, job: Job) -> list[str]:
         over = ":OVERSUBSCRIBE" if job.oversubscribe else ""

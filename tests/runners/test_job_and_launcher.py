@@ -197,6 +197,14 @@ def test_parameters_of_the_transport_below_open_mpi_are_variables() -> None:
     assert "-x UCX_TLS=rc,self --mca pml ucx" in " ".join(found)
 
 
+def test_open_mpi_limits_tcp_to_interfaces_and_ucx_to_their_devices() -> None:
+    found = tokens(replace(JOB, interfaces=("ib0",), ucx_devices=("mlx5_0:1", "ib0")))
+    assert "-x UCX_NET_DEVICES=mlx5_0:1,ib0 --mca btl_tcp_if_include ib0" in " ".join(found)
+    assert "UCX" not in " ".join(tokens(replace(JOB, interfaces=("ib0",)))), "nobody told of ports"
+    with pytest.raises(InvalidJobError, match="is not the name of a network device"):
+        replace(JOB, ucx_devices=("mlx5_0:1 --mca x",))
+
+
 def test_mpich_gets_variables_and_control_variables_alike() -> None:
     job = replace(ON_NODES, environment={"A": "1"}, mpi_parameters={"UCX_TLS": "tcp"})
     where = ["-launcher", "ssh", "-launcher-exec", "/run/agent", "-hosts", "n1:2,n2:2", "-n", "4"]

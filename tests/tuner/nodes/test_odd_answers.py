@@ -1,6 +1,7 @@
 """One node of three answers nonsense: it is told by its name, and what the others say is kept.
 
-The nodes are this machine, behind a program in place of ssh that changes what one of them prints.
+The nodes are this machine, behind a program in place of ssh that changes what one of them prints, and gives the others
+boots of their own, as machines of their own have.
 """
 
 from pathlib import Path
@@ -26,7 +27,7 @@ BRACKETS = "[" * 200_000
 SSH = """\
 #!/bin/sh
 while [ "$1" != -- ]; do host=$1; shift; done; shift
-[ "$host" = {odd} ] || exec sh -c "$*"
+[ "$host" = {odd} ] || {{ sh -c "$*" | sed -u "s/^boot\t/boot\t$host/"; exit; }}
 {does}
 """
 

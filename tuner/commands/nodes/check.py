@@ -18,6 +18,7 @@ from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from runners.hosts.cluster import Cluster, load_real_cluster
+from runners.hosts.identity import CLONES, NEW_ID
 from runners.readiness.fact_table import fact_named
 from runners.readiness.odd_facts import OddFact
 
@@ -140,7 +141,7 @@ def check_target(
         measured = measure(target, plan, listener, stop)
     except OSError as error:
         raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error
-    verdict = verdict_of(measured.check, facts_that_differ(measured.odd))
+    verdict = verdict_of(measured.check, [*facts_that_differ(measured.odd), *map(_copies, measured.clones)])
     return NodesCheckResult(verdict, (*made.notes, *measured.notes), interrupted=stop.requested)
 
 
@@ -174,6 +175,12 @@ def facts_that_differ(odd: Sequence[OddFact]) -> list[Finding]:
         sentence = f"{ranges(nodes)}: {fact_named(name).title} is {value}{beside} (`{own[0].show}` shows it)"
         found.append(Finding(Severity.ODD, "other-fact", nodes, name, sentence))
     return found
+
+
+def _copies(nodes: tuple[str, ...]) -> Finding:
+    """What is told of nodes that have one installed system."""
+    sentence = f"{ranges(nodes)} {CLONES} (`cat /etc/machine-id` shows it; `{NEW_ID}` makes a new one)"
+    return Finding(Severity.ODD, "copied-system", nodes, "machine-id", sentence)
 
 
 def _blas(search: SearchPaths, name: str | None) -> Blas | None:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from as_user import HPLTUNE
+from as_user import HPLTUNE, Run
 from net_lab import HostsLab, other_cpu
 from on_head import OnHead, on_head
 from waiting import until
@@ -261,6 +261,27 @@ def test_the_doctor_asks_the_nodes_and_fills_in_what_they_are(hpltune: OnHead, c
     assert "# a comment stays" in text
     assert "memory_gib = 1\n" in text, "what the file says already stays"
     assert hpltune("doctor", "--cluster", str(cluster)).stdout.count("Filled in") == 0
+
+
+def test_the_doctor_starts_ranks_on_all_nodes_with_each_mpi(hpltune: OnHead, cluster: Path, home: Path) -> None:
+    told = json.loads(hpltune("doctor", "--cluster", str(cluster), "--json").stdout)
+    assert [start["why_not"] for start in told["starts"]] == [""] * len(told["starts"])
+    assert told["starts"][0]["mpi"] == "openmpi"
+    assert not list((home / "data/runs").glob("doctor-start-*"))
+
+
+def test_the_doctor_says_that_nodes_cannot_reach_the_host_behind_a_bastion(
+    hpltune_process: Run, lab: HostsLab, home: Path
+) -> None:
+    """This machine reaches the hosts only through h1, and they have no way back."""
+    through = [*lab.enter("h1"), *lab.ssh]
+    file = write_cluster(lab, home / "far.toml", hosts=["h2", "h3"], ssh=through, interfaces=[])
+    done = hpltune_process("doctor", "--cluster", str(file))
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1, done.stderr
+    assert "does not start a rank on each of 2 nodes: nodes h2, h3 cannot reach this host (" in said
+    assert "start hpltune on a node" in said
+    assert "Everything that" not in said
 
 
 OF_THE_NODES, OF_THE_FILE = 1, 2

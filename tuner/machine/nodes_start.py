@@ -1,0 +1,147 @@
+"""One real start of a rank on each node of a cluster, as runs start theirs, and what prevents it."""
+
+import re
+import socket
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from ipaddress import ip_interface
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hpl.build.toolchain import Mpi
+from hpl.errors import HplError
+from hpl.search_paths import SearchPaths
+from results.stats.nodes.name_ranges import ranges
+from runners.errors import RunnerError, UnreachableError
+from runners.hosts.cluster import Cluster
+from runners.hosts.copies import copies_for
+from runners.hosts.node_facts import NodeSays, own_networks
+from runners.hosts.ssh import SshRunner
+from runners.hosts.transport import Transport, say_all
+from runners.job import Job
+from runners.paths import RunPaths
+from runners.registry import Installed
+
+from ..user_dirs import UserDirs
+from ..words import counted
+from .interfaces import rdma_ports, ucx_devices
+from .mpi_start import LIMIT_S, Start, start_program, why_not_started
+
+StartOnNodes = Callable[[Mpi, Cluster, Sequence[NodeSays], Sequence[str], UserDirs], Start]
+"""Starts a rank on each of these nodes with an MPI library, which may use these interfaces."""
+_LAYER = re.compile(r"select: component (\w+) selected")
+"""What Open MPI tells of its layer for messages between two points, where it is asked (pml_base_verbose)."""
+WAITING = 4096
+"""Connections that wait here until nobody takes them; Linux allows no more by itself."""
+_KNOCK = r"""
+command -v bash >/dev/null || exit 0
+for place in "$@"; do
+    if timeout 5 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}"' bash "$place" 2>/dev/null; then echo open; exit 0; fi
+done
+echo closed
+"""
+"""Tries to reach one of these addresses and ports; a node without bash says nothing."""
+
+
+def start_on_nodes(
+    mpi: Mpi, cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequence[str], user_dirs: UserDirs
+) -> Start:
+    """Start the smallest MPI program, one rank on each node, through the agent that starts the daemons of runs.
+
+    Args:
+        interfaces: network interfaces that MPI may use; none lets it choose.
+    """
+    nodes, began_s = [node.node for node in says], time.monotonic()
+    runs, layer = user_dirs.shared[0], ""
+    try:
+        runs.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(prefix="doctor-start-", dir=runs) as folder:
+            job = _job(mpi, cluster, says, interfaces, user_dirs, Path(folder))
+            why_not = _started(mpi, cluster, job, user_dirs)
+            took_s = time.monotonic() - began_s
+            if not why_not and mpi.name == "openmpi" and rdma_ports(says):
+                _started(mpi, cluster, replace(job, mpi_parameters={"pml_base_verbose": "10"}), user_dirs)
+                layer = ", ".join(sorted(set(_LAYER.findall(RunPaths(job.directory).read_stderr()))))
+    except (HplError, RunnerError) as error:
+        why_not = str(error)
+    except OSError as error:
+        why_not = f"{error.filename or runs} cannot be written ({error.strerror or error})"
+    if why_not:
+        why_not = "; ".join(filter(None, (_no_way_back(cluster.reach, nodes, interfaces), why_not)))
+        took_s = time.monotonic() - began_s
+    return Start(why_not, took_s, layer)
+
+
+def refused_on_nodes(mpi: Mpi, nodes: Sequence[str], start: Start) -> str:
+    """The sentence that an MPI library starts no ranks on nodes."""
+    return f"{mpi.name} {mpi.version} does not start {one_each(nodes)}: {start.why_not}"
+
+
+def one_each(nodes: Sequence[str]) -> str:
+    """What is started, in words."""
+    return f"a rank on each of {counted(len(nodes), 'node')}" if len(nodes) > 1 else f"a rank on node {nodes[0]}"
+
+
+def all_have(reach: Transport, nodes: Sequence[str], program: Path) -> bool:
+    """Return whether all nodes have a program at this path."""
+    said = say_all(reach, nodes, ("test", "-x", str(program)))
+    return all(not isinstance(own, UnreachableError) and own.exit_code == 0 for own in said.values())
+
+
+def _job(
+    mpi: Mpi,
+    cluster: Cluster,
+    says: Sequence[NodeSays],
+    interfaces: Sequence[str],
+    user_dirs: UserDirs,
+    folder: Path,
+) -> Job:
+    nodes = tuple(node.node for node in says)
+    return Job(
+        program=start_program(mpi, SearchPaths(user_dirs.prefix, user_dirs.cache), len(nodes)),
+        ranks=len(nodes),
+        directory=folder,
+        walltime_s=LIMIT_S,
+        binding="none",
+        oversubscribe=True,
+        launcher_environment=dict(mpi.environment),
+        mpi=mpi.name,
+        nodes=nodes,
+        interfaces=tuple(interfaces),
+        ucx_devices=ucx_devices(rdma_ports(says), interfaces, named=bool(cluster.interfaces)),
+    )
+
+
+def _started(mpi: Mpi, cluster: Cluster, job: Job, user_dirs: UserDirs) -> str:
+    launcher = Installed(mpi.name, mpi.mpirun, mpi.version).launcher()
+    with SshRunner(launcher, cluster.reach, LIMIT_S, copies_for(cluster, user_dirs.copies)) as runner:
+        return why_not_started(runner, launcher, job, mpi)
+
+
+def _no_way_back(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) -> str:
+    """The sentence that nodes cannot connect to this host, as MPI's daemons there must; "" where they can."""
+    networks = own_networks()
+    here = socket.gethostname()
+    own = [str(ip_interface(address).ip) for name, address in networks.items() if name in interfaces or not interfaces]
+    if not own:
+        which = f" {', '.join(interfaces)}" if interfaces and networks else ""
+        return f"this host ({here}) has no network interface{which} that is up, and MPI's daemons must connect to it"
+    with socket.socket() as listening:
+        listening.bind(("", 0))
+        listening.listen(WAITING)
+        port = listening.getsockname()[1]
+        places = [f"{address}:{port}" for address in own]
+        said = say_all(reach, nodes, ("sh", "-c", _KNOCK, "sh", *places), timeout_s=10.0 + 5.0 * len(places))
+    shut = [
+        node
+        for node, heard in said.items()
+        if not isinstance(heard, UnreachableError) and heard.stdout.strip() == "closed"
+    ]
+    if not shut:
+        return ""
+    which = f"node {shut[0]}" if len(shut) == 1 else f"nodes {ranges(shut)}"
+    return (
+        f"{which} cannot reach this host ({here}, {', '.join(own)}), to which MPI's daemons there must connect: start "
+        "hpltune on a node, or let their connections in"
+    )
