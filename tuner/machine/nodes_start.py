@@ -67,10 +67,11 @@ def start_on_nodes(
         why_not = str(error)
     except OSError as error:
         why_not = f"{error.filename or runs} cannot be written ({error.strerror or error})"
-    if why_not:
-        why_not = "; ".join(filter(None, (_no_way_back(cluster.reach, nodes, interfaces), why_not)))
-        took_s = time.monotonic() - began_s
-    return Start(why_not, took_s, layer)
+    if not why_not:
+        return Start("", took_s, layer)
+    closed = no_way_back(cluster.reach, nodes, interfaces)
+    why_not = "; ".join(filter(None, (closed, why_not)))
+    return Start(why_not, time.monotonic() - began_s, way_back=not closed)
 
 
 def refused_on_nodes(mpi: Mpi, nodes: Sequence[str], start: Start) -> str:
@@ -119,14 +120,19 @@ def _started(mpi: Mpi, cluster: Cluster, job: Job, user_dirs: UserDirs) -> str:
         return why_not_started(runner, launcher, job, mpi)
 
 
-def _no_way_back(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) -> str:
-    """The sentence that nodes cannot connect to this host, as MPI's daemons there must; "" where they can."""
+def no_way_back(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) -> str:
+    """The sentence that nodes cannot connect to this host, as MPI's daemons there must; "" where they can.
+
+    Args:
+        interfaces: network interfaces that MPI may use; none means all.
+    """
     networks = own_networks()
     here = socket.gethostname()
     own = [str(ip_interface(address).ip) for name, address in networks.items() if name in interfaces or not interfaces]
+    if not networks:
+        return ""
     if not own:
-        which = f" {', '.join(interfaces)}" if interfaces and networks else ""
-        return f"this host ({here}) has no network interface{which} that is up, and MPI's daemons must connect to it"
+        return f"this host ({here}) has no {', '.join(interfaces)} (there: {', '.join(networks)}), which MPI is told to use"
     with socket.socket() as listening:
         listening.bind(("", 0))
         listening.listen(WAITING)

@@ -25,7 +25,7 @@ from tuner.machine.interfaces import Interfaces, interfaces_between, ucx_devices
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.kernels import ClusterKernels
 from tuner.machine.mpi_start import Start
-from tuner.machine.node_checks import SEEN, node_faults
+from tuner.machine.node_checks import SEEN, node_faults, said_together
 from tuner.machine.survey import Instruments, Wanted, survey
 from tuner.trial.plan import require_network
 from tuner.user_dirs import UserDirs
@@ -75,6 +75,14 @@ def test_a_node_that_does_not_fit_is_named(changed: dict[str, str], words: str) 
 def running(node: NodeSays, boot: str, image: str = "") -> NodeSays:
     """A node that tells which start of which machine it is."""
     return replace(node, identity=Identity(node.hostname, boot, "net:[1]", image))
+
+
+def test_what_is_the_same_of_many_nodes_is_said_once() -> None:
+    full = {f"n{number}": f"node n{number}: the disk is full" for number in range(1, 601)}
+    assert said_together({**full, "n7": "node n7: it does not answer"}) == [
+        "nodes n[1-6], n[8-600]: the disk is full",
+        "node n7: it does not answer",
+    ]
 
 
 def test_two_names_of_one_machine_are_named_and_two_machines_of_one_name_are_something_else() -> None:

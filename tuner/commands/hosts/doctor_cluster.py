@@ -224,8 +224,10 @@ def _of_nodes(
     between = interfaces_between(cluster, says, own_networks())
     starts = _Starts([node.node for node in says], {})
     if says and mpi is not None and not faults:
-        able = [one for one in libraries.other_mpis if all_have(cluster.reach, starts.nodes, one.mpirun)]
-        made = {one: start(one, cluster, says, between.names, user_dirs) for one in (mpi, *able)}
+        made = {mpi: start(mpi, cluster, says, between.names, user_dirs)}
+        others = libraries.other_mpis if made[mpi].way_back else ()
+        able = [one for one in others if all_have(cluster.reach, starts.nodes, one.mpirun)]
+        made |= {one: start(one, cluster, says, between.names, user_dirs) for one in able}
         starts = replace(starts, made=made)
         missing += starts.refused[:1] if made[mpi].why_not else []
         advice += starts.refused[1:] if made[mpi].why_not else starts.refused

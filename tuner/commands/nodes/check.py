@@ -3,14 +3,16 @@
 import platform
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover, family
-from hpl.build.needed import libraries_of
-from hpl.build.programs import Recipe, build
+from hpl.build.needed import libraries_of, mpi_library
+from hpl.build.programs import Recipe, build, build_start
 from hpl.build.source import obtain
+from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
@@ -135,8 +137,9 @@ def check_target(
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
     means = StepMeans(search, _blas(search, request.blas), request.repeats, request.soak_s, groups)
     made = MadeSteps(()) if request.facts_only else steps_named(request.benchmarks, means)
-    same_files = tuple(dict.fromkeys(library.path for library in means.libraries))
-    plan = MeasuringPlan(made.steps, same_files, _mpirun(search))
+    mpi = _mpi(search)
+    libraries = [*(library.path for library in means.libraries), *_mpi_files(mpi, search)]
+    plan = MeasuringPlan(made.steps, tuple(dict.fromkeys(libraries)), mpi.mpirun if mpi else None)
     try:
         measured = measure(target, plan, listener, stop)
     except OSError as error:
@@ -196,11 +199,21 @@ def _blas(search: SearchPaths, name: str | None) -> Blas | None:
     return found[name] if name is not None else next((found[one] for one in usual), None)
 
 
-def _mpirun(search: SearchPaths) -> Path | None:
+def _mpi(search: SearchPaths) -> Mpi | None:
     try:
-        return usable_mpis(search)[0].mpirun
+        return usable_mpis(search)[0]
     except (HplError, TunerError):
         return None
+
+
+def _mpi_files(mpi: Mpi | None, search: SearchPaths) -> list[Path]:
+    """The file of the MPI library that runs load: two builds of one version differ there, as with and without UCX."""
+    if mpi is None:
+        return []
+    with suppress(HplError):
+        library = mpi_library(build_start(mpi, search))
+        return [] if library is None else [library]
+    return []
 
 
 def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:

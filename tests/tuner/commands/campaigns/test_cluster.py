@@ -239,6 +239,22 @@ def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHea
     assert "nobody works on study shared now" in hpltune("tune", "--cluster", str(halves[1]), "--join", "shared").stderr
 
 
+def test_a_study_whose_grid_does_not_fit_the_nodes_that_are_left_tells_what_it_found(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    file = write_cluster(
+        lab, home / "grid.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=2
+    )
+    with lab.cut_off("h3", home / "data/runs/fixed/00004/stdout"):
+        options = ("--set", "grid=1x3", "--trials", "8", "--confirm", "0", "--study", "fixed")
+        done = hpltune("tune", "--cluster", str(file), *FAST, *options)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "no configuration fits what is left without node h3 (" in done.stderr
+    assert "`hpltune tune --resume --study fixed` goes on once it is repaired" in done.stderr
+    assert "#" in done.stdout
+    assert any(record["gflops"] for record in records(hpltune, "fixed"))
+
+
 def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
     file = write_cluster(
         lab, home / "pause.toml", "[node]\nmemory_gib = 1\n", on_node_loss="pause", check_s=1, return_s=2
@@ -282,6 +298,10 @@ def test_the_doctor_says_that_nodes_cannot_reach_the_host_behind_a_bastion(
     assert "does not start a rank on each of 2 nodes: nodes h2, h3 cannot reach this host (" in said
     assert "start hpltune on a node" in said
     assert "Everything that" not in said
+    tuned = hpltune_process("tune", "--cluster", str(file), *FAST, "--trials", "2")
+    assert tuned.returncode == 1
+    assert "the first run of HPL failed, so nothing can be tuned: nodes h2, h3 cannot reach this host (" in tuned.stderr
+    assert "is tried once more" not in tuned.stdout
 
 
 OF_THE_NODES, OF_THE_FILE = 1, 2
