@@ -1,24 +1,22 @@
 """One real start of a rank on each node of a cluster, as runs start theirs, and what prevents it."""
 
 import re
-import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from ipaddress import ip_interface
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
-from results.stats.nodes.name_ranges import ranges
 from runners.errors import RunnerError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import copies_for
-from runners.hosts.node_facts import NodeSays, own_networks
+from runners.hosts.node_facts import NodeSays
 from runners.hosts.ssh import SshRunner
 from runners.hosts.transport import Transport, say_all
+from runners.hosts.way_back import no_way_back
 from runners.job import Job
 from runners.paths import RunPaths
 from runners.registry import Installed
@@ -32,16 +30,6 @@ StartOnNodes = Callable[[Mpi, Cluster, Sequence[NodeSays], Sequence[str], UserDi
 """Starts a rank on each of these nodes with an MPI library, which may use these interfaces."""
 _LAYER = re.compile(r"select: component (\w+) selected")
 """What Open MPI tells of its layer for messages between two points, where it is asked (pml_base_verbose)."""
-WAITING = 4096
-"""Connections that wait here until nobody takes them; Linux allows no more by itself."""
-_KNOCK = r"""
-command -v bash >/dev/null || exit 0
-for place in "$@"; do
-    if timeout 5 bash -c 'exec 3<>"/dev/tcp/${1%:*}/${1##*:}"' bash "$place" 2>/dev/null; then echo open; exit 0; fi
-done
-echo closed
-"""
-"""Tries to reach one of these addresses and ports; a node without bash says nothing."""
 
 
 def start_on_nodes(
@@ -70,7 +58,8 @@ def start_on_nodes(
     if not why_not:
         return Start("", took_s, layer)
     closed = no_way_back(cluster.reach, nodes, interfaces)
-    why_not = "; ".join(filter(None, (closed, why_not)))
+    if closed:
+        why_not = f"{closed}; {why_not.replace(f'; {closed}', '')}"
     return Start(why_not, time.monotonic() - began_s, way_back=not closed)
 
 
@@ -118,36 +107,3 @@ def _started(mpi: Mpi, cluster: Cluster, job: Job, user_dirs: UserDirs) -> str:
     launcher = Installed(mpi.name, mpi.mpirun, mpi.version).launcher()
     with SshRunner(launcher, cluster.reach, LIMIT_S, copies_for(cluster, user_dirs.copies)) as runner:
         return why_not_started(runner, launcher, job, mpi)
-
-
-def no_way_back(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) -> str:
-    """The sentence that nodes cannot connect to this host, as MPI's daemons there must; "" where they can.
-
-    Args:
-        interfaces: network interfaces that MPI may use; none means all.
-    """
-    networks = own_networks()
-    here = socket.gethostname()
-    own = [str(ip_interface(address).ip) for name, address in networks.items() if name in interfaces or not interfaces]
-    if not networks:
-        return ""
-    if not own:
-        return f"this host ({here}) has no {', '.join(interfaces)} (there: {', '.join(networks)}), which MPI is told to use"
-    with socket.socket() as listening:
-        listening.bind(("", 0))
-        listening.listen(WAITING)
-        port = listening.getsockname()[1]
-        places = [f"{address}:{port}" for address in own]
-        said = say_all(reach, nodes, ("sh", "-c", _KNOCK, "sh", *places), timeout_s=10.0 + 5.0 * len(places))
-    shut = [
-        node
-        for node, heard in said.items()
-        if not isinstance(heard, UnreachableError) and heard.stdout.strip() == "closed"
-    ]
-    if not shut:
-        return ""
-    which = f"node {shut[0]}" if len(shut) == 1 else f"nodes {ranges(shut)}"
-    return (
-        f"{which} cannot reach this host ({here}, {', '.join(own)}), to which MPI's daemons there must connect: start "
-        "hpltune on a node, or let their connections in"
-    )

@@ -99,7 +99,7 @@ def _no_way_back(site: Inventory) -> str:
     """The sentence that nodes cannot reach this host, from which ranks are started; "" where that is not why."""
     if site.nodes is None or not site.nodes.names:
         return ""
-    from ..machine.nodes_start import no_way_back  # noqa: PLC0415 - only a cluster needs it
+    from runners.hosts.way_back import no_way_back  # noqa: PLC0415 - only a cluster needs it
 
     cluster = site.nodes.cluster
     return no_way_back(cluster.reach, site.nodes.names, cluster.interfaces or site.nodes.interfaces)

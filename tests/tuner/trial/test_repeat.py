@@ -74,7 +74,9 @@ def test_a_lost_node_is_asked_again_with_a_pause(site: Inventory, tmp_path: Path
     refused = program(tmp_path / "ssh", f"#!/bin/sh\necho >>{asked}\necho 'Connection refused' >&2\nexit 255\n")
     cluster = Cluster(name="lab", backend="ssh", hosts=("n1",), ssh=(str(refused),), return_s=20.0)
     alone = replace(site, nodes=Nodes(("n1",), 1, 1, 2**30, cluster))
-    done = Repeater(alone, [].append, StopRequest(), ToldClock()).launch(Launches(replace(LOST, lost_nodes=("n1",))))
+    done = Repeater(alone, list[str]().append, StopRequest(), ToldClock()).launch(
+        Launches(replace(LOST, lost_nodes=("n1",)))
+    )
     assert done.lost_nodes == ("n1",)
     assert len(asked.read_text().splitlines()) <= 12
 
