@@ -85,6 +85,16 @@ def unused_ports(cluster: Cluster, rdma: Sequence[tuple[str, str]]) -> str | Non
     )
 
 
+def through_slurm(cluster: Cluster, mpi: str) -> str | None:
+    """Return the sentence that nobody tells UCX of the interfaces on nodes that Slurm chooses, or None."""
+    if not cluster.interfaces or mpi != "openmpi":
+        return None
+    return (
+        f"use_interfaces = {_all(cluster.interfaces)} limits Open MPI's TCP only: where it takes UCX, as with "
+        "InfiniBand, name the devices with mpi.UCX_NET_DEVICES"
+    )
+
+
 def _leads(name: str, networks: Sequence[Mapping[str, str]]) -> bool:
     """Whether all nodes reach each other over the interface of this name."""
     return _same_network(name, networks) and len({each[name] for each in networks}) == len(networks)

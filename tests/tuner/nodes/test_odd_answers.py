@@ -127,7 +127,8 @@ def test_a_node_that_tells_no_rates_to_others_is_named(
 )
 def test_a_node_whose_addresses_cannot_be_read_is_noted(tmp_path: Path, search: SearchPaths, printed: str) -> None:
     (tmp_path / "printed").write_text(printed)
-    does = f'case "$*" in *" -j addr"*) echo hpltune-answer; exec cat {tmp_path / "printed"} ;; *) exec sh -c "$*" ;; esac'
+    nonsense = f"echo hpltune-answer; exec cat {tmp_path / 'printed'}"
+    does = f'case "$*" in *" -j addr"*) {nonsense} ;; *) exec sh -c "$*" ;; esac'
     step = Pairs(build_node_pairs(search), alone_s=0.05, at_once_s=0.1)
     measured = measure(
         NodesTarget("lab", NODES, behind(tmp_path, does)), MeasuringPlan((step,)), lambda _: None, StopRequest()

@@ -25,7 +25,7 @@ from runners.toml_file import GIB
 
 from ...errors import TunerError
 from ...machine.cluster_nodes import AskNodes, ask_cluster
-from ...machine.interfaces import interfaces_between, rdma_ports, unused_ports
+from ...machine.interfaces import interfaces_between, rdma_ports, through_slurm, unused_ports
 from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
 from ...machine.mpi_start import Start
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults, said_together
@@ -267,12 +267,13 @@ def _of_slurm(file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None) 
     facts = ask_slurm(table)
     sizes = [(node.cores, node.memory_bytes) for node in facts.usable()]
     missing = tuple(slurm_faults(cluster, table, facts, mpi))
+    limited = through_slurm(cluster, mpi.name) if mpi else None
     return NodeFindings(
         _slurm_table(cluster, facts),
         [asdict(node) for node in facts.nodes],
         _fill(file, cluster, _sizes(sizes)) if sizes else {},
         missing,
-        sentences=tuple(_slurm_sentences(table, facts, mpi)),
+        sentences=(*_slurm_sentences(table, facts, mpi), *([f"{limited}."] if limited else [])),
         facts=_slurm_json(table, facts, mpi),
     )
 
