@@ -1,5 +1,6 @@
 """Runs jobs on nodes over ssh: the launcher runs here, and its daemons run there."""
 
+import re
 import shlex
 import shutil
 import tempfile
@@ -66,6 +67,9 @@ while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
 done
 exit 0
 """
+
+_BOX = re.compile(r"^-{20,}$.*?^-{20,}$", re.MULTILINE | re.DOTALL)
+"""What a daemon of Open MPI writes to the standard output."""
 
 
 class SshRunner(LocalRunner):
@@ -150,7 +154,7 @@ class SshRunner(LocalRunner):
     def _why_none_began(self, running: Running, lost: Collection[str]) -> str:
         """Return the sentence why no rank of a job printed anything; "" where some did, and where nobody knows."""
         failed = running.status.state in {JobState.FAILED, JobState.TIMEOUT}
-        if lost or not failed or RunPaths(running.job.directory).read_stdout().strip():
+        if lost or not failed or _BOX.sub("", RunPaths(running.job.directory).read_stdout()).strip():
             return ""
         return no_way_back(self._reach, running.job.nodes, running.job.interfaces)
 

@@ -40,6 +40,8 @@ SAYINGS: tuple[tuple[str, str], ...] = (
     (r"exited on\s+signal 4 ", "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"),
     (r"exited on\s+signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),
     (r"No space left on device", "the disk is full"),
+    (r"unable to complete a TCP connection[\s\S]*?Remote host:\s*(\S+)",
+     r"Open MPI on a node cannot connect to \1: there is no way between them, or a firewall"),
     (r"unable to reliably start one or more daemons|lost communication with a? ?(?:remote )?daemon|daemon exited unexp",
      "Open MPI's daemon on a node could not be started, or was lost"),
     (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),

@@ -48,6 +48,15 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
     assert found[found.index("--bind-to") + 1] == "none"
 
 
+NO_WAY = """A process or daemon was unable to complete a TCP connection
+to another process:
+  Local host:    h3
+  Remote host:   desk
+This is usually caused by a firewall on the remote host. Please
+ORTE was unable to reliably start one or more daemons.
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "stderr", "words"),
     [
@@ -58,6 +67,7 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
         (139, "", "signal 11"),
         (1, "MPI_ABORT was invoked on rank 3 in communicator", "rank 3 aborted"),
         (1, ">>> Need at least 4 processes for these tests <<<", "HPL.dat needs 4 ranks"),
+        (1, NO_WAY, "Open MPI on a node cannot connect to desk: there is no way between them, or a firewall"),
         (1, "something nobody has seen\n", "mpirun ended with code 1: something nobody has seen"),
         (-15, "", "mpirun was ended by signal 15 (Terminated)"),
         (-9, "hpltune-rank {}\n", "mpirun was ended by signal 9 (Killed): often by the kernel for want of memory"),
