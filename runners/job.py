@@ -13,6 +13,8 @@ BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 """Units to which a rank can be bound; with "core" it gets one core for each of its threads."""
 INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,14}")
 """Names of network interfaces; Linux allows 15 bytes."""
+DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:-]{0,63}")
+"""Names of network devices, as UCX writes them: "eth0", "mlx5_0:1"."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -33,6 +35,7 @@ class Job:
         nodes: hosts that run the ranks, an equal part on each, filled in this order; empty for this machine.
         strict_order: no node may be filled before those that stand before it; else Open MPI begins with this host.
         interfaces: network interfaces that MPI may use; empty lets MPI choose.
+        ucx_devices: network devices of these interfaces, as UCX names them; empty where nobody knows them.
         agent: program that starts the MPI library's daemons on nodes; it gets a node and a command. Runners set it.
         inputs: names of those files in the folder that ranks read.
         libraries: files of shared libraries that the program uses; nodes without a shared folder get copies.
@@ -56,6 +59,7 @@ class Job:
     nodes: tuple[str, ...] = ()
     strict_order: bool = False
     interfaces: tuple[str, ...] = ()
+    ucx_devices: tuple[str, ...] = ()
     agent: Path | None = None
     inputs: tuple[str, ...] = ()
     libraries: tuple[Path, ...] = ()
@@ -71,9 +75,10 @@ class Job:
         for node in self.nodes:
             if host_named(node) != node:
                 raise InvalidJobError(f"job: {node!r} is not the name of a host")
-        for interface in self.interfaces:
-            if not INTERFACE.fullmatch(interface):
-                raise InvalidJobError(f"job: {interface!r} is not the name of a network interface")
+        for names, form, what in ((self.interfaces, INTERFACE, "interface"), (self.ucx_devices, DEVICE, "device")):
+            wrong = [name for name in names if not form.fullmatch(name)]
+            if wrong:
+                raise InvalidJobError(f"job: {wrong[0]!r} is not the name of a network {what}")
         if self.nodes and self.ranks % len(self.nodes):
             raise InvalidJobError(f"job: {self.ranks} ranks cannot be spread evenly over {len(self.nodes)} nodes")
         for name, value in self.environment.items():

@@ -148,10 +148,15 @@ def fits_memory(point: Point, machine: Machine) -> str | None:
     needed, free = params.ranks * memory_bytes(params), machine.without(dropped_nodes(point)).memory_bytes
     if needed <= free:
         return None
-    asked = f"N = {params.N} with NB = {params.NB} needs {needed / 2**30:.1f} GiB"
+    asked = f"N = {params.N} with NB = {params.NB} needs {_gibibytes(needed)}"
     largest = n_that_fits(params, free)
     smaller = f"take at most N = {largest}" if largest else "take a smaller NB"
-    return f"{asked}, but only {free / 2**30:.1f} GiB may be used: {smaller}"
+    return f"{asked}, but only {_gibibytes(free)} may be used: {smaller}"
+
+
+def _gibibytes(count: float) -> str:
+    gib = count / 2**30
+    return f"{gib:.1f} GiB" if gib >= 0.05 else f"{gib:.2g} GiB"
 
 
 def n_at_least_nb(point: Point, _machine: Machine) -> str | None:

@@ -49,15 +49,25 @@ def linked_mpi(program: Path) -> str | None:
     The file of the library says it: Open MPI, MPICH and Intel MPI all have a libmpi.so. If the loader does not find the
     file here, its name must do.
     """
-    try:
-        said = subprocess.run(("ldd", str(program)), capture_output=True, text=True, check=False, timeout=60).stdout
-    except (OSError, subprocess.SubprocessError):
-        return None
-    for name, place in re.findall(r"^\s*(libmpi\S*\.so\S*) => (/.*(?= \(0x)|not found)", said, re.MULTILINE):
+    for name, place in _loaded(program):
         found = _named(name) if place == "not found" else _mpi_in(Path(place))
         if found:
             return found
     return None
+
+
+def mpi_library(program: Path) -> Path | None:
+    """Return the file of the MPI library that the loader finds here for a program; None where it finds none."""
+    return next((Path(place) for _, place in _loaded(program) if place != "not found" and _mpi_in(Path(place))), None)
+
+
+def _loaded(program: Path) -> list[tuple[str, str]]:
+    """Return the names of libraries that may be MPI's, and the file that the loader finds here, or "not found"."""
+    try:
+        said = subprocess.run(("ldd", str(program)), capture_output=True, text=True, check=False, timeout=60).stdout
+    except (OSError, subprocess.SubprocessError):
+        return []
+    return re.findall(r"^\s*(libmpi\S*\.so\S*) => (/.*(?= \(0x)|not found)", said, re.MULTILINE)
 
 
 def _mpi_in(library: Path) -> str | None:

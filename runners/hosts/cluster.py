@@ -1,6 +1,7 @@
 """A real cluster as its TOML file describes it: how to reach its nodes, and the facts of each node."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -12,7 +13,7 @@ from ..job import INTERFACE
 from ..price import PriceUsd
 from ..slurm.options import SlurmOptions
 from ..toml_file import GIB, ClusterFileError, Count, Part, Positive, matching, parse_table, read_text, validated
-from .host_names import EXPECTED, host_named
+from .host_names import EXPECTED, expanded, host_named
 from .transport import Ssh, anchored
 
 
@@ -20,12 +21,41 @@ def _host(text: str) -> str:
     if "@" in text:
         raise ValueError('hosts are named without users: say ssh = ["ssh", "-l", "user"], or set it in ~/.ssh/config')
     host = host_named(text)
+    if host is None and re.fullmatch(r"[A-Za-z0-9.-]+:[0-9]+", text):
+        name, _, port = text.partition(":")
+        raise ValueError(
+            f'hosts are named without ports: say ssh = ["ssh", "-p", "{port}"], or set Port for {name} in ~/.ssh/config'
+        )
     if host is None:
         raise ValueError(f"that is no host: expected {EXPECTED}")
     return host
 
 
+def _host_or_range(text: str) -> str:
+    """Check a host or a range of them, which stays as it is."""
+    names = expanded(text)
+    return _host(text) if names is None else text if all(map(_host, names)) else ""
+
+
+def _all_hosts(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Write out ranges of hosts."""
+    return tuple(name for text in texts for name in (expanded(text) or (text,)))
+
+
+def _a_program(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    if not tokens or not tokens[0]:
+        raise ValueError('name the program that reaches hosts and its options: ssh = ["ssh"], or leave ssh out')
+    return tokens
+
+
+def _without_parents(folder: str) -> str:
+    if {".", ".."} & set(folder.split("/")):
+        raise ValueError("expected the path itself, without . and .. in it")
+    return folder
+
+
 Host = Annotated[str, AfterValidator(_host)]
+Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host_or_range)], ...], AfterValidator(_all_hosts)]
 Interface = Annotated[str, matching(INTERFACE.pattern, "a network interface's name, as eth0, of at most 15 signs")]
 
 
@@ -102,7 +132,7 @@ class Cluster(Part):
 
     Attributes:
         backend: "ssh" starts ranks on `hosts`; "slurm" asks Slurm for nodes.
-        hosts: names that ssh knows, each once, in the order in which ranks fill them.
+        hosts: names that ssh knows, each once, in the order in which ranks fill them; a file may write node[01-16].
         ssh: the ssh program and options for it.
         interfaces: network interfaces that MPI may use; empty lets MPI choose. A file may call them use_interfaces.
         check_s: seconds between two checks that the nodes of a running job still answer.
@@ -116,18 +146,31 @@ class Cluster(Part):
 
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
     backend: Literal["ssh", "slurm"]
-    hosts: tuple[Host, ...] = ()
-    ssh: tuple[str, ...] = Field(default=("ssh",), min_length=1)
+    hosts: Hosts = ()
+    ssh: Annotated[tuple[str, ...], AfterValidator(_a_program)] = ("ssh",)
     interfaces: tuple[Interface, ...] = Field(default=(), validation_alias=AliasChoices("use_interfaces", "interfaces"))
     on_node_loss: Literal["continue", "pause"] = "continue"
     check_s: Positive = 60.0
     return_s: Positive = 20.0
     stage: Literal["shared", "copy"] = "shared"
-    stage_folder: Annotated[str, matching(r"/[\w./+-]*", "an absolute path of letters, digits and _ . + -")] = "/tmp"  # noqa: S108 - copies get a folder of their own there
+    stage_folder: Annotated[
+        str,
+        matching(r"/[\w./+-]*", "an absolute path of letters, digits and _ . + -"),
+        AfterValidator(_without_parents),
+    ] = "/tmp"  # noqa: S108 - copies get a folder of their own there
     node: NodeFacts = NodeFacts()
     slurm: SlurmTable | None = None
-    switches: Mapping[str, tuple[Host, ...]] = Field(default_factory=dict)
+    switches: Mapping[str, Hosts] = Field(default_factory=dict)
     speeds: Mapping[Host, Positive] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _one_spelling(cls, table: Any) -> Any:
+        if isinstance(table, Mapping) and {"use_interfaces", "interfaces"} <= table.keys():
+            raise ValueError(
+                "use_interfaces and interfaces above [node] are two spellings of one key: keep one of them"
+            )
+        return table
 
     @model_validator(mode="after")
     def _hosts(self) -> Self:
@@ -139,8 +182,12 @@ class Cluster(Part):
             raise ValueError("Slurm chooses the hosts: leave hosts out, or name them as nodelist under [slurm]")
         if self.backend == "slurm" and self.copies:
             raise ValueError('stage = "copy" needs backend "ssh": Slurm starts runs from a folder that all nodes share')
-        if len(set(self.hosts)) < len(self.hosts):
-            raise ValueError("hosts names a node twice")
+        seen: dict[str, str] = {}
+        for host in self.hosts:
+            if host.lower() in seen:
+                names = dict.fromkeys((seen[host.lower()], host))
+                raise ValueError(f"hosts names a node twice: {' and '.join(names)}")
+            seen[host.lower()] = host
         return self
 
     @model_validator(mode="after")

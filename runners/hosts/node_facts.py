@@ -6,7 +6,9 @@ from functools import partial
 from pathlib import Path
 
 from ..errors import ProcessError, UnreachableError
+from ..job import DEVICE
 from .hearing import CommandResult
+from .identity import TELL_IDENTITY, Identity, told_identity
 from .transport import Local, Transport, parsed, say, say_all
 
 MOST_CPUS = 1 << 16
@@ -21,7 +23,6 @@ done
 """
 """Interfaces that are switched on and have a cable and an IPv4 address, with that address."""
 _FACTS = r"""
-say hostname "$(uname -n)"
 say architecture "$(uname -m)"
 model=
 for field in 'model name' Model; do
@@ -36,12 +37,20 @@ for file in /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; do
 done
 say memory_kib "$(sed -n 's/^MemAvailable:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
 for interface in /sys/class/net/*; do say interface "${interface##*/}"; done
+for port in /sys/class/infiniband/*/ports/*; do
+    [ -d "$port" ] || continue
+    device=${port%/ports/*} number=${port##*/} own=
+    for interface in "$device"/device/net/*; do
+        [ "$(cat "$interface/dev_port" 2>/dev/null)" != $((number - 1)) ] || own=${interface##*/}
+    done
+    say rdma "${device##*/}:$number $own"
+done
 [ -n "$1" ] && [ -x "$1" ] && say mpi "$("$1" --version 2>/dev/null | head -n 2 | tr '\n' ' ')"
 shift
 for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
 exit 0
 """
-SCRIPT = f"{_SAY}{_NETWORKS}{_FACTS}"
+SCRIPT = f"{_SAY}{TELL_IDENTITY}{_NETWORKS}{_FACTS}"
 """$1 is an MPI launcher; the other arguments are files."""
 
 
@@ -56,6 +65,8 @@ class NodeSays:
         files: checksums by path of the requested files that exist.
         networks: by interface that is up, its IPv4 address and the bits of its network, as "10.0.0.1/24"; empty where
             the node has no `ip`.
+        identity: what tells it from others.
+        rdma: ports of InfiniBand and RoCE, as UCX names them ("mlx5_0:1"), and the interface that each has, or "".
     """
 
     node: str
@@ -68,6 +79,8 @@ class NodeSays:
     mpi: str
     files: Mapping[str, str]
     networks: Mapping[str, str] = field(default_factory=dict)
+    identity: Identity = field(default_factory=Identity)
+    rdma: Mapping[str, str] = field(default_factory=dict)
 
 
 def ask_nodes(
@@ -101,6 +114,7 @@ def parse_says(node: str, text: str) -> NodeSays:
     siblings = dict(line.split(" ", 1) for line in said.get("sibling", []) if " " in line)
     cores = {siblings.get(str(cpu), str(cpu)) for cpu in allowed}
     memory = one("memory_kib")
+    ports = [line.partition(" ") for line in said.get("rdma", [])]
     return NodeSays(
         node=node,
         hostname=one("hostname"),
@@ -112,6 +126,8 @@ def parse_says(node: str, text: str) -> NodeSays:
         mpi=" ".join(one("mpi").partition("Report bugs")[0].split()),
         files={path: checksum for checksum, _, path in (line.partition(" ") for line in said.get("file", []))},
         networks=_networks(said.get("network", [])),
+        identity=told_identity(text),
+        rdma={port: own for port, _, own in ports if DEVICE.fullmatch(port)},
     )
 
 

@@ -1,11 +1,12 @@
 """Runs jobs on nodes over ssh: the launcher runs here, and its daemons run there."""
 
+import re
 import shlex
 import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
@@ -16,12 +17,13 @@ from ..forwarded import plain
 from ..job import Job
 from ..launchers.base import Launcher
 from ..local import LocalRunner, Running
-from ..paths import AGENT
+from ..paths import AGENT, RunPaths
 from ..process_tree import MARK
 from ..status import JobState, JobStatus
 from .copies import Copies
 from .host_names import launcher_name
 from .transport import Ssh, for_any_shell, silent
+from .way_back import no_way_back
 
 GRACE_S = 30
 """Seconds after a job's walltime when the lease on each node ends the job, if nothing else has ended it."""
@@ -65,6 +67,9 @@ while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
 done
 exit 0
 """
+
+_BOX = re.compile(r"^-{20,}$.*?^-{20,}$", re.MULTILINE | re.DOTALL)
+"""What a daemon of Open MPI writes to the standard output."""
 
 
 class SshRunner(LocalRunner):
@@ -143,8 +148,15 @@ class SshRunner(LocalRunner):
         lost = self.sweep_nodes(running.job.nodes, job_id)
         if self._copies is not None:
             self._copies.doubt(running.job.nodes)
-        message = "; ".join(filter(None, (status.message, *lost.values())))
+        message = "; ".join(filter(None, (status.message, *lost.values(), self._why_none_began(running, lost))))
         running.status = replace(status, lost_nodes=tuple(lost), message=message)
+
+    def _why_none_began(self, running: Running, lost: Collection[str]) -> str:
+        """Return the sentence why no rank of a job printed anything; "" where some did, and where nobody knows."""
+        failed = running.status.state in {JobState.FAILED, JobState.TIMEOUT}
+        if lost or not failed or _BOX.sub("", RunPaths(running.job.directory).read_stdout()).strip():
+            return ""
+        return no_way_back(self._reach, running.job.nodes, running.job.interfaces)
 
     def sweep_nodes(self, nodes: tuple[str, ...], job_id: JobId) -> Mapping[str, str]:
         """End processes that a job left on nodes; return the nodes that do not answer, each with the sentence why."""

@@ -22,6 +22,8 @@ _NOISE = re.compile(
 """Lines that tell nothing: a stack, addresses, and what mpirun says of its own end."""
 TOO_FEW_FILES = "MPI may not open enough files at once: raise the limit (`ulimit -n`, in containers `--ulimit nofile`)"
 INHERITED = "; set in this environment, and perhaps why: "
+UCX = "UCX_NET_DEVICES"
+"""The variable that limits UCX to some devices; of an InfiniBand port it knows the device, not the interface."""
 FIRST_SIGNAL = 128
 """The number that shells and launchers add to a signal to make an exit code."""
 
@@ -30,7 +32,7 @@ def on_interfaces(job: Job) -> dict[str, str]:
     """Return variables that name a job's interfaces to UCX and to libfabric's TCP; a library uses one of the two."""
     if not job.interfaces:
         return {}
-    return {"UCX_NET_DEVICES": ",".join(job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
+    return {UCX: ",".join(job.ucx_devices or job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
 
 
 def last_words(program: str, exit_code: int, said: str) -> str:

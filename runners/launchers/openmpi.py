@@ -8,7 +8,7 @@ from pathlib import Path
 from ..forwarded import require_plain
 from ..hosts.host_names import launcher_name
 from ..job import Job
-from .base import TOO_FEW_FILES, explained, signal_of, unknown_end
+from .base import TOO_FEW_FILES, UCX, explained, signal_of, unknown_end
 
 TRANSPORTS = ("UCX_", "FI_", "PSM2_")
 """Prefixes of variables that libraries below Open MPI read; these are not MCA parameters."""
@@ -40,6 +40,8 @@ SAYINGS: tuple[tuple[str, str], ...] = (
     (r"exited on\s+signal 4 ", "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"),
     (r"exited on\s+signal (\d+) \(([^)]+)\)", r"a rank was ended by signal \1 (\2)"),
     (r"No space left on device", "the disk is full"),
+    (r"unable to complete a TCP connection[\s\S]*?Remote host:\s*(\S+)",
+     r"Open MPI on a node cannot connect to \1: there is no way between them, or a firewall"),
     (r"unable to reliably start one or more daemons|lost communication with a? ?(?:remote )?daemon|daemon exited unexp",
      "Open MPI's daemon on a node could not be started, or was lost"),
     (r"MPI_ABORT was invoked on rank (\d+)", r"rank \1 aborted the run"),
@@ -111,12 +113,13 @@ class OpenMpi:
         return ["--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
 
     def _interfaces(self, job: Job) -> dict[str, str]:
-        """Limit TCP between ranks, and between the launcher's daemons, to the job's interfaces."""
+        """Limit TCP between ranks, and between daemons, to the job's interfaces, and UCX to their devices."""
         if not job.interfaces:
             return {}
         names = ",".join(job.interfaces)
         daemons = "prte_if_include" if self.major >= 5 else "oob_tcp_if_include"
-        return {"btl_tcp_if_include": names, daemons: names}
+        ucx = {UCX: ",".join(job.ucx_devices)} if job.ucx_devices else {}
+        return {"btl_tcp_if_include": names, daemons: names, **ucx}
 
     def _binding(self, job: Job) -> list[str]:
         over = ":OVERSUBSCRIBE" if job.oversubscribe else ""

@@ -5,14 +5,15 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import UnreachableError
 from ..hosts.hearing import CommandResult
+from ..hosts.identity import TELL_IDENTITY, Identity, told_identity
 from ..hosts.transport import AT_ONCE, Transport, parsed, raised, say, say_all
 from .fact import UNREADABLE
-from .fact_table import FACTS, SKEW, fact_named, is_fact
+from .fact_table import FACTS, LOGIN, SKEW, fact_named, is_fact
 
 LIMIT_S = 60.0
 """Seconds that a node has for all its facts; `dmidecode` of a large server takes some."""
@@ -24,6 +25,8 @@ MISSING = "missing"
 DAY_S = 86400.0
 JUMP_S = 1.0
 """A node without nanoseconds tells a whole second, so that two looks may differ by it."""
+LONG_S = 1.0
+"""Seconds of a login after which another one is timed, too: it may have been an accident."""
 _CLOCK = "date +%s.%N; date +%s.%N"
 
 _PRELUDE = r"""
@@ -49,7 +52,7 @@ def script() -> str:
         for fact in FACTS.values()
         if fact.shell
     )
-    return "\n".join([_PRELUDE, "{", *asked, _FILES, "} 2>/dev/null", "exit 0"])
+    return "\n".join([_PRELUDE, "{", TELL_IDENTITY, *asked, _FILES, "} 2>/dev/null", "exit 0"])
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,12 @@ class AskedFacts:
     Attributes:
         facts: by node the values of its facts, without those that it could not tell.
         silent: by node why there are none.
+        identities: by node what tells it from others.
     """
 
     facts: Mapping[str, Mapping[str, str]]
     silent: Mapping[str, str]
+    identities: Mapping[str, Identity] = field(default_factory=dict)
 
 
 def ask_facts(
@@ -83,14 +88,17 @@ def ask_facts(
     asking = ("sh", "-c", script(), "sh", str(mpirun or ""), str(work), *map(str, files))
     command = ("timeout", "-k", "2", f"{limit_s:g}", *asking)
     facts: dict[str, Mapping[str, str]] = {}
+    identities: dict[str, Identity] = {}
     silent: dict[str, str] = {}
     for node, said in say_all(reach, nodes, command, timeout_s=limit_s + SPARE_S).items():
         try:
             facts[node] = _facts_of(node, raised(said), limit_s)
+            identities[node] = told_identity(raised(said).stdout)
         except UnreachableError as error:
             silent[node] = str(error)
     skews = _skews(reach, list(facts))
-    return AskedFacts({node: {**own, **skews.get(node, {})} for node, own in facts.items()}, silent)
+    told = {node: {**own, **skews.get(node, {})} for node, own in facts.items()}
+    return AskedFacts(told, silent, identities)
 
 
 def parse_facts(text: str) -> dict[str, str]:
@@ -148,7 +156,12 @@ def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:
         with suppress(UnreachableError):
             before_s = time.time()
             said = say(reach, node, ("sh", "-c", _CLOCK), timeout_s=SPARE_S)
-            return {SKEW.name: clock_text(said.stdout, before_s, time.time())}
+            after_s = time.time()
+            login_s = after_s - before_s
+            if login_s > LONG_S:
+                say(reach, node, ("true",), timeout_s=SPARE_S)
+                login_s = min(login_s, time.time() - after_s)
+            return {SKEW.name: clock_text(said.stdout, before_s, after_s), LOGIN.name: f"{login_s:.2f} s"}
         return {}
 
     with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:

@@ -13,6 +13,14 @@ SKEW = NodeFact(
     AtMost(0.5, "s"),
 )
 """It is measured around a call of its own."""
+LOGIN = NodeFact(
+    "login",
+    "time until a command begins there",
+    "",
+    "time ssh NODE true",
+    AtMost(3.0, "s"),
+)
+"""It is measured around calls of their own. Each start of MPI waits for the slowest login."""
 FILE = "file "
 """How the names of facts about files begin; their paths follow."""
 
@@ -35,6 +43,64 @@ def _nics(shell: str) -> str:
     )
 
 
+_QUOTA = r"""
+while IFS=: read -r _ names group; do
+    case ,$names, in
+    ,,) base=/sys/fs/cgroup;;
+    *,cpu,*) base=/sys/fs/cgroup/$names; [ -d "$base" ] || base=/sys/fs/cgroup/cpu;;
+    *) continue;;
+    esac
+    while :; do
+        cat "$base$group/cpu.max"
+        echo "$(cat "$base$group/cpu.cfs_quota_us") $(cat "$base$group/cpu.cfs_period_us")"
+        [ -n "$group" ] || break
+        group=${group%/*}
+    done
+done </proc/self/cgroup |
+awk '$1 + 0 > 0 && $2 + 0 > 0 && (!least || $1 / $2 < least) {least = $1 / $2}
+    END {if (least) printf "%.2f\n", least; else print "no limit"}'
+""".strip()
+"""Of versions 1 and 2, the least of a control group and of those around it."""
+_FAULTS = r"""
+awk -F: '/Vulnerable/ {open = open " " $1} /Mitigation/ {count++}
+    END {print count + 0 " mitigated" (open ? ", open:" open : "")}'
+""".strip()
+_IB = "/sys/class/infiniband"
+
+
+def _ib_ports(file: str) -> str:
+    """Print a file of each port of InfiniBand."""
+    return (
+        f"for port in {_IB}/*/ports/*; do [ -r $port/{file} ] || continue; hca=${{port#{_IB}/}}; "
+        f'echo "${{hca%%/*}}/${{port##*/}}: $(cat $port/{file})"; done'
+    )
+
+
+_GPUS = rf"""
+for device in /sys/bus/pci/devices/*; do
+    case $(cat $device/class)$(cat $device/vendor) in 0x030[02]??0x10de|0x030[02]??0x1002|0x0380??0x1002) ;;
+    *) continue;; esac
+    echo "$(cat $device/vendor):$(cat $device/device)"
+done | {_UNIQUE}
+""".strip()
+"""Processors of graphics of NVIDIA and AMD; a board's own is of neither."""
+_NETWORK_FOLDERS = r"""
+for folder in "$HOME" "$work"; do
+    awk -v folder="$folder/" '{
+        place = $2 == "/" ? "/" : $2 "/"
+        if (index(folder, place) == 1 && length(place) >= best) {
+            best = length(place); kind = $3; found = $2 " " $3 " " $4
+        }
+    } END {if (kind ~ /^(nfs4?|lustre|beegfs|gpfs|cifs|ceph|fuse[.].*)$/) print found}' /proc/mounts
+done | sed -E 's/,?(client|mount)?addr=[^, ]*//g' | sort -u
+""".strip()
+"""Without the addresses, which differ from node to node."""
+_SYSCTLS = (
+    *("kernel.numa_balancing", "kernel.nmi_watchdog", "kernel.sched_autogroup_enabled"),
+    *("vm.compaction_proactiveness", "vm.dirty_background_ratio", "vm.dirty_ratio", "vm.max_map_count"),
+    *("vm.nr_overcommit_hugepages", "vm.overcommit_memory", "vm.overcommit_ratio", "vm.swappiness"),
+    *("vm.zone_reclaim_mode", "net.core.rmem_max", "net.core.wmem_max", "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"),
+)
 _OFFLOADS = "tcp-segmentation-offload|generic-segmentation-offload|generic-receive-offload|large-receive-offload"
 _DIMM = "dmidecode -t 17 | awk -F': ' '"
 _PROCESSOR: tuple[NodeFact, ...] = (
@@ -66,6 +132,27 @@ _PROCESSOR: tuple[NodeFact, ...] = (
         _read(f"{_CPU}/cpu0/cpufreq/scaling_governor"),
     ),
     NodeFact(
+        "allowed_mhz", "largest clock that is allowed, MHz",
+        f"cat {_CPU}/cpu[0-9]*/cpufreq/scaling_max_freq | awk '{{print int($1 / 1000)}}' | {_UNIQUE}",
+        _read(f"{_CPU}/cpu0/cpufreq/scaling_max_freq"),
+    ),
+    NodeFact(
+        "boost", "boost of the clock (turbo)",
+        f"case $(cat {_CPU}/cpufreq/boost)$(cat {_CPU}/intel_pstate/no_turbo | tr 01 10) in "
+        "1*) echo on;; 0*) echo off;; esac",
+        f"grep . {_CPU}/cpufreq/boost {_CPU}/intel_pstate/no_turbo",
+    ),
+    NodeFact(
+        "energy_preference", "energy preference of the processor (EPP)",
+        f"cat {_CPU}/cpu[0-9]*/cpufreq/energy_performance_preference | {_UNIQUE}",
+        _read(f"{_CPU}/cpu0/cpufreq/energy_performance_preference"),
+    ),
+    NodeFact("cpu_quota", "CPUs that the control group allows (quota)", _QUOTA, "cat /sys/fs/cgroup/cpu.max"),
+    NodeFact(
+        "mitigations", "mitigations of faults of the processor",
+        f"cd {_CPU}/vulnerabilities && grep . * | {_FAULTS}", f"grep . {_CPU}/vulnerabilities/*",
+    ),
+    NodeFact(
         "throttled", "times that heat slowed a core down since the start",
         f"cat {_CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count | awk '{{sum += $1}} END {{if (NR) print sum}}'",
         f"grep . {_CPU}/cpu*/thermal_throttle/core_throttle_count", AtMost(0),
@@ -83,6 +170,10 @@ _MEMORY: tuple[NodeFact, ...] = (
     NodeFact(
         "memory_free_gib", "available memory, GiB",
         f"awk '/^MemAvailable:/ {{printf \"%.1f\\n\", $2 / {_GIB}}}' /proc/meminfo", "free -h", NearNumber(20.0),
+    ),
+    NodeFact(
+        "swap_gib", "swap space, GiB",
+        f"awk '/^SwapTotal:/ {{printf \"%.1f\\n\", $2 / {_GIB}}}' /proc/meminfo", "cat /proc/swaps", NearNumber(2.0),
     ),
     NodeFact(
         "dimms", "DIMMs", f"{_DIMM}/^\\tSize: [0-9]/ {{print $2}}' | {_UNIQUE}", "dmidecode -t 17 | grep Size:",
@@ -133,6 +224,12 @@ _SYSTEM: tuple[NodeFact, ...] = (
         'elif [ -n "$mpirun" ]; then echo missing; fi',
         "mpirun --version",
     ),
+    *(NodeFact(name, name, f"cat /proc/sys/{name.replace('.', '/')}", f"sysctl {name}") for name in _SYSCTLS),
+    NodeFact("gpus", "GPUs, vendor and device", _GPUS, "lspci | grep -E '3D|VGA|Display'"),
+    NodeFact(
+        "network_folders", "network file systems of the home and the work folder", _NETWORK_FOLDERS,
+        "grep nfs /proc/mounts",
+    ),
     NodeFact("limit_memlock", "limit of locked memory, KiB", "ulimit -l", "ulimit -l"),
     NodeFact("limit_nofile", "limit of open files", "ulimit -n", "ulimit -n"),
     NodeFact("limit_stack", "limit of the stack, KiB", "ulimit -s", "ulimit -s"),
@@ -163,6 +260,12 @@ _NETWORK: tuple[NodeFact, ...] = (
         "nic_speed", "speed of NICs, Mbit/s",
         _nics("cat $path/speed | grep -v '^-'"), "cat /sys/class/net/NIC/speed",
     ),
+    NodeFact("infiniband_rate", "rate of InfiniBand", _ib_ports("rate"), "ibstat"),
+    NodeFact("infiniband_state", "state of InfiniBand", _ib_ports("state"), "ibstat"),
+    NodeFact(
+        "infiniband_firmware", "firmware of InfiniBand",
+        f"for hca in {_IB}/*; do [ -r $hca/fw_ver ] && echo \"${{hca##*/}}: $(cat $hca/fw_ver)\"; done", "ibstat",
+    ),
     NodeFact("nic_mtu", "MTU of NICs", _nics("cat $path/mtu"), "ip link show"),
     NodeFact(
         "nic_offloads", "offloads of NICs",
@@ -176,7 +279,7 @@ _NETWORK: tuple[NodeFact, ...] = (
     ),
 )  # fmt: skip
 
-FACTS: Mapping[str, NodeFact] = {fact.name: fact for fact in (*_PROCESSOR, *_MEMORY, *_SYSTEM, *_NETWORK, SKEW)}
+FACTS: Mapping[str, NodeFact] = {fact.name: fact for fact in (*_PROCESSOR, *_MEMORY, *_SYSTEM, *_NETWORK, SKEW, LOGIN)}
 """By name, in the order in which a report has them."""
 
 

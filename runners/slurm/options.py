@@ -9,9 +9,10 @@ _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.,+:@-]{0,254}")
 _CONSTRAINT = re.compile(r"[A-Za-z0-9_(\[][A-Za-z0-9_.,:=+*&|()\[\]-]{0,254}")
 _NODES = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.,\[\]-]{0,1023}")
 _TOKEN = re.compile(r"--([a-z][a-z0-9-]*)(=[^\x00-\x1f\x7f]+)?")
-OURS = re.compile(
-    "array|batch|chdir|clusters|cpus-per-task|error|export|help|input|job-name|no-requeue|ntasks|ntasks-per-node|open-mode"
-    "|output|parsable|quiet|requeue|test-only|time|usage|version|wait|wrap"
+OURS = (
+    *("array", "batch", "chdir", "clusters", "cpus-per-task", "error", "export", "help", "input", "job-name"),
+    *("no-requeue", "ntasks", "ntasks-per-node", "open-mode", "output", "parsable", "quiet", "requeue", "test-only"),
+    *("time", "usage", "version", "wait", "wrap"),
 )
 """Options of sbatch that hpltune sets itself, or that would change the output it reads."""
 CHOICES = ("partition", "account", "qos", "constraint", "nodelist", "exclude")
@@ -70,13 +71,15 @@ class SlurmOptions:
             self._check(token)
 
     def _check(self, token: str) -> None:
+        """Refuse an option of ours, also as the beginning of its name: sbatch takes that for it (getopt_long)."""
         match = _TOKEN.fullmatch(token)
         if match is None:
             raise InvalidJobError(f"slurm: option {token!r} is not of the form --name=value")
-        if match[1] in {field.name for field in fields(self)}:
-            raise InvalidJobError(f"slurm: option {token}: set it as {match[1]}")
-        if OURS.fullmatch(match[1]):
-            raise InvalidJobError(f"slurm: option {token}: hpltune sets --{match[1]} itself")
+        for name in (*(field.name for field in fields(self)), *OURS):
+            if name.startswith(match[1]):
+                short = "" if name == match[1] else f", for which sbatch may take --{match[1]}"
+                ours = f"hpltune sets --{name} itself" if name in OURS else f"set it as {name}"
+                raise InvalidJobError(f"slurm: option {token}: {ours}{short}")
 
     def names(self, option: str) -> bool:
         """Return whether an option in `further` has this name."""

@@ -12,6 +12,9 @@ NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 Key = Annotated[str, matching(r"[\w.+-]+", "letters, digits and _ . + -")]
 
+MOST_CORES = 2**16
+"""Of a cluster; each may have a rank, and a simulation of 1,024 takes minutes."""
+
 
 class VirtualNodes(Part):
     """A kind of nodes.
@@ -215,6 +218,12 @@ class VirtualCluster(Part):
     networks: Annotated[Mapping[Key, Network], Field(min_length=1)]
     shared_memory: SharedMemory = SharedMemory()
     noise: VirtualNoise = VirtualNoise()
+
+    @model_validator(mode="after")
+    def _possible(self) -> "VirtualCluster":
+        if self.cores > MOST_CORES:
+            raise ValueError(f"the nodes have {self.cores:,} cores, and at most {MOST_CORES:,} are simulated")
+        return self
 
     @property
     def node_list(self) -> tuple[VirtualNodes, ...]:

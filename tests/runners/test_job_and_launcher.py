@@ -48,6 +48,15 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
     assert found[found.index("--bind-to") + 1] == "none"
 
 
+NO_WAY = """A process or daemon was unable to complete a TCP connection
+to another process:
+  Local host:    h3
+  Remote host:   desk
+This is usually caused by a firewall on the remote host. Please
+ORTE was unable to reliably start one or more daemons.
+"""
+
+
 @pytest.mark.parametrize(
     ("code", "stderr", "words"),
     [
@@ -58,6 +67,7 @@ def test_oversubscribed_ranks_are_not_bound() -> None:
         (139, "", "signal 11"),
         (1, "MPI_ABORT was invoked on rank 3 in communicator", "rank 3 aborted"),
         (1, ">>> Need at least 4 processes for these tests <<<", "HPL.dat needs 4 ranks"),
+        (1, NO_WAY, "Open MPI on a node cannot connect to desk: there is no way between them, or a firewall"),
         (1, "something nobody has seen\n", "mpirun ended with code 1: something nobody has seen"),
         (-15, "", "mpirun was ended by signal 15 (Terminated)"),
         (-9, "hpltune-rank {}\n", "mpirun was ended by signal 9 (Killed): often by the kernel for want of memory"),
@@ -195,6 +205,14 @@ def test_nodes_start_no_daemons_of_other_nodes_with_an_agent_that_they_lack() ->
 def test_parameters_of_the_transport_below_open_mpi_are_variables() -> None:
     found = tokens(replace(JOB, mpi_parameters={"UCX_TLS": "rc,self", "pml": "ucx"}))
     assert "-x UCX_TLS=rc,self --mca pml ucx" in " ".join(found)
+
+
+def test_open_mpi_limits_tcp_to_interfaces_and_ucx_to_their_devices() -> None:
+    found = tokens(replace(JOB, interfaces=("ib0",), ucx_devices=("mlx5_0:1", "ib0")))
+    assert "-x UCX_NET_DEVICES=mlx5_0:1,ib0 --mca btl_tcp_if_include ib0" in " ".join(found)
+    assert "UCX" not in " ".join(tokens(replace(JOB, interfaces=("ib0",)))), "nobody told of ports"
+    with pytest.raises(InvalidJobError, match="is not the name of a network device"):
+        replace(JOB, ucx_devices=("mlx5_0:1 --mca x",))
 
 
 def test_mpich_gets_variables_and_control_variables_alike() -> None:

@@ -47,6 +47,7 @@ def test_kronos_has_the_published_peak() -> None:
         ("memory_gb_s", "memory_gbs", r"core.memory_gb_s is missing"),
         ("strided_ns = 60", "strided_ns = 60\nmagic = 1", r"line \d+: core.magic is not known here"),
         ("count = 8", "count = 0", r"line \d+: nodes.0.count = 0: should be greater than or equal to 1"),
+        ("count = 8", "count = 1000000", r"the nodes have 1,000,000 cores, and at most 65,536 are simulated"),
         ("clock_ghz = 1.756", "clock_ghz = nan", r"clock_ghz = nan: should be"),
         ("mtu = 1500 ", "mtu = 15000 ", r"mtu is 15000, but mtu_most is 9000"),
         ("cpu_us = 10 ", "cpu_us = 20 ", r"must be less than half"),

@@ -24,8 +24,8 @@ def doctor(
 ) -> None:
     """Show what was found and what is missing, Rpeak with its reasoning, and which kernel each BLAS picks by itself.
 
-    With --cluster its nodes are asked instead, and what they are is filled into the node table of the file. BLAS
-    kernels are timed on one node of each kind of CPU, unless Slurm chooses the nodes.
+    With --cluster its nodes are asked instead, and what they are is filled into the node table of the file. A rank is
+    started on each node, and BLAS kernels are timed on one node of each kind of CPU, unless Slurm chooses the nodes.
 
     Ends with 1 where something that `tune` needs is missing.
 

@@ -17,7 +17,7 @@ from runners.hosts.transport import Transport, silent
 from ..errors import TunerError
 from ..units import gibibytes
 from ..words import counted
-from .interfaces import interfaces_between
+from .interfaces import interfaces_between, rdma_ports, unused_ports
 from .inventory import Inventory, Nodes
 from .node_checks import (
     SEEN,
@@ -29,6 +29,7 @@ from .node_checks import (
     needed_on_nodes,
     node_cautions,
     node_faults,
+    said_together,
 )
 
 AskNodes = Callable[
@@ -72,15 +73,26 @@ def survey_nodes(
     blas, lacking = common_blas(inventory.blas, says, needed)
     if lacking and not blas:
         raise TunerError(f"{'; '.join(lacking)}: no BLAS library is on all nodes")
-    for sentence in try_copy(cluster, [node.node for node in says]).values():
-        raise TunerError(sentence)
+    if failed := said_together(try_copy(cluster, [node.node for node in says])):
+        raise TunerError("; ".join(failed))
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes, scarcest = memory_of(cluster, says)
     names = tuple(node.node for node in says)
     between = interfaces_between(cluster, says, own_networks())
-    nodes = Nodes(names, len(says), cores, memory_bytes, cluster, scarcest=scarcest, interfaces=between.names)
+    nodes = Nodes(
+        names,
+        len(says),
+        cores,
+        memory_bytes,
+        cluster,
+        scarcest=scarcest,
+        interfaces=between.names,
+        rdma=rdma_ports(says),
+    )
     notices = [f"Left out: {sentence}." for sentence in (*silent, *lacking)]
     cautions = [f"Caution: {sentence}." for sentence in node_cautions(cluster, says)]
+    if unused := unused_ports(cluster, rdma_ports(says)):
+        cautions.append(f"Caution: {unused}.")
     if between.doubtful or (between.names and not cluster.interfaces):
         cautions.append(f"{'Caution: ' if between.doubtful else ''}{between.sentence}.")
     inventory = on_nodes(replace(inventory, blas=blas), nodes, _rpeak(cluster, says, inventory, cores))
@@ -143,8 +155,8 @@ def ask_cluster(
     with ExitStack() as stack:
         tokens = [stack.enter_context(_token(folder)) for folder in folders_to_see(cluster, shared)]
         heard = ask(cluster.reach, cluster.hosts, [*tokens, *files], mpirun)
-    silent = [str(said) for said in heard.values() if not isinstance(said, NodeSays)]
-    return [said for said in heard.values() if isinstance(said, NodeSays)], silent
+    silent = {node: str(said) for node, said in heard.items() if not isinstance(said, NodeSays)}
+    return [said for said in heard.values() if isinstance(said, NodeSays)], said_together(silent)
 
 
 def silent_nodes(inventory: Inventory) -> tuple[str, ...]:

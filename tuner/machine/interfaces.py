@@ -54,6 +54,47 @@ def interfaces_between(cluster: Cluster, says: Sequence[NodeSays], here: Mapping
     return Interfaces(told, f"MPI uses {_all(told)}, and not {_all(others)}, over which nodes do not reach each other")
 
 
+def ucx_devices(rdma: Sequence[tuple[str, str]] | None, interfaces: Sequence[str], *, named: bool) -> tuple[str, ...]:
+    """Return the devices that UCX may use: MPI takes it where nodes have InfiniBand, and it knows no interfaces there.
+
+    Args:
+        rdma: the ports of InfiniBand and RoCE that nodes have, and the interface of each; None where nobody told.
+        interfaces: those that MPI may use.
+        named: the user named them; otherwise they only keep TCP from bridges, and all ports stay in use.
+    """
+    if rdma is None or not interfaces:
+        return ()
+    ports = [port for port, interface in rdma if not named or interface in interfaces]
+    return tuple(dict.fromkeys([*ports, *interfaces]))
+
+
+def rdma_ports(says: Sequence[NodeSays]) -> tuple[tuple[str, str], ...]:
+    """Return the ports of InfiniBand and RoCE that nodes have, and the interface of each."""
+    return tuple(dict.fromkeys(pair for node in says for pair in node.rdma.items()))
+
+
+def unused_ports(cluster: Cluster, rdma: Sequence[tuple[str, str]]) -> str | None:
+    """Return the sentence that use_interfaces leaves out InfiniBand, or None."""
+    left = [(port, own) for port, own in rdma if cluster.interfaces and own not in cluster.interfaces]
+    if not left:
+        return None
+    ports = ", ".join(f"{port} ({own})" if own else port for port, own in left)
+    return (
+        f"use_interfaces names {_all(cluster.interfaces)}, so MPI does not use the ports {ports} of InfiniBand or "
+        "RoCE: add their interfaces, or leave use_interfaces out"
+    )
+
+
+def through_slurm(cluster: Cluster, mpi: str) -> str | None:
+    """Return the sentence that nobody tells UCX of the interfaces on nodes that Slurm chooses, or None."""
+    if not cluster.interfaces or mpi != "openmpi":
+        return None
+    return (
+        f"use_interfaces = {_all(cluster.interfaces)} limits Open MPI's TCP only: where it takes UCX, as with "
+        "InfiniBand, name the devices with mpi.UCX_NET_DEVICES"
+    )
+
+
 def _leads(name: str, networks: Sequence[Mapping[str, str]]) -> bool:
     """Whether all nodes reach each other over the interface of this name."""
     return _same_network(name, networks) and len({each[name] for each in networks}) == len(networks)

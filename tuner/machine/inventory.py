@@ -41,6 +41,7 @@ class Nodes:
         longest_s: the longest time that a run may take.
         scarcest: the node that has least free memory; "" if something else limits the memory.
         interfaces: network interfaces that MPI may use; empty lets it choose.
+        rdma: ports of InfiniBand and RoCE, and the interface of each; None where nobody told.
     """
 
     names: tuple[str, ...]
@@ -51,6 +52,7 @@ class Nodes:
     longest_s: float = math.inf
     scarcest: str = ""
     interfaces: tuple[str, ...] = ()
+    rdma: tuple[tuple[str, str], ...] | None = None
 
     @property
     def listed(self) -> tuple[MachineNode, ...]:

@@ -19,6 +19,7 @@ from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
 from hpl.private_files import private_folder
 from hpl.search_paths import SearchPaths
+from runners.base import Runner
 from runners.batch_job import assignments, inherited_mpi
 from runners.errors import RunnerError
 from runners.job import Job
@@ -51,10 +52,14 @@ class Start:
     Attributes:
         why_not: why they did not start; "" where they did.
         took_s: seconds from the launcher's start to its end.
+        layer: what Open MPI sends messages through, as "ob1" or "ucx"; "" where nobody asked.
+        way_back: whether nodes can reach this host, without which no library starts ranks there.
     """
 
     why_not: str
     took_s: float
+    layer: str = ""
+    way_back: bool = True
 
 
 @dataclass(frozen=True)
@@ -128,7 +133,7 @@ def _start(mpi: Mpi, search: SearchPaths, without: Collection[str]) -> Start:
         launcher: Launcher = Installed(mpi.name, mpi.mpirun, mpi.version).launcher()
         launcher = _Without(launcher, without) if without else launcher
         with TemporaryDirectory(prefix="hpltune-start-") as folder:
-            why_not = _ended(mpi, launcher, _program(mpi, search), Path(folder))
+            why_not = _ended(mpi, launcher, start_program(mpi, search), Path(folder))
     except (HplError, RunnerError) as error:
         why_not = str(error)
     except OSError as error:
@@ -136,14 +141,14 @@ def _start(mpi: Mpi, search: SearchPaths, without: Collection[str]) -> Start:
     return Start(why_not, time.monotonic() - began_s)
 
 
-def _program(mpi: Mpi, search: SearchPaths) -> tuple[str, ...]:
+def start_program(mpi: Mpi, search: SearchPaths, ranks: int = RANKS) -> tuple[str, ...]:
     """The smallest MPI program, or a program that says the same where the library builds none."""
     try:
         return (str(build_start(mpi, search)),)
     except HplError:
         if mpi.mpicc.exists():
             raise
-        return ("/bin/echo", SAYS, str(RANKS))
+        return ("/bin/echo", SAYS, str(ranks))
 
 
 def _ended(mpi: Mpi, launcher: Launcher, program: tuple[str, ...], folder: Path) -> str:
@@ -157,13 +162,18 @@ def _ended(mpi: Mpi, launcher: Launcher, program: tuple[str, ...], folder: Path)
         launcher_environment=dict(mpi.environment),
         mpi=mpi.name,
     )
-    paths = RunPaths(folder)
     with LocalRunner(launcher) as runner:
-        job_id, began_s = runner.submit(job), time.monotonic()
-        while not (status := runner.poll([job_id])[job_id]).state.final:
-            if time.monotonic() - began_s > HOPELESS_S and _hopeless(launcher, job, paths):
-                break
-            time.sleep(_LOOK_S)
+        return why_not_started(runner, launcher, job, mpi)
+
+
+def why_not_started(runner: Runner, launcher: Launcher, job: Job, mpi: Mpi) -> str:
+    """Run a job that `start_program` made and wait for its end; return why it was not as it should be, or ""."""
+    paths = RunPaths(job.directory)
+    job_id, began_s = runner.submit(job), time.monotonic()
+    while not (status := runner.poll([job_id])[job_id]).state.final:
+        if time.monotonic() - began_s > HOPELESS_S and _hopeless(launcher, job, paths):
+            break
+        time.sleep(_LOOK_S)
     if _hopeless(launcher, job, paths):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         return f"{TOO_FEW_FILES}; now {soft} are allowed{f', and at most {hard}' if hard != soft else ''}"
@@ -173,7 +183,7 @@ def _ended(mpi: Mpi, launcher: Launcher, program: tuple[str, ...], folder: Path)
     if status.state is not JobState.COMPLETED:
         return status.message
     counted = [line.split()[-1] for line in paths.read_stdout().splitlines() if line.startswith(SAYS)]
-    if counted and set(counted) == {str(RANKS)}:
+    if counted and set(counted) == {str(job.ranks)}:
         return ""
     if "1" in counted:
         return (

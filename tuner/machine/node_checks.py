@@ -1,20 +1,22 @@
 """Says why nodes of a cluster cannot run together, and how they differ."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
+from results.stats.nodes.name_ranges import ranges
 from runners.errors import InvalidJobError
 from runners.forwarded import require_plain
 from runners.hosts.cluster import Cluster
+from runners.hosts.identity import CLONES, NEW_ID, Identity, same_host, same_hostname, same_image
 from runners.hosts.node_facts import NodeSays
 
 from ..units import gibibytes
-from ..words import counted
+from ..words import counted, listed
 
 SEEN = ".seen-by-all-nodes"
 """How the names of files begin that are put into shared folders, for all nodes to see."""
@@ -32,10 +34,8 @@ def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, sha
         mpi: the library that starts ranks; None where this host has none.
         shared: folders that all nodes must see, unless programs are copied to them.
     """
+    yield from _one_machine(says)
     for node in says:
-        twins = [other.node for other in says if other.hostname == node.hostname]
-        if len(twins) > 1 and twins[0] == node.node:
-            yield f"nodes {' and '.join(twins)} are the same machine ({node.hostname}): name it once in hosts"
         where = f"node {node.node}"
         if node.architecture != says[0].architecture:
             other = f"{says[0].node} is {says[0].architecture}"
@@ -50,6 +50,22 @@ def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, sha
             yield from _mpi_faults(where, node, mpi)
         yield from _less_than_the_file_says(where, node, cluster)
     yield from _launcher_faults(mpi)
+
+
+def _identities(says: Sequence[NodeSays]) -> dict[str, Identity]:
+    return {node.node: replace(node.identity, hostname=node.hostname) for node in says}
+
+
+def _one_machine(says: Sequence[NodeSays]) -> Iterator[str]:
+    """Which names lead to one machine, or to machines that MPI takes for one."""
+    identities = _identities(says)
+    for names in same_host(identities):
+        yield f"nodes {listed(names)} are the same machine ({identities[names[0]].hostname}): name it once in hosts"
+    for names in same_hostname(identities):
+        yield (
+            f"nodes {listed(names)} call themselves by one name ({identities[names[0]].hostname}), by which MPI tells "
+            "nodes apart: give each a hostname of its own, or name it once in hosts if they are one machine"
+        )
 
 
 def _launcher_faults(mpi: Mpi | None) -> Iterator[str]:
@@ -103,6 +119,18 @@ def common_blas(
     return tuple(entry for entry in kept if entry.libraries), list(lacking_files(says, needed))
 
 
+def said_together(sentences: Mapping[str, str]) -> list[str]:
+    """Say once what is the same of several nodes.
+
+    Args:
+        sentences: by node, each beginning with "node NAME: ".
+    """
+    groups: dict[str, list[str]] = {}
+    for node, sentence in sentences.items():
+        groups.setdefault(sentence.removeprefix(f"node {node}: "), []).append(node)
+    return [f"node{'s' if len(nodes) > 1 else ''} {ranges(nodes)}: {why}" for why, nodes in groups.items()]
+
+
 def lacking_files(says: Sequence[NodeSays], files: Sequence[Path]) -> Iterator[str]:
     """Say which nodes lack a file, one sentence for each file."""
     for file in files:
@@ -123,6 +151,8 @@ def node_cautions(cluster: Cluster, says: Sequence[NodeSays]) -> Iterator[str]:
         for file, checksum in node.files.items():
             if first.files.get(file, checksum) != checksum:
                 yield f"node {node.node} has another {file} than {first.node}: install the same version on all nodes"
+    for names in same_image(_identities(says)):
+        yield f"nodes {ranges(names)} {CLONES}: `{NEW_ID}` makes a new one"
     uneven = [node.node for node in says if node.cores != cores]
     if uneven:
         yield f"{', '.join(uneven)} have different numbers of cores: {cores} a node are used"

@@ -12,6 +12,7 @@ from ..errors import TunerError
 from ..units import gibibytes
 from ..words import counted
 from .cluster_nodes import on_nodes
+from .interfaces import through_slurm
 from .inventory import Inventory, Nodes
 from .slurm_facts import BY_SRUN, ask_slurm, slurm_faults
 
@@ -42,7 +43,8 @@ def survey_slurm(cluster: Cluster, table: SlurmTable, inventory: Inventory) -> t
     sentence = f"Rpeak = {counted(table.nodes, 'node')} x {gflops:.4g} = {table.nodes * gflops:.4g} GFLOPS, {origin}."
     rpeak = replace(inventory.rpeak, gflops=table.nodes * gflops, cores=table.nodes * cores, reasoning=(sentence,))
     notice = f"Nodes from {where}: {table.nodes} with {counted(cores, 'core')} and {gibibytes(memory_bytes)} each."
-    return on_nodes(inventory, nodes, rpeak), [notice]
+    limited = through_slurm(cluster, inventory.mpi.name)
+    return on_nodes(inventory, nodes, rpeak), [notice, *([f"{limited}."] if limited else [])]
 
 
 def slurm_runner(inventory: Inventory, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> SlurmRunner:

@@ -16,6 +16,7 @@ from runners.job import Job
 from runners.paths import RunPaths
 from runners.status import JobState, JobStatus
 
+from ..machine.interfaces import ucx_devices
 from ..trial.evaluate import run_folder
 from .group_site import GroupSite
 from .hpl_runs import MEMORY_SHARE, NB, PILOT_BLOCKS, HplSize, n_for_time, run_of
@@ -74,6 +75,7 @@ class GroupHpl:
             mpi=self.site.mpi.name,
             nodes=group,
             interfaces=self.site.cluster.interfaces,
+            ucx_devices=ucx_devices(self.site.rdma, self.site.cluster.interfaces, named=True),
             inputs=(paths.hpl_dat.name,),
             libraries=self.libraries,
         )

@@ -10,6 +10,7 @@ from runners.hosts.node_facts import NodeSays
 
 from ..errors import TunerError
 from ..machine.cluster_nodes import ask_cluster
+from ..machine.interfaces import rdma_ports
 from ..machine.node_checks import lacking_files, memory_of, node_faults
 from ..words import counted
 
@@ -23,6 +24,7 @@ class GroupSite:
         cores: used on each node, a rank on each.
         memory_bytes: free memory of the node that has least.
         notes: why other nodes are in no group.
+        rdma: ports of InfiniBand and RoCE, and the interface of each.
     """
 
     cluster: Cluster
@@ -31,6 +33,7 @@ class GroupSite:
     cores: int
     memory_bytes: int
     notes: tuple[str, ...] = ()
+    rdma: tuple[tuple[str, str], ...] = ()
 
 
 def group_site(cluster: Cluster, size: int, mpi: Mpi, files: Sequence[Path], shared: Sequence[Path]) -> GroupSite:
@@ -55,7 +58,7 @@ def group_site(cluster: Cluster, size: int, mpi: Mpi, files: Sequence[Path], sha
     cores = cluster.node.cores or min((node.cores for node in fit), default=1)
     memory_bytes = memory_of(cluster, fit)[0] if fit else 0
     notes = tuple(f"In no group: {why}." for why in unfit.values())
-    return GroupSite(cluster, mpi, tuple(node.node for node in fit), cores, memory_bytes, notes)
+    return GroupSite(cluster, mpi, tuple(node.node for node in fit), cores, memory_bytes, notes, rdma_ports(fit))
 
 
 def _why_unfit(cluster: Cluster, node: NodeSays, mpi: Mpi, files: Sequence[Path], shared: Sequence[Path]) -> str:

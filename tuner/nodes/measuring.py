@@ -6,13 +6,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from results.stats.nodes.check import NodeCheck
+from results.stats.nodes.name_ranges import ranges
 from runners.hosts.hearing import FILES
+from runners.hosts.identity import same_host, same_image, same_kernel
 from runners.hosts.staging import stage, unstage
+from runners.hosts.transport import Ssh
 from runners.open_files import require_open_files
-from runners.readiness.asking import ask_facts
+from runners.readiness.asking import AskedFacts, ask_facts
 from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
 
 from ..events import Listener, NodesMeasured, Notice, WorkEnded, WorkStarted
+from ..machine.node_checks import said_together
 from ..stopping import StopRequest
 from ..words import counted
 from .step import NodesTarget, Step, StepPlace
@@ -39,11 +43,13 @@ class MeasuredNodes:
 
     Attributes:
         odd: facts that are not as usual.
+        clones: nodes whose systems are copies of one that was already installed, in groups.
         notes: what else people should know.
     """
 
     check: NodeCheck
     odd: tuple[OddFact, ...]
+    clones: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -60,15 +66,37 @@ def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: 
     listener(WorkStarted(f"Asking {counted(len(nodes), 'node')} for facts"))
     asked = ask_facts(target.reach, nodes, plan.same_files, plan.mpirun)
     listener(WorkEnded())
+    again = _named_again(target, asked)
+    asked = replace(asked, facts={node: own for node, own in asked.facts.items() if node not in again})
     classes = classes_of(asked.facts)
     facts = _by_fact(asked.facts)
-    silent = {**target.silent, **asked.silent}
+    silent = {**target.silent, **asked.silent, **again}
     check = NodeCheck(target.name, datetime.now(UTC), target.nodes, silent, classes, facts, switches=target.switches)
     listener(NodesMeasured(check))
-    measured = MeasuredNodes(check, tuple(odd_facts(asked.facts, classes)))
+    containers = same_kernel(asked.identities) if isinstance(target.reach, Ssh) else []
+    measured = MeasuredNodes(
+        check,
+        tuple(odd_facts(asked.facts, classes)),
+        tuple(same_image(asked.identities)),
+        tuple(f"{ranges(names)} run on one machine, whose cores and memory they share." for names in containers),
+    )
     if plan.steps and asked.facts and not stop.requested:
         return _benchmarked(measured, target, plan.steps, listener, stop)
     return measured
+
+
+def _named_again(target: NodesTarget, asked: AskedFacts) -> dict[str, str]:
+    """Return the names that lead to a host that has another one, each with why it is not measured twice.
+
+    People write down names of hosts; Slurm knows its nodes, of which a test cluster has several on one machine.
+    """
+    if not isinstance(target.reach, Ssh):
+        return {}
+    return {
+        name: f"it is the same machine as {names[0]}: name it once in hosts"
+        for names in same_host(asked.identities)
+        for name in names[1:]
+    }
 
 
 def _by_fact(facts: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:
@@ -87,8 +115,8 @@ def _benchmarked(
     answering = [node for node in target.nodes if node not in check.silent]
     files = {name: path for step in steps for name, path in step.files(check.facts).items()}
     staged = stage(target.reach, answering, files)
-    for why in staged.failed.values():
-        listener(Notice(f"{why}."))
+    for sentence in said_together(staged.failed):
+        listener(Notice(f"{sentence}."))
     check = replace(check, silent={**check.silent, **staged.failed})
     notes: dict[str, None] = {}
     try:
@@ -110,4 +138,4 @@ def _benchmarked(
             notes |= dict.fromkeys(found.notes)
     finally:
         unstage(target.reach, staged)
-    return replace(asked, check=check, notes=tuple(notes))
+    return replace(asked, check=check, notes=(*asked.notes, *notes))

@@ -29,6 +29,7 @@ from runners.tail import Tail
 
 from ..errors import TunerError
 from ..events import Listener, Notice
+from ..machine.interfaces import ucx_devices
 from ..machine.inventory import Inventory
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
@@ -233,6 +234,7 @@ class Evaluator:
             if witness is not None:
                 environment["LD_PRELOAD"] = str(witness)
         program = xhpl.path if xhpl else self.site.xhpl
+        interfaces, devices = self._interfaces(plan)
         return Job(
             program=(str(program),),
             ranks=plan.ranks,
@@ -246,16 +248,21 @@ class Evaluator:
             mpi=mpi.name,
             nodes=plan.launch.nodes or self.site.node_names,
             strict_order=bool(plan.launch.nodes),
-            interfaces=plan.interfaces or self._interfaces(),
+            interfaces=interfaces,
+            ucx_devices=devices,
             oversubscribe=plan.oversubscribe,
             inputs=(RunPaths(directory).hpl_dat.name,),
             libraries=self._libraries(plan, xhpl, mpi),
         )
 
-    def _interfaces(self) -> tuple[str, ...]:
-        """The interfaces that the cluster file names, or that were chosen."""
+    def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """The interfaces that the plan or the cluster file names, or that were chosen, and UCX's devices for them."""
         nodes = self.site.nodes
-        return (nodes.cluster.interfaces or nodes.interfaces) if nodes else ()
+        if nodes is None:
+            return plan.interfaces, ()
+        named = plan.interfaces or nodes.cluster.interfaces
+        interfaces = named or nodes.interfaces
+        return interfaces, ucx_devices(nodes.rdma, interfaces, named=bool(named))
 
     def _libraries(self, plan: TrialPlan, xhpl: Xhpl | None, mpi: Mpi) -> tuple[Path, ...]:
         """What nodes without a shared folder get with the program; the user's own program must find its libraries."""

@@ -9,6 +9,9 @@ from ..clock import Clock
 from ..machine.inventory import Inventory
 from ..stopping import Stopping
 
+PAUSE_S = 2.0
+"""Seconds between two questions to nodes that do not answer; one that refuses a connection does so at once."""
+
 
 @dataclass(frozen=True)
 class Launched:
@@ -76,5 +79,6 @@ class Repeater:
         while silent := silent_nodes(self.site):
             if self.stop.requested or self.clock.now_s() > give_up_s:
                 return silent
+            self.clock.sleep(PAUSE_S)
         self.say("It answers again: the run is repeated.")
         return ()

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from results.record import Kind, TrialState
 from results.stats.ranking import Ranked
+from search_spaces.errors import SpaceError
 from search_spaces.load import wants_all_blas
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
@@ -16,7 +17,7 @@ from ..clock import RealClock
 from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.registry import make_engine
-from ..errors import NodesLostError, TunerError
+from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
 from ..network.around_study import prepare_network
@@ -117,7 +118,13 @@ def tune(
             return campaign.run()
         except NodesLostError as lost:
             workbench = _without(lost, session, workbench)
-            space = load_space(options, workbench.site, searched_n(session.records()) or SMALLEST_N, text)
+            try:
+                space = load_space(options, workbench.site, searched_n(session.records()) or SMALLEST_N, text)
+            except (SpaceError, UsageError) as error:
+                raise TunerError(
+                    f"no configuration fits what is left without node {', '.join(lost.nodes)} ({error}): "
+                    f"{_goes_on(session)} once it is repaired"
+                ) from error
             session = replace(session, space=space, shrunk=True)
 
 
@@ -275,6 +282,10 @@ class Campaign:
         )
 
 
+def _goes_on(session: StudySession) -> str:
+    return f"`hpltune tune --resume --study {shlex.quote(session.study)}` goes on"
+
+
 def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) -> Workbench:
     """The workbench without lost nodes.
 
@@ -282,9 +293,8 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
         TunerError: none is left, or the cluster's file wants a pause instead.
     """
     nodes = workbench.site.nodes
-    on = f"`hpltune tune --resume --study {shlex.quote(session.study)}` goes on"
     if nodes is None or nodes.cluster.on_node_loss == "pause" or session.stopped:
-        raise TunerError(f"{lost}: {on} once it is repaired") from lost
+        raise TunerError(f"{lost}: {_goes_on(session)} once it is repaired") from lost
     workbench = workbench.without(lost.nodes)
     left = len((workbench.whole or workbench.site).node_names)
     session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left.")

@@ -71,6 +71,9 @@ def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
     """The textbook's run; where it failed in a way that may pass the same once more, and then another configuration.
 
     A run that hung is not waited for once more.
+
+    Raises:
+        TunerError: no run can start, because nodes cannot reach this host.
     """
     session = worker.session
     textbook_point = {**pilot_point(worker.evaluator.site, N), **launch_settings(session.space)}
@@ -80,6 +83,8 @@ def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
         ("with another configuration", {**session.space.measured(other), "N": N}),
     ]
     record = worker.trial(textbook_point, Kind.PILOT)
+    if _may_pass(record) and (why := _no_way_back(worker.evaluator.site)):
+        raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {why}")
     for how, point in again:
         over = session.stopped or session.meter.out_of_time(0.0)
         if record.ranked or over or not _may_pass(record):
@@ -88,6 +93,16 @@ def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
             session.say(f"The run failed ({record.reason}) and is tried {how}.")
             record = worker.trial(point, Kind.PILOT)
     return record
+
+
+def _no_way_back(site: Inventory) -> str:
+    """The sentence that nodes cannot reach this host, from which ranks are started; "" where that is not why."""
+    if site.nodes is None or not site.nodes.names:
+        return ""
+    from runners.hosts.way_back import no_way_back  # noqa: PLC0415 - only a cluster needs it
+
+    cluster = site.nodes.cluster
+    return no_way_back(cluster.reach, site.nodes.names, cluster.interfaces or site.nodes.interfaces)
 
 
 def _may_pass(record: TrialRecord) -> bool:

@@ -52,7 +52,7 @@ def test_the_interfaces_to_use_have_a_name_that_tells_them_from_those_of_each_no
 def test_the_interfaces_to_use_are_said_once(tmp_path: Path) -> None:
     file = tmp_path / "lab.toml"
     file.write_text(f'{HOSTS}backend = "ssh"\nuse_interfaces = ["eth0"]\ninterfaces = ["eth1"]\n')
-    with pytest.raises(ClusterFileError, match="line 5: interfaces is not known here"):
+    with pytest.raises(ClusterFileError, match=r"use_interfaces and interfaces above \[node\] are two spellings"):
         load_real_cluster(file)
 
 
@@ -89,6 +89,8 @@ def test_a_file_tells_that_programs_are_copied_and_where_to(tmp_path: Path) -> N
         ("[speeds]\nn1 = 80\n", r"\[speeds\] says nothing of n2: name the speed of every host, or leave"),
         ('stage = "send"\n', r"stage = send: .*'shared' or 'copy'"),
         ('stage_folder = "scratch"\n', r"stage_folder = scratch: expected an absolute path"),
+        ('stage_folder = "/tmp/../etc"\n', r"stage_folder = /tmp/\.\./etc: expected the path itself, without"),
+        ("ssh = []\n", r'ssh: name the program that reaches hosts and its options: ssh = \["ssh"\]'),
         ("[speeds]\nn1 = 80\nn2 = 0\n", r"speeds\.n2 = 0: .*greater than 0"),
     ],
 )
@@ -97,5 +99,38 @@ def test_a_table_of_hosts_that_cannot_be_right_is_refused_with_a_sentence(
 ) -> None:
     file = tmp_path / "lab.toml"
     file.write_text(f'{HOSTS}backend = "ssh"\n{table}')
+    with pytest.raises(ClusterFileError, match=said):
+        load_real_cluster(file)
+
+
+def test_hosts_may_be_written_as_slurm_writes_them(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    upper = 'upper = ["node[08-10].rack1", "head"]'
+    file.write_text(
+        'name = "lab"\nbackend = "ssh"\nhosts = ["head", "node[08-10].rack1", "n[1,3-4]", "::1"]\n'
+        f"[switches]\n{upper}\n"
+    )
+    cluster = load_real_cluster(file)
+    rack = ("node08.rack1", "node09.rack1", "node10.rack1")
+    assert cluster.hosts == ("head", *rack, "n1", "n3", "n4", "::1")
+    assert cluster.switches == {"upper": (*rack, "head")}
+    assert stored_cluster(cluster.table()) == cluster
+
+
+@pytest.mark.parametrize(
+    ("hosts", "said"),
+    [
+        ('["n[1-3]", "n2"]', "hosts names a node twice: n2"),
+        ('["n1", "N1"]', "hosts names a node twice: n1 and N1"),
+        ('["n[1-x]"]', r"hosts.0 = n\[1-x\]: that is no host"),
+        ('["n[1-]"]', r"a range of hosts has numbers in brackets, as node\[01-16,20\]"),
+        ('["n[4-1]"]', "a range rises, and names at most 65,536 hosts"),
+        ('["n[0-99999999]"]', "a range rises, and names at most 65,536 hosts"),
+        ('["n1", "n2:2222"]', r'hosts.1 = n2:2222: hosts are named without ports: say ssh = \["ssh", "-p", "2222"\]'),
+    ],
+)
+def test_hosts_that_cannot_be_meant_are_refused_with_what_to_do(tmp_path: Path, hosts: str, said: str) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = {hosts}\n')
     with pytest.raises(ClusterFileError, match=said):
         load_real_cluster(file)

@@ -32,3 +32,19 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_rest_goes_on(tmp_path: 
     assert "node h2: files cannot be copied to its /tmp" in staged.failed["h2"]
     unstage(Ssh((str(ssh),)), staged)
     assert not Path(staged.folders["h1"]).exists()
+
+
+def test_of_what_tar_prints_the_first_line_tells_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    (tmp_path / "bin").mkdir()
+    says = "tar: node_bench: Cannot write: No space left on device"
+    program(
+        tmp_path / "bin/tar", f"#!/bin/sh\necho '{says}' >&2\necho 'tar: Exiting with failure status' >&2\nexit 2\n"
+    )
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    file = tmp_path / "data.bin"
+    file.write_bytes(b"x")
+    staged = stage(Local(), ["here"], {"node_bench": file})
+    assert staged.failed["here"] == (
+        f"node here: files cannot be copied to its /tmp ({says}): make room or set TMPDIR there"
+    )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from net_lab import HostsLab
 from runner_contract import executable
 
+from runners.hosts.identity import same_host, same_kernel
 from runners.hosts.transport import Local, Ssh
 from runners.readiness.asking import ask_facts, clock_text, parse_facts, skew_text
 from runners.readiness.fact_table import FACTS, fact_named
@@ -105,6 +106,16 @@ def test_a_clock_is_wrong_only_beyond_what_the_measurement_is_uncertain_by() -> 
     assert odd_of(cluster(clock_skew=skews)) == [("n2", "at most 0.5 s")]
 
 
+def test_a_slow_login_is_odd_whatever_others_say() -> None:
+    assert odd_of(cluster(login=["0.31 s", "5.02 s"])) == [("n2", "at most 3 s")]
+
+
+def test_a_login_that_waits_is_timed(tmp_path: Path) -> None:
+    slow = executable(tmp_path / "slow-ssh", 'while [ "$1" != -- ]; do shift; done; shift; sleep 1.2; exec sh -c "$*"')
+    facts = ask_facts(Ssh((str(slow),)), ["n1"]).facts["n1"]
+    assert float(facts["login"].removesuffix(" s")) >= 1.2
+
+
 def test_a_clock_that_is_days_off_is_told_in_days() -> None:
     assert skew_text(1000.0, 1000.0 + 3 * 86400, 1000.4 + 3 * 86400) == "-259200.20 s ± 0.20 s (3 days behind)"
 
@@ -168,3 +179,11 @@ def test_any_values_can_be_compared_and_like_ones_are_never_odd_but_by_a_limit(
     for odd in odd_facts(facts, classes_of(facts)):
         assert odd.value == facts[odd.node][odd.fact]
         assert odd.value != odd.usual
+
+
+def test_each_host_tells_which_machine_it_is_and_that_is_no_fact_that_is_compared(lab: HostsLab) -> None:
+    asked = ask_facts(from_h1(lab), lab.names)
+    assert same_host(asked.identities) == []
+    assert same_kernel(asked.identities) == [lab.names], "they are namespaces of one machine"
+    assert {own.hostname for own in asked.identities.values()} == set(lab.names)
+    assert not {"boot", "network_space", "image", "hostname"} & asked.facts["h1"].keys()

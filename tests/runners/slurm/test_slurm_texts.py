@@ -53,6 +53,11 @@ class TestOptions:
             ({"further": ("--gres=a\nb",)}, "not of the form"),
             ({"further": ("--partition=x",)}, "set it as partition"),
             ({"further": ("--output=x",)}, "hpltune sets --output itself"),
+            ({"further": ("--out=x",)}, "--out=x: hpltune sets --output itself, for which sbatch may take --out"),
+            ({"further": ("--chd=/",)}, "hpltune sets --chdir itself"),
+            ({"further": ("--wra=true",)}, "hpltune sets --wrap itself"),
+            ({"further": ("--par=x",)}, "set it as partition"),
+            ({"further": ("--excl=n1",)}, "set it as exclusive"),
         ],
     )
     def test_a_value_that_slurm_could_not_take_is_refused(self, changed: dict[str, object], words: str) -> None:

@@ -11,8 +11,9 @@ from hpl.build.toolchain import Mpi
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from results.report.markdown import to_markdown
-from runners.hosts.cluster import Cluster
+from runners.hosts.cluster import Cluster, SlurmTable
 from runners.hosts.host_facts import host_facts
+from runners.hosts.identity import Identity
 from runners.hosts.node_facts import NodeSays
 from runners.toml_file import GIB
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
@@ -20,10 +21,11 @@ from tuner.commands.real_cluster import RealCluster, check_parallel
 from tuner.errors import TunerError
 from tuner.machine import cluster_nodes
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
-from tuner.machine.interfaces import Interfaces, interfaces_between
+from tuner.machine.interfaces import Interfaces, interfaces_between, through_slurm, ucx_devices
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.kernels import ClusterKernels
-from tuner.machine.node_checks import SEEN, node_faults
+from tuner.machine.mpi_start import Start
+from tuner.machine.node_checks import SEEN, node_faults, said_together
 from tuner.machine.survey import Instruments, Wanted, survey
 from tuner.trial.plan import require_network
 from tuner.user_dirs import UserDirs
@@ -61,13 +63,46 @@ def test_nodes_that_are_alike_have_no_fault() -> None:
         ({"mpi": ""}, "node n2 has no /usr/bin/mpirun: install the same MPI on all nodes"),
         ({"files": {f"/builds/{SEEN}-1": "1-0"}}, "node n2 does not see /shared: put it on a file system"),
         ({"files": {f"/shared/{SEEN}-1": "1-0"}}, "node n2 does not see /builds: put it on a file system"),
-        ({"hostname": "n1"}, "nodes n1 and n2 are the same machine (n1)"),
+        ({"hostname": "n1"}, "nodes n1 and n2 call themselves by one name (n1), by which MPI tells nodes apart"),
     ],
 )
 def test_a_node_that_does_not_fit_is_named(changed: dict[str, str], words: str) -> None:
     found = list(node_faults(CLUSTER, [N1, replace(N2, **changed)], MPI, SHARED))  # type: ignore[arg-type]
     assert len(found) == 1
     assert words in found[0]
+
+
+def running(node: NodeSays, boot: str, image: str = "") -> NodeSays:
+    """A node that tells which start of which machine it is."""
+    return replace(node, identity=Identity(node.hostname, boot, "net:[1]", image))
+
+
+def test_what_is_the_same_of_many_nodes_is_said_once() -> None:
+    full = {f"n{number}": f"node n{number}: the disk is full" for number in range(1, 601)}
+    assert said_together({**full, "n7": "node n7: it does not answer"}) == [
+        "nodes n[1-6], n[8-600]: the disk is full",
+        "node n7: it does not answer",
+    ]
+
+
+def test_two_names_of_one_machine_are_named_and_two_machines_of_one_name_are_something_else() -> None:
+    twin = replace(N2, hostname="n1")
+    (same,) = node_faults(CLUSTER, [running(N1, "boot-1"), running(twin, "boot-1")], MPI, SHARED)
+    assert same == "nodes n1 and n2 are the same machine (n1): name it once in hosts"
+    (alike,) = node_faults(CLUSTER, [running(N1, "boot-1"), running(twin, "boot-2")], MPI, SHARED)
+    assert "call themselves by one name (n1)" in alike
+    assert not list(node_faults(CLUSTER, [running(N1, "boot-1"), running(N2, "boot-1")], MPI, SHARED)), "containers"
+
+
+def test_copies_of_one_image_are_told_as_such(tmp_path: Path) -> None:
+    one, two = alike()
+    cloned = [running(one, "boot-1", "0a"), running(two, "boot-2", "0a")]
+    _, notices = surveyed(tmp_path, heard(*cloned))
+    assert "Caution: nodes n1, n2 have one /etc/machine-id, as copies of one installed system have" in notices
+    _, notices = surveyed(tmp_path, heard(running(one, "boot-1", "0a"), running(two, "boot-2", "0b")))
+    assert "machine-id" not in notices
+    _, notices = surveyed(tmp_path, heard(running(one, "boot-1", "0a"), running(two, "boot-1", "0a")))
+    assert "machine-id" not in notices, "containers of one machine share its id"
 
 
 def test_more_cores_than_a_node_has_are_refused_and_not_only_a_caution() -> None:
@@ -145,14 +180,19 @@ def test_no_more_memory_is_taken_of_each_node_than_the_scarcest_has_free(
     assert (words in notices) if words else ("memory_gib" not in notices)
 
 
-def examined(tmp_path: Path, ask: AskNodes, node: str = "") -> tuple[ClusterDoctorResult, str]:
+STARTED = Start("", 0.4)
+
+
+def examined(tmp_path: Path, ask: AskNodes, node: str = "", start: Start = STARTED) -> tuple[ClusterDoctorResult, str]:
     """What the doctor says of two nodes, also in words."""
     libraries = HostLibraries(MPI, (library("openblas"), library("blis")))
     file = tmp_path / "lab.toml"
     file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = ["n1", "n2"]\n[node]\n{node}')
     dirs = UserDirs(tmp_path / "cache", tmp_path / "data")
     untimed = ClusterKernels(())
-    result = doctor_cluster(file, dirs, libraries=libraries, ask=ask, time_kernels=lambda *_: untimed)
+    result = doctor_cluster(
+        file, dirs, libraries=libraries, ask=ask, time_kernels=lambda *_: untimed, start=lambda *_: start
+    )
     return result, to_markdown(result.report())
 
 
@@ -174,6 +214,17 @@ def test_the_doctor_sees_another_cpu_and_wants_a_peak_that_it_cannot_tell(tmp_pa
     result, said = examined(tmp_path, ask, "rpeak_gflops = 50\n")
     assert "Advice: node n2 has another CPU (Xeon) than n1" in said
     assert not result.missing
+
+
+def test_the_doctor_starts_ranks_on_all_nodes_and_says_what_prevents_it(tmp_path: Path) -> None:
+    result, said = examined(tmp_path, heard(*alike()))
+    assert "openmpi 4.1.4 starts a rank on each of 2 nodes in 0.4 s." in said
+    assert not result.missing
+    result, said = examined(tmp_path, heard(*alike()), start=Start("node n2 cannot reach this host", 3.0))
+    assert result.missing == ("openmpi 4.1.4 does not start a rank on each of 2 nodes: node n2 cannot reach this host",)
+    assert "Everything that" not in said
+    result, said = examined(tmp_path, heard(*alike(mpi="")), start=Start("nothing is started then", 0.0))
+    assert "nothing is started then" not in said
 
 
 def test_a_cluster_is_its_nodes_together() -> None:
@@ -245,6 +296,36 @@ def test_what_the_cluster_file_names_is_what_mpi_uses() -> None:
     named = CLUSTER.model_copy(update={"interfaces": ("ib0",)})
     says = up({"eth0": ETH["n1"], "docker0": DOCKER}, {"eth0": ETH["n2"], "docker0": DOCKER})
     assert interfaces_between(named, says, {}) == Interfaces(("ib0",), "MPI uses ib0, as use_interfaces says")
+
+
+MLX, FREE = ("mlx5_0:1", "ib0"), ("mlx5_1:1", "")
+
+
+def test_ucx_gets_the_ports_of_the_interfaces_that_somebody_named_and_else_all_of_them() -> None:
+    assert ucx_devices([MLX, FREE], ["ib0"], named=True) == ("mlx5_0:1", "ib0")
+    assert ucx_devices([MLX, FREE], ["eth0"], named=True) == ("eth0",)
+    assert ucx_devices([MLX, FREE], ["eth0"], named=False) == ("mlx5_0:1", "mlx5_1:1", "eth0"), "no RDMA is lost"
+    assert ucx_devices([], ["eth0"], named=True) == ("eth0",)
+    assert ucx_devices(None, ["eth0"], named=True) == (), "Slurm's nodes told nothing"
+    assert ucx_devices([MLX], [], named=False) == ()
+
+
+def test_through_slurm_it_is_said_that_nobody_tells_ucx_of_interfaces() -> None:
+    site = Cluster(name="site", backend="slurm", interfaces=("ib0",), slurm=SlurmTable(nodes=2))
+    assert "name the devices with mpi.UCX_NET_DEVICES" in (through_slurm(site, "openmpi") or "")
+    assert through_slurm(site, "mpich") is None, "it gets UCX_NET_DEVICES with the names of the interfaces"
+    assert through_slurm(site.model_copy(update={"interfaces": ()}), "openmpi") is None
+
+
+def test_infiniband_that_use_interfaces_leaves_out_is_told(tmp_path: Path) -> None:
+    named = Cluster(**{**dict(CLUSTER), "interfaces": ("eth0",)})
+    found, notices = surveyed(tmp_path, heard(*alike(rdma=dict([MLX]))), named)
+    assert found.nodes is not None
+    assert found.nodes.rdma == (MLX,)
+    words = "Caution: use_interfaces names eth0, so MPI does not use the ports mlx5_0:1 (ib0) of InfiniBand or RoCE"
+    assert words in notices
+    _, notices = surveyed(tmp_path, heard(*alike(rdma=dict([MLX]))))
+    assert "InfiniBand" not in notices
 
 
 @pytest.mark.parametrize(

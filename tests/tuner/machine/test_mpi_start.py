@@ -12,7 +12,7 @@ from as_user import HPLTUNE, Run, program
 from waiting import PATIENCE_S
 
 from hpl.blas.registry import discover
-from hpl.build.needed import linked_mpi
+from hpl.build.needed import linked_mpi, mpi_library
 from hpl.build.programs import Recipe, build
 from hpl.build.source import obtain
 from hpl.build.toolchain import Mpi
@@ -252,7 +252,12 @@ def test_the_launcher_of_the_library_that_a_users_program_is_linked_with_is_chos
     here: SearchPaths, tmp_path: Path, open_mpi: Mpi, mpich: Mpi
 ) -> None:
     for mpi in (open_mpi, mpich):
-        assert linked_mpi(linked(mpi, tmp_path)) == mpi.name
+        program = linked(mpi, tmp_path)
+        assert linked_mpi(program) == mpi.name
+        library = mpi_library(program)
+        assert library is not None
+        assert library.name.startswith("libmpi")
+        assert library.exists()
         assert {found.name for found in usable_mpis(here, xhpl=tmp_path / "p")} == {mpi.name}
 
 
@@ -271,6 +276,7 @@ def test_a_program_that_does_not_tell_its_library_runs_with_the_preferred_one(he
     script = program(home / "xhpl", "#!/bin/sh\n")
     for xhpl in (script, Path(sys.executable), home / "none"):
         assert linked_mpi(xhpl) is None
+        assert mpi_library(xhpl) is None
         assert usable_mpis(here, xhpl=xhpl) == usable_mpis(here, xhpl=script)
 
 

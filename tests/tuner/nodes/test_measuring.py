@@ -1,5 +1,6 @@
 """Real nodes over real ssh: two namespaces of this machine, which share no folder of programs with it that is used."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from hpl.build.toolchain import ToolchainError
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.stats.nodes.check import BENCHMARKS, NodeCheck
+from results.stats.nodes.finding import Severity
 from results.stats.nodes.verdict import verdict_of
 from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import Local, Ssh
@@ -105,6 +107,31 @@ def test_a_stopped_check_measures_nothing_more(lab: HostsLab, plan: MeasuringPla
     measured = measure(target, plan, lambda _: None, stop)
     assert measured.check.runs == ()
     assert measured.check.facts["cpu_model"]["h1"]
+
+
+@pytest.fixture
+def second_name(lab: HostsLab) -> Iterator[None]:
+    """On h1 host h2 is known as "spare", too."""
+    names = Path("/etc/netns") / lab.namespace("h1") / "hosts"
+    before, known = names.read_text(), (lab.folder / "known_hosts").read_text()
+    names.write_text(f"{before}10.77.0.2 spare\n")
+    (lab.folder / "known_hosts").write_text(known + known.splitlines()[1].replace("h2", "spare", 1) + "\n")
+    yield
+    names.write_text(before)
+    (lab.folder / "known_hosts").write_text(known)
+
+
+@pytest.mark.usefixtures("second_name")
+def test_a_host_with_two_names_is_measured_once_and_both_are_told(lab: HostsLab) -> None:
+    target = NodesTarget("lab", ("h1", "h2", "spare"), Ssh((*lab.enter("h1"), *lab.ssh)))
+    measured = measure(target, MeasuringPlan(), lambda _: None, StopRequest())
+    assert measured.check.silent == {"spare": "it is the same machine as h2: name it once in hosts"}
+    assert set(measured.check.facts["kernel"]) == {"h1", "h2"}
+    assert "h1, h2 run on one machine, whose cores and memory they share." in measured.notes
+    verdict = verdict_of(measured.check)
+    assert [finding.sentence for finding in verdict.findings if finding.severity is Severity.OUT] == [
+        "spare is out: it is the same machine as h2: name it once in hosts"
+    ]
 
 
 def local(tmp_path: Path, text: str) -> NodeCheck:

@@ -1,6 +1,7 @@
 """One node of three answers nonsense: it is told by its name, and what the others say is kept.
 
-The nodes are this machine, behind a program in place of ssh that changes what one of them prints.
+The nodes are this machine, behind a program in place of ssh that changes what one of them prints, and gives the others
+boots of their own, as machines of their own have.
 """
 
 from pathlib import Path
@@ -26,7 +27,7 @@ BRACKETS = "[" * 200_000
 SSH = """\
 #!/bin/sh
 while [ "$1" != -- ]; do host=$1; shift; done; shift
-[ "$host" = {odd} ] || exec sh -c "$*"
+[ "$host" = {odd} ] || {{ sh -c "$*" | sed -u "s/^boot\t/boot\t$host/"; exit; }}
 {does}
 """
 
@@ -126,7 +127,8 @@ def test_a_node_that_tells_no_rates_to_others_is_named(
 )
 def test_a_node_whose_addresses_cannot_be_read_is_noted(tmp_path: Path, search: SearchPaths, printed: str) -> None:
     (tmp_path / "printed").write_text(printed)
-    does = f'case "$*" in *addr*) echo hpltune-answer; exec cat {tmp_path / "printed"} ;; *) exec sh -c "$*" ;; esac'
+    nonsense = f"echo hpltune-answer; exec cat {tmp_path / 'printed'}"
+    does = f'case "$*" in *" -j addr"*) {nonsense} ;; *) exec sh -c "$*" ;; esac'
     step = Pairs(build_node_pairs(search), alone_s=0.05, at_once_s=0.1)
     measured = measure(
         NodesTarget("lab", NODES, behind(tmp_path, does)), MeasuringPlan((step,)), lambda _: None, StopRequest()

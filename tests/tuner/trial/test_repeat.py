@@ -4,10 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from as_user import program
 from replayed import replaying
 
 from runners.hosts.cluster import Cluster, SlurmTable
-from tuner.clock import RealClock
+from tuner.clock import RealClock, ToldClock
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
@@ -66,6 +67,18 @@ def test_a_launch_that_died_with_a_node_is_repeated_once(site: Inventory) -> Non
     assert done.lost_nodes == ("n2",)
     assert said == ["Node n2 failed: the run is repeated on what Slurm gives."]
     assert launches.last == [False, False]
+
+
+def test_a_lost_node_is_asked_again_with_a_pause(site: Inventory, tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    refused = program(tmp_path / "ssh", f"#!/bin/sh\necho >>{asked}\necho 'Connection refused' >&2\nexit 255\n")
+    cluster = Cluster(name="lab", backend="ssh", hosts=("n1",), ssh=(str(refused),), return_s=20.0)
+    alone = replace(site, nodes=Nodes(("n1",), 1, 1, 2**30, cluster))
+    done = Repeater(alone, list[str]().append, StopRequest(), ToldClock()).launch(
+        Launches(replace(LOST, lost_nodes=("n1",)))
+    )
+    assert done.lost_nodes == ("n1",)
+    assert len(asked.read_text().splitlines()) <= 12
 
 
 @pytest.mark.parametrize("first", [LOST, DISTURBED])

@@ -25,9 +25,11 @@ from runners.toml_file import GIB
 
 from ...errors import TunerError
 from ...machine.cluster_nodes import AskNodes, ask_cluster
-from ...machine.interfaces import interfaces_between
+from ...machine.interfaces import interfaces_between, rdma_ports, through_slurm, unused_ports
 from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
-from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults
+from ...machine.mpi_start import Start
+from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults, said_together
+from ...machine.nodes_start import StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
 from ...machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
 from ...machine.survey import usable_mpis
 from ...units import duration, gibibytes
@@ -45,20 +47,26 @@ USED = 0.95
 
 @dataclass(frozen=True)
 class HostLibraries:
-    """What this host, from which ranks are started, has to run HPL with; no MPI where it has none."""
+    """What this host, from which ranks are started, has to run HPL with.
+
+    Attributes:
+        mpi: the library that a study takes; None where this host has none.
+        other_mpis: further ones.
+    """
 
     mpi: Mpi | None
     blas: tuple[Blas, ...]
+    other_mpis: tuple[Mpi, ...] = ()
 
     @classmethod
     def found(cls, user_dirs: UserDirs) -> "HostLibraries":
         """Look for them."""
         search = SearchPaths(user_dirs.prefix, user_dirs.cache)
         try:
-            mpi = usable_mpis(search)[0]
+            mpi, *others = usable_mpis(search)
         except (HplError, TunerError):
-            mpi = None
-        return cls(mpi, tuple(discover(search, {})))
+            mpi, others = None, []
+        return cls(mpi, tuple(discover(search, {})), tuple(others))
 
 
 @dataclass(frozen=True)
@@ -130,6 +138,7 @@ def doctor_cluster(
     libraries: HostLibraries | None = None,
     ask: AskNodes = ask_nodes,
     time_kernels: TimeKernels | None = None,
+    start: StartOnNodes = start_on_nodes,
 ) -> ClusterDoctorResult:
     """Ask the nodes of a cluster file, and fill in what the file does not say yet.
 
@@ -137,12 +146,13 @@ def doctor_cluster(
         libraries: those of this host; None looks for them.
         ask: how nodes are asked that are reached by ssh.
         time_kernels: how kernels are timed there; None times them as a study does.
+        start: how ranks are started there with each MPI library.
     """
     cluster = load_real_cluster(file)
     libraries = libraries or HostLibraries.found(user_dirs)
     if cluster.slurm:
         return ClusterDoctorResult(file, cluster.name, _of_slurm(file, cluster, cluster.slurm, libraries.mpi))
-    found, says = _of_nodes(file, cluster, user_dirs.shared, libraries, ask)
+    found, says = _of_nodes(file, cluster, user_dirs, libraries, ask, start)
     timed = (time_kernels or _timing(user_dirs))(cluster, [node.node for node in says], libraries.blas)
     return ClusterDoctorResult(file, cluster.name, _with_kernels(found, timed))
 
@@ -169,23 +179,66 @@ def _kind_words(kind: KindKernels) -> str:
     return f"{kind.cpu.model} ({ranges(kind.cpu.nodes)})"
 
 
+@dataclass(frozen=True)
+class _Starts:
+    """How ranks were started on nodes with each MPI library, that of a study first."""
+
+    nodes: Sequence[str]
+    made: Mapping[Mpi, Start]
+
+    @property
+    def refused(self) -> list[str]:
+        """Why libraries start none, a sentence each."""
+        return [refused_on_nodes(mpi, self.nodes, start) for mpi, start in self.made.items() if start.why_not]
+
+    @property
+    def well(self) -> list[str]:
+        """Which libraries start some, a sentence each."""
+        return [
+            f"{mpi.name} {mpi.version} starts {one_each(self.nodes)} in {start.took_s:.1f} s"
+            f"{f', and sends messages through {start.layer}' if start.layer else ''}."
+            for mpi, start in self.made.items()
+            if not start.why_not
+        ]
+
+    def facts(self) -> list[object]:
+        """The same for scripts."""
+        return [
+            {"mpi": mpi.name, "version": mpi.version, "seconds": round(start.took_s, 2)}
+            | {"why_not": start.why_not, "layer": start.layer}
+            for mpi, start in self.made.items()
+        ]
+
+
 def _of_nodes(
-    file: Path, cluster: Cluster, shared: Sequence[Path], libraries: HostLibraries, ask: AskNodes
+    file: Path, cluster: Cluster, user_dirs: UserDirs, libraries: HostLibraries, ask: AskNodes, start: StartOnNodes
 ) -> tuple[NodeFindings, list[NodeSays]]:
     """Return what is known of the nodes, and what those said that answer."""
     mpi, blas = libraries.mpi, libraries.blas
+    shared = user_dirs.shared
     needed = needed_on_nodes(cluster, blas)
     says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, needed, ask)
-    missing, advice = [*silent, *node_faults(cluster, says, mpi, shared)], []
+    faults = list(node_faults(cluster, says, mpi, shared))
+    missing, advice = [*silent, *faults], []
     filled: Mapping[str, Fact] = {}
     between = interfaces_between(cluster, says, own_networks())
+    starts = _Starts([node.node for node in says], {})
+    if says and mpi is not None and not faults:
+        made = {mpi: start(mpi, cluster, says, between.names, user_dirs)}
+        others = libraries.other_mpis if made[mpi].way_back else ()
+        able = [one for one in others if all_have(cluster.reach, starts.nodes, one.mpirun)]
+        made |= {one: start(one, cluster, says, between.names, user_dirs) for one in able}
+        starts = replace(starts, made=made)
+        missing += starts.refused[:1] if made[mpi].why_not else []
+        advice += starts.refused[1:] if made[mpi].why_not else starts.refused
     if says:
         common, lacking = common_blas(blas, says, needed)
         foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
-        missing += try_copy(cluster, [node.node for node in says]).values()
+        missing += said_together(try_copy(cluster, [node.node for node in says]))
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
-        advice = [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
+        advice += [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
         advice += [between.sentence] if between.doubtful else []
+        advice += filter(None, [unused_ports(cluster, rdma_ports(says))])
         filled = _fill(file, cluster, _facts(cluster, says))
     findings = NodeFindings(
         _node_table(cluster, says),
@@ -193,8 +246,12 @@ def _of_nodes(
         filled,
         tuple(missing),
         tuple(advice),
-        sentences=(_way(cluster), *([f"{between.sentence}."] if between.sentence and not between.doubtful else [])),
-        facts={"stage": cluster.stage, "mpi_interfaces": list(between.names)},
+        sentences=(
+            _way(cluster),
+            *([f"{between.sentence}."] if between.sentence and not between.doubtful else []),
+            *starts.well,
+        ),
+        facts={"stage": cluster.stage, "mpi_interfaces": list(between.names), "starts": starts.facts()},
     )
     return findings, says
 
@@ -210,12 +267,13 @@ def _of_slurm(file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None) 
     facts = ask_slurm(table)
     sizes = [(node.cores, node.memory_bytes) for node in facts.usable()]
     missing = tuple(slurm_faults(cluster, table, facts, mpi))
+    limited = through_slurm(cluster, mpi.name) if mpi else None
     return NodeFindings(
         _slurm_table(cluster, facts),
         [asdict(node) for node in facts.nodes],
         _fill(file, cluster, _sizes(sizes)) if sizes else {},
         missing,
-        sentences=tuple(_slurm_sentences(table, facts, mpi)),
+        sentences=(*_slurm_sentences(table, facts, mpi), *([f"{limited}."] if limited else [])),
         facts=_slurm_json(table, facts, mpi),
     )
 

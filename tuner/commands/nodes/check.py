@@ -3,14 +3,16 @@
 import platform
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover, family
-from hpl.build.needed import libraries_of
-from hpl.build.programs import Recipe, build
+from hpl.build.needed import libraries_of, mpi_library
+from hpl.build.programs import Recipe, build, build_start
 from hpl.build.source import obtain
+from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
@@ -18,6 +20,7 @@ from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.name_ranges import ranges
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from runners.hosts.cluster import Cluster, load_real_cluster
+from runners.hosts.identity import CLONES, NEW_ID
 from runners.readiness.fact_table import fact_named
 from runners.readiness.odd_facts import OddFact
 
@@ -134,13 +137,14 @@ def check_target(
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
     means = StepMeans(search, _blas(search, request.blas), request.repeats, request.soak_s, groups)
     made = MadeSteps(()) if request.facts_only else steps_named(request.benchmarks, means)
-    same_files = tuple(dict.fromkeys(library.path for library in means.libraries))
-    plan = MeasuringPlan(made.steps, same_files, _mpirun(search))
+    mpi = _mpi(search)
+    libraries = [*(library.path for library in means.libraries), *_mpi_files(mpi, search)]
+    plan = MeasuringPlan(made.steps, tuple(dict.fromkeys(libraries)), mpi.mpirun if mpi else None)
     try:
         measured = measure(target, plan, listener, stop)
     except OSError as error:
         raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error
-    verdict = verdict_of(measured.check, facts_that_differ(measured.odd))
+    verdict = verdict_of(measured.check, [*facts_that_differ(measured.odd), *map(_copies, measured.clones)])
     return NodesCheckResult(verdict, (*made.notes, *measured.notes), interrupted=stop.requested)
 
 
@@ -176,6 +180,12 @@ def facts_that_differ(odd: Sequence[OddFact]) -> list[Finding]:
     return found
 
 
+def _copies(nodes: tuple[str, ...]) -> Finding:
+    """What is told of nodes that have one installed system."""
+    sentence = f"{ranges(nodes)} {CLONES} (`cat /etc/machine-id` shows it; `{NEW_ID}` makes a new one)"
+    return Finding(Severity.ODD, "copied-system", nodes, "machine-id", sentence)
+
+
 def _blas(search: SearchPaths, name: str | None) -> Blas | None:
     """The BLAS that nodes use; None where there is none at all.
 
@@ -189,11 +199,21 @@ def _blas(search: SearchPaths, name: str | None) -> Blas | None:
     return found[name] if name is not None else next((found[one] for one in usual), None)
 
 
-def _mpirun(search: SearchPaths) -> Path | None:
+def _mpi(search: SearchPaths) -> Mpi | None:
     try:
-        return usable_mpis(search)[0].mpirun
+        return usable_mpis(search)[0]
     except (HplError, TunerError):
         return None
+
+
+def _mpi_files(mpi: Mpi | None, search: SearchPaths) -> list[Path]:
+    """The file of the MPI library that runs load: two builds of one version differ there, as with and without UCX."""
+    if mpi is None:
+        return []
+    with suppress(HplError):
+        library = mpi_library(build_start(mpi, search))
+        return [] if library is None else [library]
+    return []
 
 
 def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from as_user import HPLTUNE
+from as_user import HPLTUNE, Run
 from net_lab import HostsLab, other_cpu
 from on_head import OnHead, on_head
 from waiting import until
@@ -239,6 +239,22 @@ def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHea
     assert "nobody works on study shared now" in hpltune("tune", "--cluster", str(halves[1]), "--join", "shared").stderr
 
 
+def test_a_study_whose_grid_does_not_fit_the_nodes_that_are_left_tells_what_it_found(
+    hpltune: OnHead, lab: HostsLab, home: Path
+) -> None:
+    file = write_cluster(
+        lab, home / "grid.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=2
+    )
+    with lab.cut_off("h3", home / "data/runs/fixed/00004/stdout"):
+        options = ("--set", "grid=1x3", "--trials", "8", "--confirm", "0", "--study", "fixed")
+        done = hpltune("tune", "--cluster", str(file), *FAST, *options)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "no configuration fits what is left without node h3 (" in done.stderr
+    assert "`hpltune tune --resume --study fixed` goes on once it is repaired" in done.stderr
+    assert any(record["gflops"] for record in records(hpltune, "fixed"))
+    assert list((home / "data/best").glob("**/HPL.dat")), "what was found until then"
+
+
 def test_a_node_that_is_lost_can_also_pause_the_study(hpltune: OnHead, lab: HostsLab, home: Path) -> None:
     file = write_cluster(
         lab, home / "pause.toml", "[node]\nmemory_gib = 1\n", on_node_loss="pause", check_s=1, return_s=2
@@ -261,6 +277,34 @@ def test_the_doctor_asks_the_nodes_and_fills_in_what_they_are(hpltune: OnHead, c
     assert "# a comment stays" in text
     assert "memory_gib = 1\n" in text, "what the file says already stays"
     assert hpltune("doctor", "--cluster", str(cluster)).stdout.count("Filled in") == 0
+
+
+def test_the_doctor_starts_ranks_on_all_nodes_with_each_mpi(hpltune: OnHead, cluster: Path, home: Path) -> None:
+    told = json.loads(hpltune("doctor", "--cluster", str(cluster), "--json").stdout)
+    assert [start["why_not"] for start in told["starts"]] == [""] * len(told["starts"])
+    assert told["starts"][0]["mpi"] == "openmpi"
+    assert not list((home / "data/runs").glob("doctor-start-*"))
+
+
+def test_the_doctor_says_that_nodes_cannot_reach_the_host_behind_a_bastion(
+    hpltune_process: Run, lab: HostsLab, home: Path
+) -> None:
+    """This machine reaches the hosts only through h1, and they have no way back."""
+    through = [*lab.enter("h1"), *lab.ssh]
+    file = write_cluster(lab, home / "far.toml", hosts=["h2", "h3"], ssh=through, interfaces=[])
+    done = hpltune_process("doctor", "--cluster", str(file))
+    said = " ".join(done.stdout.split())
+    assert done.returncode == 1, done.stderr
+    assert "does not start a rank on each of 2 nodes: nodes h2, h3 cannot reach this host (" in said
+    assert "start hpltune on a node" in said
+    assert "Everything that" not in said
+    tuned = hpltune_process("tune", "--cluster", str(file), *FAST, "--trials", "2")
+    assert tuned.returncode == 1
+    assert "the first run of HPL failed, so nothing can be tuned: nodes h2, h3 cannot reach this host (" in tuned.stderr
+    assert "is tried once more" not in tuned.stdout
+    measured = hpltune_process("run", str(write_dat(home)), "--cluster", str(file), "--blas", "openblas")
+    assert measured.returncode == 1
+    assert "nodes h2, h3 cannot reach this host (" in " ".join((measured.stdout + measured.stderr).split())
 
 
 OF_THE_NODES, OF_THE_FILE = 1, 2
