@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from hpl.output import proves
+from hpl.output import SHORTEST_S, proves
 from hpl.params import HplParams, Scalar
 
 SIMULATOR = "simulator"
@@ -241,3 +241,8 @@ class TrialRecord:
         if self.state is not TrialState.COMPLETE or not (checked or self.simulated):
             return False
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0
+
+    @property
+    def too_short(self) -> bool:
+        """Whether it was measured, and took so little time that HPL's clock cannot tell its rate."""
+        return not self.simulated and self.time_s is not None and self.time_s < SHORTEST_S

@@ -35,6 +35,7 @@ class Ranked:
         believed_gflops: its posterior rate from the runs of all configurations; None if the noise is not known.
         times: the time of each valid run; empty if that is not known.
         interval_gflops: its usual rate is between these with 95 % probability; None if that cannot be told.
+        too_short: all its runs are too short for HPL's clock, so that it stands behind those whose rates are known.
     """
 
     key: str
@@ -46,6 +47,7 @@ class Ranked:
     believed_gflops: float | None = field(default=None, compare=False)
     times: tuple[Time, ...] = ()
     interval_gflops: tuple[float, float] | None = field(default=None, compare=False)
+    too_short: bool = False
 
     @property
     def runs(self) -> int:
@@ -95,7 +97,7 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
             groups[record.key].append((record, Time(record.session, turn)))
         failures[record.key] += record.state is TrialState.FAILED
     ranked = [_summary(key, group, failures[key]) for key, group in groups.items()]
-    return sorted(ranked, key=lambda entry: -entry.median_gflops)
+    return sorted(ranked, key=lambda entry: (entry.too_short, -entry.median_gflops))
 
 
 def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
@@ -128,6 +130,7 @@ def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: i
         failed_runs=failed_runs,
         hosts=hosts_of(nearest),
         times=tuple(time for _, time in group),
+        too_short=all(record.too_short for record, _ in group),
     )
 
 

@@ -132,7 +132,9 @@ class Sheet:
 
     def _size(self) -> Iterator[str]:
         """Say that N is small, or that nothing is known of the memory."""
-        if not self.fastest.is_rmax:
+        if self.best.too_short:
+            yield self.fastest.no_rmax
+        elif not self.fastest.is_rmax:
             yield (
                 f"N={self.fastest.N:,} is small: its matrix takes {percent_text(self.fastest.filled or 0.0)} of the "
                 f"memory, and HPL's advice is {percent_text(ADVISED)}. An Rmax is a rate at the N that gives the most."

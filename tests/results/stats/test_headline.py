@@ -8,6 +8,7 @@ from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord
+from results.stats.confidence import rerank_by_posterior
 from results.stats.headline import FastestRun, HeadlineRates, expected_sentence, fastest_run, median_text
 from results.stats.ranking import Ranked, rank
 
@@ -98,3 +99,24 @@ def test_without_an_interval_the_slowest_and_the_fastest_run_are_told_and_called
     fastest_of_all = fastest(run(1, 66.0))
     assert HeadlineRates.of(fastest_of_all, first, None).expected_text() == "58.50 (runs gave 45.00 to 66.00)"
     assert HeadlineRates.of(fastest_of_all, first, (55.0, 61.5)).expected_text() == "58.50 (55.00 to 61.50)"
+
+
+def test_a_run_that_is_too_short_for_hpls_clock_gives_no_rmax_however_much_it_fills() -> None:
+    found = fastest(run(3, 60.0, time_s=0.02))
+    assert (found.is_rmax, found.called) == (False, "rate at N=37,000")
+    said = "trial 3 took 0.02 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N"
+    assert found.sentence([]).endswith(f"That is no Rmax: {said}.")
+    assert fastest(run(3, 60.0, time_s=0.1)).is_rmax
+
+
+def test_a_run_that_is_too_short_is_neither_the_fastest_nor_no_1_where_others_are_long_enough() -> None:
+    records = [run(1, 60.0, "a", time_s=0.5), run(2, 600.0, "b", time_s=0.05), run(3, 50.0, "c", time_s=0.6)]
+    assert fastest(*records).trial == 1
+    assert [entry.key for entry in rank(records)] == ["a", "c", "b"]
+    again = [*records, run(4, 61.0, "a", time_s=0.5), run(5, 590.0, "b", time_s=0.05)]
+    assert [entry.key for entry in rerank_by_posterior(rank(again))] == ["a", "c", "b"]
+    assert fastest(*(run(number, 600.0, "b", time_s=0.05) for number in (1, 2))).trial == 1
+
+
+def test_a_simulated_run_is_never_too_short() -> None:
+    assert not run(1, 60.0, time_s=0.02, versions={"simulator": "SimGrid 3.36"}).too_short
