@@ -11,6 +11,7 @@ from results.stats.headline import is_full_run, short_sentence
 from results.store.store import Store
 
 from ..events import Event, Listener, Notice, TrialEnded
+from .machine_changes import change_sentences
 from .shootout import SMALL_N, memory_n
 
 FACT = "caution "
@@ -93,8 +94,9 @@ def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
 def cautions_of(study: Study) -> list[str]:
     """The sentences that stand wherever rates of a study are shown; none of a simulated one's machine."""
     said = [f"Caution{_when(at)}: {text}." for at, text in told_cautions(study)]
+    changes = [f"Caution: {text}." for text in change_sentences(study.host)]
     virtual = study.host.get("hypervisor") is True and not study.simulated
-    return [*said, *([f"Caution: {VIRTUAL}."] if virtual else [])]
+    return [*said, *changes, *([f"Caution: {VIRTUAL}."] if virtual else [])]
 
 
 def small_caution(study: Study, N: int) -> str | None:

@@ -23,7 +23,8 @@ from search_spaces.space import SearchSpace
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
-from .noise_at_first import moved_during_search, noise_at_first
+from .machine_changes import moved_during_search
+from .noise_at_first import noise_at_first
 
 NEEDS: Mapping[str, str] = {
     "gflops": "",
