@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..metrics import rate_text
-from ..record import SMALLER_RUNS, Study, TrialRecord
-from .ranking import Ranked, hosts_of
+from ..record import Study, TrialRecord
+from .ranking import Ranked, hosts_of, is_full_run, n_of_run, unclear_runs
 
 ADVISED = 0.8
 """Part of the memory that the matrix should fill, by HPL's FAQ."""
@@ -185,18 +185,14 @@ NO_RATES: dict[str, object] = {
 """What is written of a study without a run that counts."""
 
 
-def is_full_run(record: TrialRecord) -> bool:
-    """Whether a trial is a full run whose rate counts."""
-    return record.ranked and record.kind not in SMALLER_RUNS
-
-
 def fastest_run(study: Study, records: Iterable[TrialRecord]) -> FastestRun | None:
     """Find the fastest full run that counts among trials of a study; None without one.
 
-    One that is too short for HPL's clock is the fastest only where all are.
+    One that HPL's clock cannot tell is the fastest only where there is no other.
     """
     runs = [record for record in records if is_full_run(record)]
-    best = min(runs, key=lambda record: (record.too_short, -(record.gflops or 0.0), record.number), default=None)
+    unclear = unclear_runs(runs)
+    best = min(runs, key=lambda run: (run.number in unclear, -(run.gflops or 0.0), run.number), default=None)
     return None if best is None else FastestRun.of(study, best)
 
 
@@ -206,12 +202,6 @@ def short_sentence(record: TrialRecord) -> str:
         f"trial {record.number} took {record.time_s or 0.0:.2f} s, and HPL's clock cannot tell a rate of so short a "
         "run; choose a larger N"
     )
-
-
-def n_of_run(record: TrialRecord) -> int | None:
-    """Return the N of a trial; None where it is not known."""
-    N = record.hpl.N if record.hpl else record.params.get("N")
-    return N if isinstance(N, int) else None
 
 
 def median_text(entry: Ranked) -> str:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, case, distinct, func, select, true
+from sqlalchemy import ColumnElement, Connection, RowMapping, distinct, func, select, true
 
-from hpl.output import LARGEST_RESIDUAL, SHORTEST_S
+from hpl.output import LARGEST_RESIDUAL
 
 from ..record import SIMULATOR, SMALLER_RUNS, TrialRecord, TrialState
 from .rows import CONTENDER
@@ -23,11 +23,6 @@ RANKED_ROW = (
     )
 )
 """`TrialRecord.ranked` in SQL."""
-TOO_SHORT_ROW = case(
-    ((TRIALS.c.time_s < SHORTEST_S) & ~TRIALS.c.versions.contains(f'"{SIMULATOR}"'), 1),
-    else_=0,
-)
-"""`TrialRecord.too_short` in SQL, as 1 or 0: to sort by it."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ def fastest_rows(connection: Connection, study: str, *, of_each_size: bool) -> t
     if keys > CONTENDERS:
         size = (TRIALS.c.ranks, TRIALS.c.threads) if of_each_size else ()
         sizes = len(connection.execute(select(*size).where(rated).distinct()).all()) if size else 1
-        order = (func.min(TOO_SHORT_ROW), func.max(TRIALS.c.gflops).desc(), TRIALS.c.key)
+        order = (func.max(TRIALS.c.gflops).desc(), TRIALS.c.key)
         place = func.row_number().over(partition_by=[func.min(column) for column in size], order_by=order)
         fastest = select(TRIALS.c.key, place.label("place")).where(rated).group_by(TRIALS.c.key).subquery()
         ours &= TRIALS.c.key.in_(select(fastest.c.key).where(fastest.c.place <= CONTENDERS // max(1, sizes)))

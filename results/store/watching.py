@@ -4,11 +4,14 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
+
+from hpl.output import SHORTEST_S
 
 from ..errors import DamagedError
-from ..record import SMALLER_RUNS, Study, TrialRecord, TrialState
-from .contenders import RANKED_ROW, TOO_SHORT_ROW
+from ..record import SIMULATOR, SMALLER_RUNS, Study, TrialRecord, TrialState
+from ..stats.ranking import LONG_ENOUGH
+from .contenders import RANKED_ROW
 from .database import Database
 from .lease import Lease
 from .rows import study_of, trial_of
@@ -21,8 +24,6 @@ SPARE = 20
 _SMALLER = [kind.value for kind in SMALLER_RUNS]
 FULL_RUN = RANKED_ROW & TRIALS.c.kind.not_in(_SMALLER)
 """A full run whose rate counts."""
-_FASTEST_FIRST = (TOO_SHORT_ROW, TRIALS.c.gflops.desc(), TRIALS.c.number)
-"""Runs whose time is too short for HPL's clock stand last."""
 
 
 @dataclass(frozen=True)
@@ -172,11 +173,11 @@ class WatchedStudies:
     def fastest(self, study: str) -> TrialRecord | None:
         """Read the fastest full run that counts; of several that are equally fast the first, and None without any.
 
-        One that is too short for HPL's clock is the fastest only where all are.
+        One that HPL's clock cannot tell is the fastest only where there is no other, as in `headline.fastest_run`.
         """
         ours = (TRIALS.c.study == study) & FULL_RUN
-        query = select(TRIALS).where(ours).order_by(*_FASTEST_FIRST).limit(SPARE)
         with self._database.reading() as connection:
+            query = select(TRIALS).where(ours).order_by(*_fastest_first(connection, ours)).limit(SPARE)
             return next(_readable(connection.execute(query).mappings().all()), None)
 
     def totals(self, study: str, last: int, but: Collection[int] = ()) -> Totals:
@@ -192,7 +193,7 @@ class WatchedStudies:
         sums = select(func.count(), failures, func.sum(TRIALS.c.cost_s)).select_from(TRIALS)
         with self._database.reading() as connection:
             ended, failed, machine_s = connection.execute(sums.where(ours)).one()
-            best = connection.execute(_best(ours)).first()
+            best = connection.execute(_best(connection, ours)).first()
         return Totals(ended, failed, machine_s or 0.0, *(best or (None, None)))
 
 
@@ -201,9 +202,21 @@ def _state(connection: Connection, study: str) -> str | None:
     return found
 
 
-def _best(ours: ColumnElement[bool]) -> Select[Any]:
-    rate = select(TRIALS.c.gflops, TRIALS.c.number).where(ours & FULL_RUN)
-    return rate.order_by(*_FASTEST_FIRST).limit(1)
+def _best(connection: Connection, ours: ColumnElement[bool]) -> Select[Any]:
+    runs = ours & FULL_RUN
+    rate = select(TRIALS.c.gflops, TRIALS.c.number).where(runs)
+    return rate.order_by(*_fastest_first(connection, runs)).limit(1)
+
+
+def _fastest_first(connection: Connection, runs: ColumnElement[bool]) -> list[ColumnElement[Any]]:
+    """Order full runs by their rates, behind them those of `ranking.unclear_runs`."""
+    long_enough = func.avg(TRIALS.c.time_s) >= LONG_ENOUGH * SHORTEST_S
+    measured = runs & ~TRIALS.c.versions.contains(f'"{SIMULATOR}"')
+    sizes = select(TRIALS.c.N).where(measured).group_by(TRIALS.c.N)
+    sizes = sizes.having((func.min(TRIALS.c.time_s) < SHORTEST_S) & long_enough)
+    doubted = list(connection.execute(sizes).scalars())
+    unclear = case(((TRIALS.c.time_s < SHORTEST_S) & TRIALS.c.N.in_(doubted), 1), else_=0)
+    return [*([unclear] if doubted else []), TRIALS.c.gflops.desc(), TRIALS.c.number]
 
 
 def _readable(rows: Sequence[Any]) -> Iterator[TrialRecord]:

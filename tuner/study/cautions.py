@@ -7,7 +7,8 @@ from threading import Lock
 
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
-from results.stats.headline import is_full_run, short_sentence
+from results.stats.headline import short_sentence
+from results.stats.ranking import is_full_run
 from results.store.store import Store
 
 from ..events import Event, Listener, Notice, TrialEnded

@@ -184,7 +184,7 @@ class Objective:
         by_median = [replace(entry, believed_gflops=None) for entry in drift_corrected(ranking, self.noise_at_first)]
         medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in by_median}
         front = {entry.key for entry in self.front(by_median)}
-        best = sorted(ranking, key=lambda entry: (entry.too_short, entry.key not in front, -medians[entry.key]))
+        best = sorted(ranking, key=lambda entry: (entry.unclear, entry.key not in front, -medians[entry.key]))
         return best[: max(count, len(front))]
 
     def front(self, ranking: Sequence[Ranked]) -> list[Ranked]:
