@@ -16,7 +16,7 @@ import numpy as np
 from results.record import Kind, TrialRecord
 from results.stats.noise import Array
 from results.stats.ranking import Ranked, rank
-from results.stats.reference import drift
+from results.stats.reference import FEWEST, drift
 from results.stats.unfit import two_speeds
 
 from ...units import duration
@@ -132,7 +132,11 @@ def _hosts(record: TrialRecord) -> tuple[str, ...]:
 def _what_ran(records: Sequence[TrialRecord], found: MachineChanges, whole_s: float | None) -> str:
     spent_s = sum(record.cost_s or 0.0 for record in records if record.kind is Kind.REFERENCE)
     part = f", {100 * spent_s / whole_s:.0f} % of the budget" if whole_s else ""
-    seen = "" if found.sentences else "; it shows neither drift nor two speeds of the machine"
+    seen = "; no drift and no second speed of the machine was seen"
+    if found.runs < FEWEST:
+        seen = f"; it takes {FEWEST} runs of it to tell a drift"
+    if found.sentences:
+        seen = ""
     return (
         f"Reference: trial {found.trial} ran again {counted(found.runs - 1, 'time')} during the search "
         f"({duration(spent_s)}{part}){seen}."

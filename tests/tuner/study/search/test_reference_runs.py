@@ -50,14 +50,17 @@ def test_the_first_configuration_runs_again_after_every_tenth_full_run_within_th
     trials = json.loads(hpltune("show", "grid", "--json").stdout)
     first = next(trial["key"] for trial in trials if trial["kind"] == S)
     assert {trial["key"] for trial in trials if trial["kind"] == R} == {first}
-    assert "Reference: trial 2 ran again 2 times during the search" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "Reference: trial 2 ran again 2 times during the search (" in said
+    assert "); no drift and no second speed of the machine was seen." in said
     best = json.loads(hpltune("best", "grid", "--json").stdout)
     assert {entry["runs"] for entry in best["ranking"]} == {1, 3}, "they are repeats of their configuration"
 
 
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_study_that_is_resumed_runs_the_same_as_one_that_was_not_stopped(hpltune: Run) -> None:
-    hpltune(*GRID, "--trials", "20", "--confirm", "0")
+    began = hpltune(*GRID, "--trials", "20", "--confirm", "0")
+    assert "; it takes 3 runs of it to tell a drift." in " ".join(began.stdout.split())
     assert kinds(hpltune, "pilot", "extrapolation") == WHOLE[:20]
     hpltune("tune", "--resume", "--study", "grid", "--trials", "24")
     assert kinds(hpltune, "pilot", "extrapolation") == WHOLE
