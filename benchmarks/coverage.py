@@ -3,8 +3,9 @@
     python benchmarks/coverage.py
     python benchmarks/coverage.py --studies 300
 
-A study of `best`: 10 configurations whose true rates differ by 3 % run once, the best three twice more. `compare` and
-`check` get two occasions of one configuration, so that each "faster" and "slower" is wrong.
+A study of `best`: 10 configurations whose true rates differ by 3 % run once, the best three twice more. A long one: 40,
+and one of them, the reference, again after every tenth. `compare` and `check` get two occasions of one configuration,
+so that each "faster" and "slower" is wrong.
 """
 
 import argparse
@@ -21,9 +22,14 @@ from results.stats.confidence import rerank_by_posterior, standing
 from results.stats.noise import Array, noise_of
 from results.stats.occasions import Occasions, occasions_of
 from results.stats.ranking import Ranked, Time
+from results.stats.reference import drift
 from results.stats.slower import speed_change
+from results.stats.unfit import MOVED, two_speeds
+from tuner.study.search.reference_runs import EVERY
 
 CONFIGURATIONS, APART, FINALISTS, ROUNDS = 10, 0.03, 3, 2
+LONG = 4 * EVERY
+"""Configurations of a long study."""
 CLAIMED = 0.95
 """A confidence from which a configuration is told to be the fastest for sure."""
 OCCASIONS = (0.0, 0.01, 0.03)
@@ -47,7 +53,7 @@ class RunKind:
     drift: float = 0.0
 
 
-def two_speeds(chance: np.random.Generator) -> float:
+def lower_speed(chance: np.random.Generator) -> float:
     """Every other run is at a speed that is 8 % lower."""
     return 0.08 * float(chance.integers(2))
 
@@ -64,7 +70,7 @@ KINDS = (
     RunKind("normal 30 %", 0.3),
     RunKind("1 %, one in 10 loses Exp(10 %)", 0.01, lambda one: one.exponential(0.1) * (one.random() < 0.1)),
     RunKind("1 %, three in 10 lose Exp(20 %)", 0.01, lambda one: one.exponential(0.2) * (one.random() < 0.3)),
-    RunKind("1 %, two speeds 8 % apart", 0.01, two_speeds),
+    RunKind("1 %, two speeds 8 % apart", 0.01, lower_speed),
     RunKind("busy: each run loses 0 to 70 %", 0.01, busy),
     RunKind("1 %, drifts by 5 %", 0.01, drift=0.05),
     RunKind("1 %, drifts by 20 %", 0.01, drift=0.2),
@@ -78,15 +84,36 @@ class Told:
     inside: list[bool] = field(default_factory=list)
     sure: list[bool] = field(default_factory=list)
     refused: int = 0
+    drifts: int = 0
+    speeds: int = 0
 
 
-def best(kind: RunKind, studies: int) -> Told:
-    """Rank studies, and hold the interval and the confidence against the truth."""
+@dataclass(frozen=True)
+class DrawnStudy:
+    """A study whose truth is known.
+
+    Attributes:
+        moved: by how much the reference says that the machine changed; 0 for not, and without a reference.
+    """
+
+    entries: Sequence[Ranked]
+    moved: float = 0.0
+
+
+def best(kind: RunKind, studies: int, configurations: int = CONFIGURATIONS, *, reference: bool = False) -> Told:
+    """Rank studies, and hold the interval and the confidence against the truth.
+
+    Args:
+        reference: one configuration runs again every so often.
+    """
     told, chance = Told(), np.random.default_rng([KINDS.index(kind), studies])
     for _ in range(studies):
-        true = APART * chance.standard_normal(CONFIGURATIONS)
-        ranking = rerank_by_posterior(_study(kind, true, chance))
-        first, sure = ranking[0], standing(ranking)
+        true = APART * chance.standard_normal(configurations)
+        study = _study(kind, true, chance, reference=reference)
+        ranking = rerank_by_posterior(study.entries)
+        first, sure = ranking[0], standing(ranking, moved=study.moved)
+        told.drifts += abs(study.moved) > MOVED
+        told.speeds += two_speeds([np.log(np.array(one.gflops)) for one in ranking if one.runs > 1]) > 0
         if first.interval_gflops:
             low, high = np.log(first.interval_gflops)
             told.inside.append(bool(low <= true[int(first.key)] + math.log1p(-kind.drift) <= high))
@@ -97,9 +124,10 @@ def best(kind: RunKind, studies: int) -> Told:
     return told
 
 
-def _study(kind: RunKind, true: Array, chance: np.random.Generator) -> list[Ranked]:
+def _study(kind: RunKind, true: Array, chance: np.random.Generator, *, reference: bool) -> DrawnStudy:
     """Each configuration once, and the best twice more."""
-    whole, done = CONFIGURATIONS + FINALISTS * ROUNDS, 0
+    count, again = len(true), list[tuple[float, float]]()
+    whole, done = count + FINALISTS * ROUNDS + (count // EVERY if reference else 0), 0
 
     def run(place: int) -> float:
         nonlocal done
@@ -107,15 +135,22 @@ def _study(kind: RunKind, true: Array, chance: np.random.Generator) -> list[Rank
         done += 1
         return float(np.exp(true[place] + slowed + kind.noise * chance.standard_normal() - kind.lost(chance)))
 
-    runs = [[(run(place), Time(0, 0))] for place in range(CONFIGURATIONS)]
-    finalists = sorted(range(CONFIGURATIONS), key=lambda place: -runs[place][0][0])[:FINALISTS]
+    runs = list[list[tuple[float, Time]]]()
+    for place in range(count):
+        runs.append([(run(place), Time(0, 0))])
+        if reference and place % EVERY == EVERY - 1:
+            runs[0].append((run(0), Time(0, 0)))
+            again.append((done, runs[0][-1][0]))
+    finalists = sorted(range(count), key=lambda place: -runs[place][0][0])[:FINALISTS]
     for turn in range(1, ROUNDS + 1):
         for place in finalists:
             runs[place].append((run(place), Time(0, turn)))
-    return [
+    entries = [
         Ranked(str(place), {}, tuple(rate for rate, _ in own), place, times=tuple(time for _, time in own))
         for place, own in enumerate(runs)
     ]
+    repeats = [np.log([rate for rate, time in runs[place] if time.turn]) for place in finalists]
+    return DrawnStudy(entries, drift([(1, runs[0][0][0]), *again], repeats))
 
 
 def compared(apart: float, earlier: int, studies: int) -> tuple[list[bool], list[bool], list[bool]]:
@@ -138,6 +173,22 @@ def compared(apart: float, earlier: int, studies: int) -> tuple[list[bool], list
     return faster, slower, inside
 
 
+LONG_HEADS = ["runs", "reference", "drift told, of 100", "two speeds told, of 100", "no percentage told, of 100"]
+LONG_HEADS += [f"told ≥ {CLAIMED:.0%} sure: right"]
+
+
+def _long_rows(studies: int) -> list[list[str]]:
+    """Long studies of each kind, without and with a reference."""
+    rows = []
+    for kind in KINDS:
+        for reference in (False, True):
+            told = best(kind, studies, LONG, reference=reference)
+            parts = [f"{100 * part / studies:.0f}" for part in (told.drifts, told.speeds, told.refused)]
+            right = f"{sum(told.sure)} of {len(told.sure)}"
+            rows.append([kind.name, "yes" if reference else "no", *parts, right])
+    return rows
+
+
 def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=count, default=120, help="of each kind")
@@ -149,6 +200,7 @@ def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
         rows.append([kind.name, percent(told.inside), f"{100 * told.refused / asked.studies:.0f}", right])
     heads = ["runs", "`best`: true rate inside", "no percentage told, of 100", f"told ≥ {CLAIMED:.0%} sure: right"]
     say(f"{asked.studies} studies a row, ± standard error.\n\n{markdown(heads, rows)}\n")
+    say(f"Studies of {LONG} configurations.\n\n{markdown(LONG_HEADS, _long_rows(asked.studies))}\n")
     rows = []
     for apart in OCCASIONS:
         for earlier in EARLIER:

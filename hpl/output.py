@@ -33,6 +33,9 @@ RATE_TOLERANCE = 0.01
 LARGEST_RESIDUAL = 16.0
 """HPL's own threshold, and that of the TOP500; a larger one in HPL.dat makes no result right."""
 
+SHORTEST_S = 0.1
+"""HPL's time from which its rate tells something: of a shorter one the rounding alone is 5 % or more."""
+
 PHASES = ("rfact", "pfact", "mxswp", "update", "laswp", "up tr sv")
 """In the order in which HPL prints them."""
 _LINE = re.compile(rf"(?:\+ )?Max aggregated wall time ({'|'.join(PHASES)})[ .]*: +(\d{{1,12}}\.\d\d)")

@@ -7,7 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Literal
 
-from hpl.output import proves
+from hpl.output import SHORTEST_S, proves
 from hpl.params import HplParams, Scalar
 
 SIMULATOR = "simulator"
@@ -56,8 +56,9 @@ class Kind(StrEnum):
 
     SEARCH: an engine asked for it. SMALL: an engine asked for it at a smaller N. PREFIX: an engine asked for its first
     columns only. GIVEN_UP: an engine asked for it, and it was stopped because it could not win. PILOT: a small run that
-    shows how long runs take. CONFIRMATION: a repeated run of a finalist. EXTRAPOLATION: the winner at a smaller N.
-    RUN: the user's own HPL.dat. IMPORTED: HPL ran without hpltune, and its output was imported.
+    shows how long runs take. REFERENCE: a repeated run during the search, which shows whether the machine changes.
+    CONFIRMATION: a repeated run of a finalist. EXTRAPOLATION: the winner at a smaller N. RUN: the user's own HPL.dat.
+    IMPORTED: HPL ran without hpltune, and its output was imported.
     """
 
     SEARCH = "search"
@@ -65,6 +66,7 @@ class Kind(StrEnum):
     PREFIX = "prefix"
     GIVEN_UP = "given-up"
     PILOT = "pilot"
+    REFERENCE = "reference"
     CONFIRMATION = "confirmation"
     EXTRAPOLATION = "extrapolation"
     RUN = "run"
@@ -241,3 +243,8 @@ class TrialRecord:
         if self.state is not TrialState.COMPLETE or not (checked or self.simulated):
             return False
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0
+
+    @property
+    def too_short(self) -> bool:
+        """Whether it was measured, and took so little time that HPL's clock cannot tell its rate."""
+        return not self.simulated and self.time_s is not None and self.time_s < SHORTEST_S

@@ -25,6 +25,7 @@ class TuneOptions:
         pareto: the objective that GFLOPS are searched against, or None.
         points: size of a coarse grid, or None for all legal points (engine grid only).
         repeats: runs of each configuration during the search; `confirm` further runs of each finalist.
+        reference: a configuration runs again every so often during the search, to see whether the machine changes.
         full: measure at the N of the whole memory instead of one chosen from the budget.
         memory_fraction: part of the free memory that "whole memory" means.
         blas_only: BLAS names to keep; `blas_files` libraries the user named.
@@ -51,6 +52,7 @@ class TuneOptions:
     points: int | None = None
     repeats: int = 1
     confirm: int = 2
+    reference: bool = True
     full: bool = False
     memory_fraction: float = 0.8
     overrides: Mapping[str, Sequence[str]] | None = None

@@ -49,7 +49,7 @@ def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[R
         )
         for place, entry in enumerate(entries)
     ]
-    return sorted(ranking, key=lambda entry: -entry.expected_gflops)
+    return sorted(ranking, key=lambda entry: (entry.unclear, -entry.expected_gflops))
 
 
 def standing(ranking: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> Standing | None:

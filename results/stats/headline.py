@@ -1,7 +1,8 @@
 """The words for the rates of a study, each with one meaning: the fastest run, which may be an Rmax, and its size.
 
 - Rmax: the rate of the fastest full run of a study that counts, whatever its configuration. Where the matrix of that
-  run takes less than half of what HPL's rule fills, it is only the rate at that N.
+  run takes less than half of what HPL's rule fills, or its time is too short for HPL's clock, it is only the rate at
+  that N.
 - Median of n runs, slowest, fastest: of the runs of one configuration that count (`ranking.Ranked`).
 - Expected: the rate of one more run of a configuration, an estimate from the runs of all, with its interval.
 """
@@ -11,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ..metrics import rate_text
-from ..record import SMALLER_RUNS, Study, TrialRecord
-from .ranking import Ranked, hosts_of
+from ..record import Study, TrialRecord
+from .ranking import Ranked, hosts_of, is_full_run, n_of_run, unclear_runs
 
 ADVISED = 0.8
 """Part of the memory that the matrix should fill, by HPL's FAQ."""
@@ -57,13 +58,17 @@ class FastestRun:
 
     @property
     def is_rmax(self) -> bool:
-        """Whether its matrix fills the memory well enough for its rate to be called Rmax, as far as that is known."""
-        return self.filled is None or self.filled >= LEAST_FILLED * ADVISED
+        """Whether its rate may be called Rmax: it took long enough, and its matrix fills the memory, if one knows."""
+        return not self.record.too_short and (self.filled is None or self.filled >= LEAST_FILLED * ADVISED)
 
     @property
     def called(self) -> str:
         """The word for its rate: "Rmax", or "rate at N=1,856"."""
-        return "Rmax" if self.is_rmax else f"rate at N={self.N:,}"
+        return "Rmax" if self.is_rmax else f"rate{self._at_n}"
+
+    @property
+    def _at_n(self) -> str:
+        return f" at N={self.N:,}" if self.N else ""
 
     def place(self, ranking: Sequence[Ranked]) -> int | None:
         """Find the rank of its configuration, from 1; None where that is not ranked, as after nodes were lost."""
@@ -78,12 +83,14 @@ class FastestRun:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
         if self.is_rmax:
             return f"Rmax, the fastest run, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}."
-        told = f"The fastest run gave {rate_text(self.gflops)} GFLOPS at N={self.N:,}: {self.where(ranking)}."
+        told = f"The fastest run gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
         return f"{told} {self.no_rmax}"
 
     @property
     def no_rmax(self) -> str:
         """Why its rate is not called Rmax; "" where it is."""
+        if self.record.too_short:
+            return f"That is no Rmax: {short_sentence(self.record)}."
         filled = percent_text(self.filled or 0.0)
         return "" if self.is_rmax else f"That is no Rmax: its matrix takes {filled} of the memory."
 
@@ -178,22 +185,23 @@ NO_RATES: dict[str, object] = {
 """What is written of a study without a run that counts."""
 
 
-def is_full_run(record: TrialRecord) -> bool:
-    """Whether a trial is a full run whose rate counts."""
-    return record.ranked and record.kind not in SMALLER_RUNS
-
-
 def fastest_run(study: Study, records: Iterable[TrialRecord]) -> FastestRun | None:
-    """Find the fastest full run that counts among trials of a study; None without one."""
+    """Find the fastest full run that counts among trials of a study; None without one.
+
+    One that HPL's clock cannot tell is the fastest only where there is no other.
+    """
     runs = [record for record in records if is_full_run(record)]
-    best = min(runs, key=lambda record: (-(record.gflops or 0.0), record.number), default=None)
+    unclear = unclear_runs(runs)
+    best = min(runs, key=lambda run: (run.number in unclear, -(run.gflops or 0.0), run.number), default=None)
     return None if best is None else FastestRun.of(study, best)
 
 
-def n_of_run(record: TrialRecord) -> int | None:
-    """Return the N of a trial; None where it is not known."""
-    N = record.hpl.N if record.hpl else record.params.get("N")
-    return N if isinstance(N, int) else None
+def short_sentence(record: TrialRecord) -> str:
+    """Say of a run that is too short why its rate says nothing, in words that may follow others."""
+    return (
+        f"trial {record.number} took {record.time_s or 0.0:.2f} s, and HPL's clock cannot tell a rate of so short a "
+        "run; choose a larger N"
+    )
 
 
 def median_text(entry: Ranked) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from hpl.output import SHORTEST_S
 from hpl.params import Scalar
 
 from ..flat import COLUMNS
 from ..record import SMALLER_RUNS, Kind, TrialRecord, TrialState
 
+LONG_ENOUGH = 10
+"""Times the shortest time that HPL's clock can tell, which the mean of the runs at an N has to reach to doubt one."""
 _FIRST = ("blas", "kernel", "layout", "grid")
 
 
@@ -35,6 +38,7 @@ class Ranked:
         believed_gflops: its posterior rate from the runs of all configurations; None if the noise is not known.
         times: the time of each valid run; empty if that is not known.
         interval_gflops: its usual rate is between these with 95 % probability; None if that cannot be told.
+        unclear: HPL's clock cannot tell the rate of any of its runs, so that it stands behind the others.
     """
 
     key: str
@@ -46,6 +50,7 @@ class Ranked:
     believed_gflops: float | None = field(default=None, compare=False)
     times: tuple[Time, ...] = ()
     interval_gflops: tuple[float, float] | None = field(default=None, compare=False)
+    unclear: bool = False
 
     @property
     def runs(self) -> int:
@@ -94,8 +99,34 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
             turn = turns[record.key, record.session] if confirms else 0
             groups[record.key].append((record, Time(record.session, turn)))
         failures[record.key] += record.state is TrialState.FAILED
-    ranked = [_summary(key, group, failures[key]) for key, group in groups.items()]
-    return sorted(ranked, key=lambda entry: -entry.median_gflops)
+    unclear = unclear_runs(record for group in groups.values() for record, _ in group)
+    ranked = [_summary(key, group, failures[key], unclear) for key, group in groups.items()]
+    return sorted(ranked, key=lambda entry: (entry.unclear, -entry.median_gflops))
+
+
+def n_of_run(record: TrialRecord) -> int | None:
+    """Return the N of a trial; None where it is not known."""
+    N = record.hpl.N if record.hpl else record.params.get("N")
+    return N if isinstance(N, int) else None
+
+
+def is_full_run(record: TrialRecord) -> bool:
+    """Whether a trial is a full run whose rate counts."""
+    return record.ranked and record.kind not in SMALLER_RUNS
+
+
+def unclear_runs(records: Iterable[TrialRecord]) -> frozenset[int]:
+    """Return the numbers of full runs that HPL's clock cannot tell, though runs at their N take long enough as a rule.
+
+    Where all runs at an N are short, N is too small to tell any rate well, but they keep their order: of two at one N
+    the faster one is the one that took less time.
+    """
+    runs = [record for record in records if is_full_run(record) and record.time_s is not None]
+    short = [record for record in runs if record.too_short]
+    times: dict[int | None, list[float]] = defaultdict(list)
+    for record in runs if short else []:
+        times[n_of_run(record)].append(record.time_s or 0.0)
+    return frozenset(run.number for run in short if statistics.fmean(times[n_of_run(run)]) >= LONG_ENOUGH * SHORTEST_S)
 
 
 def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
@@ -116,7 +147,7 @@ def _hosts_there(record: TrialRecord) -> int:
     return hosts_of(record) + (0 if record.simulated else int(dropped))
 
 
-def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int) -> Ranked:
+def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int, unclear: frozenset[int]) -> Ranked:
     rates = tuple(record.gflops for record, _ in group if record.gflops is not None)
     median = statistics.median(rates)
     nearest = min((record for record, _ in group), key=lambda record: abs((record.gflops or 0.0) - median))
@@ -128,6 +159,7 @@ def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: i
         failed_runs=failed_runs,
         hosts=hosts_of(nearest),
         times=tuple(time for _, time in group),
+        unclear=all(record.number in unclear for record, _ in group),
     )
 
 

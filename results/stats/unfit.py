@@ -2,17 +2,20 @@
 
 The confidence stands on one noise that is the same for all runs, with some disturbed ones, and on one speed of the
 machine but for a step. Runs that differ by more, two speeds, or a speed that moves during the search, in which each
-configuration is confounded with its time, are outside of it: then no percentage is told.
+configuration is confounded with its time, are outside of it: then no percentage is told. Of a steady machine with one
+speed two_speeds says wrongly in reference.FALSE_ALARM of the studies that it has two.
 """
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 
 from .levels import change
 from .noise import Array, noise_of
 from .ranking import Ranked
+from .reference import FALSE_ALARM
 
 MOST_NOISE = 0.05
 """Standard deviation of runs, as a part of 1, above which the confidence is too high (benchmarks/coverage.py)."""
@@ -20,12 +23,16 @@ SURELY = 0.1
 """The noise counts as above MOST_NOISE where it has this probability to be."""
 MOVED = 0.02
 """Change of the machine from the search to the confirmation, as a part of 1, that is no noise of its runs."""
-SPEEDS_APART = 4.0
-"""Two speeds are so many times further apart than the runs of each differ."""
 LEAST_APART = 0.02
 """Smaller differences are not two speeds but noise, in logarithms."""
 LEAST_SLOW = 2
-"""Runs at the slower speed from which it is a speed and not a disturbed run."""
+"""Runs at each of two speeds from which it is a speed and not a disturbed run."""
+LEAST_SD = 0.0025
+"""Runs count as differing by this much at least, in logarithms."""
+DRAWN = 4000
+"""Studies of a machine with one speed that are drawn to know what is rare there."""
+MOST_RUNS = 200
+"""Runs that are looked at: those of the first configurations that reach this number."""
 
 
 def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> str:
@@ -64,18 +71,46 @@ def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> 
 def two_speeds(runs: Sequence[Array]) -> float:
     """Return how far two speeds of a machine are apart, in logarithms; 0.0 where there is one.
 
-    The runs of each configuration, from its fastest one, fall into two heaps with a gap between them that is far wider
-    than each heap.
+    The runs of each configuration, from its fastest one, fall into two heaps that are further apart, against how the
+    runs of each heap differ, than in all but FALSE_ALARM of the studies whose runs differ normally.
 
     Args:
         runs: the logarithms of the rates of each configuration that ran several times.
     """
-    below = np.sort(np.concatenate([own.max() - own for own in runs]))
-    gaps = np.diff(below)
-    place = int(np.argmax(gaps)) + 1
-    near, far = below[:place], below[place:]
-    inner = max(float(np.ptp(near)), float(np.ptp(far)), 0.0025) / 2
-    apart = float(np.median(far) - np.median(near))
-    if len(far) < LEAST_SLOW or apart < LEAST_APART or float(gaps[place - 1]) < SPEEDS_APART / 2 * inner:
+    few, counted = list[Array](), 0
+    for own in runs:
+        few += [own[:MOST_RUNS]] if counted < MOST_RUNS else []
+        counted += len(own)
+    off = np.concatenate([own.max() - own for own in few]) if few else np.zeros(0)
+    if len(off) < 2 * LEAST_SLOW:
         return 0.0
-    return apart
+    (apart,), (distance,) = _heaps(off[None, :], LEAST_SD)
+    usual = _rarely_above(tuple(sorted(map(len, few)))) if distance >= LEAST_APART else math.inf
+    return float(distance) if apart > usual else 0.0
+
+
+def _heaps(off: Array, least_sd: float) -> tuple[Array, Array]:
+    """Split each row into the two heaps that are furthest apart against how the runs of each differ.
+
+    Returns:
+        How far they are apart in standard deviations, and in the unit of the rows.
+    """
+    below = np.sort(off, axis=1)
+    count = below.shape[1]
+    near = np.arange(LEAST_SLOW, count - LEAST_SLOW + 1)
+    sums, squares = np.cumsum(below, axis=1), np.cumsum(below**2, axis=1)
+    lower, upper = sums[:, near - 1] / near, (sums[:, -1:] - sums[:, near - 1]) / (count - near)
+    within = squares[:, -1:] - near * lower**2 - (count - near) * upper**2
+    sd = np.sqrt(np.maximum(within, 0.0) / (count - 2) + least_sd**2)
+    apart = (upper - lower) / sd
+    best = np.argmax(apart, axis=1)[:, None]
+    return np.take_along_axis(apart, best, 1)[:, 0], np.take_along_axis(upper - lower, best, 1)[:, 0]
+
+
+@lru_cache(maxsize=256)
+def _rarely_above(sizes: tuple[int, ...]) -> float:
+    """Return how far the heaps of so many runs of each configuration are apart, in all but FALSE_ALARM of studies."""
+    chance = np.random.default_rng(sizes)
+    drawn = [chance.standard_normal((DRAWN, size)) for size in sizes]
+    off = np.concatenate([own.max(axis=1, keepdims=True) - own for own in drawn], axis=1)
+    return float(np.quantile(_heaps(off, 0.0)[0], 1 - FALSE_ALARM))

@@ -47,7 +47,7 @@ _SIMULATED, _RATES, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simula
 CONTENDER = tuple(
     TRIALS.c[name]
     for name in (
-        *("study", "number", "kind", "state", "key", "gflops", "residual", "passed", "session", "started_at"),
+        *("study", "number", "kind", "state", "key", "gflops", "time_s", "residual", "passed", "session", "started_at"),
         *("params", "versions", "library", "hosts"),
     )
 )
@@ -133,7 +133,10 @@ def contender_of(row: RowMapping) -> TrialRecord:
     with _readable(f"trial {row['number']} of study {row['study']}"):
         hosts = () if row["library"] is None else _hosts_of(row["hosts"])
         return TrialRecord(
-            **{name: row[name] for name in ("study", "number", "key", "gflops", "residual", "passed", "session")},
+            **{
+                name: row[name]
+                for name in ("study", "number", "key", "gflops", "time_s", "residual", "passed", "session")
+            },
             kind=Kind(row["kind"]),
             state=TrialState(row["state"]),
             params=object_of(row["params"], "params"),

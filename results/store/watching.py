@@ -4,10 +4,13 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, func, select
+from sqlalchemy import ColumnElement, Connection, Select, case, func, select
+
+from hpl.output import SHORTEST_S
 
 from ..errors import DamagedError
-from ..record import SMALLER_RUNS, Study, TrialRecord, TrialState
+from ..record import SIMULATOR, SMALLER_RUNS, Study, TrialRecord, TrialState
+from ..stats.ranking import LONG_ENOUGH
 from .contenders import RANKED_ROW
 from .database import Database
 from .lease import Lease
@@ -168,10 +171,13 @@ class WatchedStudies:
             return list(_readable(connection.execute(query).mappings().all()))
 
     def fastest(self, study: str) -> TrialRecord | None:
-        """Read the fastest full run that counts; of several that are equally fast the first, and None without any."""
+        """Read the fastest full run that counts; of several that are equally fast the first, and None without any.
+
+        One that HPL's clock cannot tell is the fastest only where there is no other, as in `headline.fastest_run`.
+        """
         ours = (TRIALS.c.study == study) & FULL_RUN
-        query = select(TRIALS).where(ours).order_by(TRIALS.c.gflops.desc(), TRIALS.c.number).limit(SPARE)
         with self._database.reading() as connection:
+            query = select(TRIALS).where(ours).order_by(*_fastest_first(connection, ours)).limit(SPARE)
             return next(_readable(connection.execute(query).mappings().all()), None)
 
     def totals(self, study: str, last: int, but: Collection[int] = ()) -> Totals:
@@ -187,7 +193,7 @@ class WatchedStudies:
         sums = select(func.count(), failures, func.sum(TRIALS.c.cost_s)).select_from(TRIALS)
         with self._database.reading() as connection:
             ended, failed, machine_s = connection.execute(sums.where(ours)).one()
-            best = connection.execute(_best(ours)).first()
+            best = connection.execute(_best(connection, ours)).first()
         return Totals(ended, failed, machine_s or 0.0, *(best or (None, None)))
 
 
@@ -196,9 +202,21 @@ def _state(connection: Connection, study: str) -> str | None:
     return found
 
 
-def _best(ours: ColumnElement[bool]) -> Select[Any]:
-    rate = select(TRIALS.c.gflops, TRIALS.c.number).where(ours & FULL_RUN)
-    return rate.order_by(TRIALS.c.gflops.desc(), TRIALS.c.number).limit(1)
+def _best(connection: Connection, ours: ColumnElement[bool]) -> Select[Any]:
+    runs = ours & FULL_RUN
+    rate = select(TRIALS.c.gflops, TRIALS.c.number).where(runs)
+    return rate.order_by(*_fastest_first(connection, runs)).limit(1)
+
+
+def _fastest_first(connection: Connection, runs: ColumnElement[bool]) -> list[ColumnElement[Any]]:
+    """Order full runs by their rates, behind them those of `ranking.unclear_runs`."""
+    long_enough = func.avg(TRIALS.c.time_s) >= LONG_ENOUGH * SHORTEST_S
+    measured = runs & ~TRIALS.c.versions.contains(f'"{SIMULATOR}"')
+    sizes = select(TRIALS.c.N).where(measured).group_by(TRIALS.c.N)
+    sizes = sizes.having((func.min(TRIALS.c.time_s) < SHORTEST_S) & long_enough)
+    doubted = list(connection.execute(sizes).scalars())
+    unclear = case(((TRIALS.c.time_s < SHORTEST_S) & TRIALS.c.N.in_(doubted), 1), else_=0)
+    return [*([unclear] if doubted else []), TRIALS.c.gflops.desc(), TRIALS.c.number]
 
 
 def _readable(rows: Sequence[Any]) -> Iterator[TrialRecord]:

@@ -100,6 +100,14 @@ def tune(
     confirm: Annotated[
         int, typer.Option(min=0, max=MOST_RUNS, help="Further runs of each of the three best configurations.")
     ] = 2,
+    reference: Annotated[
+        bool,
+        typer.Option(
+            "--reference/--no-reference",
+            help="Run one configuration again after every tenth full run, in at most a tenth of the budget, to see "
+            "whether the machine changes. These runs count as --trials; with less than 20 there are none.",
+        ),
+    ] = True,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
     replay: Annotated[
         Path | None,
@@ -243,6 +251,7 @@ def tune(
             points=points,
             repeats=repeats,
             confirm=confirm,
+            reference=reference,
             full=full,
             memory_fraction=memory_fraction,
             overrides=parse_overrides(set_ or []),

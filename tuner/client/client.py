@@ -38,6 +38,7 @@ class TuneWords(TypedDict, total=False):
     points: int
     repeats: int
     confirm: int
+    reference: bool
     seed: int
     blas: Sequence[str]
     program: str

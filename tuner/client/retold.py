@@ -40,6 +40,7 @@ PHASE_OF = {
     Kind.SMALL: "search",
     Kind.PREFIX: "search",
     Kind.GIVEN_UP: "search",
+    Kind.REFERENCE: "search",
     Kind.CONFIRMATION: "confirmation",
     Kind.EXTRAPOLATION: "extrapolation",
 }

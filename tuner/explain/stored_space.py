@@ -21,8 +21,8 @@ from ..simulation.known import simulated_space
 from ..study.kinds import SEARCHED
 from ..study.names import newest_search
 
-EXPLAINED = SEARCHED | {Kind.CONFIRMATION}
-"""Kinds of trials that tell something: the repeats of the finalists are what tells the noise."""
+EXPLAINED = SEARCHED | {Kind.REFERENCE, Kind.CONFIRMATION}
+"""Kinds of trials that tell something: the repeats are what tells the noise."""
 
 
 def searched(store: Store, name: str | None) -> tuple[Study, list[TrialRecord]]:

@@ -69,6 +69,9 @@ class TuneDocument(Document):
     points: Runs | None = Field(None, description="points of a coarse grid, with engine grid")
     repeats: Runs = 1
     confirm: int = Field(2, ge=0, le=MOST_RUNS)
+    reference: bool = Field(
+        True, description="run one configuration again every so often, to see whether the machine changes"
+    )
     seed: int = Field(0, ge=0, lt=2**32)
     blas: list[Text] = Field(default_factory=list, max_length=20, description="only these BLAS libraries")
     program: Text | None = Field(None, description="an xhpl that the service offers; null builds one")

@@ -13,8 +13,8 @@ from results.metrics import mflops_per_watt, rate_text
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
 from results.stats.half_rate import half_rate_n
-from results.stats.headline import ADVISED, FastestRun, is_full_run, percent_text
-from results.stats.ranking import hosts_of
+from results.stats.headline import ADVISED, FastestRun, percent_text
+from results.stats.ranking import hosts_of, is_full_run
 
 from ..machine.equipment import Equipment, Used, host_count
 from ..units import gibibytes
@@ -132,7 +132,9 @@ class Sheet:
 
     def _size(self) -> Iterator[str]:
         """Say that N is small, or that nothing is known of the memory."""
-        if not self.fastest.is_rmax:
+        if self.best.too_short:
+            yield self.fastest.no_rmax
+        elif not self.fastest.is_rmax:
             yield (
                 f"N={self.fastest.N:,} is small: its matrix takes {percent_text(self.fastest.filled or 0.0)} of the "
                 f"memory, and HPL's advice is {percent_text(ADVISED)}. An Rmax is a rate at the N that gives the most."

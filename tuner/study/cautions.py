@@ -6,10 +6,13 @@ from datetime import UTC, datetime
 from threading import Lock
 
 from results.errors import ResultsError
-from results.record import Study
+from results.record import Study, TrialRecord
+from results.stats.headline import short_sentence
+from results.stats.ranking import is_full_run
 from results.store.store import Store
 
-from ..events import Event, Listener, Notice
+from ..events import Event, Listener, Notice, TrialEnded
+from .machine_changes import change_sentences
 from .shootout import SMALL_N, memory_n
 
 FACT = "caution "
@@ -32,12 +35,16 @@ class CautionKeeper:
         self._lock = Lock()
         self.study: str | None = None
         self._waiting: dict[str, str] = {}
+        self._short_told = False
 
     def __call__(self, event: Event) -> None:
-        """Pass an event on."""
+        """Pass an event on; of the first full run that is too short for HPL's clock there is a caution, too."""
         if isinstance(event, Notice) and event.text.startswith(TOLD):
             self.keep(event.text.removeprefix(TOLD))
         self._listener(event)
+        if isinstance(event, TrialEnded) and not self._short_told and is_too_short(event.record):
+            self._short_told = True
+            self(Notice(f"{TOLD}{short_sentence(event.record)}."))
 
     def keep(self, caution: str) -> None:
         """Keep a caution, told or not; before the study has begun it waits for it."""
@@ -61,6 +68,21 @@ class CautionKeeper:
             self._waiting = {}
 
 
+def is_too_short(record: TrialRecord) -> bool:
+    """Whether a trial is a full run whose rate HPL's clock cannot tell."""
+    return is_full_run(record) and record.too_short
+
+
+def note_short(store: Store, study: str) -> list[str]:
+    """Keep with a study whose trials were not run here that one of them is too short, and say so."""
+    short = next(filter(is_too_short, store.records(study)), None)
+    if short is None:
+        return []
+    told_at = datetime.now(UTC).isoformat(timespec="microseconds")
+    store.note_host(study, {FACT + short_sentence(short): told_at})
+    return [f"{TOLD}{short_sentence(short)}."]
+
+
 def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
     """Cautions that were told while a study ran, each with when, the first first; without full stops."""
     found = []
@@ -73,8 +95,9 @@ def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
 def cautions_of(study: Study) -> list[str]:
     """The sentences that stand wherever rates of a study are shown; none of a simulated one's machine."""
     said = [f"Caution{_when(at)}: {text}." for at, text in told_cautions(study)]
+    changes = [f"Caution: {text}." for text in change_sentences(study.host)]
     virtual = study.host.get("hypervisor") is True and not study.simulated
-    return [*said, *([f"Caution: {VIRTUAL}."] if virtual else [])]
+    return [*said, *changes, *([f"Caution: {VIRTUAL}."] if virtual else [])]
 
 
 def small_caution(study: Study, N: int) -> str | None:

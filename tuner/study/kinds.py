@@ -8,7 +8,9 @@ KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL
 """What a trial is called that an engine asked for."""
 SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})
 """Kinds of trials that an engine asked for."""
-RANKED = frozenset({Kind.SEARCH, Kind.CONFIRMATION})
+COUNTED = SEARCHED | {Kind.REFERENCE}
+"""Kinds of trials that a budget of trials limits."""
+RANKED = frozenset({Kind.SEARCH, Kind.REFERENCE, Kind.CONFIRMATION})
 """Kinds of trials whose rates are compared."""
 
 
@@ -19,7 +21,7 @@ def is_compared(record: TrialRecord) -> bool:
 
 def counts(record: TrialRecord) -> bool:
     """Whether a trial is one of those that a budget of trials allows."""
-    return record.kind in SEARCHED and is_conclusive(record)
+    return record.kind in COUNTED and is_conclusive(record)
 
 
 def is_conclusive(record: TrialRecord) -> bool:

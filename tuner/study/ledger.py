@@ -10,7 +10,7 @@ from results.record import Kind, TrialRecord, TrialState
 from ..budget import Meter
 from ..events import TrialEnded
 from .incumbent import Incumbent
-from .kinds import SEARCHED, counts
+from .kinds import COUNTED, SEARCHED, counts
 from .run_folders import trial_folder
 from .session import StudyContext
 
@@ -48,7 +48,7 @@ class Ledger:
         """
         with self.lock:
             number = (
-                self.context.store.begin_first(record, self.known, SEARCHED, self.meter.budget.trials)
+                self.context.store.begin_first(record, self.known, COUNTED, self.meter.budget.trials)
                 if self.joinable and record.kind in SEARCHED
                 else self.context.store.begin(record)
             )

@@ -12,8 +12,6 @@ from results.record import Kind, TrialRecord
 from results.store.store import Store
 
 FACT = "noise_at_first"
-MOVED = "moved_during_search"
-"""The fact of the largest relative change of the machine that its anchor runs showed during the search."""
 BUSY_NOISE = math.log(2) / math.sqrt(12)
 """Standard deviation of the logarithm of the rate where other programs keep a core busy: the rank that shares it gets
 half of it and the others wait, so that a run loses between nothing and half, and any part of that is as likely."""
@@ -22,12 +20,6 @@ half of it and the others wait, so that a run loses between nothing and half, an
 def noise_at_first(facts: Mapping[str, object]) -> float:
     """What is kept of it among the facts of a study's machine, as a standard deviation in logarithms; 0 for nothing."""
     known = facts.get(FACT)
-    return known if isinstance(known, float) else 0.0
-
-
-def moved_during_search(facts: Mapping[str, object]) -> float:
-    """What is kept of it among the facts of a study's machine, below 0 for slower; 0 for nothing."""
-    known = facts.get(MOVED)
     return known if isinstance(known, float) else 0.0
 
 

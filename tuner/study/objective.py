@@ -23,7 +23,8 @@ from search_spaces.space import SearchSpace
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
-from .noise_at_first import moved_during_search, noise_at_first
+from .machine_changes import moved_during_search
+from .noise_at_first import noise_at_first
 
 NEEDS: Mapping[str, str] = {
     "gflops": "",
@@ -183,7 +184,7 @@ class Objective:
         by_median = [replace(entry, believed_gflops=None) for entry in drift_corrected(ranking, self.noise_at_first)]
         medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in by_median}
         front = {entry.key for entry in self.front(by_median)}
-        best = sorted(ranking, key=lambda entry: (entry.key not in front, -medians[entry.key]))
+        best = sorted(ranking, key=lambda entry: (entry.unclear, entry.key not in front, -medians[entry.key]))
         return best[: max(count, len(front))]
 
     def front(self, ranking: Sequence[Ranked]) -> list[Ranked]:

@@ -26,13 +26,14 @@ from ..study.confirmation import Confirmation
 from ..study.incumbent import Incumbent
 from ..study.ledger import LearningBook, Ledger
 from ..study.lifecycle import Begun, elapsed_s
-from ..study.objective import Objective
+from ..study.objective import Objective, of_study
 from ..study.search.budget_rule import BudgetRule
 from ..study.search.drift_monitor import DriftMonitor
 from ..study.search.launch_breaker import LaunchBreaker
 from ..study.search.launch_limits import LaunchLimits
 from ..study.search.launch_worker import LaunchWorker
 from ..study.search.others import OtherProcesses
+from ..study.search.reference_runs import ReferenceRuns, tell_changes
 from ..study.search.run_time import RunTimeEstimate
 from ..study.search.scheduler import Scheduler
 from ..study.search.unavailable import UnavailableParts
@@ -202,6 +203,8 @@ class Campaign:
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         confirmation = Confirmation(session, sized.run_time, wants_all_blas(options.space, self.text))
         reserved_runs = confirmation.most_finalists * options.confirm + SMALLER_RUNS
+        if options.reference and len(workers) == 1 and not self.joined:
+            drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(
             session=session,
             ledger=self.ledger,
@@ -244,7 +247,10 @@ class Campaign:
             return TuneOutcome(
                 study=study, ranking=session.ranking(), ended=ended, interrupted=session.stopped, left_to_others=True
             )
-        ranking = confirmation.run(self.options.confirm, lambda params, _: worker.trial(params, Kind.CONFIRMATION))
+        confirmation.run(self.options.confirm, lambda params, _: worker.trial(params, Kind.CONFIRMATION))
+        tell_changes(session)
+        session = replace(session, objective=of_study(store.study(study)))
+        ranking = session.ranking()
         full = None if self.options.full else predict_full(worker, ranking, self.options)
         session.end()
         return TuneOutcome(study=study, ranking=ranking, full=full, ended=ended, interrupted=session.stopped)

@@ -24,6 +24,7 @@ from ..study.lifecycle import Begun, elapsed_s
 from ..study.objective import Objective
 from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
 from ..study.search.launch_worker import LaunchWorker
+from ..study.search.reference_runs import tell_changes
 from ..study.search.unavailable import UnavailableParts
 from ..study.session import StudyContext, StudySession
 from ..study.shootout import blas_of, n_of
@@ -370,6 +371,7 @@ class LibrarySearch:
         in_rounds = [one for one in self._earlier_trials() if one.kind is Kind.CONFIRMATION]
         if not in_rounds:
             confirmation.run(AGAIN, lambda params, _: worker.trial(params, Kind.SEARCH))
+        tell_changes(confirmation.session)
         champion = champions(in_rounds, confirmation.session.ranking()).get(self.blas)
         return None if champion is None else Champion(champion, worker, confirmation.run_time.full_s)
 

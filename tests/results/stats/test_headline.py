@@ -1,6 +1,7 @@
 """The words for the rates of a study."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,8 +9,10 @@ from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord
+from results.stats.confidence import rerank_by_posterior
 from results.stats.headline import FastestRun, HeadlineRates, expected_sentence, fastest_run, median_text
 from results.stats.ranking import Ranked, rank
+from results.store.store import Store
 
 SIXTEEN_GIB = 2**34
 FILLING = 37_000
@@ -98,3 +101,47 @@ def test_without_an_interval_the_slowest_and_the_fastest_run_are_told_and_called
     fastest_of_all = fastest(run(1, 66.0))
     assert HeadlineRates.of(fastest_of_all, first, None).expected_text() == "58.50 (runs gave 45.00 to 66.00)"
     assert HeadlineRates.of(fastest_of_all, first, (55.0, 61.5)).expected_text() == "58.50 (55.00 to 61.50)"
+
+
+def test_a_run_that_is_too_short_for_hpls_clock_gives_no_rmax_however_much_it_fills() -> None:
+    found = fastest(run(3, 60.0, time_s=0.02))
+    assert (found.is_rmax, found.called) == (False, "rate at N=37,000")
+    said = "trial 3 took 0.02 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N"
+    assert found.sentence([]).endswith(f"That is no Rmax: {said}.")
+    assert fastest(run(3, 60.0, time_s=0.1)).is_rmax
+
+
+def test_a_run_that_is_too_short_is_neither_the_fastest_nor_no_1_where_others_at_its_n_took_seconds() -> None:
+    records = [run(1, 60.0, "a", time_s=50.0), run(2, 600.0, "b", time_s=0.05), run(3, 50.0, "c", time_s=60.0)]
+    assert fastest(*records).trial == 1
+    assert [entry.key for entry in rank(records)] == ["a", "c", "b"]
+    again = [*records, run(4, 61.0, "a", time_s=50.0), run(5, 590.0, "b", time_s=0.05)]
+    assert [entry.key for entry in rerank_by_posterior(rank(again))] == ["a", "c", "b"]
+    alone = fastest(*(run(number, 600.0, "b", time_s=0.05) for number in (1, 2)))
+    assert (alone.trial, alone.is_rmax) == (1, False)
+
+
+def test_at_an_n_that_is_too_small_for_all_the_fastest_stays_the_fastest_and_is_no_rmax() -> None:
+    """To call the slow one the best would be worse than to call none so."""
+    records = [run(1, 9.81, "a", N=800, time_s=0.04), run(2, 1.24, "b", N=800, time_s=0.28)]
+    assert [entry.key for entry in rank(records)] == ["a", "b"]
+    assert (fastest(*records).trial, fastest(*records).is_rmax) == (1, False)
+
+
+def test_a_simulated_run_is_never_too_short() -> None:
+    assert not run(1, 60.0, time_s=0.02, versions={"simulator": "SimGrid 3.36"}).too_short
+
+
+def test_the_store_finds_the_same_fastest_run(tmp_path: Path) -> None:
+    hpl_of_minutes = [run(1, 60.0, "a", time_s=50.0), run(2, 600.0, "b", time_s=0.05), run(3, 61.0, "c", time_s=60.0)]
+    of_moments = [run(1, 1.24, "a", N=800, time_s=0.28), run(2, 9.81, "b", N=800, time_s=0.04)]
+    for name, records, trial in (("long", hpl_of_minutes, 3), ("short", of_moments, 2)):
+        with Store.open(tmp_path / f"{name}.db") as store:
+            store.create_study(a_study())
+            for record in records:
+                store.begin(begun(key=record.key))
+                store.finish(record)
+            found = store.watched.fastest("study")
+            assert found is not None
+            assert found.number == trial == fastest(*records).trial
+            assert store.watched.totals("study", 3).best_trial == trial

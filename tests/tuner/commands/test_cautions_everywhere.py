@@ -94,6 +94,16 @@ def test_a_caution_stands_wherever_the_rates_of_its_study_are_shown(hpltune: Run
             assert "this is a virtual machine" in text, name
 
 
+def test_that_a_run_was_too_short_for_hpls_clock_stands_there_too(hpltune: Run, home: Path, busy: Path) -> None:
+    """HPL says that these runs took 0.01 s."""
+    short = "trial 1 took 0.01 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N"
+    for name, shown in SHOWN.items():
+        told = shown(hpltune, home).replace("&#39;", "'").replace("&#x27;", "'").replace("\\'", "'")
+        assert short in told, name
+    assert "That is no Rmax: trial 1 took 0.01 s" in text_of("best", STUDIES[0])(hpltune, home)
+    assert busy.exists()
+
+
 def test_the_runs_of_a_quiet_machine_have_no_caution_of_load(hpltune: Run, home: Path, busy: Path) -> None:
     assert "busy" not in text_of("best", STUDIES[1])(hpltune, home)
     rows = list(csv.DictReader(hpltune("export", "csv", STUDIES[1]).stdout.splitlines()))

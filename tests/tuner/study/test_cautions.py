@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from record_builders import START, a_study
+from record_builders import START, a_study, finished
 
+from results.record import Kind
 from results.store.store import Store
-from tuner.events import Event, Notice
+from tuner.events import Event, Notice, TrialEnded
 from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
+from tuner.study.machine_changes import MachineChanges, moved_during_search
 
 BUSY = "the machine is busy (load 13.8 on 2 cores): other programs will cost GFLOPS and repeatability"
 
@@ -46,6 +48,37 @@ def test_a_caution_that_cannot_be_stored_now_is_stored_with_the_next_one(store: 
     keeper(Notice(f"Caution: {BUSY}."))
     keeper.begun("study")
     assert texts(store) == [BUSY]
+
+
+def test_the_first_full_run_that_is_too_short_for_hpls_clock_is_a_caution(store: Store) -> None:
+    heard: list[Event] = []
+    keeper = CautionKeeper(heard.append, store)
+    keeper.begun("study")
+    runs = [
+        finished(1, 0.5, time_s=0.02, kind=Kind.PILOT), finished(2, 0.5, time_s=0.1),
+        finished(3, 0.5, time_s=0.02, passed=False), finished(4, 0.5, time_s=0.02), finished(5, 0.5, time_s=0.03),
+    ]  # fmt: skip
+    for record in runs:
+        keeper(TrialEnded(record))
+    short = "trial 4 took 0.02 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N"
+    assert texts(store) == [short]
+    assert [event.text for event in heard if isinstance(event, Notice)] == [f"Caution: {short}."]
+
+
+def test_what_repeats_told_of_the_machine_is_a_caution_for_each_kind_of_change(store: Store) -> None:
+    assert cautions_of(store.study("study")) == []
+    changes = MachineChanges(trial=3, runs=4, moved=-0.08, apart=0.0)
+    store.note_host("study", {**changes.facts, "moved_during_search": 0.06})
+    anchor, reference = cautions_of(store.study("study"))
+    assert anchor.startswith(
+        "Caution: a small run that was repeated during the search got up to 6 % faster, so runs at"
+    )
+    assert "which ran 4 times during the search (first as trial 3), got 8 % slower meanwhile" in reference
+    assert "of a steady machine 1 study in 50 does so, too" in reference
+    store.note_host("study", {**MachineChanges(3, 5, 0.01, 0.08).facts, "moved_during_search": 0.0})
+    (speeds,) = cautions_of(store.study("study"))
+    assert "runs of one configuration fall into two speeds, about 8 % apart" in speeds
+    assert moved_during_search(store.study("study").host) == 0.01
 
 
 def test_two_processes_keep_their_cautions_beside_each_other(store: Store) -> None:

@@ -110,6 +110,7 @@ class AskedSearch:
     points: int | None = None
     repeats: int = 1
     confirm: int = 2
+    reference: bool = True
     full: bool = False
     memory_fraction: float = 0.8
     overrides: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -134,6 +135,7 @@ class AskedSearch:
                 "--from-simulation": self.from_simulation,
                 "--warm-start": self.warm_start,
                 "--full": self.full,
+                "--no-reference": not self.reference,
                 "--memory-fraction": self.memory_fraction != AskedSearch.memory_fraction,
             }
         )
@@ -149,6 +151,7 @@ class AskedSearch:
             "--xhpl": self.xhpl,
             "--from-simulation": self.from_simulation,
             "--warm-start": self.warm_start,
+            "--no-reference": not self.reference,
         }
         for option in (option for option, value in given.items() if value):
             raise UsageError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
@@ -193,6 +196,7 @@ class AskedTuning:
             points=search.points,
             repeats=search.repeats,
             confirm=search.confirm,
+            reference=search.reference,
             full=search.full,
             memory_fraction=search.memory_fraction,
             overrides=search.overrides,

@@ -13,6 +13,7 @@ from results.store.store import Store
 
 from ...errors import UsageError
 from ...options import TuneOptions
+from ...study.cautions import note_short
 from ...study.names import check_name, free_name
 from ...trial.imported import imported_record
 from ...trial.output_files import OutputFile, OutputFolder, folders_of
@@ -212,12 +213,13 @@ def _stored(
     if existing is None:
         study = _study(name or free_name(store, f"import-{folder.name}"), folder, facts, records)
         store.imports.add(study, records)
-        return ImportedStudy(study.name, True, records, files, remarks)
+        return ImportedStudy(study.name, True, records, files, (*remarks, *note_short(store, study.name)))
     if not existing.imported:
         raise ResultsError(f"study {name} exists already, and was not imported: choose another --study")
     store.imports.append(existing.name, records)
     unused = ("Its machine stays as it was first imported.",) if replace(facts, blas="") != NO_FACTS else ()
-    return ImportedStudy(existing.name, False, records, files or len(folder.files), (*remarks, *unused))
+    remarks = (*remarks, *note_short(store, existing.name), *unused)
+    return ImportedStudy(existing.name, False, records, files or len(folder.files), remarks)
 
 
 def _results(file: OutputFile, folder: OutputFolder, blas: str) -> list[_FileResult]:

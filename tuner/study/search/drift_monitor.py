@@ -1,4 +1,7 @@
-"""One cheap run of the same configuration every so often, the anchor, tells whether the machine has changed."""
+"""One cheap run of the same configuration every so often, the anchor, tells whether the machine has changed.
+
+Full runs of a configuration do so too: `reference_runs.py`.
+"""
 
 import math
 from dataclasses import dataclass, field
@@ -7,6 +10,7 @@ from statistics import fmean
 from results.stats.prediction_margin import prediction_margin
 
 from ...engines.fidelity import FULL, Question
+from .reference_runs import ReferenceRuns
 
 EVERY = 10
 """Search trials between two anchor runs."""
@@ -28,10 +32,12 @@ class DriftMonitor:
     Attributes:
         soon: ask it before anything else, as at the beginning of a later session.
         noise_at_first: what the machine has shown of the noise of runs.
+        reference: the full runs of one configuration; None where they are not wanted, or would tell nothing.
     """
 
     soon: bool = False
     noise_at_first: float = 0.0
+    reference: ReferenceRuns | None = None
     _question: Question | None = None
     _rates: list[float] = field(default_factory=list)
     _since: int = 0

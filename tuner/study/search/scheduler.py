@@ -14,7 +14,7 @@ from ...events import PhaseStarted
 from ...stopping import Interrupted
 from ...trial.ladder import outcome_of, outcomes_of
 from ..ledger import Ledger
-from ..noise_at_first import MOVED
+from ..machine_changes import MOVED
 from ..session import StudySession
 from .budget_rule import BudgetRule, SearchState
 from .drift_monitor import DriftMonitor
@@ -91,6 +91,8 @@ class Scheduler:
         refused = refused or self.rule.out_of_time(now)
         if refused:
             return [], refused
+        if self._reference_ran(now):
+            return self._next(engine, rounds, repeats)
         try:
             batch = self._first(engine) or self._asked(engine, now) or self._next_round(rounds)
         except Interrupted:
@@ -108,6 +110,13 @@ class Scheduler:
             without_result=self.ledger.incumbent.gflops is None,
             full_asked=self._full_asked,
         )
+
+    def _reference_ran(self, now: SearchState) -> bool:
+        """Run the reference configuration where it is time, and say whether it ran."""
+        reference = self.drift.reference if self.drift else None
+        if reference is None or self.rule.is_last(now) or self.ledger.is_shared():
+            return False
+        return reference.run_if_due()
 
     def _first(self, engine: Engine) -> list[Question]:
         """The first of the points to try at first that the engine does not know; or nothing."""

@@ -108,6 +108,17 @@ def test_a_rate_at_a_small_n_is_no_rmax() -> None:
     assert "All figures of a run are of trial 1, the fastest full run of study study." in text
 
 
+def test_a_rate_of_a_run_that_is_too_short_for_hpls_clock_is_no_rmax() -> None:
+    short = sheet([replace(run, time_s=0.02) for run in of_minutes(0.5, 0.49)], host={"memory_available_bytes": 2**29})
+    said = (
+        "That is no Rmax: trial 1 took 0.02 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N."
+    )
+    assert said in short.objections()
+    facts = short.report().facts
+    assert isinstance(facts, dict)
+    assert facts["top500"]["Rmax in GFLOPS"] is None
+
+
 def test_without_an_objection_the_sheet_says_what_was_looked_at_and_that_nothing_else_was() -> None:
     text = to_markdown(sheet(of_minutes(75.0, 74.8)).report())
     assert "hpltune found nothing; it looked at how the run was made, the residual and its threshold, N" in text

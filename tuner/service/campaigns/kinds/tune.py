@@ -84,6 +84,7 @@ def tune_options(document: TuneDocument, offered: Offered, store: Store) -> Tune
             points=document.points,
             repeats=document.repeats,
             confirm=document.confirm,
+            reference=document.reference,
             full=document.full,
             memory_fraction=document.memory_fraction,
             overrides=_overrides(document, offered),

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from results.record import TrialState
 from results.store.watching import RateRow, WatchedStudies
 
-from ....study.kinds import SEARCHED
+from ....study.kinds import COUNTED
 
-_SEARCHED = frozenset(kind.value for kind in SEARCHED)
+_COUNTED = frozenset(kind.value for kind in COUNTED)
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class Digest:
     def _add(self, row: RateRow) -> None:
         self.ended += 1
         self.failed += row.state == TrialState.FAILED
-        self.counted += row.kind in _SEARCHED and row.seen_to_end and row.state != TrialState.CANCELLED
+        self.counted += row.kind in _COUNTED and row.seen_to_end and row.state != TrialState.CANCELLED
         self.machine_s += row.cost_s
         if not row.full or row.gflops is None:
             return

@@ -69,6 +69,7 @@ WHY: Mapping[Kind, str] = {
     Kind.SMALL: "The engine asked for it at a smaller N, where it tells much for its time.",
     Kind.PREFIX: "The engine asked for its first columns only, which tell much for their time.",
     Kind.PILOT: "A small run, which shows how long runs take.",
+    Kind.REFERENCE: "The same configuration again every so often, to see whether the machine changes.",
     Kind.CONFIRMATION: "One of the best runs again, to be sure which is the best.",
     Kind.EXTRAPOLATION: "The winner at a smaller N, to predict the run with the whole memory.",
     Kind.RUN: "A run of the HPL.dat that was given.",

@@ -1,0 +1,91 @@
+"""What repeats of a study tell of its machine, drift during the search and two speeds; kept with the study."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from results.stats.reference import FALSE_ALARM
+from results.stats.unfit import MOVED as LEAST_MOVED
+
+MOVED = "moved_during_search"
+"""The fact of the largest relative change of the machine that its small anchor runs showed during the search."""
+REFERENCE = "reference trial "
+"""Begins the name of the fact of a reference configuration, whose first run has that number."""
+APART = "two_speeds_apart"
+"""The fact of how far two speeds are apart, in logarithms; 0 for one."""
+_ALARM = f"of a steady machine 1 study in {1 / FALSE_ALARM:.0f} does so, too"
+
+
+@dataclass(frozen=True)
+class MachineChanges:
+    """What was found of a machine.
+
+    Attributes:
+        trial: number of the first run of the reference configuration; 0 where there is none.
+        runs: of that configuration in the search, the first included.
+        moved: relative change that these showed, below 0 for slower; 0 for none.
+        apart: how far two speeds are apart, in logarithms; 0 for one speed.
+    """
+
+    trial: int = 0
+    runs: int = 0
+    moved: float = 0.0
+    apart: float = 0.0
+
+    @property
+    def facts(self) -> dict[str, object]:
+        """What is kept of it with the study, in place of what was found before."""
+        told = {f"{REFERENCE}{self.trial}": {"runs": self.runs, "moved": self.moved}} if self.trial else {}
+        return {**told, APART: self.apart}
+
+    @property
+    def sentences(self) -> list[str]:
+        """What a reader of the study's rates must know of it; without full stops."""
+        found = []
+        if abs(self.moved) > LEAST_MOVED:
+            did = "faster" if self.moved > 0 else "slower"
+            found.append(
+                f"the reference configuration, which ran {self.runs} times during the search (first as trial "
+                f"{self.trial}), got {100 * abs(self.moved):.0f} % {did} meanwhile, so runs at different times cannot "
+                f"be compared ({_ALARM})"
+            )
+        if self.apart:
+            found.append(
+                f"runs of one configuration fall into two speeds, about {100 * self.apart:.0f} % apart, and which one "
+                f"a run had is not known ({_ALARM})"
+            )
+        return found
+
+
+def change_sentences(facts: Mapping[str, object]) -> list[str]:
+    """What a reader of a study's rates must know of changes of its machine; without full stops."""
+    anchor = facts.get(MOVED)
+    told = [sentence for one in changes_in(facts) for sentence in one.sentences]
+    if isinstance(anchor, float) and abs(anchor) > LEAST_MOVED:
+        did = "faster" if anchor > 0 else "slower"
+        told.insert(
+            0,
+            f"a small run that was repeated during the search got up to {100 * abs(anchor):.0f} % {did}, so runs at "
+            "different times cannot be compared",
+        )
+    return told
+
+
+def moved_during_search(facts: Mapping[str, object]) -> float:
+    """The largest change among the facts of a study's machine, below 0 for slower; 0 for none."""
+    anchor = facts.get(MOVED)
+    found = [one.moved for one in changes_in(facts)]
+    return max([anchor if isinstance(anchor, float) else 0.0, *found], key=abs)
+
+
+def changes_in(facts: Mapping[str, object]) -> list[MachineChanges]:
+    """What is kept among the facts of a study's machine: of each reference, and of two speeds."""
+    found = []
+    for name, value in facts.items():
+        trial = name.removeprefix(REFERENCE)
+        if not name.startswith(REFERENCE) or not trial.isdecimal() or not isinstance(value, Mapping):
+            continue
+        runs, moved = value.get("runs"), value.get("moved")
+        if isinstance(runs, int) and isinstance(moved, float):
+            found.append(MachineChanges(int(trial), runs, moved))
+    apart = facts.get(APART)
+    return [*found, MachineChanges(apart=apart)] if isinstance(apart, float) and apart else found

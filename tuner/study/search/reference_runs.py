@@ -1,0 +1,143 @@
+"""Runs one configuration in full again every so often during a search, the reference, and tells what that shows.
+
+A search runs each configuration at a time of its own, so a change of the machine looks like a difference between
+configurations. The reference is the first configuration that ran in full, so that no luck chose it, unless it is far
+slower than others: then its runs would cost too much. Its runs are trials of a kind of their own: they count as trials
+of `--trials` and as repeats of their configuration, and no engine hears of them, so that a search asks the same with
+and without them.
+"""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from results.record import Kind, TrialRecord
+from results.stats.noise import Array
+from results.stats.ranking import Ranked, rank
+from results.stats.reference import FEWEST, drift
+from results.stats.unfit import two_speeds
+
+from ...units import duration
+from ...words import counted
+from ..kinds import RANKED
+from ..machine_changes import MachineChanges
+from ..session import StudySession
+from .launch_worker import LaunchWorker
+
+EVERY = 10
+"""Full runs of the search between two runs of the reference."""
+SHARE = 0.1
+"""Most of the budget that they may take, in trials and in time."""
+FEWEST_TRIALS = 20
+"""A search of fewer trials has none."""
+FAST_ENOUGH = 0.5
+"""The reference reaches so much of the best rate when it is chosen."""
+_LOOKED_AT = (Kind.SEARCH, Kind.REFERENCE)
+
+
+@dataclass(frozen=True)
+class ReferenceRuns:
+    """The runs of the reference of one search.
+
+    Attributes:
+        worker: runs them, on the only part of the nodes.
+    """
+
+    session: StudySession
+    worker: LaunchWorker
+
+    def run_if_due(self) -> bool:
+        """Run the reference where it is time and the budget allows it, and say whether it ran."""
+        records = self.session.records(_LOOKED_AT)
+        before = [record for record in records if record.kind is Kind.REFERENCE]
+        last = max((record.number for record in before), default=0)
+        if sum(record.number > last and _searched(record) for record in records) < EVERY:
+            return False
+        chosen = self._chosen(records)
+        if chosen is None or not self._allowed(before, chosen.cost_s or 0.0):
+            return False
+        self.worker.trial(chosen.params, Kind.REFERENCE)
+        return True
+
+    def _chosen(self, records: Sequence[TrialRecord]) -> TrialRecord | None:
+        """The first run of the reference: of the configuration that was it before, or of a new one."""
+        runs = [record for record in records if _searched(record) and self._runnable(record)]
+        key = next((record.key for record in records if record.kind is Kind.REFERENCE), None)
+        known = next((record for record in runs if record.key == key), None)
+        most = max((record.gflops or 0.0 for record in runs), default=0.0)
+        return known or next((record for record in runs if (record.gflops or 0.0) >= FAST_ENOUGH * most), None)
+
+    def _runnable(self, record: TrialRecord) -> bool:
+        return not self.session.shrunk or self.session.space.why_not(record.params) is None
+
+    def _allowed(self, before: Sequence[TrialRecord], cost_s: float) -> bool:
+        """Whether one more run of so many seconds stays within the reference's share of the budget."""
+        budget = self.session.meter.budget
+        if budget.trials is not None and not FEWEST_TRIALS <= budget.trials >= (len(before) + 1) / SHARE:
+            return False
+        spent_s = sum(record.cost_s or 0.0 for record in before)
+        return budget.whole_s is None or spent_s + cost_s <= SHARE * budget.whole_s
+
+
+def _searched(record: TrialRecord) -> bool:
+    return record.kind is Kind.SEARCH and record.ranked
+
+
+def tell_changes(session: StudySession) -> None:
+    """Keep with a study, and say, what repeats tell of its machine: drift during the search, and two speeds."""
+    records = session.records(RANKED)
+    everything = records if session.blas is None else session.context.store.records(session.study, kinds=RANKED)
+    found = replace(changes_of(records), apart=_apart(rank(everything)))
+    session.context.store.note_host(session.study, found.facts)
+    if found.trial:
+        session.say(_what_ran(records, found, session.meter.budget.whole_s))
+    for sentence in found.sentences:
+        session.say(f"{sentence[:1].upper()}{sentence[1:]}.")
+
+
+def changes_of(records: Sequence[TrialRecord]) -> MachineChanges:
+    """What the full runs of a search and its confirmation tell of the machine."""
+    entries = rank(records)
+    apart = _apart(entries)
+    again = [record for record in records if record.kind is Kind.REFERENCE and record.ranked]
+    if not again:
+        return MachineChanges(apart=apart)
+    key, hosts = again[-1].key, _hosts(again[-1])
+    runs = [record for record in records if record.key == key and record.ranked and _hosts(record) == hosts]
+    runs = [record for record in runs if record.kind is not Kind.CONFIRMATION]
+    times = [(record.started_at.timestamp(), record.gflops or 0.0) for record in runs]
+    return MachineChanges(runs[0].number, len(runs), drift(times, _confirmed(entries)), apart)
+
+
+def _apart(entries: Sequence[Ranked]) -> float:
+    return two_speeds([np.log(np.array(entry.gflops)) for entry in entries if entry.runs > 1])
+
+
+def _confirmed(entries: Sequence[Ranked]) -> list[Array]:
+    """The logarithms of the rates of each configuration in the rounds of one confirmation."""
+    found: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for entry in entries:
+        for rate, time in zip(entry.gflops, entry.times, strict=True):
+            if time.turn:
+                found[entry.key, time.sitting].append(rate)
+    return [np.log(np.array(rates)) for rates in found.values() if len(rates) > 1]
+
+
+def _hosts(record: TrialRecord) -> tuple[str, ...]:
+    return record.observed.hosts if record.observed else ()
+
+
+def _what_ran(records: Sequence[TrialRecord], found: MachineChanges, whole_s: float | None) -> str:
+    spent_s = sum(record.cost_s or 0.0 for record in records if record.kind is Kind.REFERENCE)
+    part = f", {100 * spent_s / whole_s:.0f} % of the budget" if whole_s else ""
+    seen = "; no drift and no second speed of the machine was seen"
+    if found.runs < FEWEST:
+        seen = f"; it takes {FEWEST} runs of it to tell a drift"
+    if found.sentences:
+        seen = ""
+    return (
+        f"Reference: trial {found.trial} ran again {counted(found.runs - 1, 'time')} during the search "
+        f"({duration(spent_s)}{part}){seen}."
+    )
