@@ -11,6 +11,8 @@ UidOf = Callable[[tuple[str, int]], int | None]
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LOCAL, STATE, UID = 1, 3, 7
 """Columns of these."""
+LOOKS = 3
+"""Times that the lists are read: the kernel may leave out a connection of a list that changes while it is read."""
 LIVING = frozenset({"01", "08"})
 """Connections that a process has, as the kernel numbers their states: ESTABLISHED and CLOSE_WAIT."""
 
@@ -23,7 +25,7 @@ def peer_uid(client: tuple[str, int], tables: Sequence[Path] = TABLES) -> int | 
         tables: the kernel's lists of connections (proc(5), /proc/net/tcp).
     """
     address, port = _plain(ip_address(client[0])), client[1]
-    for table in tables:
+    for table in [*tables] * LOOKS:
         with suppress(OSError):
             for line in table.read_text(encoding="ascii", errors="replace").splitlines()[1:]:
                 words = line.split()
