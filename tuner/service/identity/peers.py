@@ -24,22 +24,28 @@ def peer_uid(client: tuple[str, int], tables: Sequence[Path] = TABLES) -> int | 
         client: address and port of the other end.
         tables: the kernel's lists of connections (proc(5), /proc/net/tcp).
     """
-    address, port = _plain(ip_address(client[0])), client[1]
+    places = _places(_plain(ip_address(client[0])), client[1])
     for table in [*tables] * LOOKS:
         with suppress(OSError):
             for line in table.read_text(encoding="ascii", errors="replace").splitlines()[1:]:
-                words = line.split()
-                if len(words) > UID and words[STATE] in LIVING and _place(words[LOCAL]) == (address, port):
+                words = line.split(maxsplit=UID + 1)
+                if len(words) > UID and words[LOCAL] in places and words[STATE] in LIVING:
                     return int(words[UID])
     return None
 
 
-def _place(text: str) -> tuple[IPv4Address | IPv6Address, int]:
-    """Read an address and a port as the kernel writes them: words of 32 bits in the machine's order of bytes."""
-    host, _, port = text.partition(":")
-    words = [bytes.fromhex(host[start : start + 8]) for start in range(0, len(host), 8)]
-    packed = b"".join(word[::-1] if sys.byteorder == "little" else word for word in words)
-    return _plain(ip_address(packed)), int(port, 16)
+def _places(address: IPv4Address | IPv6Address, port: int) -> frozenset[str]:
+    """How the kernel writes an address and a port: words of 32 bits in the machine's order of bytes.
+
+    An IPv4 address may also stand inside of IPv6.
+    """
+    mapped = b"\0" * 10 + b"\xff" * 2 + address.packed
+    return frozenset(f"{_words(packed)}:{port:04X}" for packed in (address.packed, mapped))
+
+
+def _words(packed: bytes) -> str:
+    words = (packed[start : start + 4] for start in range(0, len(packed), 4))
+    return "".join((word[::-1] if sys.byteorder == "little" else word).hex() for word in words).upper()
 
 
 def _plain(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
