@@ -198,28 +198,8 @@ class CampaignQueue:
             _changed(connection, name, values)
             return True
 
-    def give_back(self, name: str, reason: str) -> bool:
-        """Queue a campaign again that this process claimed and cannot start now; that is no attempt.
-
-        Args:
-            reason: why it cannot be started; it is told while the campaign waits.
-
-        Returns:
-            False, and nothing is stored, where it belongs to another process.
-        """
-        here = (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.owner == str(Lease.mine()))
-        values = {
-            "state": QueueState.QUEUED,
-            "owner": None,
-            "attempts": CAMPAIGNS.c.attempts - 1,
-            "started_at": None,
-            "reason": unicode_text(reason),
-        }
-        with self.writing() as connection:
-            return connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount == 1
-
     def put_off(self, name: str, reason: str, faults: int, wait_s: float, tell: Tell | None = None) -> bool:
-        """Queue a campaign again that this process works on, because of a fault of the machine or the database.
+        """Queue a campaign again that this process works on or starts, for a fault of the machine or the database.
 
         It is paused or cancelled where somebody wanted that meanwhile. The process was no attempt.
 

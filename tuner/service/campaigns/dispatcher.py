@@ -177,22 +177,22 @@ class Dispatcher:
                     },
                 )
         except OSError as error:
-            self._not_begun(entry.name, error)
+            self._not_begun(entry, error)
             return
         self._shortages = 0
         LOGGER.info("campaign %s of %s has begun", entry.name, entry.order.handed_in_by)
 
-    def _not_begun(self, name: str, error: OSError) -> None:
+    def _not_begun(self, entry: CampaignEntry, error: OSError) -> None:
         """Queue a campaign again where this machine is short of something, and wait before the next start."""
         if error.errno not in SHORTAGES:
-            self._fail(name, f"its process cannot be started: {error.strerror}")
+            self._fail(entry.name, f"its process cannot be started: {error.strerror}")
             return
         self._shortages += 1
         pause_s = wait_s(self._shortages)
         self._starts_at_s = monotonic() + pause_s
         reason = f"its process cannot be started now: {error.strerror}"
-        self.store.queue.give_back(name, f"{reason}; it is tried again")
-        LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", name, reason, pause_s)
+        self.store.queue.put_off(entry.name, reason, entry.faults, pause_s, self._tell)
+        LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", entry.name, reason, pause_s)
 
     def _reap(self) -> None:
         """Forget processes that have ended; a campaign that its process never took has failed."""

@@ -235,7 +235,7 @@ def test_a_machine_that_is_short_of_something_loses_no_campaign() -> None:
             dispatcher.look()
         entry = entry_of("first")
         assert (entry.state, entry.attempts) == (QueueState.QUEUED, 0)
-        assert entry.reason == "its process cannot be started now: Too many open files; it is tried again"
+        assert entry.reason == "its process cannot be started now: Too many open files"
         dispatcher.look()
         assert entry_of("first").state is QueueState.QUEUED, "it is tried again after a pause"
 
