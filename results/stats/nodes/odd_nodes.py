@@ -1,9 +1,14 @@
-"""Which nodes are not like the others of their class, with a stated risk to blame a sound one."""
+"""Which nodes are not like the others of their class, with a stated risk to blame a sound one.
+
+Each result is held against the bulk of the nodes, from which suspects are taken out first, so that several bad nodes
+do not hide each other. Benchmarks that load the same part of a machine have one cause and are one family. A node has
+one probability in a family (Simes 1986), and the nodes are judged together (Benjamini and Hochberg 1995).
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from statistics import median
 
+import numpy as np
 from scipy import stats
 
 from .shape import bulk_sd
@@ -18,51 +23,105 @@ FEWEST = 5
 """Nodes below which an odd one cannot be told from the spread of sound ones."""
 
 
+Array = np.ndarray[tuple[int], np.dtype[np.float64]]
+
+
 @dataclass(frozen=True)
-class OddNode:
-    """A node that is not like the others.
+class NodeScore:
+    """How far a node's result is from the bulk.
 
     Attributes:
-        percent: its distance from the median, in percent of that; below 0 it is slower.
-        sds: the same in robust standard deviations of the others.
+        percent: its distance from the median, in percent of that; below 0 it is worse.
+        sds: the same in robust standard deviations of the bulk.
+        p: probability of a sound node so low; 1 where it is less than LEAST_PERCENT below.
     """
 
     node: str
     value: float
     percent: float
     sds: float
+    p: float
 
 
-def odd_nodes(values: Mapping[str, float], benchmarks: int = 1, *, higher_is_better: bool = True) -> list[OddNode]:
-    """Find nodes whose result is worse than the bulk's, worst first.
-
-    A node is odd if it is worse than the median by more standard deviations of the bulk than any of so many sound
-    nodes is in all benchmarks with a probability of FALSE_ALARMS (Bonferroni), and by LEAST_PERCENT. The deviation of
-    few nodes is itself uncertain, therefore the limit is a quantile of Student's t.
+def odd_nodes(values: Mapping[str, float]) -> list[NodeScore]:
+    """Find nodes whose result in one benchmark is lower than the bulk's, worst first.
 
     Args:
-        values: of one benchmark by node, positive; nodes of one class.
-        benchmarks: how many are looked at together.
+        values: by node, positive; nodes of one class.
+    """
+    odd = odd_in_family({"": scores(values)}, FALSE_ALARMS)
+    return sorted((own[""] for own in odd.values()), key=lambda score: score.percent)
+
+
+def scores(values: Mapping[str, float]) -> dict[str, NodeScore]:
+    """Hold the result of each node against the bulk; of fewer than FEWEST nodes nothing is said.
+
+    The spread of few nodes is itself uncertain, therefore probabilities are those of Student's t. Qn of n values tells
+    about as much as the standard deviation of 0.8 n (its efficiency, Rousseeuw and Croux 1993).
     """
     if len(values) < FEWEST:
-        return []
-    middle = median(values.values())
-    sd = bulk_sd(list(values.values())) or LEAST_SD * middle
-    limit = _limit(len(values), benchmarks)
-    sign = -1.0 if higher_is_better else 1.0
-    found = []
-    for node, value in values.items():
-        percent = 100.0 * (value - middle) / middle
-        sds = (value - middle) / sd
-        if sign * percent >= LEAST_PERCENT and sign * sds >= limit:
-            found.append(OddNode(node, value, percent, sds))
-    return sorted(found, key=lambda odd: -sign * odd.percent)
+        return {}
+    measured = np.asarray(list(values.values()), dtype=float)
+    bulk = _Bulk.of(measured)
+    found = {}
+    for (node, value), p in zip(values.items(), bulk.p(measured), strict=True):
+        percent = 100.0 * (value / bulk.middle - 1.0)
+        sds = (value - bulk.middle) / bulk.sd
+        found[node] = NodeScore(node, value, percent, sds, float(p) if percent <= -LEAST_PERCENT else 1.0)
+    return found
 
 
-def _limit(nodes: int, benchmarks: int) -> float:
-    """Return the standard deviations beyond which no sound node is.
+def odd_in_family(family: Mapping[str, Mapping[str, NodeScore]], risk: float) -> dict[str, dict[str, NodeScore]]:
+    """Find the nodes that are odd in benchmarks with one cause, and the benchmarks that show it.
 
-    The robust estimate from n values tells about as much as the standard deviation of 0.8 n (its efficiency).
+    A node that all benchmarks show counts as one that the only benchmark showed; one that a single benchmark of m shows
+    has m times that probability (Simes). Where all nodes are sound any is blamed with the probability `risk`; of the
+    nodes that are named on other clusters this part is sound on average (Benjamini and Hochberg).
+
+    Args:
+        family: of each benchmark the scores by node.
     """
-    freedom = max(2.0, 0.8 * (nodes - 1))
-    return float(stats.t.isf(FALSE_ALARMS / (nodes * benchmarks), freedom))
+    own: dict[str, dict[str, NodeScore]] = {}
+    for name, found in family.items():
+        for node, score in found.items():
+            own.setdefault(node, {})[name] = score
+    if not own:
+        return {}
+    corrected = {node: stats.false_discovery_control([one.p for one in found.values()]) for node, found in own.items()}
+    simes = [float(found.min()) for found in corrected.values()]
+    odd = [node for node, p in zip(own, stats.false_discovery_control(simes), strict=True) if p <= risk]
+    level = max((float(corrected[node].min()) for node in odd), default=0.0)
+    return {
+        node: {name: own[node][name] for name, p in zip(own[node], corrected[node], strict=True) if p <= level}
+        for node in odd
+    }
+
+
+@dataclass(frozen=True)
+class _Bulk:
+    """The nodes that are alike: their median, their robust standard deviation, and the degrees of freedom behind it."""
+
+    middle: float
+    sd: float
+    freedom: float
+
+    @classmethod
+    def of(cls, values: Array) -> "_Bulk":
+        """Take nodes out that are too low, and look again, until none of those that are left is.
+
+        Bad nodes widen the spread, so that they hide each other (masking). Only such a low node is taken out that it is
+        odd by itself with the risk FALSE_ALARMS, so that a healthy cluster is blamed no more often than without this.
+        More than half of the nodes stay.
+        """
+        left, fewest = values, max(FEWEST, len(values) // 2 + 1)
+        while True:
+            middle = float(np.median(left))
+            bulk = cls(middle, bulk_sd(left.tolist()) or LEAST_SD * middle, max(2.0, 0.8 * (len(left) - 1)))
+            alike = left[bulk.p(left) >= FALSE_ALARMS / len(values)]
+            if not fewest <= len(alike) < len(left):
+                return bulk
+            left = alike
+
+    def p(self, values: Array) -> Array:
+        """Return the probability of a sound node so low."""
+        return np.asarray(stats.t.cdf((values - self.middle) / self.sd, self.freedom))

@@ -13,7 +13,7 @@ from .finding import Finding, Severity
 from .group_findings import group_findings
 from .name_ranges import ranges
 from .network_findings import network_findings
-from .odd_nodes import FEWEST, LEAST_PERCENT, OddNode, odd_nodes
+from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT, NodeScore, odd_in_family, scores
 from .soak import soak_findings
 from .two_groups import SeparatingFact, TwoGroups, separating_facts, split_by_fact, two_groups
 
@@ -157,9 +157,10 @@ def _slow(
     groups: dict[str, tuple[TwoGroups, Sequence[SeparatingFact]]],
 ) -> list[Finding]:
     """Find slow nodes and two populations in each class; of one node the simplest benchmark that shows it is named."""
-    odd: dict[str, dict[str, OddNode]] = defaultdict(dict)
+    families: dict[str, dict[str, dict[str, NodeScore]]] = defaultdict(dict)
     found: list[Finding] = []
     for name, measured in results.items():
+        own = families[BENCHMARKS[name].part][name] = {}
         for members in _classes(check):
             values = {node: value for node, value in measured.items() if node in members}
             split = two_groups(values) or split_by_fact(values, check.facts)
@@ -170,9 +171,18 @@ def _slow(
                     found.append(_two_groups(name, split, facts))
                 groups[name] = (split, facts)
             for part in parts:
-                for one in odd_nodes({node: values[node] for node in part}, len(results)):
-                    odd[one.node][name] = one
-    return [*found, *map(_slow_node, odd.values())]
+                own.update(scores({node: values[node] for node in part}))
+    return [*found, *map(_slow_node, _odd(families, len(families) + bool(check.pairs)).values())]
+
+
+def _odd(families: Mapping[str, Mapping[str, Mapping[str, NodeScore]]], count: int) -> dict[str, dict[str, NodeScore]]:
+    """Find odd nodes in each of so many families, which share the risk evenly (Bonferroni), simple benchmarks first."""
+    odd: dict[str, dict[str, NodeScore]] = defaultdict(dict)
+    for family in families.values():
+        for node, found in odd_in_family(family, FALSE_ALARMS / count).items():
+            odd[node].update(found)
+    order = list(BENCHMARKS)
+    return {node: dict(sorted(found.items(), key=lambda one: order.index(one[0]))) for node, found in odd.items()}
 
 
 def _alike(one: TwoGroups, other: TwoGroups) -> bool:
@@ -186,7 +196,7 @@ def _classes(check: NodeCheck) -> list[set[str]]:
     return [{node for node in check.nodes if check.classes.get(node, "") == name} for name in names]
 
 
-def _slow_node(results: Mapping[str, OddNode]) -> Finding:
+def _slow_node(results: Mapping[str, NodeScore]) -> Finding:
     name, odd = next(iter(results.items()))
     benchmark = BENCHMARKS[name]
     worst = max(abs(one.percent) for one in results.values())
