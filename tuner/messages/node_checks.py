@@ -56,6 +56,7 @@ class WholeNodeCheckModel(NodeCheckModel):
     out: list[str] = Field(description="nodes that must not be used")
     slow: list[str] = Field(description="nodes that would slow a run down")
     scores: dict[str, float] = Field(description="by node how far its worst benchmark is from the median, in percent")
+    waiting: list[dict[str, Any]] = Field(description="by class of nodes what its slowest nodes cost HPL, odd or not")
     findings: list[dict[str, Any]] = Field(description="severity out, slow, odd or note; names; sentence; percent")
     results: dict[str, dict[str, float]] = Field(description="by benchmark and node its best result")
     facts: dict[str, dict[str, str]] = Field(description="by fact its value on each node")

@@ -21,8 +21,6 @@ LEAST_SD = 0.0025
 """Standard deviation, as a part of the median, where most results are the same figure: they are so by chance."""
 FEWEST = 5
 """Nodes below which an odd one cannot be told from the spread of sound ones."""
-
-
 Array = np.ndarray[tuple[int], np.dtype[np.float64]]
 
 
@@ -57,7 +55,8 @@ def scores(values: Mapping[str, float]) -> dict[str, NodeScore]:
     """Hold the result of each node against the bulk; of fewer than FEWEST nodes nothing is said.
 
     The spread of few nodes is itself uncertain, therefore probabilities are those of Student's t. Qn of n values tells
-    about as much as the standard deviation of 0.8 n (its efficiency, Rousseeuw and Croux 1993).
+    about as much as the standard deviation of 0.8 n (its efficiency, Rousseeuw and Croux 1993); that two degrees of
+    freedom are lost with median and spread keeps the risk of five to eight nodes below FALSE_ALARMS (measured).
     """
     if len(values) < FEWEST:
         return {}
@@ -116,7 +115,7 @@ class _Bulk:
         left, fewest = values, max(FEWEST, len(values) // 2 + 1)
         while True:
             middle = float(np.median(left))
-            bulk = cls(middle, bulk_sd(left.tolist()) or LEAST_SD * middle, max(2.0, 0.8 * (len(left) - 1)))
+            bulk = cls(middle, bulk_sd(left.tolist()) or LEAST_SD * middle, max(2.0, 0.8 * (len(left) - 2)))
             alike = left[bulk.p(left) >= FALSE_ALARMS / len(values)]
             if not fewest <= len(alike) < len(left):
                 return bulk

@@ -9,21 +9,15 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import median
 
 from scipy import stats
 
 from .check import BENCHMARKS, NodeCheck
 from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT
+from .run_noise import RunNoise
 from .shape import MEDIAN_SCATTERS, robust_sd
 
-NORMAL_MEDIAN = 0.9539
-"""Median of the distance of two normal values, in their standard deviation."""
-BEST_OF = (1.0, 0.826, 0.748, 0.701, 0.669)
-"""How much the best of 1, 2, … normal values scatters, in their standard deviation; more make little difference."""
-REPEATS_TELL = 0.4
-"""Independent values that a pair of repeats is worth, when the median of their distances is taken."""
 NETWORK = "network"
 FEWEST_PAIRS = 3
 """Pairs of a node that are needed to say how its messages changed."""
@@ -71,7 +65,7 @@ def rate_changes(before: NodeCheck, now: NodeCheck) -> list[RateChange]:
     tests = sum(len(own) + 1 for own in logs.values())
     found = []
     for name, own in logs.items():
-        scatter = _scatter(list(own.values()), [_repeats(name, check) for check in (before, now)])
+        scatter = _scatter(list(own.values()), [RunNoise.of(name, check) for check in (before, now)])
         if scatter is not None:
             found.append(_judged(name, own, scatter, tests))
     return found
@@ -106,24 +100,7 @@ def _messages(before: NodeCheck, now: NodeCheck) -> dict[str, Logs]:
     return {name: own for name, own in medians.items() if own}
 
 
-@dataclass(frozen=True)
-class _Repeats:
-    """The distances of the logarithms of each two runs of a node, and the usual number of runs."""
-
-    distances: tuple[float, ...]
-    runs: int
-
-
-def _repeats(name: str, check: NodeCheck) -> _Repeats:
-    runs: dict[str, list[float]] = defaultdict(list)
-    for run in check.runs:
-        if run.benchmark == name and run.counts and run.value is not None and run.value > 0.0:
-            runs[run.node].append(math.log(run.value))
-    distances = (abs(one - other) for own in runs.values() for one, other in combinations(own, 2))
-    return _Repeats(tuple(distances), int(median(map(len, runs.values()))) if runs else 1)
-
-
-def _scatter(changes: Sequence[float], repeats: Sequence[_Repeats]) -> _Scatter | None:
+def _scatter(changes: Sequence[float], repeats: Sequence[RunNoise]) -> _Scatter | None:
     """Return the larger noise of both; None where too few nodes and no repeats tell nothing.
 
     Few nodes do not show how much a node changes from one check to another beyond its repeats. Then the noise of single
@@ -132,12 +109,11 @@ def _scatter(changes: Sequence[float], repeats: Sequence[_Repeats]) -> _Scatter 
     known = []
     of_best = math.sqrt(2.0)
     if len(changes) >= FEWEST:
-        of_best = math.hypot(*(BEST_OF[min(own.runs, len(BEST_OF)) - 1] for own in repeats))
+        of_best = math.hypot(*(own.of_best for own in repeats))
         known.append(_Scatter(robust_sd(changes), max(2.0, 0.8 * (len(changes) - 1))))
-    distances = [distance for own in repeats for distance in own.distances]
-    if distances:
-        freedom = max(2.0, REPEATS_TELL * len(distances))
-        known.append(_Scatter(of_best * median(distances) / NORMAL_MEDIAN, freedom))
+    both = RunNoise(tuple(distance for own in repeats for distance in own.distances), 1)
+    if both.sd is not None:
+        known.append(_Scatter(of_best * both.sd, both.freedom))
     return max(known, key=lambda one: one.sd, default=None)
 
 

@@ -16,6 +16,7 @@ from .network_findings import network_findings
 from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT, NodeScore, odd_in_family, scores
 from .soak import soak_findings
 from .two_groups import SeparatingFact, TwoGroups, separating_facts, split_by_fact, two_groups
+from .waiting import Waiting, waiting
 
 WRONG_ADVICE = "try other memory first, then another processor, then another board"
 """In the order in which the parts of a computer that computes wrongly were at fault (STAB)."""
@@ -67,6 +68,7 @@ class ReadinessVerdict:
         groups: two populations of a benchmark, with the facts that separate them.
         together: benchmarks that go together.
         cannot: sentences on what so few nodes cannot tell.
+        waiting: of each class what its slowest nodes cost HPL, whether they are odd or not.
     """
 
     check: NodeCheck
@@ -75,6 +77,7 @@ class ReadinessVerdict:
     groups: Mapping[str, tuple[TwoGroups, Sequence[SeparatingFact]]]
     together: tuple[Correlation, ...]
     cannot: tuple[str, ...]
+    waiting: tuple[Waiting, ...]
 
     @property
     def out(self) -> tuple[str, ...]:
@@ -115,7 +118,9 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     findings += group_findings(check.groups, check.switches, {*out, *check.silent})
     findings += soak_findings(check)
     together, cannot = tuple(correlations(results)), tuple(_cannot(check, sound))
-    return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot)
+    classes = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
+    waits = tuple(one for name in classes if (one := waiting(check, sound, name)) is not None)
+    return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot, waits)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -14,6 +14,7 @@ from results.stats.nodes.shape import ResultShape, shape_of
 from results.stats.nodes.since_baseline import ALL_LOST
 from results.stats.nodes.soak import SoakedNode, samples_by_node, soaked_nodes
 from results.stats.nodes.verdict import ReadinessVerdict
+from results.stats.nodes.waiting import MOST_NAMED, Waiting
 
 from ...words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
@@ -72,6 +73,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "out": list(verdict.out),
         "slow": list(verdict.slow),
         "findings": [asdict(finding) for finding in verdict.findings],
+        "waiting": [asdict(one) for one in verdict.waiting],
         "cannot": list(verdict.cannot),
         "benchmarks": {name: asdict(shape) for name, shape in _shapes(verdict)},
         "correlations": [asdict(pair) for pair in verdict.together],
@@ -93,7 +95,11 @@ def _parts(verdict: ReadinessVerdict) -> Iterator[Part]:
 def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
     """The answer, and each finding in a sentence."""
     count = len(verdict.check.nodes)
-    if verdict.ready and not verdict.alike:
+    waited = [one.slower[0].node for one in verdict.waiting if one.notable]
+    if verdict.ready and waited:
+        more = "" if verdict.alike else ", and not all is as it should be"
+        yield Sentence(f"No node is unlike the others, but HPL waits for {ranges(waited)}{more}.", tone=Tone.CAUTION)
+    elif verdict.ready and not verdict.alike:
         yield Sentence("No node is slow or wrong, but not all is as it should be.", tone=Tone.CAUTION)
     elif verdict.ready:
         which = f"one of {count} nodes" if count > 1 else "the node"
@@ -105,6 +111,9 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
         yield Sentence(f"{finding_sentence(finding)}.", tone=TONES[finding.severity])
     if len(verdict.findings) > SHOWN:
         yield Sentence(f"{counted(len(verdict.findings) - SHOWN, 'more finding')}: --json lists all.")
+    for one in verdict.waiting:
+        tone = Tone.CAUTION if one.notable else Tone.PLAIN
+        yield from (Sentence(said, tone=tone) for said in one.sentences)
     for sentence in verdict.cannot:
         yield Sentence(sentence, tone=Tone.CAUTION)
 
@@ -138,7 +147,8 @@ def finding_sentence(finding: Finding) -> str:
 
 
 def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
-    """All benchmarks as the STAB toolkit prints them, and which go together."""
+    """What slow nodes cost, all benchmarks as the STAB toolkit prints them, and which go together."""
+    yield from (_waiting_table(one) for one in verdict.waiting if one.slower)
     shapes = _shapes(verdict)
     if shapes:
         names = ("benchmark", "nodes", "low", "high", "spread %", "mean", "median", "sd", "normal p", "one peak p")
@@ -168,6 +178,29 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
             *map(Column, ("rank r", "explains %", "p")),
         )
         yield Table("Benchmarks that go together", columns, rows, caption="p is corrected for all pairs (Holm).")
+
+
+def _waiting_table(waits: Waiting) -> Table:
+    """Make a row for each number of slowest nodes that are left out, none first."""
+    names = ("left out", "nodes", "slowest", "% below the median", "all nodes, GFLOPS", "against all, %")
+    columns = tuple(Column(name, words=name in {"left out", "slowest"}) for name in names)
+    together = [waits.gflops, *(one.others_gflops for one in waits.slower)]
+    rows = tuple(
+        (
+            "none" if place == 0 else f"and {waits.slower[place - 1].node}" if place > 1 else waits.slower[0].node,
+            str(waits.nodes - place),
+            one.node,
+            f"{one.percent:.1f}",
+            _figure(together[place]),
+            f"{100.0 * (together[place] / waits.gflops - 1.0):+.1f}",
+        )
+        for place, one in enumerate(waits.slower[:MOST_NAMED])
+    )
+    of_class = f": {waits.node_class}" if waits.node_class else ""
+    caption = (
+        f"By {BENCHMARKS[waits.benchmark].title}: all nodes do as much as the slowest, before what the network takes."
+    )
+    return Table(f"What the slowest nodes cost HPL{of_class}", columns, rows, caption=caption)
 
 
 def _row(name: str, shape: ResultShape) -> tuple[str, ...]:

@@ -88,6 +88,7 @@ def whole_check(store: Store, number: int) -> WholeNodeCheckModel:
         out=list(verdict.out),
         slow=list(verdict.slow),
         scores=node_scores(verdict),
+        waiting=[asdict(one) for one in verdict.waiting],
         findings=[asdict(finding) for finding in verdict.findings],
         results={name: dict(values) for name, values in verdict.results.items()},
         facts={name: dict(values) for name, values in check.facts.items()},
