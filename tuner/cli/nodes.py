@@ -50,6 +50,16 @@ def check(
         list[str] | None,
         typer.Option("--fault", metavar="KIND:NODE[:PERCENT]", help="Plant a fault in a virtual cluster. Repeatable."),
     ] = None,
+    spread: Annotated[
+        float | None,
+        typer.Option(
+            "--spread",
+            min=0.0,
+            max=10.0,
+            metavar="PERCENT",
+            help="How much sound nodes of a virtual cluster differ: 0.4 by default, today's nodes 2 to 3.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of a virtual cluster, or of groups.")] = 0,
     groups: Annotated[
         int | None,
@@ -121,6 +131,8 @@ def check(
 
         hpltune nodes check --virtual 64 --fault slow-node:node007:6
 
+        hpltune nodes check --virtual 64 --spread 2 --fault slow-node:node007:12
+
         hpltune nodes check --virtual 484 --per-switch 14 --fault weak-uplink:s02:25 --html nodes.html
 
         hpltune nodes check --virtual 484 --groups 8 --fault flaky-node:node483
@@ -145,7 +157,7 @@ def check(
     opened = open_store(db, create=True) if keep or baseline or (virtual is None and keep is None) else nullcontext()
     with watched(out, ends_at_once=True) as (listener, stop), opened as store:
         if virtual is None:
-            for refused in given(context, {"per_switch", "fault", *({"seed"} if groups is None else set())}):
+            for refused in given(context, {"per_switch", "fault", "spread", *({"seed"} if groups is None else set())}):
                 raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
             if facts and soak:
                 raise UsageError("--facts measures nothing, and --soak measures long: leave one out")
@@ -158,7 +170,7 @@ def check(
         else:
             for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "soak", "blas"}):
                 raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
-            asked = VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed, groups)
+            asked = VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed, groups, spread)
             kept = KeepRequest(virtual_name(virtual), keep is True, baseline, virtual=True)
             done = keep_check(lambda _: check_virtual(asked), kept, store, listener)
     out.quiet = False

@@ -79,20 +79,22 @@ def odd_in_family(family: Mapping[str, Mapping[str, NodeScore]], risk: float) ->
 
     Args:
         family: of each benchmark the scores by node.
+
+    Returns:
+        By node the scores in the benchmarks that show it.
     """
-    own: dict[str, dict[str, NodeScore]] = {}
-    for name, found in family.items():
-        for node, score in found.items():
-            own.setdefault(node, {})[name] = score
-    if not own:
+    nodes = list(dict.fromkeys(node for found in family.values() for node in found))
+    if not nodes:
         return {}
-    corrected = {node: stats.false_discovery_control([one.p for one in found.values()]) for node, found in own.items()}
-    simes = [float(found.min()) for found in corrected.values()]
-    odd = [node for node, p in zip(own, stats.false_discovery_control(simes), strict=True) if p <= risk]
-    level = max((float(corrected[node].min()) for node in odd), default=0.0)
+    p = [[found[node].p if node in found else 1.0 for found in family.values()] for node in nodes]
+    corrected = stats.false_discovery_control(p, axis=1)
+    simes = corrected.min(axis=1)
+    odd = stats.false_discovery_control(simes) <= risk
+    level = max(simes[odd], default=0.0)
     return {
-        node: {name: own[node][name] for name, p in zip(own[node], corrected[node], strict=True) if p <= level}
-        for node in odd
+        node: {name: found[node] for (name, found), one in zip(family.items(), own, strict=True) if one <= level}
+        for node, own, is_odd in zip(nodes, corrected, odd, strict=True)
+        if is_odd
     }
 
 

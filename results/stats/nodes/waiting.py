@@ -88,16 +88,19 @@ class Waiting:
         others = self.notable[1:]
         among = f"Of the nodes with {self.node_class}, " if self.node_class else ""
         said = f"{among}HPL waits for {first.node}, {first.percent:.1f} % below the median of {title}{_noise(first)}."
-        at_median = f"{self.nodes * self.median:,.4g}"
-        cost = (
-            f"At its speed {self.nodes} nodes do {self.gflops:,.4g} GFLOPS, at the median's {at_median}, before what "
-            "the network takes"
-        )
+        at_median = _figure(self.nodes * self.median)
+        together = f"{_figure(self.gflops)} GFLOPS, at the median's {at_median}"
+        cost = f"At its speed {self.nodes} nodes do {together}, before what the network takes"
         gain = 100.0 * (self.left_gflops / self.gflops - 1.0)
-        left = f"the other {self.nodes - len(self.left_out)} do {self.left_gflops:,.4g} ({gain:.1f} % more)"
+        left = f"the other {self.nodes - len(self.left_out)} do {_figure(self.left_gflops)} ({gain:.1f} % more)"
         out = f"without {_named(self.left_out)} {left}" if self.left_out else "leaving slow nodes out gives no more"
-        more = (f"As far below as {NOTABLE_PERCENT:g} % or more: {_named(others)}.",) if others else ()
+        verb = "is" if len(others) == 1 else "are"
+        more = (f"{_named(others)} {verb} {NOTABLE_PERCENT:g} % or more below it, too.",) if others else ()
         return (said, f"{cost}; {out}.", *more)
+
+
+def _figure(gflops: float) -> str:
+    return f"{gflops:,.0f}" if gflops >= 1000.0 else f"{gflops:.4g}"
 
 
 def _named(nodes: Collection[str]) -> str:

@@ -31,7 +31,7 @@ from ...nodes.group_hpl import GroupHpl
 from ...nodes.group_site import group_site
 from ...nodes.groups_step import AskedGroups, Groups
 from ...nodes.measuring import MeasuringPlan, measure
-from ...nodes.planted import KINDS, PlantedFault, virtual_check
+from ...nodes.planted import BLADES, KINDS, PlantedFault, VirtualScatter, virtual_check
 from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
@@ -48,6 +48,7 @@ class VirtualClusterAsked:
     Attributes:
         faults: as people write them: KIND:NAME[,NAME][:PERCENT].
         groups: nodes of each group on which HPL runs; None groups no nodes.
+        spread_percent: standard deviation between sound nodes; None for that of a published cluster.
     """
 
     size: int
@@ -55,6 +56,7 @@ class VirtualClusterAsked:
     faults: tuple[str, ...] = ()
     seed: int = 0
     groups: int | None = None
+    spread_percent: float | None = None
 
 
 @dataclass(frozen=True)
@@ -225,7 +227,8 @@ def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:
     faults = [parse_fault(text) for text in asked.faults]
     if asked.groups is not None and asked.groups > asked.size:
         raise UsageError(f"--groups {asked.groups}: the cluster has only {counted(asked.size, 'node')}")
-    check = virtual_check(asked.size, asked.per_switch, faults, asked.seed, groups=asked.groups)
+    scatter = BLADES if asked.spread_percent is None else VirtualScatter(asked.spread_percent / 100.0)
+    check = virtual_check(asked.size, asked.per_switch, faults, asked.seed, asked.groups, scatter)
     known = {*check.nodes, *check.switches.values()}
     for fault in faults:
         for name in fault.names:

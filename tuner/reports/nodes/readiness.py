@@ -148,7 +148,7 @@ def finding_sentence(finding: Finding) -> str:
 
 def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
     """What slow nodes cost, all benchmarks as the STAB toolkit prints them, and which go together."""
-    yield from (_waiting_table(one) for one in verdict.waiting if one.slower)
+    yield from (_waiting_table(one) for one in verdict.waiting if len(one.slower) > 1)
     shapes = _shapes(verdict)
     if shapes:
         names = ("benchmark", "nodes", "low", "high", "spread %", "mean", "median", "sd", "normal p", "one peak p")

@@ -11,7 +11,7 @@ from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.rate_changes import rate_changes
 from results.stats.nodes.since_baseline import since_baseline
 from tuner.nodes.changed_facts import changed_facts
-from tuner.nodes.planted import PlantedFault, virtual_check
+from tuner.nodes.planted import PlantedFault, VirtualScatter, virtual_check
 
 
 def check(seed: int, *faults: PlantedFault, size: int = 64, kernel: str = "6.8") -> NodeCheck:
@@ -70,7 +70,7 @@ def test_one_node_alone_is_judged_by_its_repeats() -> None:
 
 
 def test_single_runs_of_few_nodes_tell_nothing() -> None:
-    before, now = (virtual_check(2, seed=seed, runs=1) for seed in (0, 1))
+    before, now = (virtual_check(2, seed=seed, scatter=VirtualScatter(runs=1)) for seed in (0, 1))
     assert rate_changes(replace(before, pairs=()), slower(replace(now, pairs=()), "dgemm", 30.0)) == []
 
 

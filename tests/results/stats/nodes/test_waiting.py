@@ -49,7 +49,7 @@ def test_the_cost_of_waiting_and_of_leaving_nodes_out_is_told() -> None:
     assert waits.sentences == (
         "HPL waits for n10, 20.0 % below the median of HPL on the node in the best of its 3 runs, so it is no noise.",
         f"{cost}; without n10 the other 11 do 1,045 (8.9 % more).",
-        "As far below as 5 % or more: n11.",
+        "n11 is 5 % or more below it, too.",
     )
     assert (waits.left_out, [one.others_gflops for one in waits.slower]) == (("n10",), [1045.0, 1000.0])
 

@@ -25,6 +25,17 @@ def test_planted_faults_are_named_to_people_scripts_and_in_a_page(hpltune: Run, 
     assert text.index("Not ready: node007 would slow a run down") < text.index("Benchmarks")
 
 
+def test_sound_nodes_that_differ_as_those_of_today_are_no_fault_and_what_they_cost_is_told(hpltune: Run) -> None:
+    done = hpltune("nodes", "check", "--virtual", "64", "--spread", "3", "--json")
+    assert done.returncode == 0
+    told = json.loads(done.stdout)
+    assert (told["ready"], told["findings"]) == (True, [])
+    [waiting] = told["waiting"]
+    assert waiting["slower"][0]["percent"] >= 5.0
+    said = hpltune("nodes", "check", "--virtual", "64", "--spread", "3").stdout
+    assert said.startswith(f"No node is unlike the others, but HPL waits for {waiting['slower'][0]['node']}.")
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
@@ -67,6 +78,7 @@ def test_the_mpi_library_itself_is_compared_and_not_only_its_version(hpltune: Ru
     ("arguments", "sentence"),
     [
         (("--fault", "slow-node:node001"), "--fault is for virtual clusters"),
+        (("--spread", "2"), "--spread is for virtual clusters"),
         (("--virtual", "8", "--facts"), "--facts is for real nodes"),
         (("--cluster", "nowhere.toml"), "nowhere.toml"),
         (("--blas", "nope"), "--blas nope: this machine has"),
