@@ -88,9 +88,8 @@ def odd_in_family(family: Mapping[str, Mapping[str, NodeScore]], risk: float) ->
         return {}
     p = [[found[node].p if node in found else 1.0 for found in family.values()] for node in nodes]
     corrected = stats.false_discovery_control(p, axis=1)
-    simes = corrected.min(axis=1)
-    odd = stats.false_discovery_control(simes) <= risk
-    level = max(simes[odd], default=0.0)
+    odd = stats.false_discovery_control(corrected.min(axis=1)) <= risk
+    level = risk * odd.sum() / len(nodes)
     return {
         node: {name: found[node] for (name, found), one in zip(family.items(), own, strict=True) if one <= level}
         for node, own, is_odd in zip(nodes, corrected, odd, strict=True)

@@ -16,7 +16,7 @@ from .network_findings import network_findings
 from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT, NodeScore, odd_in_family, scores
 from .soak import soak_findings
 from .two_groups import SeparatingFact, TwoGroups, separating_facts, split_by_fact, two_groups
-from .waiting import Waiting, waiting
+from .waiting import WaitingCost, waiting
 
 WRONG_ADVICE = "try other memory first, then another processor, then another board"
 """In the order in which the parts of a computer that computes wrongly were at fault (STAB)."""
@@ -77,7 +77,7 @@ class ReadinessVerdict:
     groups: Mapping[str, tuple[TwoGroups, Sequence[SeparatingFact]]]
     together: tuple[Correlation, ...]
     cannot: tuple[str, ...]
-    waiting: tuple[Waiting, ...]
+    waiting: tuple[WaitingCost, ...]
 
     @property
     def out(self) -> tuple[str, ...]:

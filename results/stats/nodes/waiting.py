@@ -47,7 +47,7 @@ class WaitedNode:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingCost:
     """What HPL on all nodes of a class loses, because it waits for the slowest.
 
     Attributes:
@@ -116,7 +116,7 @@ def _noise(first: WaitedNode) -> str:
     return f" in the best of its {first.runs} runs, so it is no noise" if first.runs > 1 else ""
 
 
-def waiting(check: NodeCheck, results: Mapping[str, Mapping[str, float]], node_class: str) -> Waiting | None:
+def waiting(check: NodeCheck, results: Mapping[str, Mapping[str, float]], node_class: str) -> WaitingCost | None:
     """Work out what the slowest nodes of a class cost; None where too little was measured.
 
     Args:
@@ -146,7 +146,7 @@ def waiting(check: NodeCheck, results: Mapping[str, Mapping[str, float]], node_c
     )
     best = max(range(len(order)), key=together.__getitem__)
     several = len(set(check.classes.values())) > 1
-    return Waiting(
+    return WaitingCost(
         benchmark=name,
         node_class=node_class if several else "",
         nodes=len(order),

@@ -14,7 +14,7 @@ from results.stats.nodes.shape import ResultShape, shape_of
 from results.stats.nodes.since_baseline import ALL_LOST
 from results.stats.nodes.soak import SoakedNode, samples_by_node, soaked_nodes
 from results.stats.nodes.verdict import ReadinessVerdict
-from results.stats.nodes.waiting import MOST_NAMED, Waiting
+from results.stats.nodes.waiting import MOST_NAMED, WaitingCost
 
 from ...words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
@@ -180,7 +180,7 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
         yield Table("Benchmarks that go together", columns, rows, caption="p is corrected for all pairs (Holm).")
 
 
-def _waiting_table(waits: Waiting) -> Table:
+def _waiting_table(waits: WaitingCost) -> Table:
     """Make a row for each number of slowest nodes that are left out, none first."""
     names = ("left out", "nodes", "slowest", "% below the median", "all nodes, GFLOPS", "against all, %")
     columns = tuple(Column(name, words=name in {"left out", "slowest"}) for name in names)

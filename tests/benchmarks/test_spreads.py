@@ -1,0 +1,19 @@
+"""What is told of virtual clusters whose nodes differ as those of today."""
+
+import numpy as np
+from spreads import ONE_SLOW, judged
+
+
+def test_bad_nodes_are_counted_as_named_or_waited_for_and_sound_ones_as_blamed() -> None:
+    healthy, one = judged(16, 0.01, [], 6), judged(16, 0.01, [ONE_SLOW], 6)
+    assert (healthy.named, healthy.told, len(healthy.blamed)) == ([], [], 6)
+    assert (one.named, one.told) == ([True] * 6, [True] * 6)
+    assert np.median(healthy.waits) < 3.0
+    assert 8.0 < np.median(one.waits) < 12.0
+
+
+def test_where_sound_nodes_differ_more_hpl_waits_for_more_nodes_than_are_odd() -> None:
+    hot = judged(16, 0.03, [14.0, 18.0], 6)
+    assert len(hot.told) == 12
+    assert sum(hot.named) < sum(hot.told)
+    assert np.median(hot.gains) > 0.0
