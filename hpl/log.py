@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import variant
+from .contradictions import contradictions
 from .errors import HplError
-from .output import HplResult, lines, parse
+from .output import BEGIN, HplOutput, HplResult, eps_of, lines, parse
 from .params import HplParams, Scalar
+from .stamps import stamp_of
 
 VARIANT = "variant"
 """The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""
-_BEGIN = re.compile(r"T/V\s*:\s*Wall time")
-"""The line that every launch prints once, below the names of the program."""
 _PROGRAM = re.compile(r"(?:HPLinpack|HPL-\w+|rocHPL\S*|AMD Zen HPL)\s+\S*\d\S*")
 _MIXED = re.compile(
     r"HPL-?MxP|HPL-AI|mixed[ -]precision|\biter\s+\d+\s+resid|iterative refinement|\b(?:PASSED|FAILED)\s+\d+\s*\(",
@@ -28,7 +28,6 @@ number of the result, with another in brackets."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
 _CLOSING = "End of Tests."
-_TIME = re.compile(r"HPL_pdgesv\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
 _BROADCASTS = {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"}
 _SWAPS = {"Mix": "mix", "Binary-exchange": "bin", "Spread-roll": "long"}
 _NEEDED = (
@@ -54,6 +53,7 @@ class LoggedResult:
         place: its launch, the closing lines "End of Tests." before it in that launch, and its table; None where the
             row has no head of its own, as in an extract.
         started_at, ended_at: as HPL printed them, without a time zone; None where it did not.
+        doubt: what else its launch printed that speaks against it; "" where nothing does.
     """
 
     result: HplResult
@@ -64,6 +64,7 @@ class LoggedResult:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     place: tuple[int, int, int] | None = None
+    doubt: str = ""
 
     @property
     def hpl(self) -> HplParams | None:
@@ -87,6 +88,7 @@ class HplLog:
         finished: whether the last launch printed its closing line.
         launches: how many launches began in the log.
         abreast: how many runs of one rank went on at the same time, as ranks do that do not find each other.
+        missing: how many tests its launches count in their last lines without a result here.
     """
 
     results: tuple[LoggedResult, ...]
@@ -95,6 +97,7 @@ class HplLog:
     finished: bool
     launches: int
     abreast: int = 0
+    missing: int = 0
 
 
 @dataclass
@@ -104,6 +107,7 @@ class _Launch:
     program: str = ""
     values: dict[str, Scalar] = field(default_factory=dict)
     threshold: float | None = None
+    eps: float | None = None
     mixed: bool = False
     tables: list[list[str]] = field(default_factory=lambda: [[]])
 
@@ -115,7 +119,7 @@ def read_log(text: str) -> HplLog:
         words = line.split()
         if _PROGRAM.match(line):
             names.append(" ".join(words[:4]) if line.startswith("AMD") else " ".join(words[:2]))
-        if _BEGIN.match(line):
+        if BEGIN.match(line):
             launches.append(_Launch(names[0] if names else ""))
             launches[-1].mixed = any(map(_MIXED.search, names))
             names = []
@@ -131,15 +135,12 @@ def read_log(text: str) -> HplLog:
         result for number, launch in enumerate(launches) if not launch.mixed for result in _results(launch, number)
     ]
     mixed = sum(len(_results(launch, 0)) for launch in launches if launch.mixed)
-    heads = [table for launch in launches for table in launch.tables[1:]]
-    return HplLog(
-        tuple(logged),
-        mixed,
-        whole.errors,
-        _ended(launches[-1]),
-        max(1, len(launches) - 1),
-        _abreast(logged, heads),
-    )
+    abreast = _abreast(logged, [table for launch in launches for table in launch.tables[1:]])
+    begun = max(1, len(launches) - 1)
+    if 0 < abreast <= begun:
+        logged = [replace(one, doubt="") for one in logged]
+    missing = sum(_missing(launch) for launch in launches[1:] if not launch.mixed)
+    return HplLog(tuple(logged), mixed, whole.errors, _ended(launches[-1]), begun, abreast, missing)
 
 
 def read_logs(texts: Sequence[str]) -> HplLog:
@@ -159,6 +160,7 @@ def read_logs(texts: Sequence[str]) -> HplLog:
         finished=all(log.finished for log in speaking),
         launches=sum(log.launches for log in speaking),
         abreast=max(_abreast(results), *(log.abreast for log in logs)),
+        missing=sum(log.missing for log in logs),
     )
 
 
@@ -187,10 +189,12 @@ def _ended(launch: _Launch) -> bool:
 
 
 def _read_head(launch: _Launch, line: str) -> None:
-    """Read a value of HPL.dat, or the threshold, from a line."""
+    """Read a value of HPL.dat, the threshold or the precision from a line."""
     value, threshold = _VALUE.match(line), _THRESHOLD.search(line)
     if value and len(launch.tables) == 1:
         launch.values.update(_WORDS[value[1]](value[2].split()))
+    if (eps := eps_of(line)) is not None:
+        launch.eps = eps
     if threshold:
         try:
             launch.threshold = float(threshold[1])
@@ -200,17 +204,38 @@ def _read_head(launch: _Launch, line: str) -> None:
 
 def _results(launch: _Launch, number: int) -> list[LoggedResult]:
     """Return the results of a launch, in the order they were printed."""
-    found, closed = [], 0
+    found, closed = list[LoggedResult](), 0
+    doubts = _doubts(launch) if number else []
     for table_number, table in enumerate(launch.tables):
         text = "\n".join(table) + "\n"
-        times = {mark[1]: _moment(mark[2]) for line in table if (mark := _TIME.match(line))}
+        times = dict(stamp for line in table if (stamp := stamp_of(line)))
         stamps = times.get("start"), times.get("end")
         for row, result in enumerate(parse(text).results):
             words = _words(result, launch.values)
             place = (number, closed, table_number) if table_number and not row else None
-            found.append(LoggedResult(result, launch.program, words, launch.threshold, text, *stamps, place))
+            doubt = doubts[len(found)] if len(found) < len(doubts) else ""
+            measured = replace(result, eps=launch.eps)
+            found.append(LoggedResult(measured, launch.program, words, launch.threshold, text, *stamps, place, doubt))
         closed += table.count(_CLOSING)
     return found
+
+
+def _doubts(launch: _Launch) -> list[str]:
+    """Say what speaks against each result up to the launch's end; what follows, as a summary, is none of its own."""
+    whole = _printed(launch)
+    return contradictions(whole.results, whole.passed_told)
+
+
+def _missing(launch: _Launch) -> int:
+    """Count the tests of a launch's last lines that have no result in it."""
+    whole = _printed(launch)
+    return max(0, (whole.passed_told or 0) + (whole.failed_told or 0) - len(whole.results))
+
+
+def _printed(launch: _Launch) -> HplOutput:
+    """Read what a launch printed until it ended."""
+    printed = [line for table in launch.tables for line in table]
+    return parse("\n".join(printed[: printed.index(_CLOSING)] if _CLOSING in printed else printed))
 
 
 def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
@@ -223,13 +248,6 @@ def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]
     enumerations = ("PMAP", "BCAST", "RFACT", "PFACT")
     words.update({name: getattr(said, name).word for name in enumerations})
     return {**words, "DEPTH": said.DEPTH, "NDIV": said.NDIV, "NBMIN": said.NBMIN}
-
-
-def _moment(text: str) -> datetime | None:
-    try:
-        return datetime.strptime(" ".join(text.split()), "%a %b %d %H:%M:%S %Y")
-    except ValueError:
-        return None
 
 
 def _whole(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:

@@ -14,8 +14,10 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from .flops import seconds
+from .stamps import Stamps, stamp_of
 from .variant import is_code
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -35,9 +37,17 @@ LARGEST_RESIDUAL = 16.0
 
 SHORTEST_S = 0.1
 """HPL's time from which its rate tells something: of a shorter one the rounding alone is 5 % or more."""
+EPS = 2.0**-53
+"""The relative precision of double precision, as HPL prints it: 1.110223e-16."""
+LARGEST_EPS = 2.1 * EPS
+"""Where a processor cuts digits off in place of rounding, it is twice as large."""
 
 PHASES = ("rfact", "pfact", "mxswp", "update", "laswp", "up tr sv")
 """In the order in which HPL prints them."""
+_EPS = re.compile(r"relative machine precision \(eps\) is taken to be\s+(\S+)$")
+_TESTS = re.compile(r"(\d{1,9}) tests? completed and (passed|failed)\b")
+BEGIN = re.compile(r"T/V\s*:\s*Wall time")
+"""The line that every launch prints once, below the names of the program."""
 _LINE = re.compile(rf"(?:\+ )?Max aggregated wall time ({'|'.join(PHASES)})[ .]*: +(\d{{1,12}}\.\d\d)")
 
 
@@ -53,6 +63,8 @@ class HplResult:
         passed: HPL's word about the residual; None where it was not checked, or where the output ends before it.
         phases_s: seconds of each phase by its name in `phases.PHASES`, of the rank that took longest for it; empty
             where the program was compiled without these timers.
+        eps: the relative precision that its residual is scaled by; None where it was not printed.
+        stamps: when it started and ended; None where that was not printed, or where lines of several runs are mixed.
     """
 
     code: str
@@ -65,6 +77,8 @@ class HplResult:
     residual: float | None = None
     passed: bool | None = None
     phases_s: Mapping[str, float] = field(default_factory=dict, hash=False)
+    eps: float | None = None
+    stamps: Stamps | None = None
 
     @property
     def consistent(self) -> bool:
@@ -83,18 +97,29 @@ class HplResult:
         Args:
             threshold: of HPL.dat; None where it is not known.
         """
+        wrong = self._unsolved(threshold)
+        if wrong:
+            return wrong
+        if not self.consistent:
+            return f"{self.gflops} GFLOPS do not fit {self.time_s} s at N={self.N}"
+        return "" if self.stamps is None else self.stamps.contradiction(self.time_s)
+
+    def _unsolved(self, threshold: float | None) -> str:
+        """Say why it is no solution, or not shown to be one; "" where it is."""
         if self.passed is None:
             return "there is no residual check for it"
         if not self.passed:
             return f"the residual check FAILED ({self.residual})"
+        if self.eps is not None and not 0 < self.eps <= LARGEST_EPS:
+            single = ", that of single precision" if math.isclose(self.eps, 2.0**-24, rel_tol=0.01) else ""
+            told = f"its residual is scaled by a precision (eps) of {self.eps:.3g}{single}"
+            return f"{told}: only that of double precision, {EPS:.3g}, counts"
         if not self.residual or not 0 < self.residual < math.inf:
             return f"its residual is {self.residual}, which is no number above 0, so the word PASSED says nothing"
         largest = LARGEST_RESIDUAL if threshold is None else min(threshold, LARGEST_RESIDUAL)
         if self.residual >= largest:
             asked = f" (the threshold of HPL.dat is {threshold:g})" if threshold and threshold > largest else ""
             return f"its residual is {self.residual:g}, not below {largest:g}, although HPL says PASSED{asked}"
-        if not self.consistent:
-            return f"{self.gflops} GFLOPS do not fit {self.time_s} s at N={self.N}"
         return ""
 
 
@@ -105,11 +130,14 @@ class HplOutput:
     Attributes:
         errors: HPL's own error messages, one sentence each.
         finished: whether HPL printed its closing line "End of Tests.".
+        passed_told, failed_told: how many tests passed and failed by its last lines; None where it does not say it.
     """
 
     results: tuple[HplResult, ...]
     errors: tuple[str, ...]
     finished: bool
+    passed_told: int | None = None
+    failed_told: int | None = None
 
 
 def parse(text: str) -> HplOutput:
@@ -121,29 +149,77 @@ def parse(text: str) -> HplOutput:
     Returns:
         The results in the order HPL printed them.
     """
-    results: list[HplResult] = []
-    errors: dict[str, None] = {}
-    heads: list[str] = []
-    error_function, finished, checkable = "", False, False
+    reader, errors = _Reader(), dict[str, None]()
+    error_function = ""
     for line in lines(text):
         if error_function:
             errors[f"{line.removeprefix('>>>').partition('<<<')[0].strip() or 'no message'} ({error_function})"] = None
         error = _ERROR.match(line)
         error_function = error[1] if error else ""
-        finished |= line == "End of Tests."
-        words = line.split()
-        if words[:1] == ["T/V"] and "N" in words:
-            heads, checkable = words, False
-        elif (result := _result(words, heads)) is not None:
-            results.append(result)
-            checkable = True
-        elif checkable and (phase := phase_of(line)) is not None:
-            results[-1] = replace(results[-1], phases_s={**results[-1].phases_s, phase[0]: phase[1]})
-        elif checkable and (check := _check(line)) is not None:
-            results[-1] = _checked(results[-1], *check)
+        reader.read(line)
     if error_function:
         errors[f"no message ({error_function})"] = None
-    return HplOutput(results=tuple(results), errors=tuple(errors), finished=finished)
+    return HplOutput(tuple(reader.results), tuple(errors), reader.finished, *map(reader.told.get, ("passed", "failed")))
+
+
+@dataclass
+class _Reader:
+    """What was read so far.
+
+    Attributes:
+        told: how many tests passed and failed by the last lines, by these words.
+        heads: the words of the last head of a table.
+        checkable: whether the last result may get what follows: it stands in this table.
+        mixed: whether the line before it was a result without a check or a stamp, as where ranks print at once.
+        moments: the time stamps of the last result, by their words.
+        eps: the precision that the launch told.
+    """
+
+    results: list[HplResult] = field(default_factory=list)
+    finished: bool = False
+    told: dict[str, int] = field(default_factory=dict)
+    heads: list[str] = field(default_factory=list)
+    checkable: bool = False
+    mixed: bool = False
+    moments: dict[str, datetime] = field(default_factory=dict)
+    eps: float | None = None
+
+    def read(self, line: str) -> None:
+        """Read a line of any kind."""
+        words = line.split()
+        if words[:1] == ["T/V"] and "N" in words:
+            self.heads, self.checkable = words, False
+        elif (result := _result(words, self.heads)) is not None:
+            self.mixed = self.checkable and self.results[-1].passed is None and not self.moments
+            self.results.append(replace(result, eps=self.eps))
+            self.checkable, self.moments = True, {}
+        elif not (self.checkable and self._read_of_result(line)):
+            self._read_of_launch(line)
+
+    def _read_of_result(self, line: str) -> bool:
+        """Read what is said of the last result; return whether the line is such a one."""
+        last = self.results[-1]
+        if (phase := phase_of(line)) is not None:
+            self.results[-1] = replace(last, phases_s={**last.phases_s, phase[0]: phase[1]})
+        elif (check := _check(line)) is not None:
+            self.results[-1] = _checked(last, *check)
+        elif (stamp := stamp_of(line)) is not None:
+            self.moments.setdefault(*stamp)
+            if len(self.moments) == 2 and not self.mixed:
+                self.results[-1] = replace(last, stamps=Stamps(**self.moments))
+        else:
+            return False
+        return True
+
+    def _read_of_launch(self, line: str) -> None:
+        """Read what the program says of itself, or at its end."""
+        self.finished |= line == "End of Tests."
+        if BEGIN.match(line):
+            self.eps = None
+        elif (eps := eps_of(line)) is not None:
+            self.eps = eps
+        elif tests := _TESTS.match(line):
+            self.told[tests[2]] = self.told.get(tests[2], 0) + int(tests[1])
 
 
 def lines(text: str) -> Iterator[str]:
@@ -216,6 +292,12 @@ def _check(line: str) -> tuple[float, bool] | None:
         return None
     residual = _number(words[0])
     return None if residual is None else (residual, words[1].upper() == "PASSED")
+
+
+def eps_of(line: str) -> float | None:
+    """Read the relative precision that HPL says to compute with; None where the line is another."""
+    found = _EPS.search(line)
+    return None if found is None else _number(found[1])
 
 
 def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # noqa: FBT001 - read off one line

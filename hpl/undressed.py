@@ -52,6 +52,7 @@ _REST_OF_ROW = re.compile(r"\s*[\d.]{1,20}(?:[eE][+-]?\d+)?(?:\s+[\d.]{1,20}(?:[
 _CUT_HEAD = re.compile(r"\s*T/V\s+N\s+NB\s+P\s+Q(?:\s+Time)?\s*")
 _FIGURE = r"\d[\deE+-]*(?:\.[\deE+-]+)?"
 _CUT_CHECK = re.compile(rf"\s*\|\|Ax-b\|\|_oo[^=]*=\s*(?:{_FIGURE})?[\s.]*+")
+_CUT_EPS = re.compile(r"- The relative machine precision \(eps\) is taken to be\s*")
 _REST_OF_CHECK = re.compile(rf"[\s.]*+(?:{_FIGURE}[\s.]++)?(?:PASSED|FAILED)\s*")
 
 
@@ -184,7 +185,8 @@ def _whole(begin: str, end: str) -> str | None:
     if row and _REST_OF_ROW.fullmatch(end):
         return f"{row[1]} {end.strip()}"
     head = end.strip() in {"Gflops", "Time Gflops"} and _CUT_HEAD.fullmatch(begin)
+    eps = _CUT_EPS.fullmatch(begin) and _NUMBER.fullmatch(end.strip())
     verdict = "PASSED" in end or "FAILED" in end
-    if head or (verdict and _CUT_CHECK.fullmatch(begin) and _REST_OF_CHECK.fullmatch(end)):
+    if head or eps or (verdict and _CUT_CHECK.fullmatch(begin) and _REST_OF_CHECK.fullmatch(end)):
         return f"{begin.rstrip()} {end.strip()}"
     return None

@@ -247,3 +247,69 @@ def printed_run(seconds: dict[str, float]) -> str:
     result = "WR11C2R4        5000   256     1     2               0.77              1.087e+02\n"
     checked = "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0026501 ...... PASSED\n"
     return "".join([result, "--VVV--VVV--\n", *lines, "-" * 80, "\n", checked])
+
+
+def stamped(start: str, end: str, time_s: float) -> str:
+    """Why a result with these time stamps does not count; "" where it does."""
+    N = 4000
+    text = f"""WR11C2R4 {N} 128 1 2 {time_s:.2f} {gflops(N, time_s):.6e}
+HPL_pdgesv() start time {start}
+
+HPL_pdgesv() end time   {end}
+
+||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   1.7e-03 ...... PASSED
+"""
+    return parse(text).results[0].why_not()
+
+
+NOON = "Mon Mar 3 12:00:07 2025"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "time_s"),
+    [
+        (NOON, "Mon Mar  3 12:01:47 2025", 100.0),
+        (NOON, "Mon Mar  3 12:01:48 2025", 99.1),
+        (NOON, "Mon Mar  3 12:00:07 2025", 0.02),
+        ("Mon Mar  3 23:59:50 2025", "Tue Mar  4 00:00:10 2025", 20.0),
+        ("Sun Oct 26 02:59:50 2025", "Sun Oct 26 02:00:10 2025", 20.0),
+        ("Sun Mar 30 01:59:50 2025", "Sun Mar 30 03:00:10 2025", 20.0),
+        ("Sat Mar 29 22:00:00 2025", "Sun Mar 30 08:00:00 2025", 9 * 3600.0),
+        ("Mon Mar  3 12:00:00 2025", "Mon Mar  3 12:02:00 2025", 80.0),
+        (NOON, "a clock without a year", 100.0),
+    ],
+    ids=[
+        *("one second more or less", "cut to seconds", "below a second", "midnight", "summer time ends"),
+        *("summer time begins", "within a long run", "minutes only", "another form"),
+    ],
+)
+def test_time_stamps_of_the_same_seconds_speak_against_nothing(start: str, end: str, time_s: float) -> None:
+    assert stamped(start, end, time_s) == ""
+
+
+def test_time_stamps_of_other_seconds_than_hpls_time_are_told() -> None:
+    told = "HPL says that it took 3.40 s, but its time stamps, 2025-03-03 12:00:07 and 12:00:21, are 14 s apart"
+    assert stamped(NOON, "Mon Mar  3 12:00:21 2025", 3.4) == told
+    assert "are 100 s apart" in stamped(NOON, "Mon Mar  3 12:01:47 2025", 300.0)
+    assert "ended before it started" in stamped(NOON, "Mon Mar  3 11:59:10 2025", 106.7)
+    assert "are 3600 s apart" in stamped(NOON, "Mon Mar  3 13:00:07 2025", 1.0), "no clock is put forward at noon"
+
+
+def test_stamps_of_runs_whose_lines_are_mixed_belong_to_none() -> None:
+    row = "WR11C2R4 4000 128 1 1 1.00 4.269e+01\n"
+    stamps = f"HPL_pdgesv() start time {NOON}\nHPL_pdgesv() end time   Mon Mar  3 12:09:00 2025\n"
+    assert all(result.stamps is None for result in parse(row * 2 + stamps * 2).results)
+
+
+@pytest.mark.parametrize("printed", ["5.960464e-08", "1.110223e-01", "0.000000e+00", "nan", "-1.110223e-16"])
+def test_a_residual_scaled_by_another_precision_than_double_shows_nothing(printed: str) -> None:
+    text = captured("passed").replace("1.110223e-16", printed)
+    assert text != captured("passed")
+    why = parse(text).results[0].why_not()
+    assert "only that of double precision, 1.11e-16, counts" in why
+    assert ("that of single precision" in why) == (printed == "5.960464e-08")
+
+
+def test_a_processor_that_cuts_digits_off_computes_in_double_precision_too() -> None:
+    text = captured("passed").replace("1.110223e-16", "2.220446e-16")
+    assert parse(text).results[0].why_not() == ""

@@ -36,7 +36,7 @@ from ..stopping import Stopping
 from ..units import duration, gibibytes
 from .judge import Failure, Verdict, judge
 from .plan import TrialPlan
-from .plausible import MachineLimits, implausible, too_fast
+from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
 
 if TYPE_CHECKING:
     from runners.network.control import NetworkControl
@@ -190,6 +190,8 @@ class Evaluator:
             limits = self._limits(self._timed(), plan)
         ends = parse_ends(stderr)
         all_ended = {end.rank for end in ends} == set(range(plan.ranks))
+        if unchecked(results, ends, launch_s):
+            self.listener(Notice(f"Caution: {UNCHECKED}."))
         return verdict.doubted(implausible(results, ends if all_ended else (), launch_s, limits))
 
     @staticmethod

@@ -60,7 +60,7 @@ def why_not(logged: LoggedResult) -> str:
         return f"the residual was not checked: the threshold of HPL.dat is {logged.threshold:g}, not above 0"
     if result.passed is None:
         return "the output has no residual check for it, so it is stored and not ranked"
-    return result.why_not(logged.threshold)
+    return result.why_not(logged.threshold) or logged.doubt
 
 
 def _from_dat(logged: LoggedResult, dat: HplDat | None) -> HplParams | None:

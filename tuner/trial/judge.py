@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from hpl import output, variant
 from hpl.blas.registry import family
+from hpl.contradictions import contradictions
 from hpl.output import HplOutput, HplResult
 from hpl.params import HplParams
 from hpl.witness import RankReport, parse_panels, parse_reports
@@ -69,7 +70,8 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
         mismatch or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
         for i, asked in enumerate(plan.runs)
     )
-    return Verdict(found.results, faults, observed, _cancelled(status))
+    verdict = Verdict(found.results, faults, observed, _cancelled(status))
+    return verdict.doubted(contradictions(found.results[: len(plan.runs)], found.passed_told))
 
 
 def observe(reports: Sequence[RankReport]) -> Observed | None:

@@ -93,6 +93,9 @@ class OutputFolder:
                     "If they were meant to be one run, its ranks ran alone, because mpirun is not of the MPI of xhpl"
                 )
                 found.append(f"{copies} {alone}; then none of the rates is that of the machine.")
+            if file.log.missing:
+                tests = "test more than it has results" if file.log.missing == 1 else "tests more than it has results"
+                found.append(f"{file.name}: its last lines count {file.log.missing:,} {tests}: these are not in it.")
             if not file.log.finished:
                 has = counted(len(file.log.results), "result")
                 why = f" ({file.ended})" if file.ended else ""

@@ -14,6 +14,12 @@ SLOW_CLOCK = 0.9
 """Part of the kernel's time that MPI's clock must have gone; both count seconds, and differ by far less than 1 %."""
 LONG_ENOUGH_S = 0.2
 """Time over which two clocks are held against each other: shorter ones depend on when they were read."""
+START_S = 30.0
+"""Seconds of a launch that its start, the generation of the matrix and the check may take, and as long as the solve."""
+UNCHECKED = (
+    "HPL's time cannot be checked: a launch took more than twice as long as HPL says of its runs, and the program "
+    "prints no time stamps and does not let its clock be watched; unless its start took the rest, its clock is slow"
+)
 ROUNDING_S = 0.05
 """HPL prints a time to 0.01 s, and a launch is seen to end a moment after it did."""
 
@@ -50,6 +56,18 @@ def implausible(
     """
     shared = _of_launch(results, ends, launch_s, limits)
     return [_too_fast(result, limits) or shared for result in results]
+
+
+def unchecked(results: Sequence[HplResult], ends: Sequence[RankEnd], launch_s: float) -> bool:
+    """Tell whether a launch took far longer than HPL says, where nothing else tells whether its clock is right.
+
+    Args:
+        results: those of the launch.
+        ends, launch_s: as above.
+    """
+    if any(end.real_s >= LONG_ENOUGH_S for end in ends) or all(result.stamps for result in results):
+        return False
+    return launch_s > 2 * sum(result.time_s for result in results) + START_S
 
 
 def _too_fast(result: HplResult, limits: MachineLimits) -> str:

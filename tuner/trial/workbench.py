@@ -75,7 +75,7 @@ class Workbench:
         starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             source = None if options.xhpl else obtain(search, options.hpl_source)
-            return cls(user_dirs, site, Evaluator(site, search, source, LocalRunner(starters)))
+            return cls(user_dirs, site, Evaluator(site, search, source, LocalRunner(starters), listener=listener))
         from runners.hosts.copies import copies_for  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.ssh import SshRunner  # noqa: PLC0415 - only a cluster needs it
         from runners.slurm.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it

@@ -1,9 +1,11 @@
 """Runs that cannot have been as HPL says: programs that lie, and clocks that are wrong, are real executables here."""
 
 import json
+import os
 import shutil
 import subprocess
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +14,14 @@ from replayed import replaying
 
 from hpl.flops import flop_count
 from hpl.output import HplResult
+from hpl.stamps import Stamps
 from hpl.witness import RankEnd, parse_ends
-from tuner.trial.plausible import MachineLimits, implausible
+from tuner.commands.campaigns.run import RunRequest, run
+from tuner.events import Event, Notice
+from tuner.options import TuneOptions
+from tuner.stopping import StopRequest
+from tuner.trial import plausible
+from tuner.trial.plausible import MachineLimits, implausible, unchecked
 
 N = 4000
 LIMITS = MachineLimits(ceiling_gflops=80.0, core_gflops=40.0, dgemm=True)
@@ -59,6 +67,30 @@ def test_a_clock_that_goes_slower_than_the_kernels_is_told() -> None:
 def test_operations_must_fit_into_the_cpu_time_of_all_ranks() -> None:
     assert "its ranks used 0.20 s of CPU time" in said(60.0, ends(0.1))
     assert said(60.0, ends(0.1), limits=replace(LIMITS, core_gflops=0.0)) == ""
+
+
+def test_a_launch_that_takes_far_longer_than_hpl_says_is_told_where_nothing_else_shows_its_clock() -> None:
+    slow = result(10.0)
+    assert slow.time_s < 5.0
+    assert unchecked([slow], [], launch_s=41.0)
+    assert not unchecked([slow], [], launch_s=36.0), "its start and its check may take that"
+    assert not unchecked([slow], ends(1.0, wall_s=40.0), launch_s=41.0), "its clock was held against the kernel's"
+    noon = datetime(2025, 3, 3, 12)
+    stamped = replace(slow, stamps=Stamps(noon, noon + timedelta(seconds=round(slow.time_s))))
+    assert not unchecked([stamped], [], launch_s=41.0)
+
+
+def test_that_a_time_cannot_be_checked_is_told_and_stays_with_the_study(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(plausible, "START_S", 0.0)
+    hpltune("dat", "HPL.dat", "--N", "2000")
+    honest = replaying(home, name="honest")
+    own = program(home / "xhpl", f'#!/bin/sh\n{honest} "$@"\nsleep 1\n')
+    events: list[Event] = []
+    run(RunRequest(home / "HPL.dat", TuneOptions(xhpl=own)), events.append, StopRequest())
+    assert [event.text for event in events if isinstance(event, Notice)].count(f"Caution: {plausible.UNCHECKED}.") == 1
+    assert plausible.UNCHECKED in " ".join(hpltune("best", "run-HPL-1").stdout.split())
 
 
 def test_what_ranks_say_at_their_end_is_read_and_damage_is_skipped() -> None:
@@ -109,6 +141,27 @@ def test_the_number_of_the_residual_decides_and_not_the_word(hpltune: Run, home:
     assert RESIDUALS[residual] in trial["reason"]
 
 
+STAMPS = "HPL_pdgesv() start time Mon Mar  3 10:00:{start} 2025\\nHPL_pdgesv() end time   Mon Mar  3 10:0{end} 2025"
+CONTRADICTIONS = {
+    f"/^W[RC]/a {STAMPS.format(start='05', end='0:19')}": "its time stamps, 2025-03-03 10:00:05 and 10:00:19, are 14 s",
+    f"/^W[RC]/a {STAMPS.format(start='05', end='0:01')}": "say that it ended before it started",
+    "s/^- The matrix A.*/- The relative machine precision (eps) is taken to be  5.960464e-08/": "single precision",
+    "/^End of Tests/i 0 tests completed and passed residual checks,": "its last lines say that 0 passed",
+}
+
+
+@pytest.mark.parametrize("edit", CONTRADICTIONS)
+def test_a_program_whose_output_contradicts_itself_gives_no_result(hpltune: Run, home: Path, edit: str) -> None:
+    hpltune("dat", "HPL.dat", "--N", "2000")
+    honest = replaying(home, name="honest")
+    program(home / "xhpl", f"#!/bin/sh\n{honest} \"$@\" | sed '{edit}'\n")
+    done = hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json")
+    assert done.returncode == 1
+    (trial,) = json.loads(done.stdout)["runs"]
+    assert not trial["counts"]
+    assert CONTRADICTIONS[edit] in trial["reason"]
+
+
 SLOW_CLOCK = """#define _GNU_SOURCE
 #include <dlfcn.h>
 double MPI_Wtime(void)
@@ -137,3 +190,47 @@ def test_a_clock_of_mpi_that_runs_at_a_twentieth_is_found_out(
     (trial,) = json.loads(done.stdout)["runs"]
     assert not trial["counts"]
     assert any(words in trial["reason"] for words in ("MPI's clock went", "times what dgemm does", "its ranks used"))
+
+
+CLOCK_OF_ALL = """#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/time.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real)
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int done = real(clock, time);
+    double half = (time->tv_sec + 1e-9 * time->tv_nsec) / 2;
+    time->tv_sec = (time_t)half;
+    time->tv_nsec = (long)(1e9 * (half - (double)time->tv_sec));
+    return done;
+}
+int gettimeofday(struct timeval *time, void *zone)
+{
+    struct timespec now;
+    (void)zone;
+    clock_gettime(CLOCK_REALTIME, &now);
+    time->tv_sec = now.tv_sec;
+    time->tv_usec = now.tv_nsec / 1000;
+    return 0;
+}
+"""
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_clock_of_the_whole_process_that_runs_at_half_speed_is_found_out(hpltune: Run, home: Path) -> None:
+    compiler = shutil.which("cc") or "gcc"
+    (home / "slow.c").write_text(CLOCK_OF_ALL)
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", home / "slow.so", home / "slow.c", "-ldl"], check=True)
+    hpltune("dat", "HPL.dat", "--N", "4000", "--NB", "128")
+    assert hpltune("run", "HPL.dat", "--blas", "openblas", "--json").returncode == 0
+    (built,) = Path(os.environ["HPLTUNE_CACHE"]).glob("builds/*/*/xhpl")
+    program(home / "xhpl", f'#!/bin/sh\nLD_PRELOAD="{home}/slow.so $LD_PRELOAD" exec {built}\n')
+    done = hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json")
+    assert done.returncode == 1
+    (trial,) = json.loads(done.stdout)["runs"]
+    assert not trial["counts"]
+    assert "MPI's clock went" in trial["reason"]
