@@ -23,10 +23,14 @@ FIGURES = ("time_s", "gflops", "residual", "cost_s")
 StudyState = Literal["running", "complete", "interrupted"]
 MEASURED = "measured"
 """The word for rates that a machine gave."""
+IMPORTED = "imported"
+"""The word for rates that an output of HPL tells, of a machine that hpltune did not see."""
 
 
 def rates_of(versions: Mapping[str, str]) -> str:
-    """How rates came about, in a word, from the versions of a study or a trial: measured, simulated or replayed."""
+    """How rates came about, in a word, from the versions of a trial: measured, imported, simulated or replayed."""
+    if IMPORTED_FROM in versions:
+        return IMPORTED
     if SIMULATOR not in versions:
         return MEASURED
     return "replayed" if str(versions[SIMULATOR]).startswith(REPLAY_OF) else "simulated"
@@ -126,8 +130,8 @@ class Study:
 
     @property
     def how(self) -> str:
-        """How its rates came about, in a word: measured, simulated or replayed."""
-        return rates_of(self.versions)
+        """How its rates came about, in a word: measured, imported, simulated or replayed."""
+        return IMPORTED if self.imported else rates_of(self.versions)
 
     @property
     def marked_name(self) -> str:
@@ -233,7 +237,7 @@ class TrialRecord:
 
     @property
     def rates(self) -> str:
-        """How its rate came about, in a word: measured, simulated or replayed."""
+        """How its rate came about, in a word: measured, imported, simulated or replayed."""
         return rates_of(self.versions)
 
     @property

@@ -2,7 +2,7 @@
 
 - Rmax: the rate of the fastest full run of a study that counts, whatever its configuration. Where the matrix of that
   run takes less than half of what HPL's rule fills, or its time is too short for HPL's clock, it is only the rate at
-  that N.
+  that N. So are imported and replayed rates, because an output and a table tell nothing of the memory.
 - Median of n runs, slowest, fastest: of the runs of one configuration that count (`ranking.Ranked`).
 - Expected: the rate of one more run of a configuration, an estimate from the runs of all, with its interval.
 """
@@ -34,17 +34,21 @@ class FastestRun:
         record: the run; of several that are equally fast the first.
         N: its size; None where that is not known.
         filled: part of the memory of its nodes that its matrix takes; None where that is not known.
+        source: what told its rate and nothing of a memory, "imported" or "replayed"; "" where a machine, real or
+            virtual, is known.
     """
 
     record: TrialRecord
     N: int | None
     filled: float | None
+    source: str = ""
 
     @classmethod
     def of(cls, study: Study, record: TrialRecord) -> "FastestRun":
         """Hold the fastest run of a study against the study's memory."""
         N, memory_bytes = n_of_run(record), _memory_bytes(study, record)
-        return cls(record, N, DOUBLE * N * N / memory_bytes if N and memory_bytes else None)
+        source = study.how if study.imported or study.replayed else ""
+        return cls(record, N, DOUBLE * N * N / memory_bytes if N and memory_bytes else None, source)
 
     @property
     def gflops(self) -> float:
@@ -59,12 +63,14 @@ class FastestRun:
     @property
     def is_rmax(self) -> bool:
         """Whether its rate may be called Rmax: it took long enough, and its matrix fills the memory, if one knows."""
-        return not self.record.too_short and (self.filled is None or self.filled >= LEAST_FILLED * ADVISED)
+        return not (self.source or self.record.too_short) and (
+            self.filled is None or self.filled >= LEAST_FILLED * ADVISED
+        )
 
     @property
     def called(self) -> str:
-        """The word for its rate: "Rmax", or "rate at N=1,856"."""
-        return "Rmax" if self.is_rmax else f"rate{self._at_n}"
+        """The word for its rate: "Rmax", "rate at N=1,856", or "imported rate at N=1,856"."""
+        return "Rmax" if self.is_rmax else f"{self.source} rate{self._at_n}".lstrip()
 
     @property
     def _at_n(self) -> str:
@@ -83,7 +89,8 @@ class FastestRun:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
         if self.is_rmax:
             return f"Rmax, the fastest run, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}."
-        told = f"The fastest run gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
+        fastest = " ".join(filter(None, ("The fastest", self.source, "run")))
+        told = f"{fastest} gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
         return f"{told} {self.no_rmax}"
 
     @property
@@ -91,6 +98,8 @@ class FastestRun:
         """Why its rate is not called Rmax; "" where it is."""
         if self.record.too_short:
             return f"That is no Rmax: {short_sentence(self.record)}."
+        if self.source:
+            return "Whether that is an Rmax is not known: nothing tells the memory of its machine."
         filled = percent_text(self.filled or 0.0)
         return "" if self.is_rmax else f"That is no Rmax: its matrix takes {filled} of the memory."
 

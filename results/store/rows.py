@@ -22,7 +22,7 @@ from hpl.params import HplParams, parse_grid
 from ..errors import DamagedError
 from ..flat import COLUMNS, Cell, Placed, imported_size
 from ..plain import finite, time_text, unicode_text
-from ..record import FIGURES, MEASURED, Invalidity, Kind, Observed, Study, TrialRecord, TrialState, rates_of
+from ..record import FIGURES, IMPORTED, MEASURED, Invalidity, Kind, Observed, Study, TrialRecord, TrialState, rates_of
 from .schema import HPL_COLUMNS, TRIALS
 
 _TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
@@ -168,7 +168,7 @@ def row_of(row: Sequence[Any]) -> Row:
     try:
         cells = list(row)
         cells[_RATES] = _rates(row[_RATES])
-        cells[_SIMULATED] = cells[_RATES] != MEASURED
+        cells[_SIMULATED] = cells[_RATES] not in {MEASURED, IMPORTED}
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
         return cells[3:], object_of(row[2], "params")
     except ValueError as error:

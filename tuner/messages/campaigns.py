@@ -68,7 +68,8 @@ class CampaignModel(BaseModel):
     )
     fastest_trial: int | None = Field(default=None, description="its number")
     fastest_called: str | None = Field(
-        default=None, description="the word for its rate: Rmax, or the rate at an N that is small"
+        default=None,
+        description="the word for its rate: Rmax, or the rate at an N that is small, or that was imported or replayed",
     )
     expected_gflops: float | None = Field(
         default=None,

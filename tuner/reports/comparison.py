@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from itertools import combinations
 
 from results.metrics import rate_text
+from results.printed_run import PrintedRun
 from results.record import MEASURED, Study
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import named_values
@@ -37,6 +38,7 @@ class Side:
         N: of its runs; None if that is not known.
         changed: relative change of the machine's speed in the study; 0 for none.
         noise_seen: something ran twice in the study.
+        printed: its runs as HPL printed them; () where they are those of a study that all sides are of.
     """
 
     name: str
@@ -45,6 +47,11 @@ class Side:
     N: int | None
     changed: float = 0.0
     noise_seen: bool = True
+    printed: tuple[PrintedRun, ...] = ()
+
+    def shared_with(self, other: "Side") -> int:
+        """How many of its runs the other side has, too."""
+        return sum(any(run.same_as(one) for one in other.printed) for run in self.printed)
 
 
 @dataclass(frozen=True)
@@ -246,7 +253,7 @@ def _only_then(one: Side, other: Side, occasions: Occasions) -> str:
 def _can_run(one: Side, other: Side) -> bool:
     """Whether both sides are studies of this database whose best configurations can be run again."""
     named = {one.name, other.name} == {one.study.name, other.study.name}
-    return named and all(side.study.how == MEASURED and not side.study.imported for side in (one, other))
+    return named and all(side.study.how == MEASURED for side in (one, other))
 
 
 def _in_turn_advice(one: Side, other: Side) -> str:
@@ -344,14 +351,16 @@ FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
 
 def _unlike_origins(sides: Sequence[Side]) -> list[str]:
     """Say which sides were simulated or replayed."""
-    hows = {side.study.how for side in sides}
-    if len(hows) == 1:
-        return [f"All rates here were {how}: nothing was measured." for how in hows if how != MEASURED]
+    hows = {side.study.how for side in sides if side.study.simulated}
+    if not hows:
+        return []
+    if len(hows) == 1 and all(side.study.simulated for side in sides):
+        return [f"All rates here were {how}: nothing was measured." for how in hows]
     told = []
     for how in ("simulated", "replayed"):
         names = [side.name for side in sides if side.study.how == how]
         told += [f"{listed(names)} {'was' if len(names) == 1 else 'were'} {how}"] if names else []
-    if any(side.study.how == MEASURED for side in sides):
+    if not all(side.study.simulated for side in sides):
         told.append("the rest ran on a real machine")
     return [f"{listed(told)}."]
 
@@ -366,6 +375,22 @@ def _unknown_machines(sides: Sequence[Side]) -> list[str]:
     return [f"On which machine {listed(names)} ran is not known: it may be another machine."]
 
 
+def _shared_runs(sides: Sequence[Side]) -> list[str]:
+    """Say which sides have runs of each other: a study that was copied, or a log that was imported twice."""
+    said = []
+    for one, other in combinations(sides, 2):
+        count = one.shared_with(other)
+        if not count:
+            continue
+        runs = "a run is on both sides" if count == 1 else f"{count} runs are on both sides"
+        undated = any(run.stamps is None for run in (*one.printed, *other.printed))
+        maybe = ", unless two runs without time stamps printed the same figures" if undated else ""
+        said.append(
+            f"Of {one.name} and {other.name} {runs}, so they differ by less than runs of their own would{maybe}."
+        )
+    return said
+
+
 def warnings(sides: Sequence[Side]) -> list[str]:
     """Say in what the sides differ beside their configurations, so that a difference may be due to that."""
     said = []
@@ -374,6 +399,7 @@ def warnings(sides: Sequence[Side]) -> list[str]:
         if len({found for _, found in known}) > 1:
             values = listed([f"{side} has {found}" for side, found in known])
             said.append(f"The sides differ in {name}, which may be the reason for a difference: {values}.")
+    said += _shared_runs(sides)
     said += _unknown_machines(sides)
     said += _unlike_origins(sides)
     for study, changed in {side.study.name: side.changed for side in sides if side.changed}.items():

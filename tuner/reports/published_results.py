@@ -15,7 +15,7 @@ from ..words import counted
 MOST_NAMED = 3
 """Machines that a sentence names."""
 SAME = 0.01
-"""Part by which a figure may be off the range and still be told as inside: published ones are rounded."""
+"""Part by which a figure may be off an end of the range and still be told as much: published ones are rounded."""
 Measure = Callable[[KnownMachine], float | None]
 
 
@@ -37,15 +37,22 @@ class PublishedStanding:
     own_n: int | None
     simulated: bool
     virtual_machine: bool = False
+    imported: bool = False
 
     @property
     def where(self) -> str:
-        """Whether the study is below, inside or above the range; "" where its own figure is not known."""
+        """Where the study is: below, inside or above the range, or off it by less than it is rounded: lowest, highest.
+
+        It is "" where its own figure is not known.
+        """
         if self.own is None:
             return ""
-        if self.own < (1 - SAME) * self.figures[0]:
-            return "below"
-        return "above" if self.own > (1 + SAME) * self.figures[-1] else "inside"
+        low, high = self.figures[0], self.figures[-1]
+        if self.own < low:
+            return "below" if self.own < (1 - SAME) * low else "lowest"
+        if self.own > high:
+            return "above" if self.own > (1 + SAME) * high else "highest"
+        return "inside"
 
     def sentence(self) -> str:
         """Tell the range, whose it is, and where the study stands."""
@@ -71,7 +78,7 @@ class PublishedStanding:
         rest = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
         whose = f"{counted(count, 'published result')}: {', '.join(named[:MOST_NAMED])}{rest}"
         told = f"Others got {self._range()} on this CPU, {cpu}{self._cores()} ({whose})."
-        return told + self._own("The fastest run here")
+        return told + self._own("The fastest imported run" if self.imported else "The fastest run here")
 
     def _simulated(self) -> str:
         real = self.machines[-1]
@@ -82,7 +89,13 @@ class PublishedStanding:
         if self.own is None:
             return ""
         one = len(self.machines) == 1
-        standing = {"below": "below that", "above": "above that", "inside": "as much" if one else "inside that range"}
+        standing = {
+            "below": "below that",
+            "lowest": "as much" if one else "as much as the lowest of them",
+            "inside": "as much" if one else "inside that range",
+            "highest": "as much" if one else "as much as the highest of them",
+            "above": "above that",
+        }
         return f" {what} got {_figure(self.own)} {self.unit}: {standing[self.where]}."
 
     def _range(self) -> str:
@@ -123,7 +136,7 @@ def published_standing(study: Study, fastest: FastestRun | None) -> PublishedSta
     unit, own, values = next((each for each in known if each[1] is not None), known[0])
     figures, which = tuple(value for value, _ in values), tuple(machine for _, machine in values)
     virtual_machine = study.host.get("hypervisor") is True
-    return PublishedStanding(which, figures, unit, own, fastest.N, study.simulated, virtual_machine)
+    return PublishedStanding(which, figures, unit, own, fastest.N, study.simulated, virtual_machine, study.imported)
 
 
 def _comparable(study: Study) -> tuple[KnownMachine, ...]:

@@ -36,7 +36,8 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
     tests = improvements(records)
     rows = tuple(_row(record, machine) for record in tests)
     fastest = fastest_run(study, tests)
-    last = f" The last gave the {fastest.called}{'' if fastest.is_rmax else ', no Rmax'}." if fastest else ""
+    small = ", no Rmax" if fastest and not (fastest.is_rmax or fastest.source) else ""
+    last = f" The last gave the {fastest.called}{small}." if fastest else ""
     words = {"P x Q", "library", "network"}
     table = Table(
         "The tuning, test by test",

@@ -140,7 +140,8 @@ class StudyPage:
         """The machine in a few words."""
         host = self.study.host
         table = f"the table {self.study.table}" if self.study.replayed else ""
-        return str(table or host.get("virtual_cluster") or host.get("cpu_model") or "this machine")
+        unknown = "a machine that is not known" if self.study.imported else "this machine"
+        return str(table or host.get("virtual_cluster") or host.get("cpu_model") or unknown)
 
 
 def _that(fastest: FastestRun) -> str:

@@ -134,7 +134,7 @@ class Sheet:
         """Say that N is small, or that nothing is known of the memory."""
         if self.best.too_short:
             yield self.fastest.no_rmax
-        elif not self.fastest.is_rmax:
+        elif self.fastest.filled is not None and not self.fastest.is_rmax:
             yield (
                 f"N={self.fastest.N:,} is small: its matrix takes {percent_text(self.fastest.filled or 0.0)} of the "
                 f"memory, and HPL's advice is {percent_text(ADVISED)}. An Rmax is a rate at the N that gives the most."
@@ -146,7 +146,7 @@ class Sheet:
         """Say that the run is short, or that nobody knows how long it took."""
         if self.best.simulated:
             return
-        if not self.best.time_s:
+        if self.best.time_s is None:
             yield "The time of the run is not known."
         elif self.best.time_s < CORE_PHASE_S:
             yield (
@@ -216,7 +216,7 @@ class Sheet:
         ]
 
     def _rate(self) -> list[Field]:
-        """The rate and its N; a rate at a small N is no Rmax, so that this is still to be measured."""
+        """The rate and its N; where N is small, or the memory not known, an Rmax is still to be measured."""
         rate, N = f"{self.rmax_gflops:.6g}", f"{self.fastest.N:,}" if self.fastest.N else None
         if self.fastest.is_rmax:
             return [("Rmax in GFLOPS", rate), ("Nmax", N)]

@@ -45,7 +45,7 @@ def _others(study: Study, studies: Sequence[Study], compared: Collection[str]) -
         one
         for one in studies
         if one.name not in compared
-        and one.how == "measured"
+        and not one.simulated
         and not _elsewhere(one, study)
         and (_base(one) == _base(study) or (study.space_text and one.space_text == study.space_text))
     ]

@@ -8,7 +8,7 @@ import pytest
 from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
-from results.record import Kind, TrialRecord
+from results.record import IMPORT, REPLAY_OF, SIMULATOR, Kind, TrialRecord
 from results.stats.confidence import rerank_by_posterior
 from results.stats.headline import FastestRun, HeadlineRates, expected_sentence, fastest_run, median_text
 from results.stats.ranking import Ranked, rank
@@ -20,7 +20,7 @@ FILLING = 37_000
 
 
 def run(number: int, gflops: float, key: str = "a", N: int = FILLING, **changes: Any) -> TrialRecord:
-    return finished(number, gflops, key=key, hpl=HplParams(N, 192, 1, 2), **changes)
+    return finished(number, gflops, key=key, **{"hpl": HplParams(N, 192, 1, 2), **changes})
 
 
 def fastest(*records: TrialRecord) -> FastestRun:
@@ -72,11 +72,27 @@ def test_of_a_virtual_cluster_the_memory_of_the_nodes_that_ranks_and_threads_fil
     assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
 
 
-def test_where_the_memory_is_not_known_nothing_speaks_against_rmax() -> None:
+def test_where_the_memory_of_a_machine_that_ran_is_not_stored_nothing_speaks_against_rmax() -> None:
     for host in ({}, {"cpu_model": "AMD EPYC"}):
         found = fastest_run(a_study(host=host), [run(1, 60.0, N=100)])
         assert found is not None
         assert (found.filled, found.called) == (None, "Rmax")
+
+
+@pytest.mark.parametrize(
+    ("made", "how"),
+    [({"engine": IMPORT}, "imported"), ({"versions": {SIMULATOR: f"{REPLAY_OF}kronos.csv"}}, "replayed")],
+)
+def test_what_an_output_or_a_table_tells_is_no_rmax_because_no_memory_is_known(made: Any, how: str) -> None:
+    study = a_study(host={"cpu_model": "AMD EPYC", "memory_available_bytes": SIXTEEN_GIB}, **made)
+    found = fastest_run(study, [run(2, 0.011, N=2)])
+    assert found is not None
+    assert (found.filled, found.called) == (None, f"{how} rate at N=2")
+    said = f"The fastest {how} run gave 0.011 GFLOPS at N=2: trial 2. Whether that is an Rmax is not known: "
+    assert found.sentence([]) == f"{said}nothing tells the memory of its machine."
+    unsized = fastest_run(study, [run(2, 0.011, N=2, hpl=None)])
+    assert unsized is not None
+    assert unsized.called == f"{how} rate"
 
 
 def test_runs_are_told_by_their_median_and_their_ends() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from record_builders import a_study, finished
 
-from results.record import SIMULATOR, Study
+from results.record import IMPORT, SIMULATOR, Study
 from results.report.html import to_html
 from results.report.markdown import to_markdown
 from results.report.model import Column, Report, Table
@@ -41,7 +41,8 @@ def standing(study: Study, gflops: float, **params: Any) -> PublishedStanding:
     [
         (300.0, "below", "The fastest run here got 30.0 % of peak: below that. Published runs fill most"),
         (650.0, "inside", "The fastest run here got 65.0 % of peak: inside that range."),
-        (680.0, "inside", "The fastest run here got 68.0 % of peak: inside that range."),
+        (680.0, "highest", "The fastest run here got 68.0 % of peak: as much as the highest of them."),
+        (573.0, "lowest", "The fastest run here got 57.3 % of peak: as much as the lowest of them."),
         (900.0, "above", "The fastest run here got 90.0 % of peak: above that."),
     ],
 )
@@ -53,6 +54,11 @@ def test_a_study_is_told_where_it_stands(gflops: float, where: str, words: str) 
     )
     assert "(4 published results: TaiYi, Orion, Hera and 1 more)" in found.sentence()
     assert words in found.sentence()
+
+
+def test_an_imported_run_is_not_told_as_one_of_here() -> None:
+    found = standing(on("Intel(R) Xeon(R) Gold 6148 CPU @ 2.40GHz", engine=IMPORT), 650.0)
+    assert "The fastest imported run got 65.0 % of peak: inside that range." in found.sentence()
 
 
 def test_a_study_below_is_told_its_n() -> None:

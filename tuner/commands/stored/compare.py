@@ -9,6 +9,7 @@ import numpy as np
 
 from hpl.params import Scalar
 from results.errors import ResultsError
+from results.printed_run import PrintedRun
 from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Report, Sentence, Tone
 from results.stats.compare import Contrast, RateSample, contrasts, corrected_for_many, of_lead
@@ -31,6 +32,8 @@ from ...study.shootout import blas_of
 from ...user_dirs import UserDirs
 from ...words import listed
 
+MOST_HELD = 200
+"""Runs of a side that are held against those of the others, to find the same run on two sides."""
 BLAS = "blas"
 DATE = "date"
 """Stands where a parameter would: the day in UTC on which a run began."""
@@ -101,7 +104,8 @@ def compare(store: Store, request: CompareRequest) -> CompareResult:
     else:
         found = [_named(store, name) for name in request.studies]
     sides, samples = [side for side, _ in found], [sample for _, sample in found]
-    several = request.by in {None, DATE} and any(side.study.how == "measured" for side in sides)
+    _refuse_copies(sides)
+    several = request.by in {None, DATE} and any(not side.study.simulated for side in sides)
     occasions = _occasions(store, sides) if several else None
     differences: Sequence[Contrast] = contrasts(samples, request.difference_percent / 100.0, occasions)
     if request.by == BLAS and is_shootout(sides[0].study):
@@ -133,6 +137,23 @@ def _occasions(store: Store, sides: Sequence[Side]) -> Occasions:
     return known_occasions(
         store, [(side.study, store.get(side.study.name, side.best.best_record_number)) for side in ours]
     )
+
+
+def _refuse_copies(sides: Sequence[Side]) -> None:
+    """Refuse sides whose runs are all the same ones, by row, residual and time stamps.
+
+    Raises:
+        UsageError: there is nothing to compare.
+    """
+    for one, other in combinations(sides, 2):
+        dated = all(run.stamps is not None for side in (one, other) for run in side.printed)
+        same = len(one.printed) == len(other.printed) == one.shared_with(other)
+        if one.printed and same and dated:
+            runs = "run is" if len(one.printed) == 1 else "runs are"
+            raise UsageError(
+                f"studies {one.name} and {other.name}: the {runs} the same (same row, residual and time stamps), so "
+                "there is nothing to compare"
+            )
 
 
 def _as_rounds_tell(
@@ -229,7 +250,11 @@ def _named(store: Store, name: str) -> tuple[Side, RateSample]:
 def _best(store: Store, study: Study, name: str) -> tuple[Side, RateSample]:
     """Find the best configuration of a study."""
     compared = ComparedStudy.of(study, ranking_of(store, study))
-    return compared.side(store, compared.ranking[0], name)
+    best = compared.ranking[0]
+    side, sample = compared.side(store, best, name)
+    of_best = [record for record in store.contenders(study.name).records if record.key == best.key and record.ranked]
+    printed = tuple(PrintedRun.of(store.get(study.name, record.number)) for record in of_best[:MOST_HELD])
+    return replace(side, printed=printed), sample
 
 
 def _days(store: Store, study: Study) -> list[tuple[Side, RateSample]]:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -342,6 +343,55 @@ def test_a_note_that_speaks_of_benchmarks_is_no_output_of_them(store: Store, out
     assert "notes.md" not in sentences(imported(store, outputs).report())
 
 
+def counted_by_hpl(passed: int, failed: int = 0) -> str:
+    """HPL's last lines."""
+    return f"""Finished      {passed + failed} tests with the following results:
+              {passed} tests completed and passed residual checks,
+              {failed} tests completed and failed residual checks,
+              0 tests skipped because of illegal input values.
+{END}"""
+
+
+def eps_of(text: str) -> str:
+    return f"- The relative machine precision (eps) is taken to be               {text}\n"
+
+
+THREE = printed() + printed(at="10:05") + printed(at="10:07")
+CONTRADICTIONS = {
+    "are 600 s apart": HEAD + printed().replace("10:00:01", "10:10:00") + counted_by_hpl(1),
+    "ended before it started": HEAD + printed().replace("10:00:01", "09:58:10") + counted_by_hpl(1),
+    "that of single precision": HEAD + eps_of("5.960464e-08") + printed() + END,
+    "1 result passes in this output, but its last lines say that 0 passed": HEAD + printed() + counted_by_hpl(0, 1),
+    "3 results pass in this output, but its last lines say that 1 passed": HEAD + THREE + counted_by_hpl(1),
+}
+
+
+@pytest.mark.parametrize("why", CONTRADICTIONS)
+def test_an_output_that_contradicts_itself_is_stored_and_does_not_count(store: Store, home: Path, why: str) -> None:
+    (home / "edited.out").write_text(CONTRADICTIONS[why])
+    (study,) = imported(store, home / "edited.out").studies
+    assert study.counting == 0
+    assert why in " ".join(study.sentences)
+
+
+def test_runs_of_one_launch_that_went_on_at_once_do_not_count(store: Store, home: Path) -> None:
+    def slow(rate: str, at: str, end: str) -> str:
+        return printed(rate, at).replace("  1.00", "100.00").replace(f"{at}:01", end)
+
+    first, second = slow("4.2691e-01", "10:00", "10:01:40"), slow("4.2690e-01", "10:01", "10:02:40")
+    (home / "edited.out").write_text(HEAD + first + second + counted_by_hpl(2))
+    (study,) = imported(store, home / "edited.out").studies
+    assert study.counting == 0
+    assert "one started 60 s after another that took 100.00 s" in " ".join(study.sentences)
+
+
+def test_an_output_that_tells_of_more_tests_than_it_has_counts_what_it_has(store: Store, home: Path) -> None:
+    (home / "cut.out").write_text(HEAD + printed() + counted_by_hpl(4, 2))
+    (study,) = imported(store, home / "cut.out").studies
+    assert study.counting == 1
+    assert "cut.out: its last lines count 5 tests more than it has results: these are not in it." in study.remarks
+
+
 def alone(rate: str, at: str = "10:00") -> str:
     return printed(rate, at).replace("    1     2  ", "    1     1  ")
 
@@ -415,6 +465,56 @@ def test_the_other_commands_read_an_imported_study(store: Store, outputs: Path) 
     assert "imported at" in export_study(store, ExportRequest("md", "old")).text()
     assert export_study(store, ExportRequest("dat", "old")).text().startswith("HPLinpack")
     assert read_source(store, "old").known
+
+
+def test_no_rate_of_an_imported_study_is_called_rmax_measured_or_of_this_machine(hpltune: Run, home: Path) -> None:
+    (home / "a.out").write_text(HEAD + printed() + printed("4.2690e+01", "10:05") + END)
+    hpltune("import", "a.out", "--study", "theirs")
+    best = json.loads(hpltune("best", "theirs", "--json").stdout)
+    assert (best["rates"], best["fastest_run"]["called"]) == ("imported", "imported rate at N=4,000")
+    assert hpltune("report", "theirs", "--out", "page.html", "--static").returncode == 0
+    page = " ".join(re.sub(r"<[^>]*>", " ", (home / "page.html").read_text()).split())
+    assert "HPL on a machine that is not known: study theirs" in page
+    assert "imported rate at N=4,000 in GFLOPS 42.69 (trial 1, of no. 1)" in page
+    assert "nothing tells the memory of its machine" in page
+    told = [page, *(hpltune(*words, "theirs").stdout for words in (["best"], ["show"], ["export", "csv"]))]
+    assert not [text for text in told if "Rmax, the fastest" in text or "this machine" in text or "measured," in text]
+    sheet = json.loads(hpltune("export", "sheet", "theirs", "--json").stdout)
+    assert sheet["top500"]["Rmax in GFLOPS"] is None
+    assert sum("cannot tell whether N is large enough" in one for one in sheet["objections"]) == 1
+    assert hpltune("show", "--all", "--json").stdout.count('"rates": "imported"') == 1
+    trials = [json.loads(line) for line in hpltune("export", "jsonl", "theirs").stdout.splitlines()]
+    assert all(trial.get("simulated", False) is False for trial in trials)
+
+
+@pytest.mark.parametrize("copy", ["utf16", "labelled"])
+def test_a_run_is_not_compared_with_its_own_copy(hpltune: Run, home: Path, copy: str) -> None:
+    text = HEAD + printed() + END
+    copies = {
+        "utf16": text.encode("utf-16"),
+        "labelled": "".join(f"0: {line}\n" for line in text.splitlines()).encode(),
+    }
+    (home / "a.out").write_text(text)
+    (home / "b.out").write_bytes(copies[copy])
+    for name in ("a", "b"):
+        hpltune("import", f"{name}.out", "--study", name)
+    done = hpltune("compare", "a", "b")
+    assert done.returncode != 0
+    assert "studies a and b: the run is the same (same row, residual and time stamps), so" in " ".join(
+        done.stderr.split()
+    )
+
+
+def test_runs_that_two_studies_share_are_told_where_they_are_compared(hpltune: Run, home: Path) -> None:
+    (home / "a.out").write_text(HEAD + printed() + END)
+    (home / "b.out").write_text(HEAD + printed() + printed("4.2680e+01", "10:05") + END)
+    (home / "c.out").write_text(HEAD + printed(dated=False) + END)
+    for name in ("a", "b", "c"):
+        hpltune("import", f"{name}.out", "--study", name)
+    shared = " ".join(hpltune("compare", "a", "b").stdout.split())
+    assert "Of a and b a run is on both sides, so they differ by less than runs of their own would." in shared
+    undated = " ".join(hpltune("compare", "a", "c").stdout.split())
+    assert "unless two runs without time stamps printed the same figures" in undated
 
 
 def test_no_repeat_is_advised_of_runs_that_hpltune_did_not_start(store: Store, home: Path) -> None:
