@@ -149,7 +149,7 @@ def parse(text: str) -> HplOutput:
     Returns:
         The results in the order HPL printed them.
     """
-    reader, errors = _Reader(), dict[str, None]()
+    reader, errors = _OutputReader(), dict[str, None]()
     error_function = ""
     for line in lines(text):
         if error_function:
@@ -163,7 +163,7 @@ def parse(text: str) -> HplOutput:
 
 
 @dataclass
-class _Reader:
+class _OutputReader:
     """What was read so far.
 
     Attributes:

@@ -53,9 +53,9 @@ class _FileResult:
     place: tuple[int, int, int] | None
 
     @property
-    def completeness(self) -> tuple[bool, bool, bool]:
-        """How much the output says of the run."""
-        return *self.run.completeness, self.place is not None
+    def completeness(self) -> tuple[bool, bool, bool, bool]:
+        """How much the output says of the run; of two that say as much, one that speaks for itself says more."""
+        return *self.run.completeness, self.place is not None, self.record.ranked
 
     def same_as(self, other: "_FileResult") -> bool:
         """Whether both are of one run; a launch prints each of its runs once, in a table of its own."""

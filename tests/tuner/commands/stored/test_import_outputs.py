@@ -385,6 +385,14 @@ def test_runs_of_one_launch_that_went_on_at_once_do_not_count(store: Store, home
     assert "one started 60 s after another that took 100.00 s" in " ".join(study.sentences)
 
 
+def test_the_output_of_a_run_counts_beside_an_edited_one_that_has_it_too(store: Store, home: Path) -> None:
+    (home / "a-edited.out").write_text(HEAD + THREE + counted_by_hpl(1))
+    (home / "b-whole.out").write_text(HEAD + printed() + counted_by_hpl(1))
+    (study,) = imported(store, home / "a-edited.out", home / "b-whole.out").studies
+    assert [record.versions[IMPORTED_FROM] for record in study.records if record.ranked] == ["b-whole.out"]
+    assert len(study.records) == 3
+
+
 def test_an_output_that_tells_of_more_tests_than_it_has_counts_what_it_has(store: Store, home: Path) -> None:
     (home / "cut.out").write_text(HEAD + printed() + counted_by_hpl(4, 2))
     (study,) = imported(store, home / "cut.out").studies
