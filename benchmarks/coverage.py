@@ -5,13 +5,14 @@
 
 A study of `best`: 10 configurations whose true rates differ by 3 % run once, the best three twice more. A long one: 40,
 and one of them, the reference, again after every tenth. `compare` and `check` get two occasions of one configuration,
-so that each "faster" and "slower" is wrong.
+so that each "faster" and "slower" is wrong. Checks a minute apart are of the first occasion.
 """
 
 import argparse
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 from intervals import markdown, percent
@@ -20,11 +21,13 @@ from script import as_script, count
 from results.stats.compare import RateSample, contrasts
 from results.stats.confidence import rerank_by_posterior, standing
 from results.stats.noise import Array, noise_of
-from results.stats.occasions import Occasions, occasions_of
+from results.stats.occasions import APART as OCCASION
+from results.stats.occasions import Occasions, TimedRate, occasions_of
 from results.stats.ranking import Ranked, Time
 from results.stats.reference import drift
 from results.stats.slower import speed_change
 from results.stats.unfit import MOVED, two_speeds
+from tuner.study.noise_at_first import BUSY_NOISE
 from tuner.study.search.reference_runs import EVERY
 
 CONFIGURATIONS, APART, FINALISTS, ROUNDS = 10, 0.03, 3, 2
@@ -33,8 +36,9 @@ LONG = 4 * EVERY
 CLAIMED = 0.95
 """A confidence from which a configuration is told to be the fastest for sure."""
 OCCASIONS = (0.0, 0.01, 0.03)
-EARLIER = (0, 5)
-"""Earlier occasions of the same configuration that are stored."""
+DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
+EARLIER = {"none": (0, DAY), "5, a day apart": (5, DAY), "20, a minute apart": (20, MINUTE)}
+"""Earlier checks of the same configuration that are stored: how many, and how far apart."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,14 @@ class RunKind:
         noise: standard deviation in logarithms.
         lost: what a run loses beside, in logarithms, drawn for each run.
         drift: by how much the machine slows evenly during the study.
+        shown: the noise that is assumed before anything ran twice.
     """
 
     name: str
     noise: float
     lost: Callable[[np.random.Generator], float] = lambda _: 0.0
     drift: float = 0.0
+    shown: float = 0.0
 
 
 def lower_speed(chance: np.random.Generator) -> float:
@@ -74,6 +80,8 @@ KINDS = (
     RunKind("busy: each run loses 0 to 70 %", 0.01, busy),
     RunKind("1 %, drifts by 5 %", 0.01, drift=0.05),
     RunKind("1 %, drifts by 20 %", 0.01, drift=0.2),
+    RunKind("1 %, busy only at the start", 0.01, shown=BUSY_NOISE),
+    RunKind("10 %, busy at the start", 0.1, shown=BUSY_NOISE),
 )
 
 
@@ -110,8 +118,8 @@ def best(kind: RunKind, studies: int, configurations: int = CONFIGURATIONS, *, r
     for _ in range(studies):
         true = APART * chance.standard_normal(configurations)
         study = _study(kind, true, chance, reference=reference)
-        ranking = rerank_by_posterior(study.entries)
-        first, sure = ranking[0], standing(ranking, moved=study.moved)
+        ranking = rerank_by_posterior(study.entries, kind.shown)
+        first, sure = ranking[0], standing(ranking, kind.shown, study.moved)
         told.drifts += abs(study.moved) > MOVED
         told.speeds += two_speeds([np.log(np.array(one.gflops)) for one in ranking if one.runs > 1]) > 0
         if first.interval_gflops:
@@ -153,18 +161,26 @@ def _study(kind: RunKind, true: Array, chance: np.random.Generator, *, reference
     return DrawnStudy(entries, drift([(1, runs[0][0][0]), *again], repeats))
 
 
-def compared(apart: float, earlier: int, studies: int) -> tuple[list[bool], list[bool], list[bool]]:
+def compared(apart: float, earlier: tuple[int, timedelta], studies: int) -> tuple[list[bool], list[bool], list[bool]]:
     """Whether `compare` says "faster" and `check` "slower" of two occasions, and whether the interval holds 0."""
     faster, slower, inside = [], [], []
-    chance = np.random.default_rng([int(1000 * apart), earlier, studies])
+    checks, later = earlier
+    chance = np.random.default_rng([int(1000 * apart), checks, studies])
 
-    def occasion(runs: int = 5) -> tuple[float, ...]:
-        level = apart * chance.standard_normal()
+    def level() -> float:
+        return apart * float(chance.standard_normal())
+
+    def runs_at(level: float, runs: int = 5) -> tuple[float, ...]:
         return tuple(np.exp(level + 0.01 * chance.standard_normal(runs)).tolist())
 
     for _ in range(studies):
-        one, other = occasion(), occasion()
-        known: Occasions = occasions_of([[one, *(occasion(3) for _ in range(earlier))]])
+        first, begin = level(), datetime(2026, 3, 1, tzinfo=UTC)
+        one, other = runs_at(first), runs_at(level())
+        history = [TimedRate(begin, rate) for rate in one]
+        for place in range(1, checks + 1):
+            again = runs_at(first if later < OCCASION else level(), 3)
+            history += [TimedRate(begin + place * later, rate) for rate in again]
+        known: Occasions = occasions_of([history])
         noise = noise_of([np.log(one), np.log(other)])
         [found] = contrasts([RateSample(one, noise), RateSample(other, noise)], 0.01, known)
         faster.append(found.shown)
@@ -203,10 +219,10 @@ def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
     say(f"Studies of {LONG} configurations.\n\n{markdown(LONG_HEADS, _long_rows(asked.studies))}\n")
     rows = []
     for apart in OCCASIONS:
-        for earlier in EARLIER:
+        for name, earlier in EARLIER.items():
             faster, slower, inside = compared(apart, earlier, asked.studies)
-            rows.append([f"{100 * apart:g} %", str(earlier), *map(percent, (faster, inside, slower))])
-    heads = ["occasions differ by", "earlier ones stored", '`compare`: wrongly "faster"']
+            rows.append([f"{100 * apart:g} %", name, *map(percent, (faster, inside, slower))])
+    heads = ["occasions differ by", "earlier checks stored", '`compare`: wrongly "faster"']
     heads += ["interval holds 0", '`check`: wrongly "slower"']
     say(markdown(heads, rows))
     return 0

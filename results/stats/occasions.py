@@ -1,14 +1,17 @@
 """By how much one machine differs between two occasions: days, boots, or whatever else runs beside HPL.
 
-Runs of one study are of one occasion. They do not tell how fast the machine is on another, however many they are: the
-occasion is a random effect of its own (S. R. Searle, G. Casella, C. E. McCulloch, "Variance Components", 1992, chapter
-3). Its size follows from configurations that ran on several occasions, as each `hpltune check` makes one, and from what
-is usual.
+Runs within some hours are of one occasion, whatever studies they belong to. They do not tell how fast the machine is on
+another, however many they are: the occasion is a random effect of its own (S. R. Searle, G. Casella, C. E. McCulloch,
+"Variance Components", 1992, chapter 3). Its size follows from configurations that ran on several occasions, as
+`hpltune check` makes one on each day, and from what is usual.
 """
 
 import math
-from collections.abc import Sequence
+from bisect import bisect
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 import numpy as np
 
@@ -18,6 +21,8 @@ USUAL_SD = 0.02
 """Usual standard deviation of the logarithm of a rate between occasions: 1 to 3 % is what acceptance teams see."""
 USUAL_FREEDOM = 3
 """Occasions that this knowledge counts for, as degrees of freedom: a machine may well be three times as unsteady."""
+APART = timedelta(hours=12)
+"""Runs that begin within so long of the first of an occasion are of it: more checks an hour later show no other day."""
 PLACES = 80
 """Equally probable differences by which the distribution is replaced where it is summed over."""
 
@@ -30,11 +35,13 @@ class Occasions:
         sd: standard deviation of the logarithm of the rate.
         freedom: degrees of freedom with which it is known.
         seen: differences between occasions that are in it, beside what is usual; 0 where it is only assumed.
+        times: occasions that these are between.
     """
 
     sd: float = USUAL_SD
     freedom: int = USUAL_FREEDOM
     seen: int = 0
+    times: int = 0
 
     @property
     def variance(self) -> float:
@@ -46,7 +53,11 @@ class Occasions:
         """Where the standard deviation is from, for a sentence."""
         if not self.seen:
             return f"assuming that occasions differ by {100 * self.sd:.1f} % (standard deviation), as usual"
-        return f"as occasions differ by {100 * self.sd:.1f} % (standard deviation) by what is stored of this machine"
+        hours = APART // timedelta(hours=1)
+        return (
+            f"as occasions differ by {100 * self.sd:.1f} % (standard deviation) by what is stored of this machine: "
+            f"{self.times} occasions, {hours} hours or more apart"
+        )
 
     def reach(self, level: float) -> float:
         """Return how far apart two occasions are with a probability of 1 - level at most, in logarithms."""
@@ -62,7 +73,15 @@ class Occasions:
         return np.asarray(stdtrit(self.freedom, parts) * math.sqrt(self.variance))
 
 
-def occasions_of(histories: Sequence[Sequence[Sequence[float]]]) -> Occasions:
+@dataclass(frozen=True)
+class TimedRate:
+    """The rate of a run of a configuration, and when the run began."""
+
+    began: datetime
+    gflops: float
+
+
+def occasions_of(histories: Sequence[Sequence[TimedRate]]) -> Occasions:
     """Learn how occasions differ; the usual where nothing ran on two.
 
     The variance is that of the mean logarithms of a configuration's occasions around their own mean, pooled over
@@ -70,13 +89,27 @@ def occasions_of(histories: Sequence[Sequence[Sequence[float]]]) -> Occasions:
     occasion is in it too, so it is rather too large.
 
     Args:
-        histories: for each configuration, for each occasion on which it ran, its rates.
+        histories: for each configuration its runs.
     """
-    squares, seen = 0.0, 0
-    for occasions in histories:
-        means = np.array([np.log(rates).mean() for rates in occasions])
-        if len(means) > 1:
+    begins = _begins(run.began for history in histories for run in history)
+    squares, seen, told = 0.0, 0, set[int]()
+    for history in histories:
+        logs = defaultdict[int, list[float]](list)
+        for run in history:
+            logs[bisect(begins, run.began)].append(math.log(run.gflops))
+        if len(logs) > 1:
+            means = np.array([np.mean(own) for own in logs.values()])
             squares += float(((means - means.mean()) ** 2).sum())
             seen += len(means) - 1
+            told |= logs.keys()
     freedom = USUAL_FREEDOM + seen
-    return Occasions(math.sqrt((USUAL_FREEDOM * USUAL_SD**2 + squares) / freedom), freedom, seen)
+    return Occasions(math.sqrt((USUAL_FREEDOM * USUAL_SD**2 + squares) / freedom), freedom, seen, len(told))
+
+
+def _begins(times: Iterable[datetime]) -> list[datetime]:
+    """Return when each occasion began, in order."""
+    begins = list[datetime]()
+    for time in sorted(times):
+        if not begins or time - begins[-1] >= APART:
+            begins.append(time)
+    return begins

@@ -12,9 +12,9 @@ from functools import lru_cache
 
 import numpy as np
 
-from .levels import change
+from .levels import change, drift_corrected
 from .noise import Array, noise_of
-from .ranking import Ranked
+from .ranking import Ranked, relative_sd
 from .reference import FALSE_ALARM
 
 MOST_NOISE = 0.05
@@ -40,7 +40,8 @@ def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> 
 
     Args:
         entries: a ranking, with the rates as they were measured.
-        shown: noise of the machine from other runs, as in `noise.noise_of`.
+        shown: noise of the machine from other runs, or assumed of a busy one, as in `noise.noise_of`: enough repeats
+            overrule it.
         moved: relative change of the machine that the reference configuration showed during the search.
     """
     changed = max((moved, change(entries, shown)), key=abs)
@@ -57,15 +58,24 @@ def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> 
     sd = math.sqrt(float((off**2).sum()) / freedom)
     noise = noise_of(runs, shown)
     above = float(noise.weights @ (noise.sizes > MOST_NOISE))
-    if max(sd, shown) > MOST_NOISE or above > SURELY:
-        most = max(sd, shown, noise.usual)
-        return (
-            f"runs of one configuration differ by {100 * most:.0f} % (standard deviation), which is too noisy to rank"
-        )
+    if sd > MOST_NOISE or above > SURELY:
+        return _too_noisy(entries, sd, shown)
     apart = two_speeds(runs)
     if apart:
         return f"the machine has two speeds, about {100 * apart:.0f} % apart, and which one a run had is not known"
     return ""
+
+
+def _too_noisy(entries: Sequence[Ranked], sd: float, shown: float) -> str:
+    """Say how much runs differ, as measured, and what makes that too much or not sure enough."""
+    differ = 100 * (relative_sd(drift_corrected(entries, shown)) or sd)
+    if sd > MOST_NOISE:
+        return f"runs of one configuration differ by {differ:.1f} % (standard deviation), which is too noisy to rank"
+    first = "at the start other programs ran or runs differed much, and " if shown > MOST_NOISE else ""
+    return (
+        f"{first}too few runs were repeated, which differ by {differ:.1f} % (standard deviation), to rule out a noise "
+        f"of {100 * MOST_NOISE:.0f} %, which would be too much to rank"
+    )
 
 
 def two_speeds(runs: Sequence[Array]) -> float:

@@ -40,8 +40,8 @@ def check(
 
     It runs the study's best trial as it ran then, stores the runs as a new study, and gives the probability that the
     machine is slower by more than the tolerance. Slower is only what is more than two occasions of one machine differ:
-    by 2 % as usual, until earlier checks tell it. A baseline whose best configuration ran three times or more tells
-    most: `tune` confirms its best, and `run --repeats 5` measures a file of yours.
+    by 2 % as usual, until checks on other days tell it. A baseline whose best configuration ran three times or more
+    tells most: `tune` confirms its best, and `run --repeats 5` measures a file of yours.
 
     Exit codes: 0 the machine is not slower (probability below 5 %); 1 it is slower (above 95 %), or a run failed, or
     one sentence on standard error says why nothing was measured; 2 the runs cannot tell, or wrong usage; 130 stopped.

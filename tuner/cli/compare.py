@@ -75,7 +75,7 @@ def compare(
 
     For each pair it tells the difference with a 95 % confidence interval, whether a test shows that it is not chance,
     and otherwise how many more runs would show a difference. Two studies are two occasions, whose difference is in the
-    interval: 2 % as usual, or what earlier checks tell. It warns where machines, N or simulation differ.
+    interval: 2 % as usual, or what checks on other days tell. It warns where machines, N or simulation differ.
 
     With --interleaved it runs the best configuration of each study here and now, in turn (A B, B A, and so on), keeps
     these runs as a study compare-1, and compares them. They are of one occasion, so a much smaller difference shows.

@@ -1,9 +1,9 @@
-"""What a database tells of how much a machine differs between occasions: the same configuration in several studies."""
+"""What a database tells of how much a machine differs between occasions: the same configuration at several times."""
 
 from collections.abc import Collection, Sequence
 
-from results.record import Study, TrialRecord
-from results.stats.occasions import Occasions, occasions_of
+from results.record import MEASURED, Study, TrialRecord
+from results.stats.occasions import Occasions, TimedRate, occasions_of
 from results.store.store import Store
 
 from .lifecycle import LIKE
@@ -19,23 +19,24 @@ IDENTITY = (*MACHINE, "node_names")
 def known_occasions(store: Store, trials: Sequence[tuple[Study, TrialRecord]]) -> Occasions:
     """How the machine of some trials differs between occasions.
 
-    A study is an occasion of a configuration if it ran it on the same machine: it was run like the trial, as a check
-    is, or searches the same space. Of the studies that are compared only the first of each configuration counts: how
-    far they are apart is the question.
+    Another study tells of occasions of a configuration if it ran it on the same machine: it was run like the trial, as
+    a check is, or searches the same space. Runs within some hours are of one occasion, in whatever studies they are. Of
+    the studies that are compared only the first of each configuration counts, as one occasion: how far they are apart
+    is the question. An imported one does not count: when and where it ran is what somebody says.
 
     Args:
         trials: that are compared, each with its study.
     """
-    compared, found, studies = {study.name for study, _ in trials}, list[list[Sequence[float]]](), store.studies()
+    compared, found, studies = {study.name for study, _ in trials}, list[list[TimedRate]](), store.studies()
     taken = set[str]()
     for study, trial in trials:
         if study.name in taken:
             continue
-        others = _others(study, studies, compared)
-        histories = [(one.name, _rates(store, one, study, trial)) for one in (study, *others)]
-        occasions = [(name, rates) for name, rates in histories if rates]
-        taken |= {name for name, _ in occasions}
-        found.append([rates for _, rates in occasions])
+        own = [TimedRate(trial.started_at, run.gflops) for run in _runs(store, study, study, trial)]
+        histories = [] if study.imported else [(study.name, own)]
+        histories += [(one.name, _runs(store, one, study, trial)) for one in _others(study, studies, compared)]
+        taken |= {study.name, *(name for name, runs in histories if runs)}
+        found.append([run for _, runs in histories for run in runs])
     return occasions_of(found)
 
 
@@ -45,7 +46,7 @@ def _others(study: Study, studies: Sequence[Study], compared: Collection[str]) -
         one
         for one in studies
         if one.name not in compared
-        and not one.simulated
+        and one.how == MEASURED
         and not _elsewhere(one, study)
         and (_base(one) == _base(study) or (study.space_text and one.space_text == study.space_text))
     ]
@@ -63,13 +64,13 @@ def _elsewhere(one: Study, other: Study) -> bool:
     return any(ours is not None and theirs is not None and ours != theirs for ours, theirs in known)
 
 
-def _rates(store: Store, study: Study, of: Study, trial: TrialRecord) -> list[float]:
-    """The rates in a study of the configuration of a trial of another."""
+def _runs(store: Store, study: Study, of: Study, trial: TrialRecord) -> list[TimedRate]:
+    """The runs in a study of the configuration of a trial of another."""
     if _base(study) == _base(of):
         runs = [one for one in store.records(study.name) if _alike(one, trial)]
     else:
         runs = [one for one in store.contenders(study.name).records if one.key == trial.key]
-    return [run.gflops for run in runs if run.ranked and run.gflops]
+    return [TimedRate(run.started_at, run.gflops) for run in runs if run.ranked and run.gflops]
 
 
 def _alike(one: TrialRecord, other: TrialRecord) -> bool:

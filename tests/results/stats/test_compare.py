@@ -1,6 +1,8 @@
 """Differences of configurations: known data against scipy itself, and what must hold of any data."""
 
 import math
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from scipy import stats
 
 from results.stats.compare import Contrast, RateSample, contrasts, holm, runs_of_each
 from results.stats.noise import noise_of
-from results.stats.occasions import Occasions, occasions_of
+from results.stats.occasions import Occasions, TimedRate, occasions_of
 from results.stats.ranking import Time
 
 FAST = (75.1, 75.9, 75.4, 76.0)
@@ -65,6 +67,23 @@ def test_the_difference_between_two_occasions_is_in_the_interval_and_in_the_test
     assert far.shown
 
 
+STEADY = ((75.0, 75.1), (75.05,), (74.95, 75.0), (75.1,), (75.0,), (75.02,), (75.04,), (74.97,))
+"""Rates of a configuration on eight occasions."""
+
+
+def on_days(occasions: Sequence[Sequence[float]], apart: timedelta = timedelta(days=1)) -> list[TimedRate]:
+    """The runs of some occasions, each so much later than the one before."""
+    begins = [datetime(2026, 3, 1, 23, 50, tzinfo=UTC) + place * apart for place in range(len(occasions))]
+    return [TimedRate(begin, rate) for begin, rates in zip(begins, occasions, strict=True) for rate in rates]
+
+
+def test_runs_within_some_hours_are_of_one_occasion_even_around_midnight() -> None:
+    assert occasions_of([on_days(STEADY, timedelta(minutes=15))]) == Occasions()
+    assert occasions_of([on_days(STEADY, timedelta(hours=4))]).seen == 2
+    days = occasions_of([on_days(STEADY), on_days(STEADY[:3])])
+    assert (days.seen, days.times) == (9, 8), "both configurations ran on the same days"
+
+
 @pytest.mark.parametrize("sd", [0.0, 0.01, 0.03])
 def test_of_equal_machines_hardly_any_is_called_faster_however_much_occasions_differ(sd: float) -> None:
     chance = np.random.default_rng(int(1000 * sd))
@@ -74,7 +93,7 @@ def test_of_equal_machines_hardly_any_is_called_faster_however_much_occasions_di
         return tuple(np.exp(level + 0.01 * chance.standard_normal(5)).tolist())
 
     def wrong(earlier: int) -> bool:
-        known = occasions_of([[occasion() for _ in range(earlier)]])
+        known = occasions_of([on_days([occasion() for _ in range(earlier)])])
         one, other = occasion(), occasion()
         noise = noise_of([np.log(one), np.log(other)])
         return contrasts([RateSample(one, noise), RateSample(other, noise)], 0.01, known)[0].shown
@@ -84,7 +103,7 @@ def test_of_equal_machines_hardly_any_is_called_faster_however_much_occasions_di
 
 
 def test_earlier_occasions_of_a_steady_machine_show_smaller_differences() -> None:
-    steady = occasions_of([[(75.0, 75.1), (75.05,), (74.95, 75.0), (75.1,), (75.0,), (75.02,), (75.04,), (74.97,)]])
+    steady = occasions_of([on_days(STEADY)])
     sides = [RateSample(FAST, NOISE), RateSample(tuple(rate - 3.0 for rate in SLOW), NOISE)]
     assert steady.seen == 7
     assert steady.sd < Occasions().sd

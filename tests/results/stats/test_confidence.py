@@ -3,7 +3,7 @@
 import pytest
 
 from results.stats.confidence import Standing, sentence, standing
-from results.stats.ranking import Ranked, Time
+from results.stats.ranking import Ranked, Time, relative_sd
 
 
 def entry(key: str, *gflops: float) -> Ranked:
@@ -63,6 +63,34 @@ def test_runs_that_differ_by_more_than_five_percent_are_too_noisy_to_rank() -> N
     )
     assert "which is too noisy to rank" in sentence(found)
     assert "confidence" not in sentence(found)
+
+
+@pytest.mark.parametrize("shown", [0.0, 0.2])
+def test_enough_steady_repeats_overrule_what_was_assumed_of_a_busy_machine(shown: float) -> None:
+    found = standing([entry("a", 100.0, 100.3, 99.9), entry("b", 90.0, 90.2, 89.8), entry("c", 85.0, 85.2)], shown)
+    assert found is not None
+    assert not found.unfit
+    assert found.confidence > 0.95
+
+
+def test_the_noise_that_is_told_is_the_one_that_was_measured() -> None:
+    for entries in ([entry("a", 100.0, 99.7), entry("b", 90.0)], [entry("a", 100.0, 140.0), entry("b", 90.0, 50.0)]):
+        words = sentence(standing(entries, 0.2))
+        measured = relative_sd(entries)
+        assert measured is not None
+        assert f" differ by {100 * measured:.1f} % (standard deviation)" in words
+        assert words.count("differ by") == 1
+
+
+def test_few_repeats_of_a_machine_that_was_busy_at_first_are_said_to_be_too_few() -> None:
+    words = sentence(standing([entry("a", 100.0, 99.7), entry("b", 90.0)], 0.2))
+    assert "at the start other programs ran or runs differed much, and too few runs were repeated, which differ by" in (
+        words
+    )
+    assert "0.2 % (standard deviation), to rule out a noise of 5 %" in words
+    quiet = standing([entry("a", 100.0, 99.7), entry("b", 90.0)])
+    assert quiet is not None
+    assert not quiet.unfit
 
 
 def test_a_machine_with_two_speeds_gets_no_percentage() -> None:

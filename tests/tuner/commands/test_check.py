@@ -5,6 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -145,17 +146,51 @@ def test_a_loss_that_may_be_one_of_the_occasion_is_no_verdict(database: str, xhp
     assert "9.4 % apart (assuming that occasions differ by 2.0 % (standard deviation), as usual)" in result.sentence
 
 
+STEADY = (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999)
+"""Rates of earlier checks."""
+
+
+def add_checks(db: str, apart: timedelta) -> None:
+    """Store checks of "before", each so much later than the one before it."""
+    with Store.open(db) as store:
+        store.note_host("before", {"cpu_model": None})
+        for place, rate in enumerate(STEADY, start=1):
+            name, at = f"run-before-{place}", begun().started_at + place * apart
+            store.create_study(a_study(name, space_text="", host={"like": "before#1"}))
+            for run in (rate, rate + 0.001, rate - 0.001):
+                number = store.begin(begun(name, "100|1x1", started_at=at))
+                shape = {"hpl": HPL, "hpl_dat": render(HplDat.of(HPL)), "blas": "xhpl", "kernel": "auto", "ranks": 1}
+                store.finish(finished(number, run, name, key="100|1x1", started_at=at, **shape))
+            store.end_study(name, "complete")
+
+
 @pytest.mark.usefixtures("mpirun")
 def test_earlier_checks_of_a_steady_machine_make_the_same_loss_a_verdict(database: str, xhpl: Fake) -> None:
-    with Store.open(database) as store:
-        store.note_host("before", {"cpu_model": None})
-    for rate in (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999):
-        xhpl(rate, rate + 0.001, rate - 0.001)
-        assert checked(CheckRequest("before", db=database)).verdict is CheckVerdict.NOT_SLOWER
+    add_checks(database, timedelta(days=1))
     xhpl(1.901, 1.899, 1.9)
     result = checked(CheckRequest("before", db=database))
     assert result.baseline.occasions.seen == 8
     assert result.verdict is CheckVerdict.SLOWER
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_earlier_checks_within_minutes_are_one_occasion_and_make_no_verdict(database: str, xhpl: Fake) -> None:
+    add_checks(database, timedelta(minutes=1))
+    xhpl(1.901, 1.899, 1.9)
+    result = checked(CheckRequest("before", db=database))
+    assert result.baseline.occasions.seen == 0
+    assert result.verdict is CheckVerdict.CANNOT_TELL
+    assert "Checks on other days tell how much they are." in result.sentence
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_a_check_that_really_ran_is_an_occasion_of_its_day(database: str, xhpl: Fake) -> None:
+    with Store.open(database) as store:
+        store.note_host("before", {"cpu_model": None})
+    for _ in range(2):
+        xhpl(2.0, 2.001, 1.999)
+        checked(CheckRequest("before", db=database))
+    assert checked(CheckRequest("before", db=database)).baseline.occasions.seen == 1, "long ago, and now"
 
 
 @pytest.mark.usefixtures("mpirun")

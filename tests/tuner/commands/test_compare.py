@@ -34,15 +34,19 @@ def store(home: Path) -> Iterator[Store]:
         yield opened
 
 
-def filled(store: Store, name: str, rates: Rates, N: int = 6000, **changes: Any) -> None:
-    """A study with the runs of each NB."""
+def filled(
+    store: Store, name: str, rates: Rates, N: int = 6000, later: timedelta = timedelta(), **changes: Any
+) -> None:
+    """A study with the runs of each NB, which began so much later than those of others."""
     store.create_study(a_study(name, space_text="", **changes))
+    at = begun().started_at + later
     for NB, runs in rates.items():
         for place, gflops in enumerate(runs):
             params = {"NB": NB, "grid": "1x2"}
             kind = Kind.CONFIRMATION if place else Kind.SEARCH
-            number = store.begin(begun(name, key=f"{NB}|1x2", params=params, kind=kind))
+            number = store.begin(begun(name, key=f"{NB}|1x2", params=params, kind=kind, started_at=at))
             done = finished(number, gflops, name, key=f"{NB}|1x2", params=params, hpl=HplParams(N, NB, 1, 2))
+            done = replace(done, started_at=at)
             store.finish(replace(done, kind=kind))
     store.end_study(name, "complete")
 
@@ -112,14 +116,55 @@ def test_a_difference_that_may_be_one_of_the_occasions_is_told_as_that(store: St
     assert [part.rows[0][-1] for part in report.parts if isinstance(part, Table)][-1] == "A faster, only then"
 
 
+LEVELS = (1.0, 1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999)
+"""Speeds of a steady machine at eight checks."""
+
+
+def checked_after(store: Store, apart: timedelta) -> None:
+    """Checks of the best of study "one", each so much later than the one before."""
+    for place, level in enumerate(LEVELS, start=1):
+        rates = {128: tuple(level * rate for rate in FAST)}
+        filled(store, f"check-{place}", rates, later=place * apart, host={"like": "one#1"})
+
+
 def test_studies_that_ran_the_same_before_tell_how_much_occasions_differ(store: Store) -> None:
     filled(store, "one", {128: FAST})
     filled(store, "other", {192: SLOW})
-    for day, level in enumerate((1.0, 1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999)):
-        filled(store, f"check-{day}", {128: tuple(level * rate for rate in FAST)}, host={"like": "one#1"})
-    [facts] = pairs_of(compare(store, CompareRequest(("one", "other"))).report())
+    checked_after(store, timedelta(days=1))
+    report = compare(store, CompareRequest(("one", "other"))).report()
+    [facts] = pairs_of(report)
     assert facts["occasions"]["seen"] == 8
     assert facts["difference_shown"]
+    assert "by what is stored of this machine: 9 occasions, 12 hours or more apart." in said(report)
+
+
+def test_checks_one_after_the_other_are_one_occasion_and_tell_nothing_of_other_days(store: Store) -> None:
+    filled(store, "one", {128: FAST})
+    filled(store, "other", {192: SLOW})
+    checked_after(store, timedelta(minutes=1))
+    report = compare(store, CompareRequest(("one", "other"))).report()
+    [facts] = pairs_of(report)
+    assert facts["occasions"]["seen"] == 0
+    assert not facts["difference_shown"]
+    assert "(assuming that occasions differ by 2.0 % (standard deviation), as usual)" in said(report)
+
+
+def test_checks_of_every_hour_are_as_many_occasions_as_half_days(store: Store) -> None:
+    filled(store, "one", {128: FAST})
+    filled(store, "other", {192: SLOW})
+    checked_after(store, timedelta(hours=4))
+    [facts] = pairs_of(compare(store, CompareRequest(("one", "other"))).report())
+    assert facts["occasions"]["seen"] == 2
+
+
+def test_imported_outputs_tell_nothing_of_how_this_machine_differs_between_days(store: Store) -> None:
+    filled(store, "one", {128: FAST}, engine="import", host={})
+    filled(store, "other", {192: SLOW}, engine="import", host={})
+    for day in range(1, 9):
+        later = timedelta(days=day)
+        filled(store, f"check-{day}", {128: FAST}, later=later, engine="import", host={"like": "one#1"})
+    [facts] = pairs_of(compare(store, CompareRequest(("one", "other"))).report())
+    assert facts["occasions"]["seen"] == 0
 
 
 def test_two_single_runs_have_no_interval_and_an_unknown_machine_may_be_another(store: Store) -> None:
