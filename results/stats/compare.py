@@ -87,9 +87,10 @@ class Contrast:
         p: of the test, for no difference; None without a test.
         p_holm: p corrected for the number of pairs; None without a test.
         runs: of the first and of the second.
-        needed_runs: how many more runs of each would show a difference of the stated size.
+        needed_runs: how many more runs of each would show a difference of the stated size; None where no number would,
+            as it may be one of the occasions, and where nothing tells how much runs differ.
         exact: both sides are simulated, so that the effect is known without an interval and no run is needed.
-        confirming_runs: how many more runs of each would show the difference that was seen.
+        confirming_runs: how many more runs of each would show the difference that was seen; None as of needed_runs.
         occasions: how far apart two occasions are, where both sides ran on different ones: interval and p have it in.
         same_occasion: the interval without that, which holds for these two occasions only.
     """
@@ -100,9 +101,9 @@ class Contrast:
     p: float | None
     p_holm: float | None
     runs: tuple[int, int]
-    needed_runs: tuple[int, int]
+    needed_runs: tuple[int, int] | None
     exact: bool = False
-    confirming_runs: tuple[int, int] = (0, 0)
+    confirming_runs: tuple[int, int] | None = (0, 0)
     occasions: Occasions | None = None
     same_occasion: tuple[float, float] | None = None
 
@@ -180,20 +181,31 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def runs_of_each(sds: tuple[float, float], difference: float, level: float = LEVEL) -> int:
+def runs_of_each(
+    sds: tuple[float, float], difference: float, level: float = LEVEL, occasions: Occasions | None = None
+) -> int | None:
     """Return how many runs of each side show a difference with 80 % power, by the normal approximation.
 
     n = (z_(1 - level / 2) + z_power)^2 (sd_1^2 + sd_2^2) / log(1 + difference)^2. Source: S.-C. Chow, J. Shao, H. Wang,
     "Sample Size Calculations in Clinical Research", 2nd edition 2008, section 3.2.1, for equal numbers of both. One
     more stands for the t test where these are few.
 
+    The variance between two occasions remains however many runs there are, so it is taken off the square of the
+    difference; None where nothing is left. It is known with few degrees of freedom, so the quantile of the level is
+    that of t.
+
     Args:
         sds: standard deviations of the logarithms of the rates.
         difference: relative difference, above 0.
         level: two-sided level of the test.
+        occasions: as of `contrasts`.
     """
-    quantiles = float(special.ndtri(1.0 - level / 2.0) + special.ndtri(POWER))
-    runs = quantiles**2 * (sds[0] ** 2 + sds[1] ** 2) / math.log1p(difference) ** 2
+    first = special.stdtrit(occasions.freedom, 1.0 - level / 2.0) if occasions else special.ndtri(1.0 - level / 2.0)
+    quantiles, apart = float(first + special.ndtri(POWER)), occasions.variance if occasions else 0.0
+    left = math.log1p(difference) ** 2 - quantiles**2 * apart
+    if left <= 0:
+        return None
+    runs = quantiles**2 * (sds[0] ** 2 + sds[1] ** 2) / left
     return max(LEAST_NEEDED, math.ceil(runs) + (LEAST_NEEDED < runs < FEW))
 
 
@@ -208,12 +220,12 @@ def _contrast(
     if pairs_apart is not None:
         return _paired(pairs_apart, difference, pairs)
     sds = (max(one.log_sd, one.noise.usual), max(other.log_sd, other.noise.usual))
-    more = _more_runs(runs, sds, difference, pairs)
-    confirming = _more_runs(runs, sds, math.expm1(abs(effect)), pairs)
+    more = _more_runs(runs, sds, difference, pairs, occasions)
+    confirming = _more_runs(runs, sds, math.expm1(abs(effect)), pairs, occasions)
     found = Contrast(effect, None, "none", None, None, runs, more, confirming_runs=confirming, occasions=occasions)
     if min(runs) < 2 or not (one.log_sd or other.log_sd):
         if not (one.noise_seen or other.noise_seen):
-            return found
+            return replace(found, needed_runs=None, confirming_runs=None)
         near = _known_reach(one, other)
         wide = math.hypot(near, occasions.reach(LEVEL)) if occasions else near
         return replace(found, interval=_around(effect, wide), same_occasion=_around(effect, near))
@@ -226,12 +238,18 @@ def _around(effect: float, reach: float) -> tuple[float, float]:
     return effect - reach, effect + reach
 
 
-def _more_runs(runs: tuple[int, int], sds: tuple[float, float], difference: float, pairs: int) -> tuple[int, int]:
-    """Return how many more runs of each side show a difference; none where it is none."""
+def _more_runs(
+    runs: tuple[int, int],
+    sds: tuple[float, float],
+    difference: float,
+    pairs: int,
+    occasions: Occasions | None = None,
+) -> tuple[int, int] | None:
+    """Return how many more runs of each side show a difference; none where it is none, None where no number does."""
     if not difference > 0:
-        return 0, 0
-    needed = runs_of_each(sds, difference, LEVEL / pairs)
-    return max(0, needed - runs[0]), max(0, needed - runs[1])
+        return None if occasions else (0, 0)
+    needed = runs_of_each(sds, difference, LEVEL / pairs, occasions)
+    return None if needed is None else (max(0, needed - runs[0]), max(0, needed - runs[1]))
 
 
 def _in_turn(one: RateSample, other: RateSample) -> Array | None:

@@ -85,8 +85,9 @@ def occasions_of(histories: Sequence[Sequence[TimedRate]]) -> Occasions:
     """Learn how occasions differ; the usual where nothing ran on two.
 
     The variance is that of the mean logarithms of a configuration's occasions around their own mean, pooled over
-    configurations, and weighed with the usual one by the degrees of freedom of both. The noise of the few runs of an
-    occasion is in it too, so it is rather too large.
+    configurations, and weighed with the usual one by the degrees of freedom of both. What is usual of machines makes
+    that of this one no better known: with the sum of both "faster" was wrong in 5.7 of 100 (1500 comparisons of five
+    occasions that differ by 3 %). The noise of the few runs of an occasion is in it too, so it is rather too large.
 
     Args:
         histories: for each configuration its runs.
@@ -102,8 +103,8 @@ def occasions_of(histories: Sequence[Sequence[TimedRate]]) -> Occasions:
             squares += float(((means - means.mean()) ** 2).sum())
             seen += len(means) - 1
             told |= logs.keys()
-    freedom = USUAL_FREEDOM + seen
-    return Occasions(math.sqrt((USUAL_FREEDOM * USUAL_SD**2 + squares) / freedom), freedom, seen, len(told))
+    sd = math.sqrt((USUAL_FREEDOM * USUAL_SD**2 + squares) / (USUAL_FREEDOM + seen))
+    return Occasions(sd, max(USUAL_FREEDOM, seen), seen, len(told))
 
 
 def _begins(times: Iterable[datetime]) -> list[datetime]:

@@ -120,8 +120,8 @@ class Comparison:
                 "difference_shown": contrast.shown,
                 "runs": list(contrast.runs),
                 "difference_percent": self.difference_percent,
-                "needed_runs": list(contrast.needed_runs),
-                "confirming_runs": list(contrast.confirming_runs),
+                "needed_runs": _listed(contrast.needed_runs),
+                "confirming_runs": _listed(contrast.confirming_runs),
                 "interval_on_these_occasions_percent": _listed(in_percent(contrast.same_occasion)),
                 "occasions": None if contrast.occasions is None else _occasion_facts(contrast.occasions),
                 "measured_in_turn": None if self.in_turn is None else asdict(self.in_turn),
@@ -193,6 +193,8 @@ class Comparison:
             more, size = contrast.needed_runs, f"a difference of {self.difference_percent:g} %"
         else:
             more, size = contrast.confirming_runs, f"the {seen:.2g} % that were seen"
+        if more is None:
+            return _no_number(size, contrast)
         if max(more) > MOST_RUNS:
             return f"Runs differ too much here to show {size}: it would take {max(more):,} more runs."
         named = [
@@ -239,6 +241,17 @@ def _of_occasions(contrast: Contrast) -> list[str]:
     return [f"The interval has the difference between two occasions in it, {contrast.occasions.words}."]
 
 
+def _no_number(size: str, contrast: Contrast) -> str:
+    """Say that no number of runs shows a difference that two occasions may have."""
+    if contrast.occasions is None:
+        return f"Nothing tells how many runs would show {size}."
+    apart = 100 * math.expm1(contrast.occasions.reach(LEVEL))
+    return (
+        f"More runs on these two occasions would not show {size}: two occasions of one machine may be {apart:.1f} % "
+        f"apart ({contrast.occasions.words})."
+    )
+
+
 def _only_then(one: Side, other: Side, occasions: Occasions) -> str:
     """Say why a difference between two occasions may be no difference of the configurations."""
     apart = f"Two occasions of one machine may be {100 * math.expm1(occasions.reach(LEVEL)):.1f} % apart"
@@ -262,7 +275,7 @@ def _in_turn_advice(one: Side, other: Side) -> str:
     return f"`hpltune compare {names} --interleaved` runs both in turn now, in one occasion."
 
 
-def _listed(ends: tuple[float, float] | None) -> list[float] | None:
+def _listed(ends: Sequence[float] | None) -> list[float] | None:
     return None if ends is None else list(ends)
 
 

@@ -20,6 +20,11 @@ COVERAGE = 0.95
 MISFIT = 0.35
 """Standard deviation of what three terms miss, in parts of the logarithm by which they say the rate will grow: nearly
 nothing where it hardly grows any more, much where messages decide (benchmarks/whole_memory.py)."""
+UNSEEN = 0.1
+"""Least standard deviation of that, in parts of the square of the logarithm of how much larger N is: what begins only
+beyond the largest run, as a slow memory or a hot processor, does not show in how the rate grew before."""
+FARTHEST = 8
+"""Times the largest N up to which it was tested what runs tell of a larger one (benchmarks/whole_memory.py)."""
 MISFIT_OF_FEWER = 0.1
 """What fewer than three sizes miss beside, which do not fix three terms, at e times the largest of them."""
 DRAWS = 500
@@ -36,7 +41,8 @@ class Extrapolation:
         gflops_range: lowest and highest rate between which one run at N is expected with COVERAGE.
         largest_n: N of the largest run it is made from.
         can_tell: the runs tell the rate at N. They do not where their curve leads beyond what the machine can do;
-            then `gflops` is that ceiling and `time_s` the least time, and neither is expected.
+            then `gflops` is that ceiling and `time_s` the least time, and neither is expected. Nor do they where N is
+            too far from theirs.
     """
 
     N: int
@@ -48,9 +54,19 @@ class Extrapolation:
     can_tell: bool = True
 
     @property
+    def too_far(self) -> bool:
+        """Whether N is so much larger than that of the runs that they say nothing of it."""
+        return FARTHEST * self.largest_n < self.N
+
+    @property
     def sentence(self) -> str:
         """What a run at N is expected to give, or that the runs cannot tell it."""
         low, high = self.gflops_range
+        if self.too_far:
+            return (
+                f"these runs, up to N={self.largest_n}, cannot tell its rate: N is {self.N / self.largest_n:.0f} times "
+                f"as large, and runs tell of {FARTHEST} times theirs at most"
+            )
         if self.can_tell:
             return (
                 f"expect about {duration(self.time_s)} and {self.gflops:.4g} GFLOPS ({COVERAGE:.0%} of runs: {low:.4g} "
@@ -65,8 +81,9 @@ class Extrapolation:
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it; no rate and no time where the runs cannot tell them."""
         expected = {name: getattr(self, name) if self.can_tell else None for name in ("time_s", "gflops")}
-        told = {name: getattr(self, name) for name in ("gflops_range", "largest_n", "can_tell", "sentence")}
-        return {"N": self.N, **expected, **told, "coverage": COVERAGE}
+        told = {name: getattr(self, name) for name in ("largest_n", "can_tell", "sentence")}
+        ends = None if self.too_far else self.gflops_range
+        return {"N": self.N, **expected, "gflops_range": ends, **told, "coverage": COVERAGE}
 
 
 def extrapolate(
@@ -76,7 +93,8 @@ def extrapolate(
 
     Runs up to 0.4 N predicted the time of 960-rank runs within 1.5 % this way (Dahu data, Cornebize and Legrand);
     from smaller ones it is optimistic by several percent. How far it may be off is drawn: samples that differ by the
-    noise, what three terms miss, and a run at N that differs by the noise too.
+    noise, what three terms miss, but no less than what no smaller run shows, and a run at N that differs by the noise
+    too.
 
     Args:
         samples: runs at one or more N; three different N fix all coefficients.
@@ -103,8 +121,9 @@ def extrapolate(
     off = np.exp(sd * chance.standard_normal((DRAWS, len(sizes) + 1)))
     fits = [_fitted(sizes, times * row) for row in off[:, 1:]]
     steady, before = (np.array([min(most_gflops, _gflops(fit, size)) for fit in fits]) for size in (N, largest_n))
-    fewer = 0.0 if len(set(sizes)) > 2 else MISFIT_OF_FEWER * math.log(N / largest_n)
-    misfit = MISFIT * np.abs(np.log(steady / before)) + fewer
+    farther = math.log(N / largest_n)
+    fewer = 0.0 if len(set(sizes)) > 2 else MISFIT_OF_FEWER * farther
+    misfit = np.maximum(MISFIT * np.abs(np.log(steady / before)) + fewer, UNSEEN * farther**2)
     drawn = steady * off[:, 0] * np.exp(misfit * chance.standard_normal(DRAWS))
     low, high = (float(edge) for edge in np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]))
     return Extrapolation(
@@ -114,7 +133,7 @@ def extrapolate(
         gflops=gflops,
         gflops_range=(min(low, gflops), min(max(high, gflops), most_gflops)),
         largest_n=largest_n,
-        can_tell=can_tell,
+        can_tell=can_tell and FARTHEST * largest_n >= N,
     )
 
 

@@ -1,7 +1,7 @@
 """What was predicted of the whole memory, kept with the study, so that a run there can be compared with it."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from results.record import Study
 from results.store.store import Store
@@ -32,4 +32,5 @@ def prediction_of(study: Study) -> NotedPrediction | None:
     facts = dict(known)
     trial = int(facts.pop("trial"))
     facts["coefficients"], facts["gflops_range"] = tuple(facts["coefficients"]), tuple(facts["gflops_range"])
-    return NotedPrediction(Extrapolation(**facts), trial)
+    noted = Extrapolation(**facts)
+    return NotedPrediction(replace(noted, can_tell=noted.can_tell and not noted.too_far), trial)

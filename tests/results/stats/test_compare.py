@@ -181,14 +181,41 @@ def test_only_pairs_with_a_test_are_counted_by_the_correction() -> None:
 def test_the_needed_runs_are_those_of_the_textbook_and_decrease_with_the_difference() -> None:
     quantiles = stats.norm.ppf(0.975) + stats.norm.ppf(0.8)
     assert runs_of_each((0.02, 0.01), 0.01) == math.ceil(quantiles**2 * (0.02**2 + 0.01**2) / math.log(1.01) ** 2)
-    needed = [runs_of_each((0.02, 0.02), difference) for difference in (0.005, 0.01, 0.02, 0.04)]
+    needed = [runs_of_each((0.02, 0.02), difference) or 0 for difference in (0.005, 0.01, 0.02, 0.04)]
     assert needed == sorted(needed, reverse=True)
     assert len(set(needed)) == 4
-    assert runs_of_each((0.02, 0.02), 0.01, level=0.01) > needed[1]
+    assert (runs_of_each((0.02, 0.02), 0.01, level=0.01) or 0) > needed[1]
+
+
+def test_no_number_of_runs_shows_a_difference_that_two_occasions_may_have() -> None:
+    assert runs_of_each((0.01, 0.01), 0.03, occasions=Occasions()) is None
+    assert runs_of_each((0.01, 0.01), 0.2, occasions=Occasions()) is not None
+    steady = Occasions(sd=0.001, freedom=10, seen=7)
+    without, with_them = (runs_of_each((0.01, 0.01), 0.01, occasions=one) or 0 for one in (None, steady))
+    assert with_them > without > 0
+    [seen] = contrasts([RateSample(FAST, NOISE), RateSample(SLOW, NOISE)], 0.01, Occasions())
+    assert seen.needed_runs is seen.confirming_runs is None
+
+
+def test_the_number_that_is_told_does_show_a_difference_between_steady_occasions() -> None:
+    steady, chance, shown = Occasions(sd=0.002, freedom=20, seen=17), np.random.default_rng(5), 0
+    runs = runs_of_each((0.01, 0.01), 0.02, occasions=steady)
+    assert runs is not None
+    for _ in range(100):
+        levels = np.array([math.log(1.02), 0.0]) + steady.sd * chance.standard_normal(2)
+        sides = [tuple(np.exp(level + 0.01 * chance.standard_normal(runs)).tolist()) for level in levels]
+        shown += contrasts([RateSample(side, NOISE) for side in sides], 0.02, steady)[0].shown
+    assert shown >= 70, "80 % are claimed, and this is two standard errors below"
+
+
+def test_without_any_repeat_no_number_of_runs_is_told() -> None:
+    [once] = contrasts([RateSample((rate,), NOISE, noise_seen=False) for rate in (70.0, 60.0)], 0.01)
+    assert once.needed_runs is once.confirming_runs is None
 
 
 def test_runs_that_there_are_need_not_be_made_again() -> None:
     few, many = compared(FAST[:2], SLOW, difference=0.001)[0], compared(FAST, SLOW, difference=0.5)[0]
+    assert few.needed_runs is not None
     assert few.needed_runs[0] == few.needed_runs[1] + 1
     assert many.needed_runs == (0, 0)
 
@@ -207,6 +234,7 @@ def test_swapping_both_sides_negates_the_effect_and_nothing_else(
     assert (other.test, other.p is None) == (one.test, one.p is None)
     if one.p is not None:
         assert other.p == pytest.approx(one.p)
+    assert one.needed_runs is not None
     assert other.needed_runs == one.needed_runs[::-1]
 
 

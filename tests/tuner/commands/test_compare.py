@@ -90,15 +90,30 @@ def test_a_slower_first_study_is_told_the_other_way_round(store: Store) -> None:
 
 
 def test_where_no_difference_can_be_shown_it_tells_how_many_more_runs_would(store: Store) -> None:
-    filled(store, "one", {128: (70.0, 71.0, 72.0)})
-    filled(store, "other", {192: (70.2, 71.4, 71.9)})
-    found = compare(store, CompareRequest(("one", "other"))).report()
-    assert said(found).startswith("No difference can be shown between one and other. It takes ")
+    filled(store, "study", {128: (70.0, 71.0, 72.0), 192: (70.2, 71.4, 71.9)})
+    found = compare(store, CompareRequest(("study",), "NB")).report()
+    assert said(found).startswith("No difference can be shown between NB=192 and NB=128. It takes ")
     small, large = (
-        pairs_of(compare(store, CompareRequest(("one", "other"), None, percent)).report())[0]["needed_runs"]
+        pairs_of(compare(store, CompareRequest(("study",), "NB", percent)).report())[0]["needed_runs"]
         for percent in (0.5, 2.0)
     )
     assert small[0] > large[0]
+
+
+@pytest.mark.parametrize("runs", [3, 60])
+def test_of_two_occasions_no_number_of_runs_is_said_to_show_what_they_may_differ(store: Store, runs: int) -> None:
+    filled(store, "one", {128: tuple(70.0 + 0.5 * (place % 3) for place in range(runs))})
+    filled(store, "other", {192: tuple(70.2 + 0.5 * (place % 3) for place in range(runs))})
+    report = compare(store, CompareRequest(("one", "other"))).report()
+    words = said(report)
+    no_number = "No difference can be shown between one and other. More runs on these two occasions would not show a "
+    no_number += "difference of 1 %: two occasions of one machine may be 9.4 % apart (assuming"
+    assert words.startswith((no_number, "On these two occasions other was 0.28 % faster")), words
+    assert "So many runs" not in words
+    assert "the difference is probably smaller" not in words
+    assert "It takes" not in words
+    [facts] = pairs_of(report)
+    assert facts["needed_runs"] is facts["confirming_runs"] is None
 
 
 def test_a_difference_that_may_be_one_of_the_occasions_is_told_as_that(store: Store) -> None:
@@ -175,6 +190,7 @@ def test_two_single_runs_have_no_interval_and_an_unknown_machine_may_be_another(
     assert "On which machine mix and mix2 ran is not known: it may be another machine." in said(report)
     [facts] = pairs_of(report)
     assert facts["interval_percent"] is None
+    assert facts["needed_runs"] is facts["confirming_runs"] is None
     assert not facts["difference_shown"]
 
 

@@ -65,5 +65,6 @@ def whole_memory(predicted: Extrapolation | None, confirmed: Sequence[TrialRecor
     low, high = predicted.gflops_range
     for gflops in rates:
         where = "below" if gflops < low else "above" if gflops > high else "within"
-        said.append(Sentence(f"A run there gave {gflops:.2f} GFLOPS, {where} that range."))
+        held = "" if predicted.too_far else f", {where} that range"
+        said.append(Sentence(f"A run there gave {gflops:.2f} GFLOPS{held}."))
     return said
