@@ -9,10 +9,10 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from results.store.store import Store
-from tuner.service.addresses import is_loopback
 from tuner.service.app import create_app
 from tuner.service.config import ServiceConfig
-from tuner.service.identity.peers import UidOf
+from tuner.service.identity.arrival import parsed_address
+from tuner.service.identity.peers import Place, UidOf
 from tuner.service.settings import ServiceSettings
 from tuner.user_dirs import UserDirs
 
@@ -24,8 +24,9 @@ def client_of(app: FastAPI, address: str = "127.0.0.1", url: str = "http://local
     )
 
 
-def _mine_here(client: tuple[str, int]) -> int | None:
-    return os.geteuid() if is_loopback(client[0]) else None
+def _mine_here(client: Place, _server: Place) -> int | None:
+    found = parsed_address(client[0])
+    return os.geteuid() if found is not None and found.is_loopback else None
 
 
 @contextmanager

@@ -69,7 +69,7 @@ class Arrivals:
         headers = Headers(scope=scope)
         peer = scope["client"][0] if scope["client"] else ""
         forwarded = any(name in headers for name in FORWARDED)
-        if not self._trusts(peer) or self._uid_of(tuple(scope["client"])) not in self._believed:
+        if not self._trusts(peer) or self._uid_of(tuple(scope["client"]), tuple(scope["server"])) not in self._believed:
             return Arrival(_written(peer), proxied=False, forwarded=forwarded)
         scheme = single_header(headers, "x-forwarded-proto")
         if scheme in {"http", "https"}:

@@ -72,8 +72,8 @@ class Doorkeeper:
         if arrival.proxied and self._proxy is not None:
             return _of_proxy(self._proxy, request, arrival)
         if self._only_here and arrival.is_local and not self._closed(store):
-            client = request.scope.get("client")
-            if client is None or self._uid_of(tuple(client)) not in {0, os.geteuid()}:
+            client, server = request.scope.get("client"), request.scope.get("server")
+            if not client or not server or self._uid_of(tuple(client), tuple(server)) not in {0, os.geteuid()}:
                 raise _refusal(f"Without a token only {self._me} may come in, who runs this service. {UNKNOWN_CALLER}")
             return Admitted(Caller(self._me, AccessScope.ADMIN, arrival.address), f"user:{self._me}", unlimited=True)
         raise _refusal(UNKNOWN_CALLER)

@@ -82,7 +82,7 @@ def test_of_the_programs_here_only_the_proxys_are_believed(
     store: Store, tmp_path: Path, uid: int | None, status: int
 ) -> None:
     """A program of any user can connect from an address of this machine; None is one of another machine."""
-    with served(store, tmp_path, CONFIG, lambda _: uid) as client:
+    with served(store, tmp_path, CONFIG, lambda *_: uid) as client:
         for address in ("::1", "10.1.2.3"):
             assert client_of(of_client(client), address).get(CAMPAIGNS, headers=ADA).status_code == status
 
