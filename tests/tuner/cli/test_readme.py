@@ -14,7 +14,7 @@ CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
     "tune": ["--budget", "6s"],
-    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "1", "--budget", "30s"],
+    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "1", "--set", "N=800", "--budget", "10m"],
     "reproduce": ["--trials", "0"],
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }
