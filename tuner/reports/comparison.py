@@ -395,7 +395,7 @@ def _shared_runs(sides: Sequence[Side]) -> list[str]:
         count = one.shared_with(other)
         if not count:
             continue
-        runs = "a run is on both sides" if count == 1 else f"{count} runs are on both sides"
+        runs = f"{counted(count, 'run')} {'is' if count == 1 else 'are'} on both sides"
         undated = any(run.stamps is None for run in (*one.printed, *other.printed))
         maybe = ", unless two runs without time stamps printed the same figures" if undated else ""
         said.append(

@@ -230,7 +230,7 @@ def test_what_cannot_run_here_is_refused_in_one_sentence(home: Path, database: s
         "replayed": "compare --interleaved measures real machines: replayed was replayed",
         "empty": "empty: that study has no valid run to compare with",
         "far": "needs studies of the same hosts: before and far did not run on the same ones",
-        "other.db#x": "what another database names is not run here",
+        "other.db#x": "what that names is not run here",
         "before": "study before is named twice",
     }
     for name, sentence in refused.items():

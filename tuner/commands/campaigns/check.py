@@ -60,6 +60,8 @@ HOST_FACTS = {
     "kernel": "kernel of the system",
 }
 """Facts of a host as a study stores them, and what people call them."""
+OF_ALL_NODES = ("nodes", "cores", "logical CPUs", "memory")
+"""Those that are of all nodes of a cluster together."""
 VERSIONS = {"hpltune": "hpltune", "hpl": "HPL", "mpi": "MPI", "compiler": "compiler"}
 """Versions as a study stores them; that of the BLAS has its name."""
 
@@ -460,6 +462,10 @@ def _facts(study: Study, trial: TrialRecord | None) -> dict[str, str]:
     named = {**VERSIONS, f"blas {trial.blas}": f"BLAS {trial.blas}"}
     programs = {what: versions[name] for name, what in named.items() if name in versions}
     observed = trial.observed
+    own = observed.hosts if observed else ()
+    if own and "nodes" in host and set(own) != set(_names(study.host["node_names"])):
+        # The study's other facts are of all its nodes, some of which this trial no longer had.
+        host = {what: told for what, told in host.items() if what not in OF_ALL_NODES} | {"nodes": ", ".join(own)}
     ran = {
         "program": trial.xhpl_key,
         "library that ran": observed.library if observed else "",
@@ -468,6 +474,10 @@ def _facts(study: Study, trial: TrialRecord | None) -> dict[str, str]:
         "its threads": str(observed.threads or "") if observed else "",
     }
     return {**host, **programs, **{what: value for what, value in ran.items() if value}}
+
+
+def _names(value: object) -> list[str]:
+    return [str(name) for name in value] if isinstance(value, list | tuple) else []
 
 
 def _told(name: str, value: object) -> str:

@@ -12,8 +12,11 @@ from hpl.dat import HplDat, render
 from hpl.dat_parse import parse
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
+from results.stats.nodes.name_ranges import ranges
+from results.stats.ranking import hosts_of
 from results.store.store import Store
 from runners.network.setting import PREFIX
+from search_spaces.parameters.dimension import dropped_nodes
 
 from ...budget import Budget, Meter
 from ...clock import RealClock
@@ -37,7 +40,7 @@ from ...words import counted, listed
 from ..session import Session, open_session
 from ..stored.compare import CompareRequest, CompareResult, compared_in_turn, require_comparable
 from .check import Baseline, baseline_of
-from .run import RunRequest, opened, plan_of, resolved, what_is_not_alike
+from .run import RunRequest, nodes_like, opened, plan_of, ran_on, resolved, what_is_not_alike
 
 COMMAND = "compare --interleaved"
 ROUNDS = 6
@@ -233,16 +236,19 @@ def _require_here(side: Baseline, workbench: Workbench) -> None:
 
 
 def _require_as_many_nodes(side: Baseline, workbench: Workbench) -> None:
-    """Refuse sides that ran on different numbers of nodes: one of them would run on what it never ran on.
+    """Refuse sides whose best ran on different nodes: one of them would run on what it never ran on.
 
     Raises:
-        UsageError: it has fewer or more.
+        UsageError: it has others.
     """
-    then = len(side.trial.observed.hosts) if side.trial.observed else 0
-    now = len(workbench.site.node_names)
-    if side.study.options.get("real_cluster") and then and now and then > now:
+    names = workbench.site.node_names
+    wanted = nodes_like(side.trial, names)
+    missing = len(names) and hosts_of(side.trial) + dropped_nodes(side.trial.params) > len(names)
+    if missing or set(wanted) != set(names):
+        ran = ranges(ran_on(side.trial)) or counted(hosts_of(side.trial), "node")
         raise UsageError(
-            f"{COMMAND} needs studies of the same hosts: {side.study.name} ran on {counted(then, 'node')}, not {now}"
+            f"{COMMAND} needs studies of the same hosts: the best of {side.study.name} ran on {ran}, "
+            f"and this would run on {ranges(names)}"
         )
 
 

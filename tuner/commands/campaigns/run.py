@@ -1,5 +1,6 @@
 """`hpltune run`: measure an HPL.dat that is already there."""
 
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,6 +10,7 @@ from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
+from results.stats.nodes.name_ranges import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from runners.network.setting import PREFIX
@@ -159,7 +161,7 @@ def opened(request: RunRequest, session: Session, *, stored_nodes: bool) -> Work
     """
     with session.stop.preparing():
         workbench = Workbench.open(request.options, session.user_dirs, session.listener, leave_out=stored_nodes)
-    return _on_as_many_nodes(request, workbench, session.store) if stored_nodes else workbench
+    return _on_its_nodes(request, workbench, session) if stored_nodes else workbench
 
 
 def _where(request: RunRequest, store: Store) -> TuneOptions:
@@ -215,11 +217,32 @@ def what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
     return []
 
 
-def _on_as_many_nodes(request: RunRequest, workshop: Workbench, store: Store) -> Workbench:
-    """The workshop on as many nodes as the trial had that the run shall be like: all, a part, or what was left."""
-    names, model = workshop.site.node_names, like_trial(request.like or "", store)
+def _on_its_nodes(request: RunRequest, workshop: Workbench, session: Session) -> Workbench:
+    """The workshop on the nodes of the trial that the run shall be like, or on as many others where one is missing."""
+    names, model = workshop.site.node_names, like_trial(request.like or "", session.store)
+    chosen = nodes_like(model, names)
+    ran = ran_on(model)
+    if names and ran and set(ran) != set(chosen):
+        session.listener(
+            Notice(
+                f"Caution: {request.like} ran on {ranges(ran)}, and this runs on {ranges(chosen)}: not all are there."
+            )
+        )
+    return workshop.without([name for name in names if name not in chosen]) if len(chosen) < len(names) else workshop
+
+
+def ran_on(model: TrialRecord) -> tuple[str, ...]:
+    """The nodes of a trial, where it left out none of its own accord; else, and where it does not say, none."""
+    return model.observed.hosts if model.observed and not dropped_nodes(model.params) else ()
+
+
+def nodes_like(model: TrialRecord, names: Sequence[str]) -> Sequence[str]:
+    """Those of the nodes on which a run like a trial runs: the trial's own, or as many where one is not there."""
+    ran = ran_on(model)
+    if ran and set(ran) <= set(names):
+        return [name for name in names if name in ran]
     count = hosts_of(model) + dropped_nodes(model.params)
-    return workshop.without(names[count:]) if 0 < count < len(names) else workshop
+    return names[:count] if count else names
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:

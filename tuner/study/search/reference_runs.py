@@ -134,7 +134,7 @@ def _what_ran(records: Sequence[TrialRecord], found: MachineChanges, whole_s: fl
     part = f", {100 * spent_s / whole_s:.0f} % of the budget" if whole_s else ""
     seen = "; no drift and no second speed of the machine was seen"
     if found.runs < FEWEST:
-        seen = f"; it takes {FEWEST} runs of it to tell a drift"
+        seen = f"; it takes {counted(FEWEST, 'run')} of it to tell a drift"
     if found.sentences:
         seen = ""
     return (

@@ -13,9 +13,11 @@ from hpl.build.toolchain import Mpi
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.rpeak import Rpeak
+from results.record import Observed, TrialRecord
 from results.store.store import Store
 from runners.hosts.host_facts import host_facts
-from tuner.commands.campaigns.run import RunRequest, plan_of
+from tuner.commands.campaigns.check import changed_facts
+from tuner.commands.campaigns.run import RunRequest, nodes_like, plan_of
 from tuner.errors import UsageError
 from tuner.machine.inventory import Inventory
 from tuner.options import TuneOptions
@@ -81,3 +83,28 @@ def test_a_kernel_of_another_cpu_is_named_with_those_that_are_here(store: Store,
 
 def test_the_kernel_that_is_asked_for_counts_before_that_of_the_trial(store: Store, site: Inventory) -> None:
     assert like(store, site, "Haswell", kernel="SkylakeX").kernel == "Haswell"
+
+
+def on(hosts: tuple[str, ...], **params: Any) -> TrialRecord:
+    """A trial that ran on hosts."""
+    return finished(1, 14.0, params=params, observed=Observed("/lib/x.so", "1", "Zen", 1, hosts))
+
+
+def test_a_run_like_a_trial_runs_on_the_nodes_of_the_trial() -> None:
+    """Not on the first ones: the node that was lost then may be there again."""
+    assert nodes_like(on(("h1", "h2", "h4")), ("h1", "h2", "h3", "h4")) == ["h1", "h2", "h4"]
+    assert nodes_like(on(("h1", "h2")), ("h1", "h2")) == ["h1", "h2"]
+
+
+def test_where_a_node_is_missing_as_many_others_take_its_place() -> None:
+    assert nodes_like(on(("h1", "h4")), ("h1", "h2", "h3")) == ("h1", "h2")
+
+
+def test_a_check_compares_the_nodes_of_the_trials_and_no_facts_of_nodes_that_were_lost() -> None:
+    before = a_study(host={"node_names": ["h1", "h2", "h3", "h4"], "physical_cores": 4, "governor": "powersave"})
+    now = a_study(host={"node_names": ["h1", "h2", "h3"], "physical_cores": 3, "governor": "performance"})
+    changes = changed_facts((before, on(("h1", "h2", "h4"))), (now, on(("h1", "h2", "h3"))))
+    assert {change.what: (change.before, change.now) for change in changes} == {
+        "nodes": ("h1, h2, h4", "h1, h2, h3"),
+        "frequency governor": ("powersave", "performance"),
+    }
