@@ -520,7 +520,7 @@ def test_runs_that_two_studies_share_are_told_where_they_are_compared(hpltune: R
     for name in ("a", "b", "c"):
         hpltune("import", f"{name}.out", "--study", name)
     shared = " ".join(hpltune("compare", "a", "b").stdout.split())
-    assert "Of a and b a run is on both sides, so they differ by less than runs of their own would." in shared
+    assert "Of a and b 1 run is on both sides, so they differ by less than runs of their own would." in shared
     undated = " ".join(hpltune("compare", "a", "c").stdout.split())
     assert "unless two runs without time stamps printed the same figures" in undated
 
