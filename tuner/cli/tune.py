@@ -164,7 +164,11 @@ def tune(
         str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Name of the study.")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Continue a study that was stopped or killed, with its own options.")
+        bool,
+        typer.Option(
+            "--resume",
+            help="Continue a study that was stopped or killed, with its own options; limits given now replace its own.",
+        ),
     ] = False,
     join: Annotated[
         str | None,

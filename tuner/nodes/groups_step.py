@@ -131,7 +131,7 @@ class _GroupTurns:
         size, left = self.step.asked.size, len(self.alive)
         if left < size and not self.place.stop.requested:
             yield f"Only {counted(left, 'node')} can be in a group: too few for one of {size}."
-        elif left % size:
+        elif left % size and not self.lost:
             yield f"Each turn leaves {counted(left % size, 'node')} of {left} without a group, and not always the same."
 
     def _run(self, work: str, order: str, turn: int, groups: Sequence[Group], size: HplSize) -> list[GroupRun]:

@@ -119,7 +119,8 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     findings += soak_findings(check)
     together, cannot = tuple(correlations(results)), tuple(_cannot(check, sound))
     classes = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
-    waits = tuple(one for name in classes if (one := waiting(check, sound, name)) is not None)
+    usable = {name: {node: one for node, one in own.items() if node not in check.silent} for name, own in sound.items()}
+    waits = tuple(one for name in classes if (one := waiting(check, usable, name)) is not None)
     return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot, waits)
 
 

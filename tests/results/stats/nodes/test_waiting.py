@@ -101,3 +101,11 @@ def test_people_scripts_and_the_page_are_told_and_no_cluster_that_waits_is_calle
     facts = readiness_facts(verdict)["waiting"]
     assert isinstance(facts, list)
     assert facts[0]["slower"][0]["node"] == "n12"
+
+
+def test_hpl_waits_for_no_node_that_was_lost_in_the_middle_of_the_check() -> None:
+    rates = {f"n{place}": 100.0 for place in range(5)} | {"n5": 60.0}
+    made = tuple(NodeRun("hpl", node, rate) for node, rate in rates.items())
+    lost = {"n5": "node n5: it does not answer"}
+    [waits] = verdict_of(NodeCheck("some nodes", datetime.now(UTC), tuple(rates), runs=made, silent=lost)).waiting
+    assert (waits.nodes, waits.slower) == (5, ())
