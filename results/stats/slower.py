@@ -32,7 +32,8 @@ class SpeedChange:
 
     Attributes:
         probability_slower: that it is slower now by more than the tolerance.
-        change_percent: median of the change of its rate; negative is slower.
+        change_percent: estimate of the change of its rate from all runs (its posterior median, not the change of the
+            median of the runs); negative is slower.
         interval_percent: the change is in it with a probability of INTERVAL.
         noise: standard deviation of runs that is expected, as a part of 1.
         probability_beyond_occasions: that it is slower by more than the tolerance and than two occasions of an

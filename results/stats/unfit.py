@@ -12,7 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from .levels import change, drift_corrected
+from .levels import change, did_words, drift_corrected
 from .noise import Array, noise_of
 from .ranking import Ranked, relative_sd
 from .reference import FALSE_ALARM
@@ -46,10 +46,7 @@ def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> 
     """
     changed = max((moved, change(entries, shown)), key=abs)
     if abs(changed) > MOVED:
-        did = "sped up" if changed > 0 else "slowed"
-        return (
-            f"the machine {did} by {100 * abs(changed):.0f} % meanwhile, so runs at different times cannot be compared"
-        )
+        return f"the machine {did_words(changed)} meanwhile, so runs at different times cannot be compared"
     runs = [np.log(np.array(entry.gflops)) for entry in entries if entry.runs > 1]
     if not runs:
         return ""

@@ -12,6 +12,7 @@ from results.record import MEASURED, Study
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import named_values
 from results.stats.compare import LEVEL, Contrast, in_percent
+from results.stats.levels import did_words
 from results.stats.noise import USUAL_NOISE
 from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, varying
@@ -416,9 +417,7 @@ def warnings(sides: Sequence[Side]) -> list[str]:
     said += _unknown_machines(sides)
     said += _unlike_origins(sides)
     for study, changed in {side.study.name: side.changed for side in sides if side.changed}.items():
-        did = "sped up" if changed > 0 else "slowed"
         said.append(
-            f"The machine {did} by {100 * abs(changed):.1f} % during study {study}; its rates are corrected to "
-            "the last speed."
+            f"The machine {did_words(changed)} during study {study}; its rates are corrected to the last speed."
         )
     return said

@@ -10,7 +10,7 @@ from results.report.model import Figure, Part, Sentence, Series, Table
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, sentence
 from results.stats.headline import FastestRun, HeadlineRates, expected_sentence
-from results.stats.levels import change, drift_corrected
+from results.stats.levels import change, did_words, drift_corrected
 from results.stats.ranking import Ranked, relative_sd, varying
 
 from ..machine.equipment import Equipment
@@ -96,9 +96,10 @@ def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], f
     shown_noise = noise_at_first(study.host)
     changed = change(ranking, shown_noise)
     if changed:
-        did, speed = ("sped up", "faster") if changed > 0 else ("slowed", "slower")
-        percent = f"{100 * abs(changed):.0f} %"
-        said.append(f"The machine {did} by {percent} before confirmation; what is expected is of the {speed} machine.")
+        speed = "faster" if changed > 0 else "slower"
+        said.append(
+            f"The machine {did_words(changed)} before confirmation; what is expected is of the {speed} machine."
+        )
     noise = relative_sd(drift_corrected(ranking, shown_noise))
     if noise is not None:
         said.append(f"Repeated runs of one configuration differ by {100 * noise:.1f} % (standard deviation).")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from results.stats.levels import got_words
 from results.stats.reference import FALSE_ALARM
 from results.stats.unfit import MOVED as LEAST_MOVED
 
@@ -42,11 +43,10 @@ class MachineChanges:
         """What a reader of the study's rates must know of it; without full stops."""
         found = []
         if abs(self.moved) > LEAST_MOVED:
-            did = "faster" if self.moved > 0 else "slower"
             found.append(
                 f"the reference configuration, which ran {self.runs} times during the search (first as trial "
-                f"{self.trial}), got {100 * abs(self.moved):.0f} % {did} meanwhile, so runs at different times cannot "
-                f"be compared ({_ALARM})"
+                f"{self.trial}), got {got_words(self.moved)} meanwhile, so runs at different times cannot be compared "
+                f"({_ALARM})"
             )
         if self.apart:
             found.append(
@@ -61,11 +61,10 @@ def change_sentences(facts: Mapping[str, object]) -> list[str]:
     anchor = facts.get(MOVED)
     told = [sentence for one in changes_in(facts) for sentence in one.sentences]
     if isinstance(anchor, float) and abs(anchor) > LEAST_MOVED:
-        did = "faster" if anchor > 0 else "slower"
         told.insert(
             0,
-            f"a small run that was repeated during the search got up to {100 * abs(anchor):.0f} % {did}, so runs at "
-            "different times cannot be compared",
+            f"a small run that was repeated during the search got up to {got_words(anchor)}, so runs at different "
+            "times cannot be compared",
         )
     return told
 

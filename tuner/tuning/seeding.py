@@ -14,11 +14,11 @@ from ..machine.inventory import Inventory
 from ..options import TuneOptions
 from ..study.incumbent import Incumbent
 from ..study.kinds import SEARCHED
-from ..study.search.drift_monitor import DriftMonitor
+from ..study.search.drift_monitor import DriftMonitor, anchor_rate
 from ..study.search.replay import replay_records
 from ..study.session import StudySession
 from ..trial.early_stopping import EarlyStopping
-from ..trial.ladder import outcome_of, rung_of
+from ..trial.ladder import rung_of
 from .simulated_starts import simulated_best, simulated_ranking, simulated_source
 from .warm_start import advice, advise, contradictions, read_source
 
@@ -81,7 +81,7 @@ def tell_earlier(
     replay_records(engine, [*searched, *confirmed], session.objective)
     for record in searched:
         asked = FULL if record.kind is Kind.GIVEN_UP else rung_of(record)
-        drift.note(Question(dict(record.params), asked), outcome_of(record).gflops)
+        drift.note(Question(dict(record.params), asked), anchor_rate(record))
     drift.ask_soon()
     full = [
         record

@@ -17,7 +17,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.errors import ResultsError
 from results.record import SIMULATOR
-from results.report.model import Table
+from results.report.model import Sentence, Table
 from results.store.store import Store
 from tuner.commands.campaigns.check import CheckRequest, CheckResult, CheckVerdict, check
 from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
@@ -113,6 +113,7 @@ def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
     assert facts["verdict"] == "slower"
     assert facts["probability_slower"] > 0.95
     assert facts["change_percent"] == pytest.approx(-10, abs=0.5)
+    assert facts["median_change_percent"] == pytest.approx(-10, abs=0.01)
     assert facts["interval_percent"][0] < -10 < facts["interval_percent"][1]
     assert facts["baseline_gflops"] == list(BEFORE)
     assert facts["gflops"] == [1.801, 1.799, 1.8]
@@ -133,6 +134,22 @@ def test_one_run_that_cannot_tell_says_how_many_would_and_ends_with_2(
     assert "Cannot tell: the machine is slower by more than 2 % with a probability of" in told
     assert "more run would tell: check again with --runs 2" in told
     assert junit_case(home / "check.xml").find("skipped") is not None
+
+
+@pytest.mark.usefixtures("mpirun")
+@pytest.mark.parametrize("now", [(1.5, 1.2, 1.6), (2.001, 1.7, 2.0)])
+def test_the_change_that_is_told_is_that_of_the_medians_beside_it_and_the_estimate_is_called_one(
+    database: str, xhpl: Fake, now: tuple[float, ...]
+) -> None:
+    xhpl(*now)
+    result = checked(CheckRequest("before", db=database))
+    told = " ".join(part.text for part in result.report().parts if isinstance(part, Sentence))
+    changed = 100 * (sorted(now)[1] / 2.0 - 1)
+    assert result.change is not None
+    assert f"The median changed by {changed:+.1f} %. Estimated from all runs, " in told
+    assert f"the change is {result.change.change_percent:+.1f} % (95 % interval: " in told
+    lost = f"Slower: the machine lost {-changed:.1f} % of its rate"
+    assert (lost in told) == (result.verdict is CheckVerdict.SLOWER)
 
 
 @pytest.mark.usefixtures("mpirun")

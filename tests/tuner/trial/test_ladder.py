@@ -13,7 +13,7 @@ from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord, TrialState
 from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
 from tuner.engines.outcomes import GIVEN_UP
-from tuner.study.search.drift_monitor import EVERY, DriftMonitor
+from tuner.study.search.drift_monitor import EVERY, DriftMonitor, anchor_rate
 from tuner.trial.ladder import SMALL_PART, ladder, outcome_of, rung_of, small_n
 
 SMALL = Rung(Fidelity.SMALL, SMALL_PART)
@@ -88,16 +88,41 @@ def test_a_machine_that_became_slower_is_noticed_once() -> None:
     question = Question({"NB": 64}, SMALL)
     drift.note(question, 50.0)
     assert drift.note(question, 50.4) is None
-    sentence = drift.note(question, 40.0)
-    assert sentence is not None
-    assert sentence.startswith("The machine is 20% slower than before: the same small run gave 40 GFLOPS.")
-    assert drift.note(question, 40.5) is None
+    assert drift.note(question, 40.0) is None, "one run may be a disturbed one"
+    assert drift.due() == question, "so it runs again soon"
+    sentence = drift.note(question, 40.5)
+    assert sentence == (
+        "The machine got 19 % slower: the same small run gave 40 and then 40.5 GFLOPS. What else runs here?"
+    )
+    assert drift.due() is None
+    assert drift.note(question, 40.2) is None
+
+
+def test_one_disturbed_run_is_no_change_of_the_machine() -> None:
+    drift, question = DriftMonitor(), Question({"NB": 64}, SMALL)
+    told = [drift.note(question, rate) for rate in (50.0, 50.4, 25.0, 50.1, 50.2, 25.0, 49.9, 80.0, 40.0)]
+    assert not any(told)
+    assert drift.moved == 0.0
+
+
+def test_a_large_change_is_told_in_how_many_times_and_no_more_than_both_runs_show() -> None:
+    drift, question = DriftMonitor(), Question({"NB": 64}, SMALL)
+    told = [drift.note(question, rate) for rate in (0.5, 0.5, 11.44, 10.0)]
+    assert told[-1] is not None
+    assert told[-1].startswith("The machine got 20 times as fast: the same small run gave 11.44 and then 10 GFLOPS.")
+    assert drift.moved == pytest.approx(19.0)
+
+
+def test_a_small_run_that_hpls_clock_cannot_tell_watches_nothing() -> None:
+    small = trial(Kind.SMALL, part=0.35, gflops=11.44, time_s=0.008, hpl=HplParams(512, 384, 1, 2))
+    assert anchor_rate(small) is None
+    assert anchor_rate(replace(small, gflops=0.38, time_s=0.24)) == 0.38
 
 
 def test_a_machine_that_recovered_is_said_to_be_as_fast_as_at_first() -> None:
     drift, question = DriftMonitor(), Question({"NB": 64}, SMALL)
-    told = [drift.note(question, rate) for rate in (50.0, 50.5, 49.8, 50.0, 40.0, 50.1)]
-    assert told[-1] == "The machine is back at its first speed: the same small run gave 50.1 GFLOPS."
+    told = [drift.note(question, rate) for rate in (50.0, 50.5, 49.8, 50.0, 40.0, 40.1, 50.1, 50.0)]
+    assert told[-1] == "The machine is back at its first speed: the same small run gave 50.1 and then 50 GFLOPS."
 
 
 def test_a_steady_decline_is_told() -> None:

@@ -196,6 +196,11 @@ class CheckResult:
         """The rates of now that count."""
         return rates_of(self.measured)
 
+    @property
+    def median_change_percent(self) -> float | None:
+        """By how much the median of now is above that of the baseline; None without a run of now."""
+        return 100 * (median(self.gflops) / median(self.baseline.gflops) - 1) if self.gflops else None
+
     def report(self) -> Report:
         """The verdict with its probability, the rates, what does not count, and what else changed."""
         parts: list[Part] = [Sentence(self.sentence, tone=TONES.get(self.verdict, Tone.PLAIN))]
@@ -248,7 +253,8 @@ class CheckResult:
             return f"Failed: {counted(failed, 'run')} of {len(self.measured.records)} gave no valid result."
         limit, chance = f"{100 * self.request.tolerance:g} %", _percent(change.probability_slower)
         if verdict is CheckVerdict.SLOWER:
-            lost = f"the machine lost {-change.change_percent:.1f} % of its rate"
+            changed = self.median_change_percent
+            lost = f"the machine lost {-(change.change_percent if changed is None else changed):.1f} % of its rate"
             chance = _percent(min(change.probability_slower, change.probability_beyond_occasions))
             return (
                 f"Slower: {lost}, and with a probability of {chance} more than {limit} and than two occasions of an "
@@ -271,8 +277,8 @@ class CheckResult:
         noise = 100 * self.change.noise if self.change else 0.0
         known = counted(len(self.baseline.gflops), "run")
         return (
-            f"{counted(MOST_RUNS, 'run')} would not tell: runs differ by {noise:.1f} % and the baseline has {known} of "
-            "this configuration. A quiet machine, or a baseline with more runs, may tell."
+            f"{counted(MOST_RUNS, 'run')} would not tell, if runs differ by {noise:.1f} % as estimated: the baseline "
+            f"has {known} of this configuration. A quiet machine, or a baseline with more runs, may tell."
         )
 
     def _details(self) -> list[str]:
@@ -288,9 +294,11 @@ class CheckResult:
         if self.change is None:
             return [told]
         low, high = self.change.interval_percent
+        estimated = f"{self.change.change_percent:+.1f} % (95 % interval: {low:+.1f} % to {high:+.1f} %)"
         return [
             f"{told} Now: {_median(self.gflops)}.",
-            f"The rate changed by {self.change.change_percent:+.1f} % (95 % interval: {low:+.1f} % to {high:+.1f} %).",
+            f"The median changed by {self.median_change_percent or 0.0:+.1f} %.",
+            f"Estimated from all runs, of which those far from the others count little, the change is {estimated}.",
             "This interval holds for these two occasions: a difference between occasions is not in it.",
         ]
 
@@ -310,6 +318,7 @@ class CheckResult:
             "occasions_sd_percent": 100 * self.baseline.occasions.sd,
             "occasions_seen": self.baseline.occasions.seen,
             "tolerance_percent": 100 * self.request.tolerance,
+            "median_change_percent": self.median_change_percent,
             "change_percent": change.change_percent if change else None,
             "interval_percent": list(change.interval_percent) if change else None,
             "more_runs": self.more_runs,

@@ -1,5 +1,6 @@
 """One cheap run of the same configuration every so often, the anchor, tells whether the machine has changed.
 
+A single one may be a run that was disturbed, so a change is told when the next one, which runs soon, shows it too.
 Full runs of a configuration do so too: `reference_runs.py`.
 """
 
@@ -7,9 +8,12 @@ import math
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from results.record import TrialRecord
+from results.stats.levels import got_words
 from results.stats.prediction_margin import prediction_margin
 
 from ...engines.fidelity import FULL, Question
+from ...trial.ladder import outcome_of
 from .reference_runs import ReferenceRuns
 
 EVERY = 10
@@ -42,6 +46,7 @@ class DriftMonitor:
     _rates: list[float] = field(default_factory=list)
     _since: int = 0
     _told: float = 0.0
+    _suspected: tuple[float, ...] = ()
     _most: float = 0.0
 
     @property
@@ -75,19 +80,29 @@ class DriftMonitor:
         return None if gflops is None else self._changed(gflops)
 
     def _changed(self, gflops: float) -> str | None:
-        """The sentence to tell where one more anchor run shows that the machine has changed."""
+        """The sentence to tell where one more anchor run shows a change that the one before it showed too."""
         base = [math.log(rate) for rate in self._rates[:BASE]]
-        self._rates.append(gflops)
         usual_sd = max(USUAL_SD, self.noise_at_first)
         change, noticeable = math.log(gflops) - fmean(base), max(DRIFT, prediction_margin(base, usual_sd, CERTAINTY))
         if len(base) < FEWEST or abs(change - self._told) < noticeable:
+            self._rates += [*map(math.exp, self._suspected), gflops]
+            self._suspected = ()
             return None
-        self._told = change
-        self._most = max((self._most, change), key=abs)
-        if abs(change) < noticeable:
-            return f"The machine is back at its first speed: the same small run gave {gflops:.4g} GFLOPS."
-        faster = "faster" if change > 0 else "slower"
-        return (
-            f"The machine is {abs(math.expm1(change)):.0%} {faster} than before: the same small run gave "
-            f"{gflops:.4g} GFLOPS. What else runs here?"
-        )
+        before, self._suspected = self._suspected, (math.log(gflops),)
+        agreed = [one for rate in before if (one := rate - fmean(base) - self._told) * (change - self._told) > 0]
+        if not agreed:
+            self._rates += map(math.exp, before)
+            self.soon = True
+            return None
+        self._suspected = ()
+        self._told += min(agreed[0], change - self._told, key=abs)
+        self._most = max((self._most, self._told), key=abs)
+        runs = f"the same small run gave {math.exp(before[0]):.4g} and then {gflops:.4g} GFLOPS"
+        if abs(self._told) < noticeable:
+            return f"The machine is back at its first speed: {runs}."
+        return f"The machine got {got_words(math.expm1(self._told))}: {runs}. What else runs here?"
+
+
+def anchor_rate(record: TrialRecord) -> float | None:
+    """The rate of a small run; None where it failed, or was so short that HPL's clock cannot tell it."""
+    return None if record.too_short else outcome_of(record).gflops

@@ -12,12 +12,12 @@ from ...engines.base import Engine
 from ...engines.fidelity import FULL, Ladder, Question
 from ...events import PhaseStarted
 from ...stopping import Interrupted
-from ...trial.ladder import outcome_of, outcomes_of
+from ...trial.ladder import outcomes_of
 from ..ledger import Ledger
 from ..machine_changes import MOVED
 from ..session import StudySession
 from .budget_rule import BudgetRule, SearchState
-from .drift_monitor import DriftMonitor
+from .drift_monitor import DriftMonitor, anchor_rate
 from .others import OtherProcesses
 from .run_time import RunTime
 from .unavailable import UnavailableParts
@@ -171,7 +171,7 @@ class Scheduler:
                 if not record.number:
                     continue
                 engine.tell(question.params, self.session.objective.outcome(record.params, outcome))
-                sentence = self.drift.note(question, outcome_of(record).gflops) if self.drift else None
+                sentence = self.drift.note(question, anchor_rate(record)) if self.drift else None
                 if sentence and self.drift:
                     self.session.context.store.note_host(self.session.study, {MOVED: self.drift.moved})
                     self.session.say(sentence)
