@@ -200,6 +200,18 @@ def test_the_interval_of_a_growth_holds_the_planted_one_although_the_smallest_nu
     assert 0.9 <= held / 300 <= 0.995
 
 
+@pytest.mark.parametrize("scaling", Scaling)
+def test_the_growth_between_two_numbers_says_what_their_efficiency_says(scaling: Scaling) -> None:
+    chance = random.Random(6)  # noqa: S311 - not for secrets
+    group = group_of([a_run(count, noisy(chance, 0.1), scaling=scaling) for count in (2, 4) for _ in range(2)])
+    growth, (_, more) = growth_of(group), efficiencies(group)
+    assert growth is not None
+    assert growth.interval is not None
+    assert more.interval is not None
+    told = [1 / efficiency - 1 for efficiency in (more.efficiency, *reversed(more.interval))]
+    assert [growth.part, *growth.interval] == pytest.approx([max(0.0, one) for one in told])
+
+
 def test_by_amdahls_law_twice_the_nodes_gain_nothing_where_all_of_the_time_stays() -> None:
     growth = growth_of(group_of([a_run(count, 1 / count, scaling=Scaling.STRONG) for count in (1, 2, 4)]))
     assert growth is not None

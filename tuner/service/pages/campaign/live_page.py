@@ -227,6 +227,7 @@ class LivePage:
             "best": {
                 "goes_on": state in GOES_ON,
                 "best": best,
+                "how": study.how,
                 "rates": rates,
                 "runs": median_text(found.ranking[0]) if rates else "",
                 "fastest": found.fastest,
