@@ -19,6 +19,7 @@ from hpl.flops import flop_count
 from hpl.output import parse
 from hpl.params import Scalar
 from results.record import TrialRecord, TrialState
+from results.stats.half_interval import half_95
 from results.stats.scaling.efficiency import CountResult, efficiencies
 from results.stats.scaling.growth import ScalingGrowth, growth_of
 from results.stats.scaling.limit import Limit, limit_of
@@ -43,8 +44,6 @@ STEPS = 20
 """Steps in which the figures of the machine are fitted."""
 LONGEST_STEP = 1.0
 """Of a step, in standard deviations of each figure: beyond it the straight line leads astray."""
-Z95 = 1.96
-"""Standard deviations on each side of a normal distribution that hold 95 %."""
 
 
 @dataclass(frozen=True)
@@ -237,7 +236,7 @@ class MeasuredPoint:
 
 
 @dataclass(frozen=True)
-class Prediction:
+class CountPrediction:
     """What a fitted machine says of more nodes.
 
     Attributes:
@@ -263,13 +262,13 @@ class Prediction:
 
 def _predicted(
     points: Sequence[MeasuredPoint], group: RunGroup, count: int, noise: float, known: ScalingContext
-) -> Prediction:
+) -> CountPrediction:
     """Predict so many nodes from runs on fewer."""
     plan = known.plan
     machine = fit_machine(points, known.dgemm_gflops, noise, one_machine=not plan.size)
     params = known.site.params(PlannedRun(count, group.order, 0, plan.n_of(group.scaling, count)))
     like = [point for point in points if point.params["N"] == plan.n_of(group.scaling, point.count)]
-    return Prediction(machine, params, count, sorted(like, key=lambda point: point.count))
+    return CountPrediction(machine, params, count, sorted(like, key=lambda point: point.count))
 
 
 def _points(ranked: Sequence[TrialRecord]) -> list[MeasuredPoint]:
@@ -311,7 +310,7 @@ class FittedMachine:
         """
         off = self.off(like)
         log, variance = self._log(params, count)
-        margin = Z95 * math.sqrt(variance + misfit**2)
+        margin = half_95(math.sqrt(variance + misfit**2))
         return ExpectedRate(math.exp(log + off), (math.exp(log + off - margin), math.exp(log + off + margin)))
 
     def off(self, point: MeasuredPoint) -> float:
