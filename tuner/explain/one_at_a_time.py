@@ -11,6 +11,7 @@ from statistics import median
 from hpl.flops import seconds
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
+from results.stats.half_interval import half_95
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -125,7 +126,7 @@ class OneByOne:
     @property
     def found(self) -> bool:
         """Whether the sweeps end at the best configuration, or at one that the runs cannot tell from it."""
-        return self.missing_percent < max(WORTH_A_WORD, self.missing_sd)
+        return self.missing_percent < max(WORTH_A_WORD, half_95(self.missing_sd))
 
 
 class Way:

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hpl.params import Scalar
 from results.record import TrialRecord
+from results.stats.half_interval import half_95
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -29,8 +30,8 @@ Numbers = NDArray[np.intp]
 
 ROUNDS = 100
 """Times at most that two effects are taken out in turn."""
-SDS = 1.96
-"""Standard deviations on each side of a normal value within which it is with a probability of 95 %."""
+PLUS_MINUS = "±: half of the 95 % interval, by the model."
+"""What stands behind each ± of an explanation, as the error bars of its figures."""
 STILL = 1e-10
 """Change in the logarithm of a rate below which they are."""
 
@@ -275,7 +276,7 @@ def _values(rates: Mapping[tuple[Scalar, ...], Vector], runs: Mapping[tuple[Scal
     told = []
     for alike in ordered:
         behind = rates[ordered[0]] - rates[alike]
-        middle, margin = float(behind.mean()), SDS * float(behind.std())
+        middle, margin = float(behind.mean()), half_95(float(behind.std()))
         least, likely, most = (-100 * math.expm1(-one) for one in (middle - margin, middle, middle + margin))
         percent, (value, *others) = percents[alike], alike
         mean, sd = float(percent.mean()), float(percent.std())

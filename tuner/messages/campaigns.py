@@ -2,7 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -58,6 +58,9 @@ class CampaignModel(BaseModel):
     engine: str
     simulated: bool = Field(description="its trials ran on a virtual cluster or are of a table; nothing was measured")
     replayed: bool = Field(False, description="its trials are runs of a table, told again")
+    rates: str | None = Field(
+        default=None, description="how they came about: measured, simulated, replayed; null before its study begins"
+    )
     trials: int
     failed: int
     best_gflops: float | None = Field(
@@ -95,6 +98,7 @@ class CampaignModel(BaseModel):
             engine=study.engine,
             simulated=study.simulated,
             replayed=study.replayed,
+            rates=study.how,
             trials=line.tally.trials,
             failed=line.tally.failed,
             **(line.rates.to_json() if line.rates else NO_RATES),  # type: ignore[arg-type]  # pydantic checks it
@@ -131,6 +135,8 @@ class CampaignPage(BaseModel):
 class RankedModel(BaseModel):
     """A configuration and what its runs gave."""
 
+    model_config = ConfigDict(extra="allow")
+
     expected_gflops: float = Field(description="of one more run; the ranking goes by it")
     interval_gflops: tuple[float, float] | None = Field(description="its usual rate is inside with 95 % probability")
     median_gflops: float | None = Field(default=None, description="of its runs")
@@ -150,6 +156,8 @@ class RankedModel(BaseModel):
 class FastestRunModel(BaseModel):
     """The fastest full run of a campaign, whatever its configuration."""
 
+    model_config = ConfigDict(extra="allow")
+
     gflops: float
     trial: int
     N: int | None
@@ -158,13 +166,43 @@ class FastestRunModel(BaseModel):
     part_of_memory: float | None = Field(description="that its matrix takes, 0 to 1; null where that is not known")
 
 
+class BlasModel(BaseModel):
+    """The best configuration of a BLAS."""
+
+    model_config = ConfigDict(extra="allow")
+
+    blas: str
+    place: int = Field(description="of its best configuration in the ranking, from 1")
+    expected_gflops: float
+    behind_percent: float = Field(description="how far it is behind the first")
+    first_is_faster: float | None = Field(description="probability of that; null where it cannot be told")
+    runs: int
+    configurations: int = Field(description="of this BLAS that have a run that counts")
+    repeated: int = Field(description="those of them that ran several times")
+    params: dict[str, Scalar] = Field(description="those in which the best of all libraries differ")
+
+
 class BestModel(BaseModel):
-    """The best configurations of a campaign, best first; of a search for a front, the front, fastest first."""
+    """What `hpltune best --json` tells of a campaign, all of it; of a search for a front, the front, fastest first."""
+
+    model_config = ConfigDict(extra="allow")
 
     campaign: str
+    study: str | None = Field(default=None, description="the same name")
+    rates: str | None = Field(default=None, description="how they came about: measured, simulated, replayed")
     pareto: str | None = Field(default=None, description="what the front weighs against GFLOPS; null of a ranking")
     rpeak_gflops: float | None
     above_peak: str | None = Field(description="why rates are above the peak; null where none is")
     confidence: float | None = Field(description="probability that the first is the best; null where that is not known")
+    confidence_not_told: str | None = Field(default=None, description="why no confidence is told; null where it is")
+    cannot_be_told_apart: list[int] | None = Field(
+        default=None, description="ranks in a tie with the first, its own included"
+    )
+    machine_changed_percent: float | None = Field(
+        default=None, description="by how much the machine became faster before confirmation; negative: slower"
+    )
     fastest_run: FastestRunModel | None = None
+    by_blas: list[BlasModel] = Field(default=[], description="of each BLAS, where there are several; none of a front")
+    known_machines: dict[str, Any] | None = Field(default=None, description="published results of the same CPU")
+    cautions: list[str] = Field(default=[], description="what a reader of the rates must know")
     ranking: list[RankedModel]

@@ -1,7 +1,8 @@
 """Sentences for people elsewhere: without the folders of the service's machine."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 _WORD = re.compile(r"[^\s:;,()'\"`]+")
 """What a path can be part of; each letter is looked at once, however long a text of strangers is."""
@@ -13,6 +14,19 @@ OWN = "/api/"
 def without_paths(text: str) -> str:
     """A text in which absolute paths are only the names of their files: /home/ada/HPL.dat becomes …/HPL.dat."""
     return "".join(_pieces(text))
+
+
+def facts_without_paths(facts: Any) -> Any:
+    """Facts for scripts whose texts have no absolute paths."""
+    match facts:
+        case str():
+            return without_paths(facts)
+        case Mapping():
+            return {name: facts_without_paths(value) for name, value in facts.items()}
+        case list() | tuple():
+            return [facts_without_paths(value) for value in facts]
+        case _:
+            return facts
 
 
 def _pieces(text: str) -> Iterator[str]:

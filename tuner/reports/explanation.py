@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from results.record import Study
 from results.report.model import Column, Matrix, Part, Sentence, Table
 from results.report.ranking_table import named_values
+from results.stats.half_interval import half_95
 from search_spaces.parameters.glossary import meaning
 
 from ..explain.explanation import Explanation
 from ..explain.one_at_a_time import WORTH_A_WORD, Missed, OneByOne
 from ..explain.taught_study import telling_pairs
-from ..explain.variance import Effect, Pair
+from ..explain.variance import PLUS_MINUS, Effect, Pair
 from ..units import duration
 from ..words import counted
 from .figures.effects import MATTERS, shares, values
@@ -42,7 +43,8 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     parts += [_pairs(pairs) if pairs else none, *strongest]
     best = named_values(found.best, [effect.name for effect in found.effects], " ")
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
-    model = f"Best by the model: {best}, {found.best_gflops:.4g} GFLOPS ± {found.best_sd_percent:.1f} %.{ran}"
+    rate = f"{found.best_gflops:.4g} GFLOPS ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
+    model = f"Best by the model: {best}, {rate}.{ran}"
     parts += [*map(Sentence, apart(found)), Sentence(model), *one_by_one_parts(found)]
     if found.untested:
         parts.append(Sentence(untested(found)))
@@ -65,7 +67,7 @@ def _effects(study: Study, found: Explanation) -> Table:
     rows = (
         (
             effect.name,
-            f"{100 * effect.share:.0f} ± {100 * effect.sd:.0f} %",
+            f"{100 * effect.share:.0f} ± {half_95(100 * effect.sd):.0f} %",
             f"{100 * effect.total:.0f} %",
             _value(effect, 0),
             f"{found.best_run.get(effect.name, '')}",
@@ -75,14 +77,19 @@ def _effects(study: Study, found: Explanation) -> Table:
     )
     heads = ("parameter", "alone", "with others", "best on average", "in the best run", "worst on average")
     columns = tuple(Column(head, words=head not in {"alone", "with others"}) for head in heads)
-    return Table(f"Study {study.marked_name}: what matters, from {counted(found.runs, 'run')}", columns, tuple(rows))
+    return Table(
+        f"Study {study.marked_name}: what matters, from {counted(found.runs, 'run')}",
+        columns,
+        tuple(rows),
+        caption=PLUS_MINUS,
+    )
 
 
 def _value(effect: Effect, place: int) -> str:
     if not effect.ran:
         return ""
     value = effect.ran[place]
-    return f"{value.words} ({value.percent:+.1f} ± {value.sd:.1f} %)"
+    return f"{value.words} ({value.percent:+.1f} ± {half_95(value.sd):.1f} %)"
 
 
 def apart(found: Explanation) -> list[str]:
@@ -112,15 +119,15 @@ def _pairs(pairs: Sequence[Pair]) -> Table:
     rows = (
         (
             f"{pair.one} x {pair.other}",
-            f"{100 * pair.share:.1f} ± {100 * pair.sd:.1f} %",
-            f"{pair.h:.2f} ± {pair.h_sd:.2f}",
+            f"{100 * pair.share:.1f} ± {half_95(100 * pair.sd):.1f} %",
+            f"{pair.h:.2f} ± {half_95(pair.h_sd):.2f}",
             depends(pair),
         )
         for pair in pairs
     )
     heads = ("pair", "only together", "H", "best value by the other's")
     columns = tuple(Column(head, words=head not in {"only together", "H"}) for head in heads)
-    return Table("What goes together", columns, tuple(rows))
+    return Table("What goes together", columns, tuple(rows), caption=PLUS_MINUS)
 
 
 def depends(pair: Pair) -> str:
@@ -184,7 +191,8 @@ def verdict(way: OneByOne) -> str:
     """Where the sweeps end, against the best configuration."""
     if way.missing_percent < WORTH_A_WORD:
         return "From there, tuning one parameter at a time would have found the best too, or one as good."
-    faster = f"the best, which is {way.missing_percent:.1f} ± {way.missing_sd:.1f} % faster than its result"
+    by = f"{way.missing_percent:.1f} ± {half_95(way.missing_sd):.1f} %"
+    faster = f"the best, which is {by} faster than its result (95 % interval)"
     if way.found:
         return f"From there, tuning one parameter at a time would have ended at a tie with {faster}."
     return f"From there, tuning one parameter at a time would have missed {faster}:"
@@ -210,20 +218,20 @@ def _missed(missed: Sequence[Missed]) -> Table:
         gain, back = _percent(one.gain_percent, one.gain_sd), _percent(one.back_percent, one.back_sd)
         rows.append((one.name, left_at, best, gain, back))
     heads = ("missed", "ends at", "best", "changed there alone", "changed back in the best")
-    return Table("", tuple(Column(head, words=not head.startswith("changed")) for head in heads), tuple(rows))
+    columns = tuple(Column(head, words=not head.startswith("changed")) for head in heads)
+    return Table("", columns, tuple(rows), caption=PLUS_MINUS)
 
 
 def _percent(percent: float | None, sd: float | None) -> str:
-    return "not valid" if percent is None else f"{percent:+.1f} ± {sd:.1f} %"
+    return "not valid" if percent is None else f"{percent:+.1f} ± {half_95(sd or 0.0):.1f} %"
 
 
 def why(way: OneByOne) -> str:
     """Which two of what was missed bring how much of it, where two do."""
     most = way.together[0]
-    if most.gain_percent < max(WORTH_A_WORD, most.gain_sd):
-        return "Changing two of these together gains nothing: more of them must change at once."
+    if most.gain_percent < max(WORTH_A_WORD, half_95(most.gain_sd)):
+        return "No two of these together are shown to gain anything: more of them may have to change at once."
     part = most.gain_percent / way.missing_percent
-    return (
-        f"Changing {most.one} and {most.other} together gains {most.gain_percent:+.1f} ± {most.gain_sd:.1f} %: "
-        f"{'all' if part >= ALL else f'{100 * part:.0f} %'} of the difference."
-    )
+    gain = f"{most.gain_percent:+.1f} ± {half_95(most.gain_sd):.1f} % (95 % interval)"
+    share = "all" if part >= ALL else f"{100 * part:.0f} %"
+    return f"Changing {most.one} and {most.other} together gains {gain}: {share} of the difference."

@@ -4,13 +4,15 @@ from dataclasses import replace
 
 from results.record import Study
 from results.report.model import Column, Matrix, Part, Sentence, Table, Wrap
+from results.stats.half_interval import half_95
 
 from ..explain.pairs import Choice, Crossing
+from ..explain.variance import PLUS_MINUS
 from ..words import counted
 
 CAPTION = (
     "The model tells each cell with all else at its best. A cell with lines and a number in brackets is its guess: no "
-    "run had this pair."
+    f"run had this pair. {PLUS_MINUS}"
 )
 
 
@@ -20,7 +22,7 @@ def crossing_parts(study: Study, crossing: Crossing) -> list[Part]:
     heads, *rows = _rows(shown)
     title = f"Study {study.marked_name}: {shown.one} by {shown.other}, percent below the best, all else at its best"
     columns = tuple(Column(head, words=not number, wrap=Wrap.NEVER) for number, head in enumerate(heads))
-    table = Table(title, columns, tuple(map(tuple, rows)), in_pieces=True, total=True)
+    table = Table(title, columns, tuple(map(tuple, rows)), in_pieces=True, total=True, caption=PLUS_MINUS)
     return [table, crossing_matrix(title, shown), *map(Sentence, sentences(shown))]
 
 
@@ -54,7 +56,7 @@ def crossing_matrix(title: str, crossing: Crossing) -> Matrix:
 
 def _note(sd: float | None, runs: int) -> str:
     """Say how sure a cell is, and how many runs it has."""
-    sure = "" if sd is None else f"± {sd:.1f}, "
+    sure = "" if sd is None else f"± {half_95(sd):.1f}, "
     return f"{sure}{counted(runs, 'run')}" if runs else f"{sure}not run"
 
 
@@ -70,7 +72,7 @@ def _rows(crossing: Crossing) -> list[list[str]]:
 def _cell(percent: float | None, sd: float | None, runs: int) -> str:
     if percent is None:
         return ""
-    words = f"{abs(percent):.1f} ± {sd:.1f}" if percent else "best"
+    words = f"{abs(percent):.1f} ± {half_95(sd or 0.0):.1f}" if percent else "best"
     return words if runs else f"({words})"
 
 
@@ -104,10 +106,9 @@ def sentences(crossing: Crossing) -> list[str]:
     ]
     pair = crossing.together
     if pair is not None:
-        found.append(
-            f"Their joint effect explains {100 * pair.share:.1f} ± {100 * pair.sd:.1f} % of the speed differences "
-            f"(H {pair.h:.2f} ± {pair.h_sd:.2f})."
-        )
+        share = f"{100 * pair.share:.1f} ± {half_95(100 * pair.sd):.1f} % of the speed differences"
+        h = f"H {pair.h:.2f} ± {half_95(pair.h_sd):.2f}; 95 % intervals"
+        found.append(f"Their joint effect explains {share} ({h}).")
     return found
 
 

@@ -5,6 +5,7 @@ from dataclasses import asdict, replace
 
 from results.report.model import Column, Copied, Figure, Heading, Part, Report, Sentence, Series, Table, Tone, Wrap
 from results.report.outcome import outcome
+from results.stats.noise import USUAL_NOISE
 from results.stats.scaling.efficiency import CountResult
 from results.stats.scaling.growth import ScalingGrowth
 from results.stats.scaling.limit import Limit
@@ -40,6 +41,8 @@ NAMES = {
     SOLVE: "solve",
 }
 """What people read of each part of the time."""
+NARROW = 0.03
+"""Width of an interval that whole percents would not show."""
 SAME = 1e-3
 """A part of the rate that nobody need hear of."""
 
@@ -54,7 +57,7 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
     """What the runs tell, in sentences."""
     if not findings.limits:
         yield Sentence(f"Runs on two numbers of {findings.noun}s must count before anything is told.", tone=Tone.BAD)
-    good = all(limit.little for limit in findings.limits)
+    good = all(limit.surely_little for limit in findings.limits)
     for sentence in verdicts(findings):
         yield Sentence(sentence, tone=Tone.GOOD if good else Tone.PLAIN)
     for compared in orders_with_effects(findings):
@@ -92,14 +95,22 @@ def _rates(findings: ScalingFindings) -> Table:
     rows = tuple(_rate_row(result) for result in findings.results)
     caption = (
         f"Efficiency: GFLOPS of each {findings.noun} against the smallest number; in brackets the interval that holds "
-        "it with 95 %."
+        f"it with 95 %.{_assumed(findings)}"
     )
     narrow = ("scaling", "order", counted_as, EFFICIENCY, "GFLOPS", "N")
     return _telling(Table("Rates and efficiency", columns, rows, caption=caption, narrow=narrow))
 
 
+def _assumed(findings: ScalingFindings) -> str:
+    """The sentence that no repeats tell the chance of a run, where that is so and there are intervals."""
+    told = any(one.interval for one in findings.results)
+    if findings.simulated or not told or any(len(one.gflops) > 1 for one in findings.results):
+        return ""
+    return f" Nothing ran twice: that runs differ by {100 * USUAL_NOISE:.0f} % is assumed, not measured."
+
+
 def _rate_row(result: CountResult) -> tuple[str, ...]:
-    told = f"{percent(result.efficiency)}{interval_text(result.interval)}"
+    told = with_interval(result.efficiency, result.interval, unit="")
     return (
         str(result.scaling),
         str(result.order),
@@ -178,9 +189,10 @@ def _doubling(one: NextDoubling) -> dict[str, object]:
         "scaling": one.scaling,
         "count": one.count,
         "N": one.N,
-        "gflops": one.expected.gflops,
-        "interval_gflops": list(one.expected.interval_gflops),
-        "efficiency": one.efficiency,
+        "gflops": None if one.why_not else one.expected.gflops,
+        "interval_gflops": None if one.why_not else list(one.expected.interval_gflops),
+        "efficiency": None if one.why_not else one.efficiency,
+        "why_not": one.why_not or None,
         "checked": None if one.checked is None else asdict(one.checked),
         "measured_gflops": one.measured_gflops,
     }
@@ -251,7 +263,7 @@ def _rate_figure(findings: ScalingFindings, scaling: Scaling) -> Figure:
         Series(name, tuple(float(one.count) for one in results), tuple(one.usual_gflops for one in results), line=True)
         for name, results in own
     ]
-    predicted = [one for one in findings.doublings if one.scaling is scaling]
+    predicted = [one for one in findings.doublings if one.scaling is scaling and not one.why_not]
     first = own[0][1][0]
     counts = [float(one.count) for one in own[0][1]] + [float(one.count) for one in predicted]
     each = first.usual_gflops / first.count
@@ -287,14 +299,18 @@ def time_figures(findings: ScalingFindings) -> list[Figure]:
     return figures
 
 
-def percent(part: float) -> str:
-    """A part of 1 in percent, with two digits or three."""
-    return f"{100 * part:.1f}" if abs(part) < 0.0995 else f"{100 * part:.0f}"
+def percent(part: float, digits: int | None = None) -> str:
+    """A part of 1 in percent, with two digits or three, or so many after the point."""
+    return f"{100 * part:.{(1 if abs(part) < 0.0995 else 0) if digits is None else digits}f}"
 
 
-def interval_text(interval: tuple[float, float] | None) -> str:
-    """An interval of parts in percent, in brackets; nothing if there is none."""
-    return "" if interval is None else f" ({percent(interval[0])} to {percent(interval[1])})"
+def with_interval(part: float, interval: tuple[float, float] | None, unit: str = " %") -> str:
+    """A part of 1 in percent with its interval in brackets, in digits that show that the interval has a width."""
+    if interval is None:
+        return f"{percent(part)}{unit}"
+    low, high = interval
+    digits = 1 if high - low < NARROW else None
+    return f"{percent(part, digits)}{unit} ({percent(low, digits)} to {percent(high, digits)})"
 
 
 def verdicts(findings: ScalingFindings) -> Iterator[str]:
@@ -316,16 +332,19 @@ def _scaling(scaling: Scaling) -> str:
 
 
 def _efficiency(result: CountResult, first: CountResult, noun: str) -> str:
-    faster = result.usual_gflops / first.usual_gflops
-    return (
-        f"{counted(result.count, noun)} are {faster:.3g} times as fast as {first.count}, "
-        f"an efficiency of {percent(result.efficiency)} %{interval_text(result.interval)}."
-    )
+    more, times = counted(result.count, noun), result.usual_gflops / first.usual_gflops
+    efficiency = f"an efficiency of {with_interval(result.efficiency, result.interval)}."
+    low, high = result.interval or (result.efficiency, result.efficiency)
+    if low * result.count / first.count <= 1 <= high * result.count / first.count:
+        return f"{more} are not shown to be faster than {first.count}: {times:.2f} times as fast, {efficiency}"
+    return f"{more} are {times:.3g} times as fast as {first.count}, {efficiency}"
 
 
 def _limit(limit: Limit, findings: ScalingFindings) -> str:
-    if limit.little:
+    if limit.surely_little:
         return " Nothing limits yet."
+    if limit.perhaps_nothing:
+        return " A loss is not shown: more repeats tell more."
     if limit.part is None:
         return " The reason is not told: HPL timed no phases, or the runs take less than a second."
     noun = findings.noun
@@ -346,10 +365,11 @@ def order_sentence(compared: OrdersCompared, findings: ScalingFindings) -> str:
     if interval is not None and effect.loss < 0:
         interval = (-interval[1], -interval[0])
     scaling = _scaling(compared.scaling)
-    if not compared.differ and abs(effect.loss) < SAME:
+    widest = max(map(abs, interval or (effect.loss,)))
+    if not compared.differ and widest < SAME:
         return f"{scaling}: sorted and shuffled lists are equally fast."
     chance = "p < 0.001" if (compared.p or 0.0) < 0.001 else f"p = {compared.p:.2g}"
-    told = f"{percent(abs(effect.loss))} % {word}{interval_text(interval)} on {at}, {chance}"
+    told = f"{with_interval(abs(effect.loss), interval, f' % {word}')} on {at}, {chance}"
     if not compared.differ:
         return f"{scaling}: shuffled lists are not shown to differ from sorted ones ({told})."
     if effect.loss < 0:
@@ -361,17 +381,42 @@ def order_sentence(compared: OrdersCompared, findings: ScalingFindings) -> str:
 
 def growth_sentence(growth: ScalingGrowth, noun: str) -> str:
     """Say how the loss grows."""
-    told = f"{percent(growth.part)} %{interval_text(growth.interval)}"
+    told = with_interval(growth.part, growth.interval)
+    low, high = growth.interval or (growth.part, growth.part)
+    first, last = growth.counts[0], growth.counts[-1]
     if growth.scaling is Scaling.WEAK:
+        if len(growth.counts) == 2:
+            each = " for each doubling" if last > 2 * first else ""
+            return f"Weak scaling: {counted(last, noun)} in place of {first} add {told} to the time{each}."
         return f"Weak scaling: each doubling of {noun}s adds {told} to the time."
-    if growth.part >= 1:
+    if low > 1 and growth.interval is None:
+        return f"Strong scaling: more {noun}s did not make this N faster."
+    if low > 1:
         return f"Strong scaling: more {noun}s make this N slower, not faster."
-    most = f"at most {1 / growth.part:.3g} times the speed" if growth.part > 0 else "no bound on the speed is seen"
-    return f"Strong scaling: by Amdahl's law {told} of the time stays, whatever the {noun}s: {most}."
+    if high >= 1:
+        return f"Strong scaling: more {noun}s are not shown to make this N faster or slower."
+    unchecked = ", which two numbers cannot check," if len(growth.counts) == 2 else ""
+    law = f"by Amdahl's law{unchecked} {told} of the time stays, whatever the {noun}s"
+    return f"Strong scaling: {law}: {_bound(growth)}."
+
+
+def _bound(growth: ScalingGrowth) -> str:
+    """How fast any number of nodes can be by Amdahl's law."""
+    low, high = growth.interval or (growth.part, growth.part)
+    if growth.part <= 0:
+        below = f" below {1 / high:.3g} times" if high > 0 else ""
+        return f"no bound on the speed{below} is seen"
+    if growth.interval is None:
+        return f"at most {1 / growth.part:.3g} times the speed"
+    between = f"{1 / high:.3g} to {1 / low:.3g}" if low > 0 else f"{1 / high:.3g} or more"
+    return f"at most {1 / growth.part:.3g} times the speed ({between})"
 
 
 def doubling_sentence(doubling: NextDoubling, noun: str) -> str:
     """Say what twice the nodes should give, and how good such a prediction was before."""
+    if doubling.why_not:
+        at = counted(doubling.count, noun)
+        return f"{_scaling(doubling.scaling)}: what {at} give cannot be told: {doubling.why_not}."
     low, high = doubling.expected.interval_gflops
     said = (
         f"{_scaling(doubling.scaling)}, predicted: {counted(doubling.count, noun)} give {doubling.expected.gflops:.4g} "

@@ -1,6 +1,7 @@
 """What the runs of a scaling analysis tell together: efficiency, overhead, limit, and HPL on twice the nodes.
 
-What the model misses at the largest number of nodes, it is expected to miss at twice that number too.
+What the model misses at the largest number of nodes, it is expected to miss at twice that number too. Where model and
+runs, or model and the law of growth that the runs show, are far apart, nothing is predicted.
 
 The model is that of `engines/perf/hpl_time.py`. Before a run each figure of the machine is what it usually is, give or
 take a usual factor; the runs move those figures that they can tell. What they cannot tell, such as a network that no
@@ -18,6 +19,7 @@ from hpl.flops import flop_count
 from hpl.output import parse
 from hpl.params import Scalar
 from results.record import TrialRecord, TrialState
+from results.stats.half_interval import half_95
 from results.stats.scaling.efficiency import CountResult, efficiencies
 from results.stats.scaling.growth import ScalingGrowth, growth_of
 from results.stats.scaling.limit import Limit, limit_of
@@ -36,12 +38,12 @@ from .site import COUNT, ORDER, ScalingSite
 
 MISFIT = 0.03
 """By how much the model is off at a number of nodes, as a standard deviation of the logarithm: assumed."""
+UNFIT = 0.15
+"""How far model and runs may be apart, in the logarithm: with more the model is not one of this machine."""
 STEPS = 20
 """Steps in which the figures of the machine are fitted."""
 LONGEST_STEP = 1.0
 """Of a step, in standard deviations of each figure: beyond it the straight line leads astray."""
-Z95 = 1.96
-"""Standard deviations on each side of a normal distribution that hold 95 %."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +63,10 @@ class NextDoubling:
     """What twice the nodes should give.
 
     Attributes:
+        expected: what the model says; where `why_not` says something, it is no prediction.
         checked: the same prediction of the largest number from the smaller ones; None with fewer than three numbers.
         measured_gflops: what the largest number really gave.
+        why_not: the reason why nothing can be predicted, as the end of a sentence; empty where it can.
     """
 
     scaling: Scaling
@@ -72,6 +76,7 @@ class NextDoubling:
     efficiency: float
     checked: ExpectedRate | None = None
     measured_gflops: float = 0.0
+    why_not: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,11 +138,13 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         for scaling in Scaling
         if all((scaling, order) in by_key for order in NodeOrder)
     )
+    mains = [group for group in compared if group.order is _main(group, by_key)]
+    growth = tuple(filter(None, (growth_of(group, exact=known.exact) for group in mains)))
     return ScalingFindings(
         results=results,
         overheads=spent,
         orders=orders,
-        growth=tuple(filter(None, map(growth_of, (one for one in compared if one.order is _main(one, by_key))))),
+        growth=growth,
         limits=tuple(limit_of(group, results, spent) for group in compared),
         doublings=_doublings(ranked, compared, results, known),
         failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
@@ -182,15 +189,35 @@ def _doublings(
         count = 2 * group.largest
         smaller = [point for point in own if point.count < group.largest]
         last = next(one for one in results if alike(one, group) and one.count == group.largest)
-        checked, off = None, MISFIT
+        checked = None
         if len(group.runs) > 2:
-            checked = _predicted(smaller, group, group.largest, noise, known)
-            off = max(MISFIT, abs(math.log(checked.gflops / last.usual_gflops)))
-        expected = _predicted(own, group, count, noise, known, off)
+            checked = _predicted(smaller, group, group.largest, noise, known).rate()
+        predicted = _predicted(own, group, count, noise, known)
+        by_model = predicted.rate().gflops
+        growth = growth_of(group, exact=known.exact)
+        grown = last.usual_gflops * growth.doubled() if growth else by_model
+        missed = abs(math.log(checked.gflops / last.usual_gflops)) if checked else 0.0
+        expected = predicted.rate(max(MISFIT, missed, predicted.unfit, abs(math.log(grown / by_model))))
         each = expected.gflops / count / (first.usual_gflops / first.count)
         N = known.plan.n_of(group.scaling, count)
-        found.append(NextDoubling(group.scaling, count, N, expected, each, checked, last.usual_gflops))
+        why_not = _why_not(predicted.unfit, by_model, grown)
+        found.append(NextDoubling(group.scaling, count, N, expected, each, checked, last.usual_gflops, why_not))
     return tuple(found)
+
+
+def _why_not(unfit: float, by_model: float, grown: float) -> str:
+    """The reason why a prediction cannot be believed, as the end of a sentence; empty where it can.
+
+    Args:
+        unfit: of the model, on the runs themselves.
+        by_model: the rate that the model says.
+        grown: the rate by the law of growth.
+    """
+    if unfit > UNFIT:
+        return f"the model of HPL's time misses by {100 * math.expm1(unfit):.0f} % how these runs grew"
+    if abs(math.log(grown / by_model)) > UNFIT:
+        return f"the model of HPL's time says {by_model:.3g} GFLOPS, and {grown:.3g} if it goes on as in these runs"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -208,22 +235,40 @@ class MeasuredPoint:
     gflops: Sequence[float]
 
 
+@dataclass(frozen=True)
+class CountPrediction:
+    """What a fitted machine says of more nodes.
+
+    Attributes:
+        params: of the configuration that is predicted.
+        like: the points of its kind of scaling; the last is on the most nodes.
+    """
+
+    machine: "FittedMachine"
+    params: Mapping[str, Scalar]
+    count: int
+    like: Sequence[MeasuredPoint]
+
+    def rate(self, misfit: float = MISFIT) -> ExpectedRate:
+        """The rate, whose interval holds what the model misses, too."""
+        return self.machine.expected(self.params, self.count, self.like[-1], misfit)
+
+    @property
+    def unfit(self) -> float:
+        """By how much the model misses how the rate grew in the runs themselves, in the logarithm."""
+        off = [self.machine.off(point) for point in self.like]
+        return max(abs(one - off[-1]) for one in off)
+
+
 def _predicted(
-    points: Sequence[MeasuredPoint],
-    group: RunGroup,
-    count: int,
-    noise: float,
-    known: ScalingContext,
-    misfit: float = MISFIT,
-) -> ExpectedRate:
-    """Predict the rate on so many nodes from runs on fewer."""
-    machine = fit_machine(points, known.dgemm_gflops, noise, one_machine=not known.plan.size)
-    N = known.plan.n_of(group.scaling, count)
-    most = max(point.count for point in points)
-    last = next(
-        point for point in points if point.count == most and point.params["N"] == known.plan.n_of(group.scaling, most)
-    )
-    return machine.expected(known.site.params(PlannedRun(count, group.order, 0, N)), count, last, misfit)
+    points: Sequence[MeasuredPoint], group: RunGroup, count: int, noise: float, known: ScalingContext
+) -> CountPrediction:
+    """Predict so many nodes from runs on fewer."""
+    plan = known.plan
+    machine = fit_machine(points, known.dgemm_gflops, noise, one_machine=not plan.size)
+    params = known.site.params(PlannedRun(count, group.order, 0, plan.n_of(group.scaling, count)))
+    like = [point for point in points if point.params["N"] == plan.n_of(group.scaling, point.count)]
+    return CountPrediction(machine, params, count, sorted(like, key=lambda point: point.count))
 
 
 def _points(ranked: Sequence[TrialRecord]) -> list[MeasuredPoint]:
@@ -263,10 +308,14 @@ class FittedMachine:
             like: the largest run of that kind, whose distance from the model counts here too.
             misfit: standard deviation of what the model misses, in the logarithm.
         """
-        off = fmean(map(math.log, like.gflops)) - self._log(like.params, like.count)[0]
+        off = self.off(like)
         log, variance = self._log(params, count)
-        margin = Z95 * math.sqrt(variance + misfit**2)
+        margin = half_95(math.sqrt(variance + misfit**2))
         return ExpectedRate(math.exp(log + off), (math.exp(log + off - margin), math.exp(log + off + margin)))
+
+    def off(self, point: MeasuredPoint) -> float:
+        """How far runs are from the model, in the logarithm."""
+        return fmean(map(math.log, point.gflops)) - self._log(point.params, point.count)[0]
 
     def _log(self, params: Mapping[str, Scalar], count: int) -> tuple[float, float]:
         """Logarithm of the rate by the model, and its variance."""

@@ -32,13 +32,23 @@ class Limit:
         """Whether nearly nothing is lost."""
         return 1 - self.result.efficiency <= LITTLE
 
+    @property
+    def surely_little(self) -> bool:
+        """Whether nearly nothing is lost wherever in its interval the efficiency is."""
+        return 1 - min(self.result.interval or (self.result.efficiency,)) <= LITTLE
+
+    @property
+    def perhaps_nothing(self) -> bool:
+        """Whether the interval leaves open that nothing is lost."""
+        return max(self.result.interval or (self.result.efficiency,)) >= 1
+
 
 def limit_of(group: RunGroup, results: Sequence[CountResult], overheads: Sequence[Overhead]) -> Limit:
     """Find what limits a group at its largest number of nodes."""
     result = next(one for one in results if alike(one, group) and one.count == group.largest)
     limit = Limit(result)
     found = next((one for one in overheads if alike(one, group) and one.count == group.largest), None)
-    if limit.little or found is None:
+    if limit.surely_little or limit.perhaps_nothing or found is None:
         return limit
     part = max(found.lost, key=lambda name: found.lost[name])
     return Limit(result, part, found.lost[part], found.shares[part])

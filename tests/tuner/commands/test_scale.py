@@ -2,9 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from as_user import Run
+from replayed import replaying
 
 from runners.virtual.load import cluster_text
 
@@ -80,3 +82,26 @@ def test_what_cannot_be_had_is_refused_in_a_sentence(hpltune: Run, arguments: tu
     assert done.returncode == 2
     assert f"hpltune: {sentence}" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def scaled(hpltune: Run, home: Path) -> tuple[str, dict[str, Any]]:
+    """What is printed, and the facts, of two ranks beside one where a program does 50 GFLOPS however many there are."""
+    replaying(home)
+    asked = ("scale", "--xhpl", "xhpl", "--nodes", "1,2", "--n", "2000", "--nb", "100", "--binding", "none")
+    done, again = (hpltune(*asked, "--repeats", "4", "--study", "mine", *how) for how in ((), ("--json",)))
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split()), json.loads(again.stdout)
+
+
+def test_more_cores_that_add_nothing_are_not_predicted_to_and_called_neither_faster_nor_slower(
+    hpltune: Run, home: Path
+) -> None:
+    told, facts = scaled(hpltune, home)
+    assert "Strong scaling: 2 cores are not shown to be faster than 1: 1.00 times as fast" in told
+    assert "Strong scaling: more cores are not shown to make this N faster or slower." in told
+    assert "2 cores in place of 1 add 1" in told
+    assert "each doubling" not in told
+    assert "slower, not faster" not in told
+    assert "Weak scaling: what 4 cores give cannot be told: the model of HPL's time" in told
+    weak = facts["predictions"][0]
+    assert (weak["gflops"], weak["interval_gflops"], weak["efficiency"]) == (None, None, None)

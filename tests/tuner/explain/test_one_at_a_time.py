@@ -110,15 +110,18 @@ def test_what_the_runs_cannot_tell_apart_is_not_missed() -> None:
     way = replace(trapped().one_at_a_time, missing_percent=3.0, missing_sd=4.0)
     assert way.found
     assert verdict(way) == (
-        "From there, tuning one parameter at a time would have ended at a tie with the best, which is 3.0 ± 4.0 % "
-        "faster than its result."
+        "From there, tuning one parameter at a time would have ended at a tie with the best, which is 3.0 ± 7.8 % "
+        "faster than its result (95 % interval)."
     )
+    beside = replace(way, missing_sd=2.0)
+    assert beside.found
+    assert not replace(way, missing_sd=1.0).found
 
 
 def test_what_takes_more_than_two_at_once_is_laid_to_no_pair() -> None:
     way = trapped().one_at_a_time
     none = replace(way, together=tuple(replace(pair, gain_percent=-1.0) for pair in way.together))
-    assert why(none).startswith("Changing two of these together gains nothing")
+    assert why(none).startswith("No two of these together are shown to gain anything")
 
 
 def test_the_cost_is_that_of_full_runs_and_their_launches() -> None:

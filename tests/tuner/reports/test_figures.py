@@ -1,6 +1,8 @@
 """Figures that a page draws from a report: they hold the same data as its tables."""
 
+import json
 import math
+from dataclasses import asdict
 from statistics import fmean
 
 import pytest
@@ -9,7 +11,7 @@ from explain_builders import SWAPPING, records, searched, trap
 from record_builders import a_study
 
 from results.report.markdown import to_markdown
-from results.report.model import Figure, Matrix, Part, Report
+from results.report.model import Figure, Matrix, Part, Report, Sentence, Table
 from results.stats.ranking import Ranked
 from tuner.explain.taught_study import TaughtStudy
 from tuner.reports.explanation import explanation_parts
@@ -63,6 +65,24 @@ def test_shares_and_pairs_are_drawn_and_markdown_leaves_them_out(taught: TaughtS
     [matrix] = [part for part in crossing_parts(searched("default"), crossing) if isinstance(part, Matrix)]
     assert matrix.cells == upright(crossing).percent
     assert "what matters, from 80 runs" in to_markdown(Report("", tuple(parts)))
+
+
+def test_what_stands_behind_a_plus_minus_is_what_the_bars_of_the_figures_are_and_is_named(taught: TaughtStudy) -> None:
+    parts = [
+        *explanation_parts(searched("default"), taught.explanation, strongest_pairs(taught, 1)),
+        *crossing_parts(searched("default"), taught.crossing(("NB", "BCAST"))),
+    ]
+    table = next(part for part in parts if isinstance(part, Table))
+    alone = figure([next(part for part in parts if isinstance(part, Figure))]).series[0]
+    for name, cell in ((row[0], row[1]) for row in table.rows):
+        middle, half = (float(part) for part in cell.removesuffix(" %").split(" ± "))
+        place = alone.x.index(name)
+        assert alone.high[place] == pytest.approx(min(100.0, middle + half), abs=1.0)
+    told = [part for part in parts if "±" in json.dumps(asdict(part), default=str, ensure_ascii=False)]
+    assert {type(part) for part in told} >= {Table, Matrix, Sentence}
+    for part in told:
+        assert isinstance(part, Table | Matrix | Sentence)
+        assert "95 %" in (part.text if isinstance(part, Sentence) else part.caption), part
 
 
 def test_each_value_is_drawn_behind_the_best_of_its_parameter_with_an_interval(taught: TaughtStudy) -> None:

@@ -1,5 +1,6 @@
 """The tables of `hpltune scale`, in a terminal and on the page of a phone."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from page_visit import NARROW, Visit
@@ -9,7 +10,9 @@ from report_reading import printed
 from results.report.html import to_html
 from results.report.model import Report
 from results.stats.scaling.efficiency import CountResult
-from results.stats.scaling.overhead import PARTS, Overhead
+from results.stats.scaling.growth import ScalingGrowth
+from results.stats.scaling.limit import Limit
+from results.stats.scaling.overhead import PARTS, UPDATE, Overhead
 from results.stats.scaling.runs import NodeOrder, Scaling
 from tuner.reports.scaling import scaling_report
 from tuner.scaling.findings import ScalingFindings
@@ -58,3 +61,56 @@ def test_a_phone_shows_efficiency_and_what_limits_without_moving_the_table(tmp_p
         assert box["x"] + box["width"] <= NARROW, head
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= NARROW
     visit.close()
+
+
+STRONG, SORTED = Scaling.STRONG, NodeOrder.SORTED
+Ends = tuple[float, float]
+
+
+def result(count: int, gflops: float, efficiency: float, interval: tuple[float, float] | None) -> CountResult:
+    return CountResult(STRONG, SORTED, count, 2000, "1x1", (gflops,), efficiency, interval)
+
+
+def said(growth: ScalingGrowth | None = None, efficiency: float = 0.5, interval: Ends = (0.4, 0.6)) -> str:
+    """What is told of four cores beside one."""
+    last = result(4, 200 * efficiency, efficiency, interval)
+    limits = (Limit(last, UPDATE, 0.1, 0.8),)
+    found = ScalingFindings((result(1, 50.0, 1.0, None), last), limits=limits, growth=(growth,) if growth else ())
+    return " ".join(printed(scaling_report("lab", "mine", found), width=400).split())
+
+
+def test_only_an_interval_above_all_of_the_time_says_slower() -> None:
+    def grown(part: float, interval: tuple[float, float] | None) -> str:
+        return said(ScalingGrowth(STRONG, part, interval, (1, 2, 4)))
+
+    assert "more nodes make this N slower, not faster" in grown(1.1, (1.05, 1.15))
+    assert "more nodes did not make this N faster" in grown(1.1, None)
+    for part, interval in ((1.01, (0.99, 1.03)), (0.99, (0.97, 1.01)), (1.0, None)):
+        assert "are not shown to make this N faster or slower" in grown(part, interval)
+    assert "20.0 % (19.0 to 21.0) of the time stays, whatever the nodes: at most 5 times the speed (4.76 to 5.26)" in (
+        grown(0.2, (0.19, 0.21))
+    )
+    assert "no bound on the speed below 20 times is seen" in grown(0.0, (0.0, 0.05))
+    assert "at most 25 times the speed (12.5 or more)" in grown(0.04, (0.0, 0.08))
+
+
+def test_two_numbers_of_nodes_do_not_speak_of_each_doubling_nor_check_a_law() -> None:
+    weak = ScalingGrowth(Scaling.WEAK, 0.1, None, (1, 2))
+    assert "2 nodes in place of 1 add 10 % to the time." in said(weak)
+    assert "which two numbers cannot check" in said(ScalingGrowth(STRONG, 0.1, None, (1, 2)))
+    assert "each doubling of nodes adds 10 %" in said(replace(weak, counts=(1, 2, 4)))
+
+
+def test_a_speed_or_a_loss_that_chance_may_make_is_not_told_as_one() -> None:
+    assert "4 nodes are 2 times as fast as 1" in said()
+    assert "Update: 80 % of the time at 4 nodes, 10 % lost" in said()
+    same = "4 nodes are not shown to be faster than 1: 1.02 times as fast"
+    assert same in said(efficiency=0.255, interval=(0.24, 0.27))
+    assert "A loss is not shown" in said(efficiency=0.97, interval=(0.5, 1.5))
+    assert "Nothing limits yet" in said(efficiency=0.97, interval=(0.96, 0.98))
+    assert "97.0 % (96.0 to 98.0)" in said(efficiency=0.97, interval=(0.96, 0.98))
+
+
+def test_an_interval_without_repeats_says_what_it_assumes() -> None:
+    assert "Nothing ran twice: that runs differ by 1 % is assumed, not measured." in said()
+    assert "Nothing ran twice" not in printed(report(), width=400)

@@ -167,6 +167,46 @@ def test_the_service_tells_the_same(client: TestClient, store: Store, expected: 
     assert f"{FASTEST} {usual}" in words(client.get("/board").text)
 
 
+REPLAYED = {"versions": {"simulator": "replay of mine.csv"}}
+WARNED = {"host": {**HOST, "hypervisor": True, "caution the folder /srv/hpl/work is slow": "2026-11-26T08:00:00+00:00"}}
+PEAK = {"rpeak_gflops": 55.0}
+
+
+def known(facts: Any) -> Any:
+    """Facts without those of which nothing is known."""
+    if isinstance(facts, dict):
+        return {name: known(value) for name, value in facts.items() if value is not None}
+    return [known(value) for value in facts] if isinstance(facts, list) else facts
+
+
+@pytest.mark.parametrize("changes", [{}, REPLAYED, WARNED, PEAK], ids=["plain", "replayed", "warned", "above peak"])
+@pytest.mark.parametrize("runs", [RUNS, WILD_RUNS], ids=["noisy", "wild"])
+def test_the_api_tells_all_that_best_tells_to_scripts(
+    client: TestClient, store: Store, hpltune: Run, changes: dict[str, Any], runs: tuple[tuple[int, float], ...]
+) -> None:
+    trials = [trial(place, *run, "other") for place, run in enumerate(runs, start=1)]
+    trials = [replace(one, params={**one.params, "blas": "blis"}) if one.key == "128" else one for one in trials]
+    keep(store, a_study("other", **{"space_text": "", "host": HOST, **changes}), trials)
+    facts = json.loads(hpltune("best", "other", "--json").stdout.replace("/srv/hpl/work", "…/work"))
+    told = client.get("/api/v1/campaigns/other/best").json()
+    assert known(told) == {**known(facts), "campaign": "other"}
+    assert (len(told["by_blas"]), told["rates"]) == (2, "replayed" if changes is REPLAYED else "measured")
+    assert ("confidence_not_told" in known(told)) == (runs is WILD_RUNS)
+    assert bool(told["cautions"]) == (changes is WARNED)
+
+
+def test_lists_and_messages_say_how_rates_came_about(client: TestClient, store: Store) -> None:
+    told = [client.get("/api/v1/campaigns/noisy").json(), client.get("/api/v1/campaigns").json()["campaigns"][0]]
+    assert [one["rates"] for one in (*told, message(store).body)] == ["measured"] * 3
+    trials = [trial(place, *run, "other") for place, run in enumerate(RUNS, start=1)]
+    keep(store, a_study("other", space_text="", host=HOST, **REPLAYED), trials)
+    store.end_study("other", "complete")
+    assert client.get("/api/v1/campaigns/other").json()["rates"] == "replayed"
+    page = words(client.get("/campaigns/other").text)
+    assert "Replayed of no. 1: " in page
+    assert "Measured" not in page
+
+
 def test_where_no_confidence_can_be_told_every_place_has_the_ends_of_the_runs_and_none_an_interval(
     hpltune: Run, home: Path, client: TestClient, wild: str
 ) -> None:

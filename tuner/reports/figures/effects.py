@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from results.report.model import Figure, Series
+from results.stats.half_interval import half_95
 
-from ...explain.variance import SDS, Effect, Value
+from ...explain.variance import Effect, Value
 
 MATTERS = 0.01
 """A parameter with at least this share of the differences, with others, matters."""
@@ -30,8 +31,8 @@ def _shares(name: str, rows: Sequence[tuple[str, float, float]]) -> Series:
         name,
         tuple(parameter for parameter, _, _ in rows),
         tuple(100 * share for _, share, _ in rows),
-        low=tuple(100 * max(0.0, share - SDS * sd) for _, share, sd in rows),
-        high=tuple(100 * min(1.0, share + SDS * sd) for _, share, sd in rows),
+        low=tuple(100 * max(0.0, share - half_95(sd)) for _, share, sd in rows),
+        high=tuple(100 * min(1.0, share + half_95(sd)) for _, share, sd in rows),
     )
 
 

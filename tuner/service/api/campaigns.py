@@ -13,6 +13,7 @@ from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.campaigns import CampaignsRequest, list_campaigns
 from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, Cursor, StudyStanding
 from ...messages.documents import printable_text
+from ...messages.plain_paths import facts_without_paths
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore, no_query
@@ -95,7 +96,7 @@ async def best(
     """Rank the configurations of a campaign."""
 
     def ranking() -> BestModel:
-        summary = best_of_study(store, BestRequest(name, query.count)).summary
-        return BestModel.model_validate({**summary.to_json(query.count), "campaign": name})
+        facts = best_of_study(store, BestRequest(name, query.count)).report().facts
+        return BestModel.model_validate({**facts_without_paths(facts), "campaign": name})
 
     return as_json(await answers.of_study(request, name, ranking))

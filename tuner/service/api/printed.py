@@ -1,7 +1,7 @@
 """What `show` and `best` print, for the command line of another machine: parts for people, or facts for scripts."""
 
-from collections.abc import Callable, Mapping
-from typing import Annotated, Any
+from collections.abc import Callable
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
@@ -20,7 +20,7 @@ from ...commands.stored.show import (
     show_trials,
 )
 from ...messages.campaigns import AskedQuery
-from ...messages.plain_paths import without_paths
+from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
 from ...reports.page import Page
 from ..identity.caller import needs
@@ -143,18 +143,7 @@ async def _facts(answers: KeptAnswers, report: Callable[[], Report]) -> Response
     """Answer the facts of a report; a long list is read while it is sent."""
     found = await answers.read(report)
     facts = found.facts
-    plain = Rows(lambda: map(_plain, facts.read())) if isinstance(facts, Rows) else _plain(facts)
+    plain = (
+        Rows(lambda: map(facts_without_paths, facts.read())) if isinstance(facts, Rows) else facts_without_paths(facts)
+    )
     return StreamingResponse(json_parts(Report("", (), plain)), media_type="application/json")
-
-
-def _plain(facts: Any) -> Any:
-    """Facts without the folders of the service's machine."""
-    match facts:
-        case str():
-            return without_paths(facts)
-        case Mapping():
-            return {name: _plain(value) for name, value in facts.items()}
-        case list() | tuple():
-            return [_plain(value) for value in facts]
-        case _:
-            return facts

@@ -11,7 +11,7 @@ import tomli_w
 
 from ...commands.hosts.doctor import DoctorRequest, doctor
 from ...commands.predict import PredictRequest, predict
-from ...messages.plain_paths import without_paths
+from ...messages.plain_paths import facts_without_paths
 from ...reports.designs import design_facts
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
@@ -24,7 +24,7 @@ ONE_S = 30.0
 
 def doctor_facts() -> bytes:
     """Write what `hpltune doctor --json` tells, without the folders of this machine."""
-    return json.dumps(_plain(doctor(DoctorRequest(UserDirs.of_user())).report().facts)).encode()
+    return json.dumps(facts_without_paths(doctor(DoctorRequest(UserDirs.of_user())).report().facts)).encode()
 
 
 def prediction_facts(design: Mapping[str, Any], stop: StopRequest) -> bytes:
@@ -58,12 +58,3 @@ def prediction_facts(design: Mapping[str, Any], stop: StopRequest) -> bytes:
             return b"null"
         told: Any = design_facts(result.predictions)
         return json.dumps({**told[0], "stopped_early": result.interrupted}).encode()
-
-
-def _plain(value: Any) -> Any:
-    """Leave folders out of all texts of a JSON value."""
-    if isinstance(value, str):
-        return without_paths(value)
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -40,11 +40,13 @@ class Announcer:
         wanted = [(name, event) for name, table in self.webhooks.items() for event in events if event in table.events]
         if not wanted:
             return []
-        rates = rates_of(store, store.study(entry.name)) if store.queue.is_study(entry.name) else None
+        study = store.study(entry.name) if store.queue.is_study(entry.name) else None
+        rates = rates_of(store, study) if study else None
         facts = {
             "campaign": entry.name,
             "kind": entry.order.kind,
             "state": entry.state,
+            "rates": study.how if study else None,
             **(rates.to_json() if rates else NO_RATES),
             "reason": without_paths(entry.reason),
             "ended_at": None if entry.ended_at is None else entry.ended_at.isoformat(),

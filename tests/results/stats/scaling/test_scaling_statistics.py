@@ -157,6 +157,15 @@ def test_nothing_limits_what_loses_little() -> None:
     assert limit.part is None
 
 
+def test_that_nothing_limits_is_sure_only_where_the_whole_interval_says_so() -> None:
+    chance = random.Random(5)  # noqa: S311 - not for secrets
+    wild = group_of([a_run(count, noisy(chance, 0.3), parts=FEW) for count in (1, 4) for _ in range(3)])
+    calm = group_of([a_run(count, 1.0, parts=FEW) for count in (1, 4) for _ in range(3)])
+    limits = [limit_of(group, efficiencies(group), overheads(group)) for group in (wild, calm)]
+    assert [limit.surely_little for limit in limits] == [False, True]
+    assert [limit.perhaps_nothing for limit in limits] == [True, True]
+
+
 @pytest.mark.parametrize("part", [0.0, 0.05, 0.3])
 def test_amdahls_serial_part_is_found(part: float) -> None:
     chance = random.Random(2)  # noqa: S311 - not for secrets
@@ -178,6 +187,35 @@ def test_what_each_doubling_adds_to_weak_scaling_is_found() -> None:
     assert growth is not None
     assert growth.part == pytest.approx(0.1)
     assert growth_of(group_of(runs[:1])) is None
+    assert growth.doubled() == pytest.approx(2 * 1.3 / 1.4)
+
+
+def test_the_interval_of_a_growth_holds_the_planted_one_although_the_smallest_number_varies_too() -> None:
+    chance, held = random.Random(4), 0  # noqa: S311 - not for secrets
+    for _ in range(300):
+        runs = [a_run(count, own * noisy(chance, 0.03)) for count, own in ((1, 1.0), (2, 0.8)) for _ in range(3)]
+        growth = growth_of(group_of(runs))
+        low, high = (growth.interval if growth else None) or (0.0, 0.0)
+        held += low <= 0.25 <= high
+    assert 0.9 <= held / 300 <= 0.995
+
+
+@pytest.mark.parametrize("scaling", Scaling)
+def test_the_growth_between_two_numbers_says_what_their_efficiency_says(scaling: Scaling) -> None:
+    chance = random.Random(6)  # noqa: S311 - not for secrets
+    group = group_of([a_run(count, noisy(chance, 0.1), scaling=scaling) for count in (2, 4) for _ in range(2)])
+    growth, (_, more) = growth_of(group), efficiencies(group)
+    assert growth is not None
+    assert growth.interval is not None
+    assert more.interval is not None
+    told = [1 / efficiency - 1 for efficiency in (more.efficiency, *reversed(more.interval))]
+    assert [growth.part, *growth.interval] == pytest.approx([max(0.0, one) for one in told])
+
+
+def test_by_amdahls_law_twice_the_nodes_gain_nothing_where_all_of_the_time_stays() -> None:
+    growth = growth_of(group_of([a_run(count, 1 / count, scaling=Scaling.STRONG) for count in (1, 2, 4)]))
+    assert growth is not None
+    assert growth.doubled() == pytest.approx(1.0)
 
 
 def test_the_rate_of_a_number_of_nodes_is_the_geometric_mean() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 from results.metrics import rate_text
 from results.record import Kind, Study, TrialRecord
+from results.stats.half_interval import half_95
 from results.stats.headline import HeadlineRates, median_text
 from results.stats.ranking import hosts_of
 from results.store.service.campaign_entry import CampaignEntry, QueueState
@@ -227,6 +228,7 @@ class LivePage:
             "best": {
                 "goes_on": state in GOES_ON,
                 "best": best,
+                "how": study.how,
                 "rates": rates,
                 "runs": median_text(found.ranking[0]) if rates else "",
                 "fastest": found.fastest,
@@ -236,6 +238,7 @@ class LivePage:
             },
             "model": {
                 "belief": belief,
+                "half_95": half_95,
                 "asked": self._beliefs.is_asked(self._name),
                 "disturbed": disturbed,
                 "ended": digest.ended,
