@@ -197,3 +197,14 @@ def test_no_imports_go_round_in_a_circle_not_even_those_for_types() -> None:
     except CycleError as error:
         circle = " -> ".join(reversed(error.args[1]))
         pytest.fail(f"These import each other. Move what both need into a module that imports neither: {circle}")
+
+
+def test_no_program_of_ours_imports_from_the_folder_in_which_somebody_started_it() -> None:
+    """`python -m` looks there first, and others may write there: -P keeps it from that."""
+    found = []
+    for name, tree in modules().items():
+        for node in ast.walk(tree):
+            words = [ast.unparse(one) for one in node.elts] if isinstance(node, ast.List | ast.Tuple) else []
+            if words[:1] == ["sys.executable"] and "'-m'" in words and "'-P'" not in words:
+                found.append(f"{name}: {' '.join(words)}")
+    assert not found

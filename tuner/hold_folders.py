@@ -4,6 +4,8 @@ import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from hpl.private_files import private_file
+
 from .errors import TunerError
 from .user_dirs import UserDirs
 
@@ -18,7 +20,9 @@ def hold_folders(places: UserDirs, *, alone: bool = False) -> Iterator[None]:
     Raises:
         TunerError: somebody else works there who must not.
     """
-    with (places.data / "at-work").open("a+") as file:
+    place = places.data / "at-work"
+    private_file(place)
+    with place.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB if alone else fcntl.LOCK_SH)
         except BlockingIOError as error:

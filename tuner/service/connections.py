@@ -18,8 +18,10 @@ HEAD_S = 15.0
 """Seconds for the whole head of a request, from its first byte or the begin of the connection."""
 BODY_S = 60.0
 """Seconds for its whole body, which has a megabyte at most."""
+TAKING_S = 60.0
+"""Seconds for which the other side may take nothing of an answer."""
 WAITING_OF_ONE = 64
-"""Connections of one address that may be without a whole head; the oldest goes where there are more."""
+"""Connections of one address that may be without a whole head or body; the oldest goes where there are more."""
 WANTED = 16_384
 """Descriptors that a service asks for, where the system lets it."""
 
@@ -45,14 +47,14 @@ class Doors:
         self._waiting: dict[str, dict[Stranger, None]] = {}
 
     def wait(self, one: "Stranger", address: str) -> None:
-        """Note a connection without a whole head, and end the oldest of its address where there are too many."""
+        """Note a connection without a whole head or body, and end the oldest of its address if there are too many."""
         own = self._waiting.setdefault(address, {})
         own[one] = None
         if len(own) > WAITING_OF_ONE:
             next(iter(own)).give_up()
 
     def known(self, one: "Stranger", address: str) -> None:
-        """Note that a connection's head is there, or that it has ended."""
+        """Note that a connection's head or body is there, or that it has ended."""
         own = self._waiting.get(address, {})
         own.pop(one, None)
         if not own:
@@ -66,6 +68,7 @@ class PatientProtocol(H11Protocol):
         super().__init__(*arguments, **named)
         self._doors = doors
         self._timer: TimerHandle | None = None
+        self._taking: TimerHandle | None = None
         self._of_body = False
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -79,6 +82,7 @@ class PatientProtocol(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing more."""
         self._stop()
+        self._taken()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
@@ -94,7 +98,7 @@ class PatientProtocol(H11Protocol):
         elif not self._of_body:
             self._stop()
             self._of_body = True
-            self._timer = self.loop.call_later(BODY_S, self.give_up)
+            self._wait(BODY_S)
 
     def on_response_complete(self) -> None:
         """Go on with the next request, for which uvicorn's own patience counts until its first byte."""
@@ -106,8 +110,23 @@ class PatientProtocol(H11Protocol):
         self._stop()
         self.transport.abort()
 
-    def _wait(self) -> None:
-        self._timer = self.loop.call_later(HEAD_S, self.give_up)
+    def pause_writing(self) -> None:
+        """Begin to wait until the other side takes what is written."""
+        super().pause_writing()
+        self._taking = self.loop.call_later(TAKING_S, self.give_up)
+
+    def resume_writing(self) -> None:
+        """Wait for that no more."""
+        super().resume_writing()
+        self._taken()
+
+    def _taken(self) -> None:
+        if self._taking is not None:
+            self._taking.cancel()
+        self._taking = None
+
+    def _wait(self, patience_s: float | None = None) -> None:
+        self._timer = self.loop.call_later(HEAD_S if patience_s is None else patience_s, self.give_up)
         self._doors.wait(self, self.client[0] if self.client else "")
 
     def _stop(self) -> None:

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, JSONResponse
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope, Send
 
 from results.errors import (
@@ -126,7 +127,12 @@ def add_problems(app: FastAPI) -> None:
     app.add_exception_handler(NoHplDatError, _no_hpl_dat)
     app.add_exception_handler(UsageError, _wrong_usage)
     app.add_exception_handler(ResultsError, _no_database)
+    app.add_exception_handler(ClientDisconnect, _gone)
     app.add_exception_handler(Exception, _failed)
+
+
+async def _gone(_request: Request, _error: Exception) -> JSONResponse:
+    return answer(400, "The request ended before its body did.")
 
 
 async def _of_http(_request: Request, error: Exception) -> JSONResponse:

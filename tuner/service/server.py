@@ -25,6 +25,10 @@ DRAIN_S = 5
 """Seconds that requests under way may take when the server ends."""
 
 
+AT_ONCE = 64
+"""Connections that are taken before those that are there are looked at: so many may be open beyond the most."""
+
+
 class HttpServer(uvicorn.Server):
     """A server that leaves signals to its caller, and lets streams end first when it ends.
 
@@ -70,6 +74,7 @@ class Service:
             ws="none",
             proxy_headers=False,
             timeout_graceful_shutdown=DRAIN_S,
+            backlog=AT_ONCE,
         )
         self._server = HttpServer(config, app)
 

@@ -130,3 +130,32 @@ def test_the_oldest_silent_connection_of_an_address_goes_first(
         assert closed(opened[0])
         opened[3].sendall(b"x\r\nHost: localhost\r\n\r\n")
         assert opened[3].recv(8) == b"HTTP/1.1"
+
+
+def test_bodies_that_do_not_come_take_no_more_places_than_heads(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "WAITING_OF_ONE", 3)
+    begin = b"POST /sign-in HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\na"
+    with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 4, begin) as opened:
+        assert closed(opened[0])
+        assert service.client.get("/healthz").status_code == 200
+
+
+def test_who_takes_no_answer_loses_the_connection(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "TAKING_S", 0.2)
+    asked = b"GET /api/v1/openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n" * 400  # more than all buffers hold
+    with service_in_thread(store, tmp_path) as service, half_open(str(service.client.base_url), 1, asked) as (one,):
+        until(lambda: _is_over(one), "that the service gives the connection up")
+        assert service.client.get("/healthz").status_code == 200
+
+
+def _is_over(one: socket.socket) -> bool:
+    """Whether the other side has reset a connection of which nothing is read."""
+    try:
+        one.send(b"x")
+    except ConnectionError:
+        return True
+    return False

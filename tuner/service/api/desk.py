@@ -46,7 +46,8 @@ class Desk:
             Problem: the caller has as many campaigns that wait, or schedules, as one may have.
         """
         store, name, most = self.dispatcher.store, self.caller.name, self.offered.most_of_one
-        waiting = sum(entry.order.handed_in_by == name for entry in store.queue.entries([QueueState.QUEUED]))
+        states = (QueueState.QUEUED, QueueState.PAUSED)
+        waiting = sum(entry.order.handed_in_by == name for entry in store.queue.entries(states))
         made = sum(schedule.made_by == name for schedule in store.schedules.all())
         if max(waiting, made) >= most:
             said = f"{waiting} campaigns and {made} schedules of {name} wait, and one caller may have {most} of each."

@@ -158,7 +158,16 @@ class Dispatcher:
     def _begin(self, entry: CampaignEntry) -> None:
         """Start the process of a campaign, which survives this one."""
         file = log_file(self.store, self.user_dirs, entry.name)
-        command = [sys.executable, "-m", "tuner.cli", "campaign-process", entry.name, "--starter", str(Lease.mine())]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "tuner.cli",
+            "campaign-process",
+            entry.name,
+            "--starter",
+            str(Lease.mine()),
+        ]
         command += [] if self.db is None else ["--db", self.db]
         command += [] if self.config is None else ["--config", str(self.config)]
         try:

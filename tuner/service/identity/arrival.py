@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ..config import ProxyTable
 from ..headers import SECURITY_HEADERS
 from ..problems import Problem, answer
-from .peers import UidOf
+from .peers import Place, UidOf, is_own
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
 """Headers by which a proxy shows itself."""
@@ -49,7 +49,7 @@ class Arrivals:
         self._app = app
         self._trusted = [] if proxy is None else [ip_network(one) for one in proxy.trusted]
         named = None if proxy is None or proxy.user is None else pwd.getpwnam(proxy.user).pw_uid
-        self._believed = {None, 0, named}  # None: a program of another machine
+        self._believed = {0, named} - {None}
         self._uid_of = uid_of
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -69,7 +69,7 @@ class Arrivals:
         headers = Headers(scope=scope)
         peer = scope["client"][0] if scope["client"] else ""
         forwarded = any(name in headers for name in FORWARDED)
-        if not self._trusts(peer) or self._uid_of(tuple(scope["client"]), tuple(scope["server"])) not in self._believed:
+        if not self._trusts(peer) or not self._is_believed(tuple(scope["client"]), tuple(scope["server"])):
             return Arrival(_written(peer), proxied=False, forwarded=forwarded)
         scheme = single_header(headers, "x-forwarded-proto")
         if scheme in {"http", "https"}:
@@ -78,6 +78,11 @@ class Arrivals:
         if host:
             MutableHeaders(scope=scope)["host"] = host
         return Arrival(self._first_other(headers.getlist("x-forwarded-for")) or _written(peer), True, forwarded)
+
+    def _is_believed(self, client: Place, server: Place) -> bool:
+        """Whether the program at the other end is of another machine, or of the proxy's user here."""
+        uid = self._uid_of(client, server)
+        return uid in self._believed if uid is not None else not is_own(client[0])
 
     def _trusts(self, address: str) -> bool:
         found = parsed_address(address)

@@ -19,6 +19,8 @@ from .doorkeeper import Admitted, Doorkeeper
 from .rate_limit import RateLimit, network_of
 from .signing_in import kept_form
 
+MOST_KEPT_BYTES, DIGITS = 50_000, 6
+"""Of a form that is kept for who signs in: it is sent back to strangers too."""
 OPEN = frozenset({"/healthz", "/readyz", "/sign-in", "/sign-out"})
 """Addresses that ask nobody who they are; those below `/assets/` neither."""
 METRICS = "/metrics"
@@ -84,12 +86,18 @@ def _check(request: HTTPConnection, found: Admitted) -> None:
 def _refused(request: HTTPConnection, problem: Problem) -> ASGIApp:
     """The answer to somebody who may not come in; a person in a browser is led to where one signs in."""
     if problem.status_code == 401 and wants_page(request.scope) and "authorization" not in request.headers:
-        if request.scope["method"] == "POST":
+        if request.scope["method"] == "POST" and _is_short(request):
             return _keeping
         if request.scope["method"] == "GET":
             asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
     return answer(problem.status_code, str(problem.detail), problem.headers)
+
+
+def _is_short(request: HTTPConnection) -> bool:
+    """Whether a form is short enough to be sent back to somebody whom nobody knows."""
+    length = request.headers.get("content-length", "")
+    return length.isdecimal() and len(length) <= DIGITS and int(length) <= MOST_KEPT_BYTES
 
 
 async def _keeping(scope: Scope, receive: Receive, send: Send) -> None:

@@ -6,6 +6,8 @@ from contextlib import suppress
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
+import psutil
+
 Place = tuple[str, int]
 """An address and a port."""
 UidOf = Callable[[Place, Place], int | None]
@@ -13,10 +15,19 @@ UidOf = Callable[[Place, Place], int | None]
 TABLES = (Path("/proc/net/tcp"), Path("/proc/net/tcp6"))
 LOCAL, REMOTE, STATE, UID = 1, 2, 3, 7
 """Columns of these."""
-LOOKS = 3
+LOOKS = 5
 """Times that the lists are read: the kernel may leave out a connection of a list that changes while it is read."""
 LIVING = frozenset({"01", "08"})
 """Connections that a process has, as the kernel numbers their states: ESTABLISHED and CLOSE_WAIT."""
+
+
+def is_own(address: str) -> bool:
+    """Whether an address is one of this machine's, where a program of any user can be."""
+    found = _plain(ip_address(address))
+    if found.is_loopback:
+        return True
+    own = (one.address.partition("%")[0] for each in psutil.net_if_addrs().values() for one in each)
+    return str(found) in own
 
 
 def peer_uid(client: Place, server: Place, tables: Sequence[Path] = TABLES) -> int | None:

@@ -277,3 +277,14 @@ def test_a_full_disk_loses_no_campaign_and_is_told(tmp_path: Path) -> None:
     numbers = [record.number for record in records]
     assert numbers == sorted(set(numbers))
     assert sum(record.state is TrialState.COMPLETE for record in records) >= 12
+
+
+def test_what_ends_a_campaign_before_its_end_is_no_success(home: Path) -> None:
+    """What it found until then is told and kept, but it is not done."""
+    with replaying_service() as service:
+        hand_in(service, "long", budget="30m")
+        until(lambda: len(trials_of("long")) >= 2)
+        (home / "xhpl").write_text("#!/bin/sh\nexit 3\n")
+        until(lambda: entry_of("long").state != "running", "the end of the campaign")
+    entry = entry_of("long")
+    assert (entry.state, bool(entry.reason)) == ("failed", True)

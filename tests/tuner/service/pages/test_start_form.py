@@ -233,3 +233,11 @@ def test_a_program_whose_token_has_ended_is_answered_as_before(client: TestClien
     client.cookies.clear()
     answer = client.post("/new", data=QUICK)
     assert (answer.status_code, answer.headers["content-type"]) == (401, "application/problem+json")
+
+
+def test_a_stranger_gets_no_long_form_back(client: TestClient, ada: str) -> None:
+    assert ada
+    client.cookies.clear()
+    answer = client.post("/new", data={"space": '"' * 60_000}, headers=PAGE)
+    assert answer.status_code == 401
+    assert len(answer.text) < 20_000

@@ -54,12 +54,18 @@ class TuneKind(CampaignKind):
         return document.space
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
-        """Search, or go on with the study of this name."""
+        """Search, or go on with the study of this name.
+
+        Raises:
+            TunerError, HplError, RunnerError, ResultsError, OSError: what ended it before its end.
+        """
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
             document = TuneDocument.model_validate(order.document)
             options = TuneOptions() if begun else tune_options(document, order.offered, session.store)
         result = tune(TuneRequest(options, order.name, resume=begun, db=order.db), listener, stop)
+        if result.failure is not None:  # what it found until then is stored
+            raise result.failure
         return WorkResult(result.interrupted)
 
 

@@ -20,7 +20,7 @@ REMEMBERED = 64
 """Campaigns whose explanations are in memory."""
 GROWTH = 1.2
 """By so much a campaign must have grown before it is explained anew."""
-COMMAND = (sys.executable, "-m", "tuner.service.pages.campaign.explaining")
+COMMAND = (sys.executable, "-P", "-m", "tuner.service.pages.campaign.explaining")
 _NOT_KNOWN = "The model could not be asked; `hpltune explain` on the service's machine says why."
 
 
