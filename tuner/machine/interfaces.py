@@ -3,9 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_interface, ip_network
+from typing import TYPE_CHECKING
 
-from runners.hosts.cluster import Cluster
 from runners.hosts.node_facts import NodeSays
+
+if TYPE_CHECKING:
+    from runners.hosts.cluster import Cluster
 
 _SAY_IT = 'say use_interfaces = ["eth0"] or the like above [node] of the cluster file'
 
@@ -25,7 +28,7 @@ class Interfaces:
     doubtful: bool = False
 
 
-def interfaces_between(cluster: Cluster, says: Sequence[NodeSays], here: Mapping[str, str]) -> Interfaces:
+def interfaces_between(cluster: "Cluster", says: Sequence[NodeSays], here: Mapping[str, str]) -> Interfaces:
     """Choose for MPI, which otherwise may wait for ever on a bridge of containers that every node has.
 
     An interface leads to all nodes if it has one name and one network on all of them, and on each another address. A
@@ -73,7 +76,7 @@ def rdma_ports(says: Sequence[NodeSays]) -> tuple[tuple[str, str], ...]:
     return tuple(dict.fromkeys(pair for node in says for pair in node.rdma.items()))
 
 
-def unused_ports(cluster: Cluster, rdma: Sequence[tuple[str, str]]) -> str | None:
+def unused_ports(cluster: "Cluster", rdma: Sequence[tuple[str, str]]) -> str | None:
     """Return the sentence that use_interfaces leaves out InfiniBand, or None."""
     left = [(port, own) for port, own in rdma if cluster.interfaces and own not in cluster.interfaces]
     if not left:
@@ -85,7 +88,7 @@ def unused_ports(cluster: Cluster, rdma: Sequence[tuple[str, str]]) -> str | Non
     )
 
 
-def through_slurm(cluster: Cluster, mpi: str) -> str | None:
+def through_slurm(cluster: "Cluster", mpi: str) -> str | None:
     """Return the sentence that nobody tells UCX of the interfaces on nodes that Slurm chooses, or None."""
     if not cluster.interfaces or mpi != "openmpi":
         return None

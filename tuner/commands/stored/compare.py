@@ -252,7 +252,8 @@ def _best(store: Store, study: Study, name: str) -> tuple[Side, RateSample]:
     compared = ComparedStudy.of(study, ranking_of(store, study))
     best = compared.ranking[0]
     side, sample = compared.side(store, best, name)
-    of_best = [record for record in store.contenders(study.name).records if record.key == best.key and record.ranked]
+    runs = [] if study.simulated else store.contenders(study.name).records
+    of_best = [record for record in runs if record.key == best.key and record.ranked]
     printed = tuple(PrintedRun.of(store.get(study.name, record.number)) for record in of_best[:MOST_HELD])
     return replace(side, printed=printed), sample
 
