@@ -1,5 +1,6 @@
 """What a service does besides answering goes on, and where it does not, `/readyz` says so."""
 
+import logging
 import threading
 from collections.abc import Iterator
 
@@ -20,7 +21,10 @@ def stopped() -> Iterator[threading.Event]:
     event.set()
 
 
-def test_an_error_that_nobody_expected_ends_no_duty(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_that_nobody_expected_ends_no_duty(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger("hpltune"), "propagate", True)  # a service of another test keeps its lines
     turns: list[int] = []
 
     def turn() -> bool:
