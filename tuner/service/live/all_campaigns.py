@@ -83,7 +83,10 @@ class AllStory:
         """Read where all campaigns stand."""
         newest = next(iter(self._store.lists.newest_first(StudiesAsked(), 1)), None)
         place = None if newest is None else (newest[0].created_at, newest[0].name)
-        stand = {study.name: self._now(study.name) for study, _ in self._store.watched.at_work()}
+        known = (
+            study for study, _ in self._store.watched.at_work() if place and (study.created_at, study.name) <= place
+        )
+        stand = {study.name: self._now(study.name) for study in known}
         return AllMoment(place, {name: moment for name, moment in stand.items() if not moment.ended})
 
     def parse(self, text: str) -> AllMoment | None:
@@ -119,7 +122,7 @@ class AllStory:
 
     def between(self, old_moment: AllMoment, new_moment: AllMoment) -> Iterator[AllTold]:
         """Tell what happened between two moments."""
-        new = dict(self._newer(old_moment.newest, new_moment.newest))
+        new = dict(one for one in self._newer(old_moment.newest) if new_moment.newest and one[1] <= new_moment.newest)
         moment = old_moment
         for name in dict.fromkeys([*old_moment.open, *new, *new_moment.open]):
             known = moment.open.get(name) or (NOTHING if name in new else self._resumed(name))
@@ -141,12 +144,12 @@ class AllStory:
             told.append(LiveTold(one.event, moment))
         return moment
 
-    def _newer(self, after: Place | None, last: Place | None = None) -> list[tuple[str, Place]]:
+    def _newer(self, after: Place | None) -> list[tuple[str, Place]]:
         """Names and places of the studies that were created after a place, oldest first."""
         asked = StudiesAsked(since=after[0] if after else None)
         studies = self._store.lists.newest_first(asked, AT_A_TIME)
         places = [(study.created_at, study.name) for study, _ in studies]
-        found = [place for place in places if (after is None or place > after) and (last is None or place <= last)]
+        found = [place for place in places if after is None or place > after]
         return [(place[1], place) for place in reversed(found)]
 
     def _now(self, name: str, known: Moment = NOTHING) -> Moment:
