@@ -76,7 +76,7 @@ def test_arguments_alone_run_only_the_tests_that_they_choose(tmp_path: Path) -> 
 
 def test_without_arguments_what_needs_no_hpl_is_run(tmp_path: Path) -> None:
     (tests,) = (line for line in ran(tmp_path)[0] if line.startswith("pytest"))
-    assert tests.endswith("-m not (real or lab or browser or service)")
+    assert tests.endswith("-m not (real or lab or browser or service or heavy)")
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
@@ -85,12 +85,12 @@ def test_help_names_the_forms_and_the_kinds_and_runs_nothing(tmp_path: Path, opt
     assert lines == []
     for form in ("./hpltune test  ", "./hpltune test --all [ARGUMENTS]", "./hpltune test ARGUMENTS"):
         assert form in printed
-    for kind in ("real", "lab", "browser", "service", "process", "long"):
+    for kind in ("real", "lab", "browser", "service", "process", "heavy", "long"):
         assert f" {kind} " in printed
 
 
 def test_a_kind_that_there_is_not_is_refused_with_the_kinds(pytestconfig: pytest.Config) -> None:
     marks = pytestconfig.getini("markers")
-    require_kinds("not (real or lab or browser or service) and not skipif", marks)
+    require_kinds("not (real or lab or browser or service or heavy) and not skipif", marks)
     with pytest.raises(pytest.UsageError, match=r"-m browsr: there is no such kind of test; the kinds are .*browser"):
         require_kinds("real or browsr", marks)

@@ -132,6 +132,7 @@ def one_a_line(found: Iterable[str]) -> str:
     return "".join(f"\n  {line}" for line in found)
 
 
+@pytest.mark.heavy
 def test_a_module_has_at_most_600_lines() -> None:
     long = [f"{path} has {lines} lines" for path, lines in lines_of().items() if lines > MOST_LINES]
     assert not long, (
@@ -149,6 +150,7 @@ def test_a_small_module_that_one_file_of_its_folder_imports_is_a_part_of_that_fi
     )
 
 
+@pytest.mark.heavy
 def test_a_folder_has_at_least_four_modules() -> None:
     counts = {str(Path(path).parent): 0 for path in modules()}
     for path in modules():

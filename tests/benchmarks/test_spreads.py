@@ -1,9 +1,11 @@
 """What is told of virtual clusters whose nodes differ as those of today."""
 
 import numpy as np
+import pytest
 from spreads import ONE_SLOW, judged
 
 
+@pytest.mark.heavy
 def test_bad_nodes_are_counted_as_named_or_waited_for_and_sound_ones_as_blamed() -> None:
     healthy, one = judged(16, 0.01, [], 6), judged(16, 0.01, [ONE_SLOW], 6)
     assert (healthy.named, healthy.told, len(healthy.blamed)) == ([], [], 6)

@@ -72,6 +72,7 @@ def test_correlations_and_their_probabilities_are_those_of_the_slides() -> None:
             assert 100 * p == pytest.approx(percent, abs=5.0), name
 
 
+@pytest.mark.heavy
 def test_nodes_1_to_84_are_a_population_of_their_own_with_other_memory(verdict: ReadinessVerdict) -> None:
     assert named(verdict, "two-groups") == [OTHER_MEMORY]
     (finding,) = (one for one in verdict.findings if one.what == "two-groups")
@@ -79,6 +80,7 @@ def test_nodes_1_to_84_are_a_population_of_their_own_with_other_memory(verdict: 
     assert not set(OTHER_MEMORY[2:20]) & set(verdict.slow), "few faster nodes make the others not slow"
 
 
+@pytest.mark.heavy
 def test_node483_computes_wrongly_and_node443_and_node224_are_not_like_the_others(verdict: ReadinessVerdict) -> None:
     assert named(verdict, "wrong-results") == [("node483",)]
     assert named(verdict, "other-fact", "bios_date") == [("node443",)]

@@ -15,7 +15,7 @@ NEEDS = {
     "real": {"real_hpl", "simgrid", "built", "node_bench", "node_pairs", "solo_hpl"},
 }
 """Fixtures of each kind; a test has the mark of each kind of which it uses a fixture."""
-QUICK = "not (real or lab or browser or service)"
+QUICK = "not (real or lab or browser or service or heavy)"
 """The tests that `./hpltune test` runs."""
 POSTGRESQL = "postgresql"
 """A parameter that chooses the server of the fixture `server`."""
@@ -34,7 +34,7 @@ def require_kinds(expression: str, marks: Sequence[str]) -> None:
     named = re.findall(r"[A-Za-z_]\w*", expression)
     unknown = [name for name in named if name not in known | {"and", "or", "not", "True", "False"}]
     if unknown:
-        kinds = ", ".join([*NEEDS, "process", "long"])
+        kinds = ", ".join([*NEEDS, "process", "heavy", "long"])
         raise pytest.UsageError(f"-m {unknown[0]}: there is no such kind of test; the kinds are {kinds}")
 
 

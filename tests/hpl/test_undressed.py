@@ -74,6 +74,7 @@ def test_any_label_is_taken_off_again(path: Path, labels: list[tuple[str, str]])
     assert (log.errors, log.finished, log.launches) == (plain.errors, plain.finished, plain.launches)
 
 
+@pytest.mark.heavy
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=400), st.integers(2, 4))
 def test_lines_of_ranks_that_print_at_once_find_their_own(turns: list[int], ranks: int) -> None:
     texts = [SEVERAL.replace("500", f"{500 + 8 * rank}").splitlines() for rank in range(ranks)]

@@ -48,6 +48,7 @@ def space(text: str) -> SearchSpace:
     return load("test", MACHINE, text=text)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", SPACES.values(), ids=SPACES)
 def test_points_that_are_alike_are_one_together(text: str) -> None:
     found = space(text)
@@ -55,6 +56,7 @@ def test_points_that_are_alike_are_one_together(text: str) -> None:
     assert sum(1 / alike.count(point) for point in found) == pytest.approx(len({found.key(point) for point in found}))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", SPACES.values(), ids=SPACES)
 def test_an_estimate_is_as_near_as_it_says_and_always_the_same(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     found = space(text)

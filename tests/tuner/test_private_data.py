@@ -93,6 +93,7 @@ def test_the_folders_of_runs_are_their_owners_alone_also_in_an_open_data_folder(
         assert database.execute("SELECT count(*) FROM studies").fetchone() == (1,)
 
 
+@pytest.mark.heavy
 def test_doctor_tells_once_of_folders_that_others_may_look_into_and_changes_nothing(hpltune: Run, home: Path) -> None:
     hpltune("show")
     with Store.open(home / "data/hpltune.db"):

@@ -118,6 +118,7 @@ def test_an_installed_library_tells_its_version_and_is_of_its_family(search: Sea
     assert all(build.version[0].isdigit() for build in blas.libraries)
 
 
+@pytest.mark.heavy
 def test_openblas_runs_the_kernel_it_is_asked_for(search: SearchPaths) -> None:
     probes = kernel_survey(installed(search, "openblas"), cpu_flags(), search, Timing.QUIET)
     for probe in probes:
@@ -126,6 +127,7 @@ def test_openblas_runs_the_kernel_it_is_asked_for(search: SearchPaths) -> None:
     assert [probe.gflops for probe in probes] == sorted((probe.gflops for probe in probes), reverse=True)
 
 
+@pytest.mark.heavy
 def test_blis_runs_the_kernel_it_is_asked_for(search: SearchPaths) -> None:
     probes = kernel_survey(installed(search, "blis"), cpu_flags(), search, Timing.QUIET)
     assert all(probe.kernel in {"auto", probe.kernel_used} for probe in probes)

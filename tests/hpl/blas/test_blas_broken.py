@@ -187,6 +187,7 @@ def test_unpacked_packages_of_the_private_prefix_find_each_other(search: SearchP
     assert ask(path, {}, search, seconds=0.0)["family"] == "other"
 
 
+@pytest.mark.heavy
 def test_a_kernel_the_library_silently_replaces_is_left_out(search: SearchPaths, build: Builder) -> None:
     mine = discover(search, {"mine": build('-DOPENBLAS=""', "-O3")})[0]
     flags = frozenset({"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"})
@@ -210,6 +211,7 @@ def kept_rate(search: SearchPaths, *, gflops: float) -> None:
     kept.write_text(json.dumps({**json.loads(kept.read_text()), "gflops": gflops}))
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("first", "then", "again"),
     [

@@ -84,6 +84,7 @@ def too_high(studies: list[Told]) -> float:
     return 100 * fmean(one.gflops / one.true_gflops - 1 for one in studies)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("landscape", [libraries, a_space])
 def test_a_confidence_is_as_often_right_as_it_says(landscape: Landscape) -> None:
     studies = simulated(landscape)
@@ -96,6 +97,7 @@ def test_among_nearly_equal_ones_few_are_called_sure() -> None:
     assert sum(one.confidence > 0.8 for one in simulated(nearly_equal)) < 0.1 * STUDIES
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("landscape", [libraries, a_space, nearly_equal, one_flat_top])
 def test_hardly_ever_is_another_surer_to_be_the_fastest_than_the_first(landscape: Landscape) -> None:
     before = [one.of_the_second - one.confidence for one in simulated(landscape)]
@@ -108,6 +110,7 @@ def test_the_winner_is_not_told_faster_than_it_is_though_it_was_chosen_for_being
     assert too_high(simulated(landscape)) == pytest.approx(0.0, abs=0.3)
 
 
+@pytest.mark.heavy
 def test_where_the_noise_hides_the_best_most_of_the_luck_is_taken_off() -> None:
     studies = simulated(one_flat_top, least_noise=0.02)
     lucky = 100 * fmean(one.median_gflops / one.true_gflops - 1 for one in studies)

@@ -91,6 +91,7 @@ def simulated(sd: float, drift: float, *, hiccups: float = 0.0) -> Sequence[tupl
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("drift", [0.0, -0.3])
 @pytest.mark.parametrize(("sd", "hiccups"), [(0.01, 0.0), (0.01, 0.05), (0.07, 0.0)])
 def test_figure_and_confidence_are_honest_whether_or_not_the_machine_changes(
@@ -103,6 +104,7 @@ def test_figure_and_confidence_are_honest_whether_or_not_the_machine_changes(
     assert fmean(confirmed) > 0.9
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(("sd", "most"), [(0.01, 0.05), (0.07, 0.25)])
 def test_a_machine_that_did_not_change_is_seldom_said_to_though_finalists_owe_their_place_to_luck(
     sd: float, most: float
@@ -110,5 +112,6 @@ def test_a_machine_that_did_not_change_is_seldom_said_to_though_finalists_owe_th
     assert fmean(abs(one[-1]) > 0 for one in simulated(sd, 0.0)) < most
 
 
+@pytest.mark.heavy
 def test_where_runs_differ_by_much_few_are_called_sure() -> None:
     assert fmean(one[0] > 0.9 for one in simulated(0.07, 0.0)) < 0.12

@@ -22,6 +22,7 @@ def reached(sd: float, repeats: int, configurations: int) -> float:
     return fmean(found)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("sd", [0.004, 0.01, 0.07, 0.3])
 @pytest.mark.parametrize(("repeats", "least"), [(3, 0.95), (8, 0.98)])
 def test_one_more_run_reaches_what_is_said_with_the_certainty_that_is_said(

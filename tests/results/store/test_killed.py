@@ -69,6 +69,7 @@ def test_sigkill_loses_no_finished_trial(place: str, after_s: float) -> None:
         assert store.get("study", reported[-1]).output
 
 
+@pytest.mark.heavy
 def test_a_study_of_a_living_process_is_not_taken(place: str) -> None:
     from results.errors import StudyBusyError
 

@@ -83,6 +83,7 @@ def test_of_a_very_large_study_the_fastest_are_ranked(store: Store, monkeypatch:
     assert [entry.median_gflops for entry in rank(of_each.records)] == [10.0, 9.0, 5.0, 4.0]
 
 
+@pytest.mark.heavy
 @given(record=outcomes())
 def test_a_row_that_passes_through_says_what_the_record_says(record: object) -> None:
     with Store.open(":memory:") as memory:

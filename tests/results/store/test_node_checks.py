@@ -20,6 +20,7 @@ def store(place: str) -> Iterator[Store]:
         yield store
 
 
+@pytest.mark.heavy
 @MANY
 @given(told=any_kept)
 def test_any_check_is_read_as_it_was_kept(store: Store, told: KeptCheck) -> None:

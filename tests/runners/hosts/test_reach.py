@@ -37,6 +37,7 @@ def test_what_is_no_host_name_reaches_no_command_line(name: str) -> None:
         Ssh().argv(name, ("true",))
 
 
+@pytest.mark.heavy
 @given(st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), min_size=1))
 def test_a_shell_reads_the_tokens_that_were_given(tokens: list[str]) -> None:
     sent = Ssh().argv("h1", (sys.executable, "-c", "import sys; print(ascii(sys.argv[1:]))", *tokens))[-1]

@@ -160,6 +160,7 @@ def test_a_number_that_nobody_can_mean_is_a_usage_error(hpltune: Run, arguments:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.heavy
 def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")
     lines = (home / "HPL.dat").read_text().splitlines()
@@ -213,6 +214,7 @@ def test_an_impossible_space_says_which_rule_forbids_every_point(hpltune: Run, h
     assert "may be used" in done.stderr
 
 
+@pytest.mark.heavy
 def test_kernels_chosen_by_the_shell_are_not_inherited(hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     advice = json.loads(hpltune("doctor", "--json").stdout)["advice"]
     chosen = next(name for name in ("Prescott", "Nehalem", "Core2") if not any(name in one for one in advice))

@@ -48,6 +48,7 @@ def test_progress_that_cannot_be_written_is_dropped_but_a_result_is_not(*, termi
             console.print("This would be missed.")
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.usefixtures("mpirun")
 def test_a_trial_that_ran_when_its_terminal_was_closed_is_cancelled(hpltune: Run, home: Path) -> None:
@@ -117,6 +118,7 @@ def test_a_simulation_that_cannot_be_written_has_not_failed(hpltune: Run, home: 
     assert states(hpltune, "full") == ["complete", "cancelled"]
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize(
     ("arguments", "closed"),

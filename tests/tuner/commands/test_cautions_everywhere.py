@@ -84,6 +84,7 @@ SHOWN = {
 }
 
 
+@pytest.mark.heavy
 def test_a_caution_stands_wherever_the_rates_of_its_study_are_shown(hpltune: Run, home: Path, busy: Path) -> None:
     with Store.open(busy) as store:
         store.note_host(STUDIES[0], {"hypervisor": True})
@@ -94,6 +95,7 @@ def test_a_caution_stands_wherever_the_rates_of_its_study_are_shown(hpltune: Run
             assert "this is a virtual machine" in text, name
 
 
+@pytest.mark.heavy
 def test_that_a_run_was_too_short_for_hpls_clock_stands_there_too(hpltune: Run, home: Path, busy: Path) -> None:
     """HPL says that these runs took 0.01 s."""
     short = "trial 1 took 0.01 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N"

@@ -100,6 +100,7 @@ def test_where_no_difference_can_be_shown_it_tells_how_many_more_runs_would(stor
     assert small[0] > large[0]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("runs", [3, 60])
 def test_of_two_occasions_no_number_of_runs_is_said_to_show_what_they_may_differ(store: Store, runs: int) -> None:
     filled(store, "one", {128: tuple(70.0 + 0.5 * (place % 3) for place in range(runs))})
@@ -153,6 +154,7 @@ def test_studies_that_ran_the_same_before_tell_how_much_occasions_differ(store: 
     assert "by what is stored of this machine: 9 occasions, 12 hours or more apart." in said(report)
 
 
+@pytest.mark.heavy
 def test_checks_one_after_the_other_are_one_occasion_and_tell_nothing_of_other_days(store: Store) -> None:
     filled(store, "one", {128: FAST})
     filled(store, "other", {192: SLOW})

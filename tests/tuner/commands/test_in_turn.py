@@ -87,6 +87,7 @@ def said(result: InTurnResult) -> str:
     return " ".join(part.text for part in result.found.report().parts if isinstance(part, Sentence))
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun", "two")
 def test_a_difference_that_two_occasions_would_hide_shows_in_one(home: Path, database: str) -> None:
     rates_now(home, 1.0, 1.05)
@@ -119,6 +120,7 @@ def test_each_round_runs_all_sides_in_the_other_order_and_the_study_keeps_the_ru
     assert {run.hpl.NB for run in runs if run.hpl and run.params["side"] == "after"} == {100}
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun", "two")
 def test_the_kept_study_tells_the_same_when_it_is_compared_by_its_sides(
     hpltune: Run, home: Path, database: str
@@ -132,6 +134,7 @@ def test_the_kept_study_tells_the_same_when_it_is_compared_by_its_sides(
     assert again["interval_percent"] == pytest.approx(facts["interval_percent"])
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun", "two")
 def test_the_command_prints_the_verdict_and_json_beside_its_progress(hpltune: Run, home: Path, database: str) -> None:
     rates_now(home, 1.0, 1.05)
@@ -188,6 +191,7 @@ def test_a_side_of_which_no_run_counts_ends_with_1_and_says_why(hpltune: Run, ho
     assert "Stored as study compare-1." in told
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun", "two")
 def test_a_run_that_fails_is_told_and_the_others_are_compared(home: Path, database: str) -> None:
     runs = [{"when": {"NB": 50}, "gflops": 1.0, "first": 1, "passed": False, "residual": 99.0}]
@@ -207,6 +211,7 @@ def test_a_budget_ends_the_rounds_and_one_that_holds_no_round_is_refused(home: P
         compared(database, wall_s=0.2)
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
 def test_programs_that_differ_run_in_turn_and_each_side_has_its_own(home: Path, database: str, add: Add) -> None:
     add("before", 50)

@@ -215,6 +215,7 @@ def test_the_messages_of_a_study_are_drawn_with_the_line_that_the_search_takes_f
     assert line.y == pytest.approx((10.064, 18.0, 8010.0))
 
 
+@pytest.mark.heavy
 def test_a_page_of_a_large_study_names_the_command_that_tells_what_matters() -> None:
     record, asked = trial(1, 5.0), list[str]()
 

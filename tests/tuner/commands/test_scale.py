@@ -93,6 +93,7 @@ def scaled(hpltune: Run, home: Path) -> tuple[str, dict[str, Any]]:
     return " ".join(done.stdout.split()), json.loads(again.stdout)
 
 
+@pytest.mark.heavy
 def test_more_cores_that_add_nothing_are_not_predicted_to_and_called_neither_faster_nor_slower(
     hpltune: Run, home: Path
 ) -> None:

@@ -157,6 +157,7 @@ def test_the_first_points_of_the_largest_grid_come_from_a_part_of_it(monkeypatch
         assert {point[name] for point in asked} == set(space.varying[name].values)
 
 
+@pytest.mark.heavy
 def test_a_whole_grid_longer_than_its_beginning_asks_each_point_once_and_knows_what_is_left() -> None:
     space = space_of(f"{LARGE_GRID}\nNB = [64, 128, 192]")
     points = {space.key(point) for point in space}
@@ -295,6 +296,7 @@ forbid = [{ when = { N = 4000, BCAST = "1rM" }, because = "it does not fit" }]
     assert (first["N"], first["BCAST"]) == (2000, "1rM")
 
 
+@pytest.mark.heavy
 def test_bayes_beats_random_search() -> None:
     machine = Machine(cores=2, memory_bytes=2**34, blas={"a": BlasFacts(("x", "y")), "b": BlasFacts(("z",))}, N=4000)
     space = load("default", machine)
@@ -314,6 +316,7 @@ def test_bayes_beats_random_search() -> None:
     assert median(found("bayes", seed) / found("random", seed) for seed in seeds) > 1.0
 
 
+@pytest.mark.heavy
 def test_bayes_learns_to_leave_a_library_that_always_crashes() -> None:
     space = space_of(CONDITIONAL)
     late: Counter[Scalar] = Counter()
@@ -328,6 +331,7 @@ def test_bayes_learns_to_leave_a_library_that_always_crashes() -> None:
     assert late["blis"] / late.total() < 0.7 * of_all_points
 
 
+@pytest.mark.heavy
 def test_bayes_goes_on_as_before_when_it_is_shown_only_a_part_of_what_it_was_told() -> None:
     space, landscape = space_of(CONDITIONAL), Landscape(space_of(CONDITIONAL), 0)
     trials = 2 * SHOWN + 12

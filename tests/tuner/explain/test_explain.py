@@ -146,6 +146,7 @@ def sums(space: SearchSpace, weights: Mapping[str, float]) -> Callable[[Point], 
     return rate
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("weights", [{"NB": 0.2, "BCAST": 0.2}, {"NB": 0.2, "grid": 0.2, "DEPTH": 0.05}])
 def test_what_adds_up_is_each_parameters_alone(weights: dict[str, float]) -> None:
     space = space_of(CROSSED, cores=16)
@@ -166,6 +167,7 @@ def test_what_only_one_library_can_choose_explains_no_more_than_all_rates_differ
     assert shares == pytest.approx({"kernel": 0.75, "blas": 0.25, "NB": 0.0})
 
 
+@pytest.mark.heavy
 def test_of_a_large_space_the_shares_are_of_all_of_it() -> None:
     space = space_of(MANY, cores=16)
     rate = sums(space, {"layout": 0.1, "NB": 0.2, "NBMIN": 0.2, "RFACT": 0.2, "kernel": 0.15})
@@ -173,6 +175,7 @@ def test_of_a_large_space_the_shares_are_of_all_of_it() -> None:
     assert sum(effect.share for effect in found.effects) == pytest.approx(1, abs=0.1)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "first", [("NB", "NBMIN", "RFACT", "layout"), ("layout", "NB", "DEPTH"), ("NB", "BCAST", "SWAP", "RFACT", "NBMIN")]
 )
@@ -193,6 +196,7 @@ def test_of_a_large_space_every_layout_is_looked_at_and_what_adds_up_is_no_joint
     assert all(pair.share < 1e-9 for pair in together)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", [1, 3])
 def test_no_single_change_is_better_than_the_best(seed: int) -> None:
     space = space_of(MANY, cores=16)

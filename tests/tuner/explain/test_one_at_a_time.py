@@ -28,6 +28,7 @@ def adding_up(point: Point) -> float:
     return 100 + float(point["NB"]) / 10 + (5 if point["grid"] == "2x2" else 0)
 
 
+@pytest.mark.heavy
 def test_each_sweep_goes_on_from_what_the_one_before_chose() -> None:
     space = space_of(SMALL)
     way = explain(space, records(space, adding_up, 40)).one_at_a_time
@@ -99,6 +100,7 @@ def test_what_it_finds_may_depend_on_the_start() -> None:
     assert "it ends at 104 GFLOPS (-5." in told
 
 
+@pytest.mark.heavy
 def test_what_adds_up_would_have_been_found_too() -> None:
     space = space_of(SMALL)
     way = explain(space, records(space, adding_up, 40)).one_at_a_time
@@ -124,6 +126,7 @@ def test_what_takes_more_than_two_at_once_is_laid_to_no_pair() -> None:
     assert why(none).startswith("No two of these together are shown to gain anything")
 
 
+@pytest.mark.heavy
 def test_the_cost_is_that_of_full_runs_and_their_launches() -> None:
     space = space_of(SMALL)
     found = explain(space, records(space, lambda _point: 100.0, 20))
@@ -143,6 +146,7 @@ def test_a_line_is_printed_for_each_sweep_that_changed_something() -> None:
     assert f"{found.one_at_a_time.runs} full runs" in told
 
 
+@pytest.mark.heavy
 def test_of_a_sweep_that_takes_too_many_steps_what_it_came_to_counts() -> None:
     space = space_of(MANY_VALUES)
     way = explain(space, records(space, lambda point: 100 + float(point["NB"]) / 10, 40)).one_at_a_time

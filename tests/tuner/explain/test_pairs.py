@@ -80,6 +80,7 @@ def test_combinations_that_are_not_legal_are_left_out() -> None:
     assert ("Haswell", "blis") not in known
 
 
+@pytest.mark.heavy
 def test_of_a_space_too_large_to_hold_every_combination_is_told() -> None:
     def rate(point: Point) -> float:
         return 100.0 + float(point["NB"]) / 5 + 10 * (point["BCAST"] == "LnM") + 5 * (point["SWAP"] == "mix")
@@ -122,6 +123,7 @@ def matrix(crossing: Crossing, width: int) -> str:
     return printed(Report("", tuple(crossing_parts(searched("default"), crossing))), width)
 
 
+@pytest.mark.heavy
 def test_the_matrix_is_whole_in_a_narrow_terminal() -> None:
     space = space_of(LARGE)
     found = crossed(space, lambda point: 100 + float(point["NB"]) / 10, "BCAST", "NB", 60)

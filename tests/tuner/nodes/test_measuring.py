@@ -193,6 +193,7 @@ def test_a_burn_in_runs_hpl_again_and_again_until_its_time_is_over(lab: HostsLab
     assert rates == [run.value for run in runs]
 
 
+@pytest.mark.heavy
 def test_a_blas_that_cannot_be_opened_makes_a_node_unready(solo: SoloHpl) -> None:
     broken = SoloHpl(solo.program, Path("/no/such/libblas.so"))
     plan = MeasuringPlan((Hpl(broken, repeats=1, target_s=0.1),))

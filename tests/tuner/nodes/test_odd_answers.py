@@ -86,6 +86,7 @@ def search(tmp_path_factory: pytest.TempPathFactory) -> SearchPaths:
     return found
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("value", ["nan", "inf", "1e308", "-1", "many"])
 def test_a_node_that_prints_no_rate_does_not_count(
     tmp_path: Path, search: SearchPaths, monkeypatch: pytest.MonkeyPatch, value: str
@@ -98,6 +99,7 @@ def test_a_node_that_prints_no_rate_does_not_count(
     assert {run.reason for run in check.runs if run.node == ODD} == {f"it prints '{value}' as its rate"}
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("expression", "told"),
     [
@@ -120,6 +122,7 @@ def test_a_node_that_tells_no_rates_to_others_is_named(
     assert any(pair.counts and {pair.one, pair.other} == SOUND for pair in check.pairs)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "printed",
     [BRACKETS, '[{"addr_info": 5, "mtu": {}}]', '[{"mtu": "many"}]', "[7]"],

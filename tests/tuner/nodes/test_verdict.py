@@ -19,6 +19,7 @@ def named(*faults: PlantedFault, size: int = 64, seed: int = 3) -> list[tuple[st
     return [(finding.what, finding.names) for finding in verdict.findings]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(5))
 def test_a_healthy_cluster_is_ready(seed: int) -> None:
     verdict = verdict_of(virtual_check(64, 16, (), seed))

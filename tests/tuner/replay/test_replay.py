@@ -119,6 +119,7 @@ def test_a_search_that_tried_all_says_so(hpltune: Run, table: str) -> None:
     assert "Search stopped: all 6 configurations were tried." in done.stdout
 
 
+@pytest.mark.heavy
 def test_few_configurations_that_differ_in_everything_explain_nothing(hpltune: Run, home: Path) -> None:
     places = zip((64, 96, 128, 160, 192, 224, 256), ("1x2", "2x1", "2x2", "1x4", "4x1", "3x1", "1x3"), strict=True)
     rows = [f"2000,{NB},{grid},{25 + NB % 7 / 10}" for NB, grid in places]
@@ -134,6 +135,7 @@ def test_few_configurations_that_differ_in_everything_explain_nothing(hpltune: R
     assert "too few configurations to tell the settings apart" in (home / "page.html").read_text()
 
 
+@pytest.mark.heavy
 def test_the_same_seed_gives_the_same_study(hpltune: Run, table: str) -> None:
     def told(seed: int, name: str) -> list[tuple[object, object]]:
         hpltune("tune", "--replay", table, "--trials", "5", "--engine", "random", "--seed", str(seed), "--study", name)
@@ -162,6 +164,7 @@ def test_a_stopped_study_goes_on_with_its_table_and_not_with_another(hpltune: Ru
     assert done.stderr.endswith("table.csv was changed since this study began: put it back, or begin a new study\n")
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_the_first_ctrl_c_lets_the_run_end_and_resume_goes_on(home: Path, hpltune: Run, table: str) -> None:
     line = [str(HPLTUNE), "tune", "--replay", table, "--replay-speed", "0.02", "--trials", "4", "--study", "mine"]
@@ -176,6 +179,7 @@ def test_the_first_ctrl_c_lets_the_run_end_and_resume_goes_on(home: Path, hpltun
     assert hpltune("tune", "--resume").returncode == 0
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_a_kill_ends_the_run_and_loses_nothing(home: Path, hpltune: Run, table: str) -> None:
     line = [str(HPLTUNE), "tune", "--replay", table, "--replay-speed", "1", "--study", "mine"]
@@ -189,6 +193,7 @@ def test_a_kill_ends_the_run_and_loses_nothing(home: Path, hpltune: Run, table: 
     assert "killed" in hpltune("show").stdout
 
 
+@pytest.mark.heavy
 def test_everything_says_that_nothing_was_measured(hpltune: Run, table: str, home: Path) -> None:
     for name in ("mine", "other"):
         hpltune("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--study", name, "--confirm", "1")

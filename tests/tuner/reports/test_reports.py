@@ -216,6 +216,7 @@ def test_a_run_that_was_given_up_is_shown_with_the_reason_and_a_prefix_with_its_
     assert "GFLOPS in its first 30%" in prefix
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize("arguments", [("show",), ("show", "--json"), ("export", "jsonl"), ("best",)])
 def test_output_that_nobody_reads_is_no_error_of_ours(

@@ -37,6 +37,7 @@ def names(page: dict[str, Any]) -> list[str]:
     return [one["name"] for one in page["campaigns"]]
 
 
+@pytest.mark.heavy
 def test_campaigns_come_newest_first_with_what_they_found(client: TestClient, kept: Keep) -> None:
     kept("old", None, age=2)
     kept("new", 70.0, 75.0, None)
@@ -110,6 +111,7 @@ def test_a_best_run_whose_parameters_are_not_all_known_has_no_hpl_dat(client: Te
     assert "has no HPL.dat" in answer.json()["detail"]
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("rest", ["", "/trials", "/best", "/report.html", "/HPL.dat", "/trials.csv", "/trials.jsonl"])
 @pytest.mark.parametrize("name", ["nobody", "..%2F..%2Fetc", "%00", "a%0Ab"])
 def test_an_unknown_campaign_is_a_problem(client: TestClient, kept: Keep, name: str, rest: str) -> None:
@@ -142,6 +144,7 @@ def test_a_wrong_query_is_a_problem_that_names_its_word(
     assert answer.json()["detail"].startswith(f"{place}: ")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "cursor", ["", "x", "%ff", "WzFd" * 40, "W10", "WyJhIiwgImIiXQ", "Wzk5OTk5OTk5OTk5OTk5OTk5OTld", "W3RydWVd", "🙂"]
 )

@@ -61,6 +61,7 @@ def test_a_day_with_a_change_of_the_clock_has_one_time(day: str) -> None:
     assert second.astimezone(BERLIN).date() == first.astimezone(BERLIN).date() + timedelta(days=1)
 
 
+@pytest.mark.heavy
 @given(
     st.datetimes(datetime(2020, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC)),
     st.sampled_from([*DAYS, "day", "weekday"]),

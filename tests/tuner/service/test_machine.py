@@ -37,6 +37,7 @@ def test_nothing_is_measured_beside_a_campaign(
         assert answer.headers["retry-after"] == "300"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("design", "place"),
     [

@@ -132,6 +132,7 @@ def test_the_command_line_tells_one_fastest_run_one_median_and_one_expectation(
     assert "The last gave the Rmax." in page
 
 
+@pytest.mark.heavy
 def test_the_service_tells_the_same(client: TestClient, store: Store, expected: tuple[float, float, float]) -> None:
     rate, low, high = (f"{figure:.2f}" for figure in expected)
     usual = f"{rate} ({low} to {high})"
@@ -179,6 +180,7 @@ def known(facts: Any) -> Any:
     return [known(value) for value in facts] if isinstance(facts, list) else facts
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("changes", [{}, REPLAYED, WARNED, PEAK], ids=["plain", "replayed", "warned", "above peak"])
 @pytest.mark.parametrize("runs", [RUNS, WILD_RUNS], ids=["noisy", "wild"])
 def test_the_api_tells_all_that_best_tells_to_scripts(

@@ -37,6 +37,7 @@ def test_names_of_this_machine_are_answered(client: TestClient, host: str) -> No
     assert client.get("/healthz", headers={"Host": host}).status_code == 200
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     "headers", [{"Origin": "http://evil.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}]
 )

@@ -70,6 +70,7 @@ def test_no_text_and_no_list_of_a_request_is_without_a_limit(client: TestClient)
     assert sorted(found) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("text", ["x" * 201, "\ud800", "a\x00b", "\x1b[2J"], ids=["long", "half", "nul", "escape"])
 @pytest.mark.parametrize("key", ["name", "from_simulation", "space", "engine", "cluster"])
 def test_a_text_that_nobody_needs_is_refused_with_a_sentence(client: TestClient, key: str, text: str) -> None:

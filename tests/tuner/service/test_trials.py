@@ -40,6 +40,7 @@ def test_what_a_trial_read_and_printed_can_be_taken_home(client: TestClient) -> 
     assert client.get(f"{ONE}/trials/1/HPL.dat").text.startswith("HPLinpack benchmark input file")
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize("file", ["", "/output.txt", "/errors.txt", "/HPL.dat"])
 @pytest.mark.parametrize(("number", "status"), [("4", 404), ("0", 422), ("-1", 422), ("x", 422), ("9" * 40, 422)])
@@ -73,12 +74,14 @@ def test_a_simulated_best_has_no_command(client: TestClient, store: Store) -> No
     assert answer.json()["detail"].endswith("it was simulated, replayed or imported.")
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("one")
 def test_trials_come_as_a_table_with_types(client: TestClient) -> None:
     table = pq.read_table(io.BytesIO(client.get(f"{ONE}/trials.parquet").content))
     assert table.column("gflops").to_pylist() == [75.0, None, None]
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize("file", ["trials/1/output.txt", "HPL.dat", "trials.csv", "trials.parquet", "report.html"])
 def test_a_file_comes_whole_whatever_range_is_asked_for(client: TestClient, file: str) -> None:
@@ -110,6 +113,7 @@ def several(store: Store) -> None:
         store.end_study(study.name, "complete")
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("several")
 @pytest.mark.parametrize(
     ("query", "ages"),

@@ -54,6 +54,7 @@ def test_an_empty_database_says_how_to_begin(client: TestClient) -> None:
     assert "There is no campaign here yet: <code>hpltune tune</code> makes one" in client.get("/").text
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("three")
 def test_the_list_leads_to_each_campaign_and_it_to_its_files(client: TestClient) -> None:
     assert "/campaigns/study" in Elements(client.get("/").text).links
@@ -65,6 +66,7 @@ def test_the_list_leads_to_each_campaign_and_it_to_its_files(client: TestClient)
     assert sum(link.startswith("/api/v1/campaigns/study/") for link in links) == 6
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("three")
 @pytest.mark.parametrize("address", ["/compare?studies=study&studies=other", "/api/v1/campaigns/study/report.html"])
 def test_only_our_own_style_and_script_are_let_work(client: TestClient, store: Store, address: str) -> None:
@@ -119,6 +121,7 @@ def test_older_campaigns_are_a_link_away(client: TestClient, store: Store) -> No
     assert "/" in second.links
 
 
+@pytest.mark.heavy
 def test_a_campaign_whose_space_no_longer_loads_has_its_pages(client: TestClient, store: Store) -> None:
     trials = [
         finished(number, 70.0 + number, key=f"k{number}", params={"NB": 64 * number, "N": 6000, "layout": "2x1"})

@@ -91,6 +91,7 @@ def test_the_spaces_of_kronos_have_the_throttling_of_the_article(name: str) -> N
     assert tomllib.loads(space_text(name))["parameters"]["net"]["rx_usecs"] == [0, throttle_us]
 
 
+@pytest.mark.heavy
 def test_a_space_for_a_virtual_cluster_is_counted_for_it_wherever_it_is_looked_at(hpltune: Run) -> None:
     for more in ((), ("--cores", "8")):
         done = hpltune("spaces", "kronos-free", "--json", *more)

@@ -95,6 +95,7 @@ def test_what_is_trusted_once_runs_until_it_is_changed(hpltune: Run, home: Path,
     assert (home / "data/trusted.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.heavy
 def test_nothing_is_asked_of_what_one_named_oneself(hpltune: Run, home: Path, shared: Path) -> None:
     mine = replaying(home, name="mine")
     db = ("--db", str(shared))

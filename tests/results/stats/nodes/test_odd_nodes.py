@@ -36,6 +36,7 @@ def test_four_overheated_nodes_of_32_do_not_hide_each_other(spread: float, named
     assert sum(bool(nodes - set(OVERHEATED)) for nodes in found) / CLUSTERS <= 0.05
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("size", [5, 8, 16, 32, 128])
 @pytest.mark.parametrize("spread", [2.0, 3.0])
 def test_a_healthy_cluster_is_blamed_once_in_a_hundred(spread: float, size: int) -> None:

@@ -26,6 +26,7 @@ def db(tmp_path: Path) -> str:
     return str(tmp_path / "checks.db")
 
 
+@pytest.mark.heavy
 def test_a_kept_check_is_listed_and_shown_again(hpltune: Run, db: str, tmp_path: Path) -> None:
     first = hpltune("nodes", "check", "--virtual", "32", *SLOW, "--keep", "--db", db, "--json")
     told = json.loads(first.stdout)
@@ -76,6 +77,7 @@ def test_a_baseline_is_named_in_several_ways(hpltune: Run, db: str, which: str) 
     assert f"Compared with check {1 if which in {'1', 'first'} else 2} of " in done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("baseline", "code", "sentence"),
     [

@@ -13,6 +13,7 @@ def test_a_sound_virtual_cluster_is_ready(hpltune: Run) -> None:
     assert done.stdout.startswith("Ready: nothing was found that makes one of 32 nodes slow or wrong.")
 
 
+@pytest.mark.heavy
 def test_planted_faults_are_named_to_people_scripts_and_in_a_page(hpltune: Run, tmp_path: Path) -> None:
     page = tmp_path / "nodes.html"
     faults = ("--fault", "slow-node:node007:6", "--fault", "weak-uplink:s02:25")

@@ -76,6 +76,7 @@ class TestOnTheLadder:
     def space(self) -> SearchSpace:
         return space_of(CONDITIONAL)
 
+    @pytest.mark.heavy
     def test_begins_with_the_cheapest_rung_and_measures_the_best_in_full(self) -> None:
         asked = climbed(0)
         assert asked[0][1] == SMALL
@@ -84,6 +85,7 @@ class TestOnTheLadder:
         full = sum(rung == FULL for _, rung in asked)
         assert cheap <= full + 2
 
+    @pytest.mark.heavy
     def test_what_was_run_in_full_may_be_run_small_to_tell_how_far_small_runs_are_off(self, space: SearchSpace) -> None:
         asked = climb(HplEngine(space, 0, EngineContext(probes=TIMED)), Landscape(space, 0), 40)
         runs = [(space.key(point), rung) for point, rung in asked]
@@ -109,6 +111,7 @@ class TestOnTheLadder:
         assert engine.seen(first.params)
         assert len(engine.told[space.key(first.params)]) == 1
 
+    @pytest.mark.heavy
     def test_asks_no_cheap_run_twice_and_repeats_full_ones_only_where_runs_differ(self, space: SearchSpace) -> None:
         for seed in range(3):
             asked = climbed(seed)
@@ -117,6 +120,7 @@ class TestOnTheLadder:
             full = Counter(space.key(point) for point, rung in asked if rung == FULL)
             assert max(full.values()) <= 5
 
+    @pytest.mark.heavy
     def test_repeats_nothing_where_a_run_comes_out_the_same_each_time(self, space: SearchSpace) -> None:
         def repeats(asked: Sequence[tuple[Point, Rung]]) -> int:
             full = [space.key(point) for point, rung in asked if rung == FULL]
@@ -142,6 +146,7 @@ class TestOnTheLadder:
         assert question is not None
         assert question.rung == (FULL if failed_before else SMALL)
 
+    @pytest.mark.heavy
     def test_ends_when_nothing_more_is_to_be_gained(self, space: SearchSpace) -> None:
         landscape = Landscape(space, 0)
         asked = climb(HplEngine(space, 0), landscape, 250)
@@ -149,6 +154,7 @@ class TestOnTheLadder:
         best = max(landscape.rate(point) for point in space)
         assert max(landscape.rate(point) for point, rung in asked if rung == FULL) > 0.995 * best
 
+    @pytest.mark.heavy
     def test_full_runs_alone_end_too_where_a_run_comes_out_the_same_each_time(self, space: SearchSpace) -> None:
         engine, landscape = HplEngine(space, 0, EngineContext(probes=Probes(exact=True))), Landscape(space, 0)
         while (question := engine.choose((FULL,))) is not None:
@@ -158,6 +164,7 @@ class TestOnTheLadder:
         assert best is not None
         assert landscape.rate(best) > 0.999 * max(landscape.rate(point) for point in space)
 
+    @pytest.mark.heavy
     def test_spends_less_on_cheap_rungs_than_random_search_on_full_runs(self, space: SearchSpace) -> None:
         gained = []
         for seed in range(5):
@@ -180,6 +187,7 @@ class TestOnTheLadder:
             gained.append(reached - chance)
         assert sum(gained) > 0
 
+    @pytest.mark.heavy
     def test_goes_on_from_what_it_is_told_of_every_rung(self, space: SearchSpace) -> None:
         landscape = Landscape(space, 2)
         whole = climb(HplEngine(space, 2), landscape, 40)
@@ -191,6 +199,7 @@ class TestOnTheLadder:
         ahead = {(space.key(point), rung) for point, rung in climb(resumed, landscape, 10)}
         assert not told & ahead
 
+    @pytest.mark.heavy
     def test_a_full_run_that_was_given_up_is_not_asked_again(self, space: SearchSpace) -> None:
         engine, landscape = HplEngine(space, 3), Landscape(space, 3)
         climb(engine, landscape, 20)
@@ -239,6 +248,7 @@ class TestOnTheLadder:
         engine.model()
         assert engine.expected_gflops({"NB": 128, "DEPTH": 1}) > 101.0
 
+    @pytest.mark.heavy
     def test_the_choice_is_a_configuration_that_was_measured_in_full(self, space: SearchSpace) -> None:
         engine = HplEngine(space, 4)
         assert engine.choice() is None
@@ -290,6 +300,7 @@ class TestOnTheLadder:
         following = [engine.ask() for _ in range(4)]
         assert [point["kernel"] for point in following if point].count("zen2") >= 3
 
+    @pytest.mark.heavy
     def test_earlier_runs_elsewhere_point_the_way(self, space: SearchSpace) -> None:
         gained = 0.0
         for seed in range(4):
@@ -304,6 +315,7 @@ class TestOnTheLadder:
             gained += reached[0] / reached[1] - 1
         assert gained > 0
 
+    @pytest.mark.heavy
     def test_another_machine_with_another_best_does_not_end_the_search_before(self, space: SearchSpace) -> None:
         elsewhere, landscape = Landscape(space, 3), Landscape(space, 13)
         misled, untold = HplEngine(space, 3), HplEngine(space, 3)
@@ -340,6 +352,7 @@ def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() ->
     assert max(found) == 320.0
 
 
+@pytest.mark.heavy
 def test_what_is_under_way_is_not_asked_for_again_in_another_form() -> None:
     space = space_of(CONDITIONAL)
     engine, landscape = HplEngine(space, 0), Landscape(space, 0)

@@ -19,6 +19,7 @@ SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)
 
 
+@pytest.mark.heavy
 def test_avoids_a_library_that_always_crashes() -> None:
     space = space_of(CONDITIONAL)
     engine, landscape = HplEngine(space, 5), Landscape(space, 5)

@@ -1,5 +1,6 @@
 """The engine `hpl` in spaces too large to hold, of which it knows a sample."""
 
+import pytest
 from engine_contract import LARGE, MANY_VALUES, space_of
 from landscape import Landscape
 
@@ -14,6 +15,7 @@ from tuner.engines.points import neighbours
 CHEAP = Rung(Fidelity.SMALL, 0.35)
 
 
+@pytest.mark.heavy
 def test_a_space_too_large_to_hold_is_climbed_from_what_looks_best() -> None:
     space = space_of(LARGE)
     landscape = Landscape(space, 3)
@@ -35,6 +37,7 @@ def test_where_dgemm_was_timed_it_is_begun_with_what_should_be_the_fastest() -> 
     assert (first.params["kernel"], first.params["RFACT"], first.params["PFACT"]) == ("Zen", "crout", "right")
 
 
+@pytest.mark.heavy
 def test_a_parameter_may_have_values_that_the_sample_of_a_large_space_has_not() -> None:
     space = space_of(MANY_VALUES)
     engine, landscape = HplEngine(space, 0), Landscape(space, 0)

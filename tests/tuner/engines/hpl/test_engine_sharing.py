@@ -41,10 +41,12 @@ class TestSharingALaunch:
         assert max(size for rung, size in found if rung == CHEAP) > 1
         assert {size for rung, size in found if rung == FULL} == {1}
 
+    @pytest.mark.heavy
     def test_they_share_it_with_what_the_sample_of_a_large_space_does_not_hold(self) -> None:
         small = [size for rung, size in self.launches(space_of(LARGE), start_s=0.2) if rung == CHEAP][STARTS:]
         assert sum(small) / len(small) > 4
 
+    @pytest.mark.heavy
     def test_a_value_that_the_sample_has_not_met_does_not_disturb(self) -> None:
         assert max(size for rung, size in self.launches(space_of(MANY_VALUES), start_s=0.2) if rung == CHEAP) > 4
 

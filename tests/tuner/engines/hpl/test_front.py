@@ -96,6 +96,7 @@ def made(seed: int) -> Made:
     return Made(seed)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(3))
 def test_one_search_finds_the_best_of_every_number_of_nodes_where_two_of_one_objective_do_not(seed: int) -> None:
     cluster = made(seed)
@@ -136,6 +137,7 @@ def climbed(
     return asked, found
 
 
+@pytest.mark.heavy
 def test_the_search_of_a_front_begins_with_what_should_be_the_fastest_and_ends_sooner_than_two_searches() -> None:
     cluster = Made(1, values='NB = [64, 128, 192]\nBCAST = "1rg"\nDEPTH = [0, 1]\n')
     front, found = climbed(cluster, against=worth)

@@ -55,6 +55,7 @@ def large() -> HplEngine:
     return told(space_of(LARGE), MANY)
 
 
+@pytest.mark.heavy
 def test_what_the_process_holds_does_not_grow_with_a_study(large: HplEngine) -> None:
     process, _ = large.model()
     assert len(process.runs) <= MOST
@@ -87,6 +88,7 @@ def test_a_large_study_remembers_its_fastest_and_its_newest_runs_and_every_value
         assert set(values.tolist()) == {row[column] for row in kept}
 
 
+@pytest.mark.heavy
 def test_a_large_study_that_is_taken_up_again_goes_on_as_it_would_have() -> None:
     space = space_of(MIDDLING)
     went_on, landscape = told(space, MOST + 47), Landscape(space, 0)
@@ -101,6 +103,7 @@ def test_a_large_study_that_is_taken_up_again_goes_on_as_it_would_have() -> None
     assert resumed.choose(LADDER) == went_on.choose(LADDER)
 
 
+@pytest.mark.heavy
 def test_a_search_finds_something_faster_also_after_more_runs_than_it_remembers() -> None:
     space = space_of(MIDDLING)
     engine, landscape = told(space, 2 * MOST, seed=2), Landscape(space, 2)
@@ -147,6 +150,7 @@ def test_repeats_taken_together_tell_what_they_tell_one_by_one() -> None:
     np.testing.assert_allclose(beliefs[0], beliefs[1], rtol=1e-6)
 
 
+@pytest.mark.heavy
 def test_a_pool_that_is_full_lets_go_of_what_looks_worst_and_was_never_asked() -> None:
     space = space_of(LARGE)
     chance = np.random.default_rng(0)

@@ -50,6 +50,7 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
     assert (other.status_code, "take a new key" in other.json()["detail"]) == (409, True)
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("changes", "path", "sentence"),
     [

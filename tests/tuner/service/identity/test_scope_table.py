@@ -1,5 +1,6 @@
 """Users with each scope, over every address of the OpenAPI document."""
 
+import pytest
 from fastapi.testclient import TestClient
 from service_client import bearer, client_of, of_client
 
@@ -7,6 +8,7 @@ from results.store.service.access import AccessScope
 from results.store.store import Store
 
 
+@pytest.mark.heavy
 def test_each_address_takes_those_whose_scope_is_enough(client: TestClient, store: Store) -> None:
     tokens = {scope: store.tokens.create(scope, scope, None)[1] for scope in AccessScope}
     stranger = client_of(of_client(client), "10.0.0.7")

@@ -49,6 +49,7 @@ def test_some_addresses_are_open_to_all(client: TestClient, token: str, address:
     assert token not in client.get(address).text
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("address", ["/api/v1/openapi.json", "/nothing", "/sign-in/x", "//healthz", "/healthz/"])
 def test_nothing_else_is(client: TestClient, token: str, address: str) -> None:
     assert client.get(address).status_code == 401

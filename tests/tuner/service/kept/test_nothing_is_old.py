@@ -68,6 +68,7 @@ def addresses(client: TestClient) -> list[str]:
     return [path for path in (*named, *PAGES) if "{" not in path and path not in WRITTEN]
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("slow")
 def test_after_a_trial_every_address_answers_as_a_service_that_has_kept_nothing(
     client: TestClient, one: Store, tmp_path: Path

@@ -78,6 +78,7 @@ def test_only_new_trials_are_read_again(client: TestClient, store: Store) -> Non
     until(lambda: "Fastest run: 90.00 GFLOPS (rate at N=6,000), in trial 2" in text_of(client))
 
 
+@pytest.mark.heavy
 def test_what_the_model_believes_comes_after_a_while(client: TestClient, store: Store) -> None:
     space = load("default", Machine(cores=2, memory_bytes=2**33, blas={"openblas": BlasFacts(("auto",))}, N=4000))
     known = records(space, lambda point: 80.0 if point["NB"] == 192 else 60.0, 30)
@@ -88,6 +89,7 @@ def test_what_the_model_believes_comes_after_a_while(client: TestClient, store: 
     assert re.search(r"<tr><td>NB</td><td class=\"number\">\d+ %</td><td>192 \(\+", client.get(PAGE).text)
 
 
+@pytest.mark.heavy
 def test_why_nothing_can_be_explained_is_said(client: TestClient, store: Store) -> None:
     store.create_study(a_study(space_text=""))
     trials(store, 70.0)
@@ -106,6 +108,7 @@ def test_names_that_are_html_stay_text(client: TestClient, store: Store) -> None
     assert "&lt;script&gt;alert(1)&lt;" in page.text
 
 
+@pytest.mark.heavy
 def test_only_files_of_the_service_work_in_the_page(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     trials(store, 70.0)

@@ -95,6 +95,7 @@ def test_what_is_ticked_stays_ticked_when_the_list_is_read_again(client: TestCli
     assert re.findall(r'value="(\w+)"[^>]* checked', board) == ["after"]
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("two")
 def test_campaigns_are_compared_as_the_command_line_does(client: TestClient) -> None:
     said = text_of(client, "/compare?studies=before&studies=after")
@@ -102,6 +103,7 @@ def test_campaigns_are_compared_as_the_command_line_does(client: TestClient) -> 
     assert "82.00" in said
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("two")
 @pytest.mark.parametrize(
     ("asked", "status", "sentence"),

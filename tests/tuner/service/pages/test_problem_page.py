@@ -21,6 +21,7 @@ PAGE = {"Accept": "text/html,application/xhtml+xml"}
 _LINK = re.compile(r'<(?:a|link)\b[^>]*\bhref="([^"]+)"')
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("address", "status", "sentence"),
     [
@@ -65,6 +66,7 @@ def links(address: str, text: str) -> Iterator[str]:
             yield whole.removeprefix("http://localhost")
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("scope", list(AccessScope))
 def test_every_link_of_every_page_answers_for_who_sees_it(client: TestClient, store: Store, scope: AccessScope) -> None:
     keep(store, a_study("one", options=TuneOptions().to_json()), [finished(1, 75.0, "one"), finished(2, 76.0, "one")])

@@ -105,6 +105,7 @@ def test_htmx_is_sent_the_preview_alone(client: TestClient) -> None:
     assert client.get("/api/v1/queue").json()["queued"] == []
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("changes", "field", "sentence"),
     [

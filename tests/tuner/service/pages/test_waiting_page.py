@@ -72,6 +72,7 @@ def test_the_page_of_a_failed_campaign_says_why_without_paths(client: TestClient
     assert "/home" not in text
 
 
+@pytest.mark.heavy
 def test_buttons_pause_resume_and_cancel(client: TestClient) -> None:
     hand_in(client, "first")
     assert buttons(page(client)) == ["pause", "cancel"]
