@@ -126,6 +126,7 @@ def test_a_study_that_compiles_is_ended_at_once_and_leaves_no_study(
     assert json.loads(hpltune("show", "--json").stdout) == []
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.usefixtures("mpirun")
 def test_a_hangup_that_was_ignored_from_the_beginning_stays_ignored(hpltune: Run, home: Path) -> None:

@@ -22,6 +22,7 @@ def test_no_trial_is_told_in_the_plural_of_one(left: int) -> None:
     assert str(Budget(trials=left)) == counted(left, "trial")
 
 
+@pytest.mark.heavy
 def test_trials_and_runs_are_counted_by_the_helper_alone() -> None:
     """A number before `trials` or `runs` may be 1, but not in "3 of {n} runs" or "all {n} trials"."""
     found = []

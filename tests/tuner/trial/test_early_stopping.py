@@ -63,6 +63,7 @@ def test_where_beginnings_say_little_a_run_must_be_far_behind() -> None:
     assert first_stop(unsure, run, best=100.0) is None
 
 
+@pytest.mark.heavy
 def test_a_run_that_would_win_is_ended_in_at_most_one_of_a_hundred() -> None:
     chance = random.Random(1)  # noqa: S311 - not for secrets
     ended = 0
@@ -80,6 +81,7 @@ def test_a_run_is_looked_at_where_those_before_it_were() -> None:
     assert first_stop(early_stopping, slowing(80.0, 0.5), best=99.9) is not None
 
 
+@pytest.mark.heavy
 def test_that_holds_where_runs_of_different_kinds_slow_down_differently() -> None:
     chance = random.Random(2)  # noqa: S311 - not for secrets
     ended = 0

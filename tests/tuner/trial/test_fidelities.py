@@ -63,6 +63,7 @@ def test_a_prefix_that_does_not_stop_where_it_should_is_a_failure(workbench: Wor
     assert fault.reason == "the run did not stop where it was asked to"
 
 
+@pytest.mark.heavy
 def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
     hpltune: Run, home: Path, mpirun: str
 ) -> None:

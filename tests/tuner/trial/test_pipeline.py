@@ -34,6 +34,7 @@ def new(**changes: Scalar) -> TrialRecord:
     return started(NO_STUDY, point, Kind.RUN, "")
 
 
+@pytest.mark.heavy
 def test_a_run_that_fails_is_a_record_with_its_reason_and_its_folder(workbench: Workbench, home: Path) -> None:
     book = MemoryBook(home / "runs")
     record = run_alone(workbench.evaluator, book, new(), 60.0, StopRequest())

@@ -80,6 +80,7 @@ def test_a_launch_that_takes_far_longer_than_hpl_says_is_told_where_nothing_else
     assert not unchecked([stamped], [], launch_s=41.0)
 
 
+@pytest.mark.heavy
 def test_that_a_time_cannot_be_checked_is_told_and_stays_with_the_study(
     hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +127,7 @@ RESIDUALS = {
 }
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("residual", RESIDUALS)
 def test_the_number_of_the_residual_decides_and_not_the_word(hpltune: Run, home: Path, residual: str) -> None:
     hpltune("dat", "HPL.dat", "--N", "2000")

@@ -33,6 +33,7 @@ def sample(N: int, gflops: float = 100.0) -> Sample:
     return Sample(N, flop_count(N) / gflops / 1e9, 0.0)
 
 
+@pytest.mark.heavy
 @given(a=st.floats(1e-12, 1e-10), b=st.floats(0, 1e-7), c=st.floats(0, 1e-4))
 def test_a_run_time_of_three_terms_is_extrapolated_exactly(a: float, b: float, c: float) -> None:
     sizes = (1000, 2000, 4000)
@@ -46,6 +47,7 @@ def test_terms_are_never_negative_however_noisy_the_runs_are() -> None:
     assert min(extrapolate(noisy, 16_000, QUIET).coefficients) >= 0
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("sd", [0.003, 0.01, 0.05, 0.15])
 def test_nineteen_runs_of_twenty_at_the_larger_n_lie_within_what_is_told(sd: float) -> None:
     chance = np.random.default_rng(1)
@@ -136,6 +138,7 @@ def test_nothing_can_be_extrapolated_from_nothing() -> None:
         extrapolate([], 1000, QUIET)
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_study_tells_between_which_rates_a_run_of_the_whole_memory_will_be(hpltune: Run) -> None:
     one = ("--xhpl", "xhpl", "--space", "quick", "--set", "N=1000", "--set", "NB=64", "--set", "DEPTH=0")

@@ -99,6 +99,7 @@ def test_every_ask_ends_in_a_record_that_says_what_really_ran(hpltune: Run) -> N
         assert str(trial["command"]).split()[0].endswith("mpirun")
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 @pytest.mark.parametrize("engine", ["grid", "one-at-a-time", "random", "bayes"])
 def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
@@ -129,6 +130,7 @@ def test_an_mpi_library_that_is_not_here_is_said(hpltune: Run) -> None:
     assert "MPI lam is not on this machine (found: openmpi" in done.stderr
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
     done = hpltune("tune", "--xhpl", "xhpl", "--space", "quick", "--budget", "20s", "--trials", "1", "--study", "sized")
@@ -137,6 +139,7 @@ def test_n_is_chosen_from_the_budget_and_this_is_said(hpltune: Run) -> None:
     assert "The whole memory" in done.stdout
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> None:
@@ -161,6 +164,7 @@ def test_a_killed_study_loses_no_finished_trial_and_goes_on(hpltune: Run) -> Non
     until(lambda: not leftovers())
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize("later", [None, "all_blas = 3\n"])
 def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: Path, later: str | None) -> None:
     space = home / "my.toml"
@@ -177,6 +181,7 @@ def test_a_study_of_a_users_space_goes_on_without_the_file(hpltune: Run, home: P
         assert store.study("own").options["hpl_source"] == str(home / "hpl-2.3")
 
 
+@pytest.mark.heavy
 @pytest.mark.usefixtures("prints_hpl")
 def test_a_complete_study_goes_on_with_a_larger_budget(hpltune: Run) -> None:
     study = ("--study", "longer")
@@ -196,6 +201,7 @@ def test_a_budget_beside_resume_is_kept_with_the_study(hpltune: Run, home: Path)
         assert store.study("kept").options["budget"] == asdict(Budget(run_s=600.0))
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize(("name", "words"), [((), "ended with code 3"), (("--study", "default-1"), "exists already")])
 def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
@@ -221,6 +227,7 @@ def test_a_study_that_somebody_began_in_the_meantime_is_left_alone(
         assert [study.name for study in store.studies()][1:] == ([] if name else ["default-2"])
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.usefixtures("prints_hpl")
 def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune: Run) -> None:
@@ -238,6 +245,7 @@ def test_the_first_ctrl_c_lets_the_running_trial_end_and_resume_goes_on(hpltune:
     assert not leftovers()
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path) -> None:
     hanging = program(home / "xhpl", f"#!/bin/sh\ntouch {home}/started\nsleep 1000\n")
@@ -256,6 +264,7 @@ def test_a_second_ctrl_c_ends_the_running_trial_at_once(hpltune: Run, home: Path
     assert not leftovers()
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize("signals", [(signal.SIGINT, signal.SIGINT), (signal.SIGTERM,), (signal.SIGHUP,)])
 def test_a_study_that_is_stopped_at_once_in_its_first_run_can_be_resumed(
@@ -315,6 +324,7 @@ def test_a_file_is_run_like_the_best_of_a_study_by_its_objective(hpltune: Run, h
         assert store.newest().host[LIKE] == "cheap#2"
 
 
+@pytest.mark.heavy
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -333,6 +343,7 @@ def test_a_program_that_fails_is_told_in_one_sentence(hpltune: Run, home: Path, 
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.heavy
 def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home: Path) -> None:
     hanging = program(home / "xhpl", "#!/bin/sh\ntrap '' TERM\nsleep 1000\n")
     hpltune("dat", "HPL.dat", "--N", "1000")
@@ -342,6 +353,7 @@ def test_a_hanging_program_is_ended_and_recorded_as_a_timeout(hpltune: Run, home
     assert not leftovers()
 
 
+@pytest.mark.heavy
 @pytest.mark.process
 def test_what_a_run_needs_is_not_cleaned_away(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")

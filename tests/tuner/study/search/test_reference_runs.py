@@ -77,6 +77,7 @@ def test_with_few_trials_or_where_the_user_wants_none_nothing_runs_again(hpltune
     assert "Reference" not in done.stdout
 
 
+@pytest.mark.heavy
 def test_a_machine_that_slows_during_the_search_is_told_everywhere_and_gets_no_percentage(
     hpltune: Run, home: Path
 ) -> None:
