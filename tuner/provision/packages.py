@@ -1,4 +1,4 @@
-"""Lists every package that `hpltune setup` may install, and why. The README repeats this list."""
+"""Lists every package that `hpltune setup` may install, and why. `docs/installation.md` repeats this list."""
 
 from dataclasses import dataclass
 

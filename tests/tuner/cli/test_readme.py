@@ -1,15 +1,20 @@
-"""The README's commands work, in the order in which it gives them."""
+"""The commands of the README and of the pages for newcomers work, in the order in which these give them."""
 
+import re
 import shlex
 
 import pytest
 from as_user import Run
-from doc_pages import commands, page
+from doc_pages import ROOT, commands, page
 
 from tuner.provision.packages import APT, EXTRAS, UNPACKED, WHEELS
 
 README = page("README.md")
-COMMANDS = commands(README)
+INSTALLATION = page("docs/installation.md")
+COMMANDS = list(
+    dict.fromkeys(command for text in (README, page("docs/tour.md"), INSTALLATION) for command in commands(text))
+)
+INDEX = page("docs/index.md")
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
@@ -27,8 +32,8 @@ EXPLAINED = ["--trials", "12", "--set", "N=2000"]
 @pytest.mark.long
 @pytest.mark.usefixtures("real_hpl")
 @pytest.mark.timeout(1800)
-def test_every_command_of_the_readme_works(hpltune: Run) -> None:
-    assert len(COMMANDS) > 10
+def test_every_command_of_the_readme_and_the_tour_works(hpltune: Run) -> None:
+    assert len(COMMANDS) > 25
     for command in COMMANDS:
         words = shlex.split(command)
         if words[0] == "test" or CLUSTER in words:
@@ -39,6 +44,15 @@ def test_every_command_of_the_readme_works(hpltune: Run) -> None:
         assert done.returncode == expected, (command, done.stdout, done.stderr)
 
 
-def test_every_package_that_setup_may_install_is_named_in_the_readme() -> None:
+def test_every_package_that_setup_may_install_is_named_in_the_docs() -> None:
     for package in (*APT, *UNPACKED, *WHEELS, *EXTRAS.values()):
-        assert package.name in README
+        assert package.name in INSTALLATION
+
+
+def test_the_readme_is_read_in_two_screens() -> None:
+    assert len(README.splitlines()) <= 120
+
+
+def test_the_index_names_every_page() -> None:
+    pages = {path.name for path in (ROOT / "docs").glob("*.md")} - {"index.md"}
+    assert pages - set(re.findall(r"\]\(([\w-]+\.md)\)", INDEX)) == set()
