@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from .base import JobId, Runner
-from .batch_job import outside
+from .batch.registry import outside
 from .errors import InvalidJobError, SubmitError
 from .hosts.host_facts import confined
 from .job import Job

@@ -60,6 +60,7 @@ class Machine:
         N: order of the matrix from the budget, or None if it is not chosen.
         more_cores: advice for a layout that needs more cores than there are.
         node_list: the nodes in the order in which ranks fill them; empty if a run's nodes are not known before it.
+        chooser: what chooses the nodes of a run then, in words.
     """
 
     cores: int
@@ -70,6 +71,7 @@ class Machine:
     mpis: tuple[str, ...] = ("openmpi",)
     more_cores: str = "take fewer ranks or threads"
     node_list: tuple[MachineNode, ...] = ()
+    chooser: str = "a batch system"
 
     @property
     def fills_nodes(self) -> bool:

@@ -76,7 +76,8 @@ def a_node_is_left(point: Point, machine: Machine) -> str | None:
         count = len(machine.node_list)
         return f"{asked} leaves none of {count} node{'s' * (count > 1)}: take at most {count - 1}"
     if machine.nodes > 1:
-        return f'{asked}: Slurm chooses the nodes of a run, so none can be dropped before: backend = "ssh" can'
+        chosen = f"{machine.chooser} chooses the nodes of a run, so none can be dropped before"
+        return f'{asked}: {chosen}: backend = "ssh" can'
     return f"{asked}: there is one node only: leave it out, or name a cluster with --cluster"
 
 
@@ -103,8 +104,8 @@ def order_is_known(point: Point, machine: Machine) -> str | None:
         return None
     asked = f"rank_order = {order}"
     if not machine.node_list:
-        where = 'Slurm chooses the nodes of a run: backend = "ssh"' if machine.nodes > 1 else "there is one node only"
-        return f"{asked}: {where}{' can' if machine.nodes > 1 else ''}"
+        where = f'{machine.chooser} chooses the nodes of a run: backend = "ssh" can'
+        return f"{asked}: {where if machine.nodes > 1 else 'there is one node only'}"
     if order in BY_SWITCH and not machine.switches:
         unknown = [node.name for node in machine.node_list if not node.switch]
         return f"{asked}: nobody told the switch of {', '.join(unknown)}: name it in [switches] of the cluster file"

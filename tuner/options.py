@@ -39,7 +39,7 @@ class TuneOptions:
         warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
         nodes_check: what a new study does with nodes that are not ready: "refuse" or "drop"; None checks none.
         node_speeds: what that check measured, in GFLOPS by host; None for what the cluster's file tells.
-        nodes_left_out: nodes that are not used, because that check found them bad; with Slurm also slow ones.
+        nodes_left_out: nodes that are not used, because that check found them bad; with a batch system also slow ones.
         shootout: each BLAS is searched by itself, and then the best of all run in rounds, as `hpltune blas` asks.
     """
 

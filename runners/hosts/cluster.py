@@ -1,17 +1,16 @@
 """A real cluster as its TOML file describes it: how to reach its nodes, and the facts of each node."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AliasChoices, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, InstanceOf, create_model, model_validator
 
-from ..errors import InvalidJobError
+from ..batch.base import BatchSystem
+from ..batch.registry import BATCH_SYSTEMS, batch_system
 from ..job import INTERFACE
 from ..price import PriceUsd
-from ..slurm.options import SlurmOptions
 from ..toml_file import GIB, ClusterFileError, Count, Part, Positive, matching, parse_table, read_text, validated
 from .host_names import EXPECTED, expanded, host_named
 from .transport import Ssh, anchored
@@ -54,6 +53,13 @@ def _without_parents(folder: str) -> str:
     return folder
 
 
+def _backend(name: str) -> str:
+    known = ("ssh", *BATCH_SYSTEMS)
+    if name not in known:
+        raise ValueError(f"should be {', '.join(map(repr, known[:-1]))} or {known[-1]!r}")
+    return name
+
+
 Host = Annotated[str, AfterValidator(_host)]
 Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host_or_range)], ...], AfterValidator(_all_hosts)]
 Interface = Annotated[str, matching(INTERFACE.pattern, "a network interface's name, as eth0, of at most 15 signs")]
@@ -82,56 +88,11 @@ class NodeFacts(Part):
         return min(found) if self.memory_gib is None else int(self.memory_gib * GIB)
 
 
-class SlurmTable(Part):
-    """The table [slurm]; fields that `SlurmOptions` has too mean the same.
-
-    Attributes:
-        nodes: how many nodes each trial runs on.
-        launcher: "mpirun" of the MPI library inside the allocation, or "srun".
-        time_limit_s: None means 4 hours, or the partition's MaxTime if that is less.
-    """
-
-    nodes: Count
-    launcher: Literal["mpirun", "srun"] = "mpirun"
-    partition: str | None = None
-    account: str | None = None
-    qos: str | None = None
-    constraint: str | None = None
-    nodelist: str | None = None
-    exclude: str | None = None
-    exclusive: bool = True
-    further: tuple[str, ...] = ()
-    reuse: bool = True
-    time_limit_s: Positive | None = None
-    queue_limit_s: Positive = 24 * 3600.0
-
-    def options(self, cores_per_node: int, queue_limit_s: float = math.inf) -> SlurmOptions:
-        """Return the options for the runner.
-
-        Args:
-            queue_limit_s: the study's own limit, which counts where it is shorter.
-
-        Raises:
-            InvalidJobError: Slurm could not take a value.
-        """
-        values = self.model_dump(exclude={"launcher", "queue_limit_s"}, exclude_none=True)
-        limit_s = min(self.queue_limit_s, queue_limit_s)
-        return SlurmOptions(**values, cores_per_node=cores_per_node, queue_limit_s=limit_s)
-
-    @model_validator(mode="after")
-    def _possible(self) -> Self:
-        try:
-            self.options(1)
-        except InvalidJobError as error:
-            raise ValueError(str(error).removeprefix("slurm: ")) from error
-        return self
-
-
 class Cluster(Part):
     """A real cluster.
 
     Attributes:
-        backend: "ssh" starts ranks on `hosts`; "slurm" asks Slurm for nodes.
+        backend: "ssh" starts ranks on `hosts`; the name of a batch system asks that for nodes.
         hosts: names that ssh knows, each once, in the order in which ranks fill them; a file may write node[01-16].
         ssh: the ssh program and options for it.
         interfaces: network interfaces that MPI may use; empty lets MPI choose. A file may call them use_interfaces.
@@ -140,12 +101,13 @@ class Cluster(Part):
         on_node_loss: "continue" goes on with the remaining nodes; "pause" ends the session, which can be resumed.
         stage: "shared" where all nodes see hpltune's folders; "copy" sends them the programs and inputs of each run.
         stage_folder: the folder of each node below which copies may be.
+        batch: the batch system that gives nodes, with what the table of its name asks of it; None without one.
         switches: the hosts at each switch; a host that no switch names is at an unknown one.
         speeds: how fast hosts compute, in any unit, as `hpltune nodes check` measures DGEMM; equal where empty.
     """
 
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
-    backend: Literal["ssh", "slurm"]
+    backend: Annotated[str, AfterValidator(_backend)]
     hosts: Hosts = ()
     ssh: Annotated[tuple[str, ...], AfterValidator(_a_program)] = ("ssh",)
     interfaces: tuple[Interface, ...] = Field(default=(), validation_alias=AliasChoices("use_interfaces", "interfaces"))
@@ -159,7 +121,7 @@ class Cluster(Part):
         AfterValidator(_without_parents),
     ] = "/tmp"  # noqa: S108 - copies get a folder of their own there
     node: NodeFacts = NodeFacts()
-    slurm: SlurmTable | None = None
+    batch: InstanceOf[BatchSystem] | None = None
     switches: Mapping[str, Hosts] = Field(default_factory=dict)
     speeds: Mapping[Host, Positive] = Field(default_factory=dict)
 
@@ -172,16 +134,35 @@ class Cluster(Part):
             )
         return table
 
+    @model_validator(mode="before")
+    @classmethod
+    def _batch_of_its_table(cls, table: Any) -> Any:
+        """Read the table that has the name of a batch system: as `batch`, which no file may name."""
+        if not isinstance(table, Mapping):
+            return table
+        if not isinstance(table.get("batch"), BatchSystem | None):
+            raise ValueError(f"batch is not known here: write a table [{next(iter(BATCH_SYSTEMS))}]")
+        names = sorted(BATCH_SYSTEMS.keys() & table.keys(), key=lambda name: name != table.get("backend"))
+        if not names:
+            return table
+        described: Any = (batch_system(names[0]), ...)
+        read = create_model("TableOfFile", **{names[0]: described}).model_validate({names[0]: table[names[0]]})
+        return {key: value for key, value in table.items() if key != names[0]} | {"batch": getattr(read, names[0])}
+
     @model_validator(mode="after")
     def _hosts(self) -> Self:
         if self.backend == "ssh" and not self.hosts:
             raise ValueError('backend "ssh" needs hosts = ["node1", …]')
-        if (self.backend == "slurm") != (self.slurm is not None):
-            raise ValueError('backend "slurm" and a table [slurm] with nodes = … belong together')
-        if self.backend == "slurm" and self.hosts:
-            raise ValueError("Slurm chooses the hosts: leave hosts out, or name them as nodelist under [slurm]")
-        if self.backend == "slurm" and self.copies:
-            raise ValueError('stage = "copy" needs backend "ssh": Slurm starts runs from a folder that all nodes share')
+        named = self.batch.name if self.batch else self.backend
+        if named != self.backend or (self.batch is None) != (named == "ssh"):
+            raise ValueError(f'backend "{named}" and a table [{named}] with nodes = … belong together')
+        if self.batch and self.hosts:
+            raise ValueError(f"{self.batch.words.title} chooses the hosts: {self.batch.words.hosts}")
+        if self.batch and self.copies:
+            title = self.batch.words.title
+            raise ValueError(
+                f'stage = "copy" needs backend "ssh": {title} starts runs from a folder that all nodes share'
+            )
         seen: dict[str, str] = {}
         for host in self.hosts:
             if host.lower() in seen:
@@ -209,12 +190,12 @@ class Cluster(Part):
 
     @property
     def size(self) -> int:
-        """The number of nodes, of the cluster or of one Slurm allocation."""
-        return self.slurm.nodes if self.slurm else len(self.hosts)
+        """The number of nodes, of the cluster or of one allocation of a batch system."""
+        return self.batch.nodes if self.batch else len(self.hosts)
 
     def taken(self, parallel: int) -> int:
-        """Return how many nodes this many parallel trials take: parts of the cluster, or one Slurm allocation each."""
-        return self.size * parallel if self.slurm else self.size
+        """Return how many nodes this many parallel trials take: parts of the cluster, or an allocation each."""
+        return self.size * parallel if self.batch else self.size
 
     @property
     def copies(self) -> bool:
@@ -235,18 +216,19 @@ class Cluster(Part):
         """Return the content of the file as values for JSON."""
         empty = {name for name in ("switches", "speeds") if not getattr(self, name)}
         empty |= set() if self.copies else {"stage", "stage_folder"}
-        return self.model_dump(mode="json", exclude_none=True, exclude=empty)
+        values = self.model_dump(mode="json", exclude_none=True, exclude=empty, serialize_as_any=True)
+        return {self.backend if name == "batch" else name: value for name, value in values.items()}
 
 
 def find_real_cluster(file: Path) -> Cluster | None:
-    """Read the cluster of a file that names a backend, hosts or Slurm; None for other files, as of virtual clusters.
+    """Read the cluster of a file that names a backend, hosts or a batch system; None for others, as virtual clusters.
 
     Raises:
         ClusterFileError: the file cannot be read, or a key or value in it is wrong.
     """
     text = read_text(file)
     table = parse_table(str(file), text)
-    if not table.keys() & {"backend", "hosts", "slurm"}:
+    if not table.keys() & {"backend", "hosts", *BATCH_SYSTEMS}:
         return None
     cluster = validated(Cluster, str(file), table, text)
     return cluster.model_copy(update={"ssh": anchored(cluster.ssh, file.parent)})
@@ -260,7 +242,8 @@ def load_real_cluster(file: Path) -> Cluster:
     """
     cluster = find_real_cluster(file)
     if cluster is None:
-        raise ClusterFileError(f'{file} names no backend, so it is no real cluster: add backend = "ssh" or "slurm"')
+        others = " or ".join(f'"{name}"' for name in BATCH_SYSTEMS)
+        raise ClusterFileError(f'{file} names no backend, so it is no real cluster: add backend = "ssh" or {others}')
     return cluster
 
 

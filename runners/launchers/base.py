@@ -1,12 +1,12 @@
 """The contract of a launcher."""
 
+import os
 import re
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..batch_job import assignments, inherited_mpi
 from ..errors import InvalidJobError
 from ..job import Job
 
@@ -26,6 +26,22 @@ UCX = "UCX_NET_DEVICES"
 """The variable that limits UCX to some devices; of an InfiniBand port it knows the device, not the interface."""
 FIRST_SIGNAL = 128
 """The number that shells and launchers add to a signal to make an exit code."""
+_OF_MPI = ("OMPI_MCA_", "OPAL_", "PMIX_", "PRTE_", "MPICH_", "MPIR_CVAR_", "HYDRA_", "I_MPI_", "UCX_", "FI_")
+"""Prefixes of the variables that Open MPI, MPICH, Intel MPI and the libraries below them read."""
+
+
+def inherited_mpi(ours: Collection[str] = ()) -> dict[str, str]:
+    """Return this process's variables that MPI libraries read.
+
+    Args:
+        ours: names that hpltune sets itself.
+    """
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(_OF_MPI) and name not in ours}
+
+
+def assignments(variables: Mapping[str, str]) -> str:
+    """Write variables as people set them."""
+    return " ".join(f"{name}={value}" for name, value in variables.items())
 
 
 def on_interfaces(job: Job) -> dict[str, str]:

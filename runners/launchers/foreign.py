@@ -1,6 +1,7 @@
 """Why a run ended that somebody started elsewhere, from its output alone: no launcher and no exit code are known."""
 
-from . import mpich, openmpi, srun
+from ..batch.registry import batch_systems
+from . import mpich, openmpi
 from .base import explained
 
 _WITHOUT_MEMORY = "a rank was killed (signal 9): often by the kernel for want of memory"
@@ -25,4 +26,5 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
 
 def told(said: str) -> str | None:
     """Return the sentence why a run ended; None where its output does not say it."""
-    return explained((*srun.SAYINGS, *openmpi.SAYINGS, *mpich.SAYINGS, *_SAYINGS), (said,))
+    of_batch = (saying for batch in batch_systems() for saying in batch.sayings)
+    return explained((*of_batch, *openmpi.SAYINGS, *mpich.SAYINGS, *_SAYINGS), (said,))

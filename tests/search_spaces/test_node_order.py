@@ -152,7 +152,11 @@ def test_automatic_values_are_those_that_may_pay_on_the_nodes_that_are_there() -
         (machine(80, 80, switches="a "), {"rank_order": '"by-switch"'}, "nobody told the switch of n1: name it in"),
         (machine(None, None), {"rank_order": '"fastest-first"'}, "nobody told how fast the nodes are: write"),
         (Machine(4, 2**32, BLAS, 1000), {"nodes_dropped": "1"}, "nodes_dropped = 1: there is one node only"),
-        (Machine(4, 2**32, BLAS, 1000, 4), {"nodes_dropped": "1"}, "Slurm chooses the nodes of a run, so none"),
+        (
+            Machine(4, 2**32, BLAS, 1000, 4, chooser="Slurm"),
+            {"nodes_dropped": "1"},
+            "Slurm chooses the nodes of a run, so none",
+        ),
         (
             Machine(4, 2**32, BLAS, 1000, 4),
             {"rank_order": '"by-switch"'},

@@ -19,7 +19,7 @@ class RealCluster:
 
     @property
     def size(self) -> int:
-        """How many nodes there are; with Slurm, in one allocation."""
+        """How many nodes there are; with a batch system, in one allocation."""
         return self.cluster.size
 
     @property
@@ -44,7 +44,7 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
             f"--parallel {parallel}: several trials at once would slow one another on one machine; name a real cluster "
             "with --cluster (simulations have --jobs)"
         )
-    if real is not None and not real.cluster.slurm and parallel > real.size:
+    if real is not None and not real.cluster.batch and parallel > real.size:
         raise UsageError(f"--parallel {parallel}: {real.cluster.name} has only {counted(real.size, 'node')}")
 
 

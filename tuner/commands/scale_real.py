@@ -1,4 +1,4 @@
-"""`hpltune scale` on this machine, or on the nodes of a real cluster that ssh reaches or Slurm gives."""
+"""`hpltune scale` on this machine, or on the nodes of a real cluster that ssh reaches or a batch system gives."""
 
 import math
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def scale_real(request: ScaleRequest, listener: Listener, stop: StopRequest) -> 
 
 @contextmanager
 def _on_hosts(request: ScaleRequest, session: Session) -> Iterator[TuneOptions]:
-    """The options with all nodes as hosts in an order that we choose; those of Slurm are held while the block runs."""
+    """The options with all nodes as hosts in an order that we choose; a batch system holds them meanwhile."""
     options = request.options
     if options.real_cluster is None:
         yield options

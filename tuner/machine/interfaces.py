@@ -88,8 +88,8 @@ def unused_ports(cluster: "Cluster", rdma: Sequence[tuple[str, str]]) -> str | N
     )
 
 
-def through_slurm(cluster: "Cluster", mpi: str) -> str | None:
-    """Return the sentence that nobody tells UCX of the interfaces on nodes that Slurm chooses, or None."""
+def through_batch_system(cluster: "Cluster", mpi: str) -> str | None:
+    """Return the sentence that nobody tells UCX of the interfaces on nodes that a batch system chooses, or None."""
     if not cluster.interfaces or mpi != "openmpi":
         return None
     return (

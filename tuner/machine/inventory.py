@@ -34,7 +34,7 @@ class Nodes:
     """The nodes of a real cluster.
 
     Attributes:
-        names: in the order in which ranks fill the nodes; empty if Slurm chooses them.
+        names: in the order in which ranks fill the nodes; empty if a batch system chooses them.
         count: number of nodes.
         cores: used on each node.
         memory_bytes: free memory of the node that has least.
@@ -56,7 +56,7 @@ class Nodes:
 
     @property
     def listed(self) -> tuple[MachineNode, ...]:
-        """The nodes with their speeds and switches; empty if Slurm chooses them."""
+        """The nodes with their speeds and switches; empty if a batch system chooses them."""
         switches, speeds = self.cluster.switch_of, self.cluster.speeds
         return tuple(MachineNode(name, self.cores, speeds.get(name), switches.get(name, "")) for name in self.names)
 
@@ -227,6 +227,7 @@ class Inventory:
                 )
                 for entry in chosen
             }
+        batch = self.nodes.cluster.batch if self.nodes else None
         return Machine(
             cores=self.host.physical_cores,
             memory_bytes=self.host.memory_available_bytes,
@@ -235,6 +236,7 @@ class Inventory:
             mpis=tuple(mpi.name for mpi in self.mpis),
             nodes=self.node_count,
             node_list=self.nodes.listed if self.nodes else (),
+            chooser=batch.words.title if batch else "",
         )
 
     def _rate(self, blas: str) -> float:

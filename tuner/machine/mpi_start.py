@@ -20,10 +20,9 @@ from hpl.errors import HplError
 from hpl.private_files import private_folder
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
-from runners.batch_job import assignments, inherited_mpi
 from runners.errors import RunnerError
 from runners.job import Job
-from runners.launchers.base import INHERITED, TOO_FEW_FILES, Launcher
+from runners.launchers.base import INHERITED, TOO_FEW_FILES, Launcher, assignments, inherited_mpi
 from runners.local import LocalRunner
 from runners.paths import RunPaths
 from runners.registry import Installed

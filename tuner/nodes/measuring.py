@@ -88,7 +88,8 @@ def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: 
 def _named_again(target: NodesTarget, asked: AskedFacts) -> dict[str, str]:
     """Return the names that lead to a host that has another one, each with why it is not measured twice.
 
-    People write down names of hosts; Slurm knows its nodes, of which a test cluster has several on one machine.
+    People write down names of hosts; a batch system knows its nodes, of which several
+    may be one machine, as in a test cluster.
     """
     if not isinstance(target.reach, Ssh):
         return {}

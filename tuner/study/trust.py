@@ -18,6 +18,7 @@ from pathlib import Path
 
 from results.record import Study
 from results.store.store import Store
+from runners.batch.registry import BATCH_SYSTEMS, batch_system
 
 from ..errors import UsageError
 from ..options import TuneOptions
@@ -128,9 +129,9 @@ def programs_of(options: TuneOptions) -> Iterator[NamedProgram]:
     ssh = tuple(map(str, cluster.get("ssh") or USUAL_SSH))
     if ssh != USUAL_SSH:
         yield _ssh(ssh)
-    further = tuple(map(str, (cluster.get("slurm") or {}).get("further") or ()))
-    if further:
-        yield NamedProgram("sbatch with", further)
+    for name in BATCH_SYSTEMS.keys() & cluster.keys():
+        if further := tuple(map(str, (cluster[name] or {}).get("further") or ())):
+            yield NamedProgram(f"{batch_system(name).words.submit} with", further)
     if options.xhpl is not None:
         yield NamedProgram("the program", (str(options.xhpl),))
     for path in (options.blas_files or {}).values():

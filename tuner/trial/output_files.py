@@ -10,6 +10,7 @@ from hpl.dat import HplDat
 from hpl.dat_parse import HplDatError, parse
 from hpl.log import HplLog, read_logs
 from hpl.undressed import undressed
+from runners.batch.registry import batch_systems
 from runners.launchers.foreign import told
 
 from ..errors import UsageError
@@ -36,7 +37,8 @@ _COLUMN = re.compile(r"Column=\s*(\d{1,12})\s+Fraction=\s*(\d{1,3}(?:\.\d{1,9})?
 _MIXED = re.compile(r"HPL-?MxP|HPL[-_]AI")
 _BEGUN = re.compile(r"T/V {1,9}: Wall time|^(?:rocHPL \S*\d|Final Score:|Residual Check:)", re.MULTILINE)
 """What HPL prints before its rows, and rocHPL in place of them."""
-_STARTED = re.compile(r"xhpl|hpl|mpirun|mpiexec|prterun|srun|slurmstepd|MPI", re.IGNORECASE)
+_BY_BATCH = (name for batch in batch_systems() for name in batch.starters)
+_STARTED = re.compile("|".join(("xhpl", "hpl", "mpirun", "mpiexec", "prterun", *_BY_BATCH, "MPI")), re.IGNORECASE)
 """What a file speaks of that could have been an output of HPL."""
 
 

@@ -240,9 +240,11 @@ def require_network(names: Iterable[str], site: Inventory) -> None:
             f"{', '.join(asked)}: all ranks run on {where} and speak through its memory, so settings of its "
             "network would change nothing"
         )
-    if not site.nodes.names:
+    batch = site.nodes.cluster.batch
+    if batch:
         raise PlanError(
-            f'{", ".join(asked)}: Slurm chooses the nodes, so their network cannot be set: backend = "ssh" can'
+            f"{', '.join(asked)}: {batch.words.title} chooses the nodes, so their network cannot be set: "
+            'backend = "ssh" can'
         )
     if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
         raise PlanError(

@@ -66,10 +66,11 @@ class Repeater:
         return replace(done, lost_nodes=silent) if silent else start(False)
 
     def _still_silent(self, lost: tuple[str, ...]) -> tuple[str, ...]:
-        """Give lost nodes a moment to answer again, and return those that do not; Slurm gives others at once."""
+        """Give lost nodes a moment to answer again, and return those that do not; a batch system gives others."""
         names = ", ".join(lost)
-        if not self.site.node_names:
-            self.say(f"Node {names} failed: the run is repeated on what Slurm gives.")
+        batch = self.site.nodes.cluster.batch if self.site.nodes else None
+        if batch:
+            self.say(f"Node {names} failed: the run is repeated on what {batch.words.title} gives.")
             return ()
         from ..machine.cluster_nodes import silent_nodes  # noqa: PLC0415 - only a cluster needs it
 

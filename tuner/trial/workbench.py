@@ -76,15 +76,15 @@ class Workbench:
         if cluster is None:
             source = None if options.xhpl else obtain(search, options.hpl_source)
             return cls(user_dirs, site, Evaluator(site, search, source, LocalRunner(starters), listener=listener))
+        from runners.batch.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.copies import copies_for  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.ssh import SshRunner  # noqa: PLC0415 - only a cluster needs it
-        from runners.slurm.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it
 
+        from ..machine.batch_nodes import batch_runner, survey_batch  # noqa: PLC0415 - only a cluster needs it
         from ..machine.cluster_nodes import survey_nodes  # noqa: PLC0415 - only a cluster needs it
-        from ..machine.slurm_nodes import slurm_runner, survey_slurm  # noqa: PLC0415 - only a cluster needs it
 
-        if cluster.slurm:
-            whole, notices = survey_slurm(cluster, cluster.slurm, site)
+        if cluster.batch:
+            whole, notices = survey_batch(cluster, cluster.batch, site)
         else:
             bad = options.nodes_left_out
             whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out, without=bad)
@@ -99,12 +99,12 @@ class Workbench:
         queue_limit_s = options.budget.wall_s or math.inf
 
         def runner() -> Runner:
-            if cluster.slurm and whole.nodes:
-                return slurm_runner(whole, starters, queue_limit_s, user_dirs.data / "slurm")
+            if cluster.batch and whole.nodes:
+                return batch_runner(whole.nodes, starters, queue_limit_s, user_dirs.data)
             return SshRunner(starters, cluster.reach, cluster.check_s, copies_for(cluster, user_dirs.copies))
 
         evaluator = Evaluator(whole, search, source, runner(), listener=listener)
-        if cluster.slurm:
+        if cluster.batch:
             evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
         workbench = cls.on(whole, options.parallel, user_dirs, evaluator, runner)
         if workbench.others:
@@ -183,7 +183,7 @@ def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) 
 
 
 def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> Inventory:
-    """Time the kernels on nodes that are known now; Slurm chooses its nodes later, and this host stands for them."""
+    """Time the kernels on nodes that are known now; this host stands for those that a batch system chooses later."""
     if not whole.node_names:
         return with_kernel_rates(whole, search, telling(listener))
     from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
@@ -209,9 +209,8 @@ def cluster_of(options: TuneOptions) -> "Cluster | None":
     from runners.hosts.cluster import stored_cluster  # noqa: PLC0415 - only a cluster needs it
 
     cluster = stored_cluster(options.real_cluster)
-    if cluster.slurm and options.nodes_left_out:
-        names = ",".join((*filter(None, [cluster.slurm.exclude]), *options.nodes_left_out))
-        return cluster.model_copy(update={"slurm": cluster.slurm.model_copy(update={"exclude": names})})
+    if cluster.batch and options.nodes_left_out:
+        return cluster.model_copy(update={"batch": cluster.batch.without(options.nodes_left_out)})
     return cluster.model_copy(update={"speeds": options.node_speeds}) if options.node_speeds else cluster
 
 

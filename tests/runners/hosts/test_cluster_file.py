@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from runners.hosts.cluster import Cluster, SlurmTable, find_real_cluster, load_real_cluster, stored_cluster
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster, find_real_cluster, load_real_cluster, stored_cluster
 from runners.toml_file import ClusterFileError
 
 HOSTS = 'name = "lab"\nhosts = ["n1", "n2"]\n'
@@ -35,7 +36,7 @@ def test_a_file_with_hosts_or_slurm_lacks_a_backend_and_is_no_virtual_cluster(tm
 
 def test_trials_at_a_time_part_the_hosts_but_have_an_allocation_each() -> None:
     assert Cluster(name="lab", backend="ssh", hosts=("n1", "n2")).taken(2) == 2
-    assert Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2)).taken(2) == 4
+    assert Cluster(name="lab", backend="slurm", batch=Slurm(nodes=2)).taken(2) == 4
 
 
 @pytest.mark.parametrize("key", ["interfaces", "use_interfaces"])

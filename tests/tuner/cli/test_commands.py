@@ -35,7 +35,14 @@ COMMANDS = [
     for own in getattr(command, "commands", [""])
 ]
 QUICK = ("stored.best", "stored.export", "stored.show", "spaces", "campaigns.tune")
-ELSEWHERE = ("runners.slurm", "runners.hosts.ssh", "runners.virtual.load", "tuner.simulation.tune", "tuner.service")
+ELSEWHERE = (
+    "runners.batch.slurm",
+    "runners.batch.base",
+    "runners.hosts.ssh",
+    "runners.virtual.load",
+    "tuner.simulation.tune",
+    "tuner.service",
+)
 MOST_BESIDE = 12
 """Modules that help may import beside those of the command line."""
 SLOW = {"matplotlib", "optuna", "pandas", "scipy"}

@@ -11,7 +11,8 @@ from hpl.build.toolchain import Mpi
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from results.report.markdown import to_markdown
-from runners.hosts.cluster import Cluster, SlurmTable
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
 from runners.hosts.identity import Identity
 from runners.hosts.node_facts import NodeSays
@@ -21,7 +22,7 @@ from tuner.commands.real_cluster import RealCluster, check_parallel
 from tuner.errors import TunerError
 from tuner.machine import cluster_nodes
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
-from tuner.machine.interfaces import Interfaces, interfaces_between, through_slurm, ucx_devices
+from tuner.machine.interfaces import Interfaces, interfaces_between, through_batch_system, ucx_devices
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.kernels import ClusterKernels
 from tuner.machine.mpi_start import Start
@@ -311,10 +312,10 @@ def test_ucx_gets_the_ports_of_the_interfaces_that_somebody_named_and_else_all_o
 
 
 def test_through_slurm_it_is_said_that_nobody_tells_ucx_of_interfaces() -> None:
-    site = Cluster(name="site", backend="slurm", interfaces=("ib0",), slurm=SlurmTable(nodes=2))
-    assert "name the devices with mpi.UCX_NET_DEVICES" in (through_slurm(site, "openmpi") or "")
-    assert through_slurm(site, "mpich") is None, "it gets UCX_NET_DEVICES with the names of the interfaces"
-    assert through_slurm(site.model_copy(update={"interfaces": ()}), "openmpi") is None
+    site = Cluster(name="site", backend="slurm", interfaces=("ib0",), batch=Slurm(nodes=2))
+    assert "name the devices with mpi.UCX_NET_DEVICES" in (through_batch_system(site, "openmpi") or "")
+    assert through_batch_system(site, "mpich") is None, "it gets UCX_NET_DEVICES with the names of the interfaces"
+    assert through_batch_system(site.model_copy(update={"interfaces": ()}), "openmpi") is None
 
 
 def test_infiniband_that_use_interfaces_leaves_out_is_told(tmp_path: Path) -> None:

@@ -15,7 +15,8 @@ from hpl.params import HplParams
 from results.record import TrialState
 from results.store.store import Store
 from runners.base import JobId
-from runners.hosts.cluster import Cluster, SlurmTable
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from runners.status import JobStatus
@@ -31,7 +32,7 @@ from tuner.user_dirs import UserDirs
 
 pytestmark = pytest.mark.usefixtures("mpirun")
 FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
-CLUSTER = Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2))
+CLUSTER = Cluster(name="lab", backend="slurm", batch=Slurm(nodes=2))
 PRINTS = """#!{python}
 import os, sys
 from pathlib import Path

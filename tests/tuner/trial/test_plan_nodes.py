@@ -8,7 +8,8 @@ from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.build.toolchain import Mpi
 from hpl.params import Scalar
 from hpl.rpeak import Rpeak
-from runners.hosts.cluster import Cluster, SlurmTable
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
 from tuner.machine.cluster_nodes import on_nodes
 from tuner.machine.inventory import Inventory, Nodes
@@ -72,7 +73,7 @@ def test_only_the_memory_of_the_nodes_in_use_is_free() -> None:
         (PLAIN, {"rank_order": "by-switch"}, r"nobody told the switch of n1, n2, n3, n4: name it in \[switches\]"),
         (PLAIN, {"rank_order": "fastest-first"}, r"nobody told how fast the nodes are: write \[speeds\]"),
         (
-            Cluster(name="site", backend="slurm", slurm=SlurmTable(nodes=4)),
+            Cluster(name="site", backend="slurm", batch=Slurm(nodes=4)),
             {"nodes_dropped": 1},
             "nodes_dropped = 1: Slurm chooses the nodes of a run",
         ),

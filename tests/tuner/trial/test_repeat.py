@@ -7,7 +7,8 @@ import pytest
 from as_user import program
 from replayed import replaying
 
-from runners.hosts.cluster import Cluster, SlurmTable
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster
 from tuner.clock import RealClock, ToldClock
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.options import TuneOptions
@@ -17,7 +18,7 @@ from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
 
 pytestmark = pytest.mark.usefixtures("mpirun")
-CLUSTER = Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2))
+CLUSTER = Cluster(name="lab", backend="slurm", batch=Slurm(nodes=2))
 DISTURBED = Launched([], disturbed="node h2: eth0: net.tso is on")
 LOST = Launched([], lost_nodes=("n2",))
 DONE = Launched([])

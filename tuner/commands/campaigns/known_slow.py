@@ -56,9 +56,9 @@ def _last_measured(store: Store, cluster: str) -> tuple[int, KeptCheck | None]:
 
 def _used(cluster: Cluster, checked: Sequence[str]) -> set[str]:
     """Return the nodes of a check that a study may use."""
-    if cluster.slurm is None:
+    if cluster.batch is None:
         return set(cluster.hosts).intersection(checked)
-    return set(checked).difference((cluster.slurm.exclude or "").split(","))
+    return set(checked).difference(cluster.batch.excluded)
 
 
 def _matters(finding: Finding, used: set[str]) -> bool:
@@ -70,8 +70,8 @@ def _matters(finding: Finding, used: set[str]) -> bool:
 def _advice(cluster: Cluster, parallel: int) -> str:
     """Say what can be done about nodes."""
     again = "`--nodes-check drop` measures them again"
-    if cluster.slurm:
-        return f"{again}, and asks Slurm for other nodes than slow ones."
+    if cluster.batch:
+        return f"{again}, and asks {cluster.batch.words.title} for other nodes than slow ones."
     if parallel > 1:
         return f"{again}; without --parallel the search can leave slow ones out."
     if all(host in cluster.speeds for host in cluster.hosts):

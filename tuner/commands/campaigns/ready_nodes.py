@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.verdict import ReadinessVerdict
-from runners.hosts.cluster import Cluster, SlurmTable, stored_cluster
+from runners.batch.base import BatchSystem
+from runners.hosts.cluster import Cluster, stored_cluster
 from search_spaces.machine import Machine, MachineNode
 from search_spaces.node_order import NODE_PARAMETERS, worth_dropping
 from search_spaces.parameters.automatic import AUTO
@@ -42,13 +43,13 @@ def with_ready_nodes(options: TuneOptions, listener: Listener, stop: StopRequest
         listener(Notice(sentence))
     if options.nodes_check == REFUSE:
         found.refuse_bad()
-        return options if cluster.slurm else replace(options, node_speeds=found.speeds)
+        return options if cluster.batch else replace(options, node_speeds=found.speeds)
     for finding in found.findings(Severity.OUT):
         listener(Notice(f"Left out: {finding.sentence}."))
     if not found.left:
         raise NotReadyError(f"none of the nodes of {cluster.name} is ready: `hpltune nodes check` tells more")
-    if cluster.slurm:
-        left_out, sentences = found.others_of_slurm(cluster.slurm, cluster.taken(options.parallel))
+    if cluster.batch:
+        left_out, sentences = found.others_of_batch(cluster.batch, cluster.taken(options.parallel))
         for sentence in sentences:
             listener(Notice(sentence))
         return replace(options, nodes_left_out=left_out)
@@ -70,7 +71,7 @@ class CheckedNodes:
     """What a check found out about the nodes of a cluster.
 
     Attributes:
-        away: nodes that Slurm gives to no job at present, as its administrators want it.
+        away: nodes that a batch system gives to no job at present, as its administrators want it.
     """
 
     cluster: Cluster
@@ -121,8 +122,8 @@ class CheckedNodes:
             ),
         ]
 
-    def others_of_slurm(self, table: SlurmTable, wanted: int) -> tuple[tuple[str, ...], list[str]]:
-        """Choose the nodes that Slurm is asked not to give: those that are out, and slow ones if others are there.
+    def others_of_batch(self, batch: BatchSystem, wanted: int) -> tuple[tuple[str, ...], list[str]]:
+        """Choose the nodes that are not to be given: those that are out, and slow ones if others are there.
 
         Args:
             wanted: nodes that all trials at a time take.
@@ -133,22 +134,23 @@ class CheckedNodes:
         Raises:
             NotReadyError: too few nodes are left, or the cluster file names one that is out.
         """
+        title = batch.words.title
         out = tuple(node for node in self.verdict.out if node not in self.away)
-        if out and table.nodelist:
+        if out and batch.nodes_named_by:
             raise NotReadyError(
-                f"nodelist of the cluster file names {listed(out)}, which must not be used: take it out"
+                f"{batch.nodes_named_by} of the cluster file names {listed(out)}, which must not be used: take it out"
             )
-        if len(self.left) < table.nodes:
+        if len(self.left) < batch.nodes:
             ready = counted(len(self.left), "node")
-            raise NotReadyError(f"a trial takes {counted(table.nodes, 'node')}, and {ready} of Slurm can be used")
+            raise NotReadyError(f"a trial takes {counted(batch.nodes, 'node')}, and {ready} of {title} can be used")
         speeds = self.verdict.results.get(SPEED, {})
         slow = sorted({*self.verdict.slow, *self.costly}, key=lambda node: speeds.get(node, 0.0))
-        spare = 0 if table.nodelist else max(0, len(self.left) - wanted)
+        spare = 0 if batch.nodes_named_by else max(0, len(self.left) - wanted)
         sentences = [f"Slow: {sentence}." for sentence in self.slow_sentences()]
         if slow[:spare]:
-            sentences.append(f"Slurm is asked for other nodes than {listed(slow[:spare])}.")
+            sentences.append(f"{title} is asked for other nodes than {listed(slow[:spare])}.")
         if slow[spare:]:
-            sentences.append(f"Slurm may give {listed(slow[spare:])}, because too few other nodes are there.")
+            sentences.append(f"{title} may give {listed(slow[spare:])}, because too few other nodes are there.")
         return (*out, *slow[:spare]), sentences
 
     def cautions(self) -> list[str]:
@@ -172,8 +174,8 @@ class CheckedNodes:
         bad = [*(finding.sentence for finding in self.findings(Severity.OUT)), *self.slow_sentences()]
         if bad:
             slow = (
-                "asks Slurm for others than slow ones"
-                if self.cluster.slurm
+                f"asks {self.cluster.batch.words.title} for others than slow ones"
+                if self.cluster.batch
                 else "lets the search decide about slow ones"
             )
             on = f"`--nodes-check drop` goes on without nodes that are out, and {slow}"

@@ -17,20 +17,21 @@ from hpl.rpeak import detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table
 from results.stats.nodes.name_ranges import ranges
-from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
+from runners.batch.base import BatchFacts, BatchSystem
+from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.toml_file import GIB
 
 from ...errors import TunerError
+from ...machine.batch_nodes import batch_faults
 from ...machine.cluster_nodes import AskNodes, ask_cluster
-from ...machine.interfaces import interfaces_between, rdma_ports, through_slurm, unused_ports
+from ...machine.interfaces import interfaces_between, rdma_ports, through_batch_system, unused_ports
 from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
 from ...machine.mpi_start import Start
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults, said_together
 from ...machine.nodes_start import StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
-from ...machine.slurm_facts import BY_SRUN, SlurmFacts, ask_slurm, slurm_faults
 from ...machine.survey import usable_mpis
 from ...units import duration, gibibytes
 from ...user_dirs import UserDirs
@@ -150,8 +151,8 @@ def doctor_cluster(
     """
     cluster = load_real_cluster(file)
     libraries = libraries or HostLibraries.found(user_dirs)
-    if cluster.slurm:
-        return ClusterDoctorResult(file, cluster.name, _of_slurm(file, cluster, cluster.slurm, libraries.mpi))
+    if cluster.batch:
+        return ClusterDoctorResult(file, cluster.name, _of_batch(file, cluster, cluster.batch, libraries.mpi))
     found, says = _of_nodes(file, cluster, user_dirs, libraries, ask, start)
     timed = (time_kernels or _timing(user_dirs))(cluster, [node.node for node in says], libraries.blas)
     return ClusterDoctorResult(file, cluster.name, _with_kernels(found, timed))
@@ -263,22 +264,22 @@ def _way(cluster: Cluster) -> str:
     return 'All nodes must see the folders of hpltune (stage = "shared").'
 
 
-def _of_slurm(file: Path, cluster: Cluster, table: SlurmTable, mpi: Mpi | None) -> NodeFindings:
-    facts = ask_slurm(table)
+def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None) -> NodeFindings:
+    facts = batch.facts()
     sizes = [(node.cores, node.memory_bytes) for node in facts.usable()]
-    missing = tuple(slurm_faults(cluster, table, facts, mpi))
-    limited = through_slurm(cluster, mpi.name) if mpi else None
+    missing = tuple(batch_faults(batch, facts, cluster.node.cores, mpi))
+    limited = through_batch_system(cluster, mpi.name) if mpi else None
     return NodeFindings(
-        _slurm_table(cluster, facts),
+        _batch_table(cluster, facts),
         [asdict(node) for node in facts.nodes],
         _fill(file, cluster, _sizes(sizes)) if sizes else {},
         missing,
-        sentences=(*_slurm_sentences(table, facts, mpi), *([f"{limited}."] if limited else [])),
-        facts=_slurm_json(table, facts, mpi),
+        sentences=(*_batch_sentences(batch, facts, mpi), *([f"{limited}."] if limited else [])),
+        facts=_batch_json(batch, facts, mpi),
     )
 
 
-def _slurm_table(cluster: Cluster, facts: SlurmFacts) -> Table:
+def _batch_table(cluster: Cluster, facts: BatchFacts) -> Table:
     rows = []
     for node in facts.nodes:
         state = f"{node.state}: {node.reason}" if node.reason and not node.usable else node.state
@@ -291,32 +292,36 @@ def _columns(*names: str) -> tuple[Column, ...]:
     return tuple(Column(name, words=True) for name in names)
 
 
-def _slurm_sentences(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> Iterator[str]:
-    """What a user wants to know of partition, nodes and MPI."""
-    for part in facts.asked:
-        most = "no MaxTime" if part.limit_s in {None, math.inf} else f"MaxTime {duration(part.limit_s or 0.0)}"
-        yield f"Partition {part.name}: {'up' if part.up else 'DOWN'}, {most}."
+def _batch_sentences(batch: BatchSystem, facts: BatchFacts, mpi: Mpi | None) -> Iterator[str]:
+    """What a user wants to know of queue, nodes and MPI."""
+    longest = batch.words.max_time
+    for asked in facts.asked:
+        most = f"no {longest}" if asked.limit_s in {None, math.inf} else f"{longest} {duration(asked.limit_s or 0.0)}"
+        yield f"{batch.words.queue.capitalize()} {asked.name}: {'up' if asked.up else 'DOWN'}, {most}."
     if facts.asked:
-        yield f"Time limit of an allocation: {duration(facts.time_limit_s(table))}."
+        yield f"Time limit of an allocation: {duration(facts.time_limit_s(batch))}."
         yield f"Nodes by state: {', '.join(f'{count} {state}' for state, count in facts.by_state().items()) or 'none'}."
     if mpi is None:
         return
     ways = [f'"mpirun" ({mpi.mpirun}, which all nodes must have)']
-    ways += [f'"srun" (--mpi={BY_SRUN[mpi.name][0]})'] if facts.mpi_types and facts.can_srun(mpi.name) else []
-    yield f"MPI: {mpi.name} {mpi.version}; launcher can be {' or '.join(ways)}; it is {json.dumps(table.launcher)}."
+    own = facts.launcher
+    ways += [f'"{own.name}" ({own.option}={own.needed[mpi.name]})'] if own and own.ways and own.starts(mpi.name) else []
+    yield f"MPI: {mpi.name} {mpi.version}; launcher can be {' or '.join(ways)}; it is {json.dumps(batch.launcher)}."
 
 
-def _slurm_json(table: SlurmTable, facts: SlurmFacts, mpi: Mpi | None) -> dict[str, object]:
+def _batch_json(batch: BatchSystem, facts: BatchFacts, mpi: Mpi | None) -> dict[str, object]:
+    own = facts.launcher
+    by_itself = {f"{own.name}_mpi": own.needed[mpi.name] if mpi and own.starts(mpi.name) else None} if own else {}
     return {
-        "partitions": [
-            {"name": part.name, "up": part.up, "max_time_s": None if part.limit_s == math.inf else part.limit_s}
-            for part in facts.asked
+        f"{batch.words.queue}s": [
+            {"name": asked.name, "up": asked.up, "max_time_s": None if asked.limit_s == math.inf else asked.limit_s}
+            for asked in facts.asked
         ],
-        "time_limit_s": facts.time_limit_s(table),
+        "time_limit_s": facts.time_limit_s(batch),
         "nodes_by_state": dict(facts.by_state()),
-        "launcher": table.launcher,
-        "srun_mpi": None if mpi is None or not facts.can_srun(mpi.name) else BY_SRUN[mpi.name][0],
-        "mpi_types": list(facts.mpi_types),
+        "launcher": batch.launcher,
+        **by_itself,
+        "mpi_types": list(own.ways) if own else [],
     }
 
 

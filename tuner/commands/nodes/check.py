@@ -64,7 +64,7 @@ class NodesCheckRequest:
     """Which nodes to check, and how.
 
     Attributes:
-        cluster: the file of a real cluster, whose nodes ssh or Slurm reaches; None for this machine alone.
+        cluster: the file of a real cluster, whose nodes ssh or a batch system reaches; None for this machine alone.
         repeats: runs of each benchmark; the best of each node counts.
         facts_only: nothing is measured.
         blas: name of the BLAS library that nodes use; None takes the first of the catalogue that is here.
@@ -269,10 +269,10 @@ def cluster_for_groups(file: Path | None, size: int) -> Cluster:
     if file is None:
         raise UsageError(f"--groups {size}: this machine is one node: name a cluster with --cluster FILE")
     cluster = load_real_cluster(file)
-    if cluster.slurm is not None:
+    if cluster.batch is not None:
         raise UsageError(
-            f"--groups {size}: {file} is of Slurm, through which no groups run yet; write a cluster file with "
-            'backend = "ssh" and the hosts of an allocation'
+            f"--groups {size}: {file} is of {cluster.batch.words.title}, through which no groups run yet; write a "
+            'cluster file with backend = "ssh" and the hosts of an allocation'
         )
     if size > cluster.size:
         raise UsageError(f"--groups {size}: {cluster.name} has only {counted(cluster.size, 'node')}")

@@ -1,4 +1,4 @@
-"""Reaches the nodes that a cluster file names: by ssh, or as steps of a Slurm job that is held meanwhile."""
+"""Reaches the nodes that a cluster file names: by ssh, or through a batch system that holds them meanwhile."""
 
 import platform
 from collections.abc import Iterator
@@ -6,17 +6,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from runners.hosts.cluster import Cluster, SlurmTable, load_real_cluster
+from runners.batch.base import BatchFacts, BatchNode, BatchSystem
+from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.transport import Local
-from runners.slurm.client import hosts_of_job, shortened, switches
-from runners.slurm.hold import held
-from runners.slurm.nodes import SlurmNode
-from runners.slurm.options import SlurmOptions
-from runners.slurm.steps import SlurmSteps, as_ssh
 
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice, WorkEnded, WorkStarted
-from ...machine.slurm_facts import SlurmFacts, allocation_faults, ask_slurm
+from ...machine.batch_nodes import allocation_faults
 from ...nodes.step import NodesTarget
 from ...stopping import Interrupted, StopRequest
 from ...units import duration
@@ -32,7 +28,7 @@ def reached(file: Path | None, listener: Listener, stop: StopRequest) -> Iterato
 
     Raises:
         runners.toml_file.ClusterFileError: the file cannot be used.
-        TunerError, RunnerError: Slurm does not give the nodes.
+        TunerError, RunnerError: the batch system does not give the nodes.
         Interrupted: somebody stopped the wait for them.
     """
     if file is None:
@@ -49,67 +45,68 @@ def reached_cluster(cluster: Cluster, listener: Listener, stop: StopRequest) -> 
     Raises:
         TunerError, RunnerError, Interrupted: as of `reached`.
     """
-    if cluster.slurm is None:
+    if cluster.batch is None:
         yield NodesTarget(cluster.name, cluster.hosts, cluster.reach, cluster.switch_of, cluster.interfaces)
         return
-    with _of_slurm(cluster, cluster.slurm, listener, stop) as target:
+    with _of_batch(cluster, cluster.batch, listener, stop) as target:
         yield target
 
 
 @contextmanager
-def _of_slurm(cluster: Cluster, table: SlurmTable, listener: Listener, stop: StopRequest) -> Iterator[NodesTarget]:
-    """Hold all nodes that can run jobs; the others are told with Slurm's reason."""
-    facts = ask_slurm(table)
+def _of_batch(cluster: Cluster, batch: BatchSystem, listener: Listener, stop: StopRequest) -> Iterator[NodesTarget]:
+    """Hold all nodes that can run jobs; the others are told with the batch system's reason."""
+    facts = batch.facts()
     usable = facts.usable(cluster.node.cores)
-    wanted = _wanted(cluster, table, facts, usable)
-    places = cluster.switch_of or switches()
-    silent = {node.name: _why_not(node) for node in facts.nodes if node not in usable}
-    options = wanted.options(cluster.node.cores or min(node.cores for node in usable))
+    limit_s = batch.time_limit_s or min(LONGEST_S, facts.max_time_s)
+    wanted = _wanted(batch.model_copy(update={"nodes": len(usable), "time_limit_s": limit_s}), cluster, facts, usable)
+    places = cluster.switch_of or batch.switches()
+    silent = {node.name: _why_not(batch.words.title, node) for node in facts.nodes if node not in usable}
+    cores = cluster.node.cores or min(node.cores for node in usable)
 
-    with _job(options, wanted.time_limit_s or LONGEST_S, listener, stop) as job:
+    with _job(wanted, cores, limit_s, listener, stop) as job:
         names = tuple(node.name for node in facts.nodes)
-        yield NodesTarget(cluster.name, names, SlurmSteps(job), places, cluster.interfaces, silent)
+        yield NodesTarget(cluster.name, names, batch.steps(job), places, cluster.interfaces, silent)
 
 
 @contextmanager
 def as_hosts(
     cluster: Cluster, folder: Path, least_s: float, listener: Listener, stop: StopRequest
 ) -> Iterator[Cluster]:
-    """Hold nodes of Slurm while the block runs, and yield them as hosts that ssh reaches; other clusters as they are.
+    """Hold nodes of a batch system while the block runs, and yield them as hosts of ssh; other clusters as they are.
 
     Args:
         folder: for a program that takes the place of ssh while the nodes are held.
         least_s: how long they are needed.
 
     Raises:
-        UsageError: Slurm gives nodes for a shorter time.
-        TunerError, RunnerError: Slurm does not give the nodes.
+        UsageError: the batch system gives nodes for a shorter time.
+        TunerError, RunnerError: the batch system does not give the nodes.
         Interrupted: somebody stopped the wait for them.
     """
-    table = cluster.slurm
-    if table is None:
+    batch = cluster.batch
+    if batch is None:
         yield cluster
         return
-    facts = ask_slurm(table)
-    for sentence in allocation_faults(cluster, table, facts):
-        raise TunerError(f"Slurm: {sentence}")
-    limit_s = facts.time_limit_s(table)
+    facts, title = batch.facts(), batch.words.title
+    for sentence in allocation_faults(batch, facts, cluster.node.cores):
+        raise TunerError(f"{title}: {sentence}")
+    limit_s = facts.time_limit_s(batch)
     if least_s > limit_s:
         raise UsageError(
-            f"--time {duration(least_s)}: Slurm gives the nodes for {duration(limit_s)}: lower it, or raise "
-            "time_limit_s under [slurm]"
+            f"--time {duration(least_s)}: {title} gives the nodes for {duration(limit_s)}: lower it, or raise "
+            f"time_limit_s under [{batch.name}]"
         )
-    options = table.options(cluster.node.cores or min(node.cores for node in facts.usable()))
-    with _job(options, limit_s, listener, stop) as job, TemporaryDirectory(dir=folder) as own:
-        hosts = hosts_of_job(job)
-        listener(Notice(f"Slurm job {job} holds {counted(len(hosts), 'node')}: {shortened(hosts)}."))
-        ssh = as_ssh(job, Path(own) / "as-ssh")
-        held_hosts: dict[str, object] = {"backend": "ssh", "slurm": None, "hosts": hosts, "ssh": ssh, "switches": {}}
+    cores = cluster.node.cores or min(node.cores for node in facts.usable())
+    with _job(batch, cores, limit_s, listener, stop) as job, TemporaryDirectory(dir=folder) as own:
+        hosts = batch.hosts(job)
+        listener(Notice(f"{title} job {job} holds {counted(len(hosts), 'node')}: {batch.shortened(hosts)}."))
+        ssh = batch.as_ssh(job, Path(own) / "as-ssh")
+        held_hosts: dict[str, object] = {"backend": "ssh", "batch": None, "hosts": hosts, "ssh": ssh, "switches": {}}
         yield cluster.model_copy(update=held_hosts)
 
 
 @contextmanager
-def _job(options: SlurmOptions, limit_s: float, listener: Listener, stop: StopRequest) -> Iterator[str]:
+def _job(batch: BatchSystem, cores: int, limit_s: float, listener: Listener, stop: StopRequest) -> Iterator[str]:
     """Hold nodes while the block runs, and tell why they are waited for."""
 
     def wait(text: str) -> None:
@@ -117,10 +114,10 @@ def _job(options: SlurmOptions, limit_s: float, listener: Listener, stop: StopRe
         listener(WorkStarted(text))
 
     with ExitStack() as stack:
-        listener(WorkStarted(f"Waiting for {counted(options.nodes, 'node')} of Slurm"))
+        listener(WorkStarted(f"Waiting for {counted(batch.nodes, 'node')} of {batch.words.title}"))
         try:
             with stop.preparing():
-                job = stack.enter_context(held(options, limit_s, wait, lambda: stop.requested))
+                job = stack.enter_context(batch.hold(cores, limit_s, wait, lambda: stop.requested))
         finally:
             listener(WorkEnded())
         if job is None:
@@ -128,28 +125,23 @@ def _job(options: SlurmOptions, limit_s: float, listener: Listener, stop: StopRe
         yield job
 
 
-def _wanted(cluster: Cluster, table: SlurmTable, facts: SlurmFacts, usable: list[SlurmNode]) -> SlurmTable:
-    """Return the table that asks for exactly these nodes.
+def _wanted(batch: BatchSystem, cluster: Cluster, facts: BatchFacts, usable: list[BatchNode]) -> BatchSystem:
+    """Return what asks a batch system for exactly these nodes.
 
     Raises:
-        TunerError: Slurm would not give them.
+        TunerError: it would not give them.
     """
+    words = batch.words
     if facts.asked and not usable:
-        raise TunerError(f"Slurm: none of {counted(len(facts.nodes), 'node')} can run jobs: `sinfo -R` says why")
-    whole = table.model_copy(
-        update={
-            "nodes": len(usable),
-            "time_limit_s": table.time_limit_s or min(LONGEST_S, facts.max_time_s),
-        }
-    )
-    for sentence in allocation_faults(cluster, whole, facts):
-        raise TunerError(f"Slurm: {sentence}")
-    names = shortened([node.name for node in usable])
-    return whole.model_copy(update={"nodelist": names, "exclude": None, "constraint": None})
+        none = f"none of {counted(len(facts.nodes), 'node')} can run jobs"
+        raise TunerError(f"{words.title}: {none}: `{words.why_down}` says why")
+    for sentence in allocation_faults(batch, facts, cluster.node.cores):
+        raise TunerError(f"{words.title}: {sentence}")
+    return batch.on([node.name for node in usable])
 
 
-def _why_not(node: SlurmNode) -> str:
+def _why_not(title: str, node: BatchNode) -> str:
     if node.usable:
-        return f"Slurm knows {counted(node.cores, 'core')} of it, and the cluster file wants more"
+        return f"{title} knows {counted(node.cores, 'core')} of it, and the cluster file wants more"
     state = node.state if node.responds else f"{node.state}, and does not respond"
-    return f"Slurm says that it is {state}{f' ({node.reason})' if node.reason else ''}"
+    return f"{title} says that it is {state}{f' ({node.reason})' if node.reason else ''}"

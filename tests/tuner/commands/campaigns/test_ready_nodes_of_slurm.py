@@ -11,7 +11,8 @@ from slurm_lab import SlurmLab
 
 from results.stats.nodes.check import NodeCheck, NodeRun
 from results.stats.nodes.verdict import verdict_of
-from runners.hosts.cluster import Cluster, SlurmTable
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster
 from tuner.commands.campaigns.ready_nodes import SPEED, CheckedNodes
 from tuner.errors import NotReadyError
 
@@ -85,27 +86,27 @@ def test_a_bad_node_is_refused_and_so_are_too_few_others(
     assert lab.jobs() == []
 
 
-def checked(*gflops: float, nodes: int, **table: object) -> tuple[CheckedNodes, SlurmTable]:
+def checked(*gflops: float, nodes: int, **table: object) -> tuple[CheckedNodes, Slurm]:
     names = tuple(f"n{number}" for number in range(1, len(gflops) + 1))
     runs = tuple(NodeRun(SPEED, name, speed) for name, speed in zip(names, gflops, strict=True))
-    slurm = SlurmTable.model_validate({"nodes": nodes, **table})
+    slurm = Slurm.model_validate({"nodes": nodes, **table})
     verdict = verdict_of(NodeCheck("lab", FIRST_DAY, names, runs=runs))
-    return CheckedNodes(Cluster(name="lab", backend="slurm", slurm=slurm), verdict), slurm
+    return CheckedNodes(Cluster(name="lab", backend="slurm", batch=slurm), verdict), slurm
 
 
 def test_slow_nodes_are_left_out_as_far_as_others_are_there() -> None:
     found, table = checked(80, 40, 80, 20, nodes=2)
-    left_out, said = found.others_of_slurm(table, 2)
+    left_out, said = found.others_of_batch(table, 2)
     assert left_out == ("n4", "n2")
     assert said[-1] == "Slurm is asked for other nodes than n4 and n2."
-    left_out, said = found.others_of_slurm(table, 3)
+    left_out, said = found.others_of_batch(table, 3)
     assert left_out == ("n4",)
     assert said[-1] == "Slurm may give n2, because too few other nodes are there."
 
 
 def test_nodes_that_the_cluster_file_names_are_kept_if_they_are_only_slow() -> None:
     found, table = checked(80, 80, 30, nodes=3, nodelist="n[1-3]")
-    left_out, said = found.others_of_slurm(table, 3)
+    left_out, said = found.others_of_batch(table, 3)
     assert left_out == ()
     assert said[-1] == "Slurm may give n3, because too few other nodes are there."
 
@@ -113,4 +114,4 @@ def test_nodes_that_the_cluster_file_names_are_kept_if_they_are_only_slow() -> N
 def test_a_study_on_more_nodes_than_can_be_used_is_refused() -> None:
     found, table = checked(80, 80, nodes=3)
     with pytest.raises(NotReadyError, match="a trial takes 3 nodes, and 2 nodes of Slurm can be used"):
-        found.others_of_slurm(table, 3)
+        found.others_of_batch(table, 3)

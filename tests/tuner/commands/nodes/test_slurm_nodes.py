@@ -10,7 +10,7 @@ from as_user import HPLTUNE, Run
 from slurm_lab import SlurmLab
 from waiting import PATIENCE_S, until
 
-from runners.slurm.client import switches
+from runners.batch.slurm.system import Slurm
 
 
 @pytest.fixture
@@ -81,4 +81,4 @@ def test_a_check_that_is_killed_gives_its_nodes_back(lab: SlurmLab, cluster: str
 
 def test_without_a_topology_no_node_has_a_switch(lab: SlurmLab, cluster: str) -> None:
     del lab, cluster
-    assert switches() == {}
+    assert Slurm(nodes=1).switches() == {}

@@ -11,7 +11,8 @@ from made_study import MadeStudy
 from results.record import Kind
 from results.store.store import Store
 from runners.base import JobId
-from runners.hosts.cluster import Cluster, SlurmTable
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from runners.status import JobStatus
@@ -32,7 +33,7 @@ from tuner.user_dirs import UserDirs
 
 pytestmark = pytest.mark.usefixtures("mpirun")
 FAKE = Path(__file__).parents[3] / "fake_bin/mpirun"
-CLUSTER = Cluster(name="lab", backend="slurm", slurm=SlurmTable(nodes=2))
+CLUSTER = Cluster(name="lab", backend="slurm", batch=Slurm(nodes=2))
 
 
 class LosesANode(LocalRunner):

@@ -19,9 +19,6 @@ from ..host_survey import HostSurvey
 from ..offered import Offered
 from ..wrong import WrongDocumentError
 
-SLURM = "slurm:"
-"""Begins the name that stands for the nodes of a cluster whose nodes Slurm chooses."""
-
 
 @dataclass(frozen=True)
 class WorkOrder:
@@ -111,7 +108,7 @@ def node_set(cluster: str | None, offered: Offered) -> tuple[str, ...]:
 
 
 def nodes_of(cluster: Cluster) -> tuple[str, ...]:
-    """The nodes of a real cluster; where Slurm chooses them, one name stands for them."""
-    if cluster.slurm is None:
+    """The nodes of a real cluster; where a batch system chooses them, one name stands for them."""
+    if cluster.batch is None:
         return cluster.hosts
-    return (f"{SLURM}{cluster.slurm.partition or cluster.name}",)
+    return (f"{cluster.batch.name}:{cluster.batch.queue or cluster.name}",)

@@ -1,10 +1,14 @@
-"""The meaning of Slurm's states and reasons for our jobs, as sentences."""
+"""squeue and scancel: their command lines, and what Slurm's states and reasons mean for our jobs."""
 
 import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
-from ..status import JobState
-from .queue import Queued
+from ...status import JobState
+from ..base import BatchJob, JobPhase
+from .duration import parse_span_s
 
+_FIELDS = ("%i", "%T", "%r", "%N", "%L")
 WAITING = frozenset(
     {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 )
@@ -24,6 +28,8 @@ _ENDS: dict[str, tuple[JobState, str]] = {
     "RECONFIG_FAIL": (JobState.FAILED, "{node} could not be reconfigured for Slurm job {job}"),
 }  # fmt: skip
 """States after which nothing of a job is left (squeue(1), JOB STATE CODES); COMPLETING is not among them."""
+_LOST_A_NODE = frozenset({"NODE_FAIL", "BOOT_FAIL", "RECONFIG_FAIL"})
+_PHASES = {"RUNNING": JobPhase.RUNNING, "COMPLETING": JobPhase.ENDING}
 
 _NEVER: tuple[tuple[str, str], ...] = (
     (r"PartitionNodeLimit|PartitionMaxNodes|PartitionMinNodes|MaxNodeCount",
@@ -58,17 +64,64 @@ _WAITS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-def waits(state: str) -> bool:
-    """Return whether a job has no nodes yet."""
-    return state in WAITING
+@dataclass(frozen=True)
+class Queued:
+    """A job, as squeue prints it.
+
+    Attributes:
+        state: Slurm's word, such as "PENDING".
+        reason: why it waits or has ended; "None" if Slurm gives no reason.
+        nodes: its nodes as Slurm writes them; "" before it has any.
+        left_s: seconds until its time limit; None if Slurm does not tell.
+    """
+
+    job: str
+    state: str
+    reason: str
+    nodes: str
+    left_s: float | None
 
 
-def ended(state: str) -> bool:
-    """Return whether a job has ended completely."""
-    return state in _ENDS
+def squeue_command(jobs: Collection[str]) -> list[str]:
+    """Return the command that lists several jobs, also ended ones."""
+    return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", f"--format={'|'.join(_FIELDS)}"]
 
 
-def never_starts(reason: str) -> str | None:
+def parse_squeue(text: str) -> Mapping[str, Queued]:
+    """Parse jobs by their numbers; lines of another form are skipped."""
+    found = {}
+    for line in text.splitlines():
+        parts = [part.strip() for part in line.split("|")]
+        if len(parts) >= len(_FIELDS) and parts[0].isdecimal():
+            job, state, nodes, left = parts[0], parts[1], parts[-2], parts[-1]
+            found[job] = Queued(job, state, "|".join(parts[2:-2]), nodes, parse_span_s(left))
+    return found
+
+
+def scancel_command(jobs: Collection[str]) -> list[str]:
+    """Return the command that ends jobs, pending or running."""
+    return ["scancel", *jobs]
+
+
+def forgotten(stderr: str) -> bool:
+    """Return whether squeue says that Slurm no longer knows a job."""
+    return "Invalid job id specified" in stderr
+
+
+def told(job: Queued) -> BatchJob:
+    """Translate what squeue says of a job."""
+    if job.state in _ENDS:
+        state, form = _ENDS[job.state]
+        sentence = form.replace("{job}", job.job).replace("{reason}", job.reason)
+        by_script, lost = job.state in {"COMPLETED", "FAILED"}, job.state in _LOST_A_NODE
+        return BatchJob(job.job, JobPhase.ENDED, job.nodes, job.left_s, sentence, None, state, by_script, lost)
+    if job.state in WAITING:
+        never = _never_starts(job.reason)
+        return BatchJob(job.job, JobPhase.WAITING, job.nodes, job.left_s, _why_it_waits(job), never)
+    return BatchJob(job.job, _PHASES.get(job.state, JobPhase.PAUSED), job.nodes, job.left_s)
+
+
+def _never_starts(reason: str) -> str | None:
     """Return why a pending job will never start, as the end of a sentence, or None if it may start."""
     for pattern, sentence in _NEVER:
         match = re.search(pattern, reason)
@@ -77,20 +130,9 @@ def never_starts(reason: str) -> str | None:
     return None
 
 
-def why_it_waits(job: Queued) -> str:
+def _why_it_waits(job: Queued) -> str:
     """Write the sentence for a pending job."""
     for pattern, meaning in _WAITS:
         if re.fullmatch(pattern, job.reason):
             return f"Slurm job {job.job} waits: {meaning} ({job.reason or 'None'})"
     return f"Slurm job {job.job} waits: {job.reason}"
-
-
-def outcome(job: Queued, node: str = "") -> tuple[JobState, str]:
-    """Translate Slurm's state of an ended job to our state and a sentence.
-
-    Args:
-        node: the node that failed, if it is known.
-    """
-    state, sentence = _ENDS[job.state]
-    named = f"node {node}" if node else f"a node of {job.nodes}" if job.nodes else "a node"
-    return state, sentence.format(job=job.job, reason=job.reason, node=named)

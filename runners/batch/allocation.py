@@ -1,83 +1,179 @@
-"""A Slurm job of ours and its trials, and when Slurm is asked about it."""
+"""A job of ours in a batch system, its trials, and when the system is asked about it."""
 
 import contextlib
-import re
 import time
+from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from ..errors import RunnerError, SubmitError, UnreachableError
+from ..base import JobId
+from ..errors import InvalidJobError, RunnerError, SubmitError, UnreachableError
 from ..hosts.transport import say_all
+from ..job import Job
 from ..launchers.base import Launcher
 from ..paths import RunPaths
 from ..status import JobState, JobStatus
-from . import client
-from .duration import in_words
-from .nodes import out_of_service
-from .options import SlurmOptions
-from .queue import Queued
+from .base import BatchJob, BatchSystem, JobPhase, in_words
 from .spool import Spool, WorkerReport
-from .states import ended, never_starts, outcome, waits, why_it_waits
-from .steps import SlurmSteps
-from .trials import Trial, TrialQueue
 
 SILENCE_S = 900.0
-"""How long slurmctld may be silent; a restart with a large queue takes minutes."""
+"""How long a batch system may be silent; a restart with a large queue takes minutes."""
 LATE_S = 120.0
 """Time that the worker has after a trial's walltime to end the trial and to report that."""
 ANSWER_S = 20.0
 """Seconds that a node has to run nothing as a step of the job."""
-_FAILED_NODE = re.compile(r"[Nn]ode failure on (\S+)")
 
 FIRST_PAUSE_S, LAST_PAUSE_S, ENDING_PAUSE_S = 0.1, 10.0, 1.0
-"""Pauses between two questions to Slurm: short at first and while a job ends, otherwise long enough for any site."""
+"""Pauses between two questions about a job: short at first and while it ends, otherwise long enough for any site."""
+
+
+@dataclass(eq=False)
+class Trial:
+    """A job that runs in an allocation.
+
+    Attributes:
+        number: its number in the allocation; 0 until the worker gets it.
+        deadline_s: when its end should be known, by this process's monotonic clock.
+        stopped_s: of that clock, when the worker was told to end it; 0 before.
+    """
+
+    job: Job
+    mark: JobId
+    argv: Sequence[str]
+    status: JobStatus = field(default_factory=lambda: JobStatus(JobState.QUEUED))
+    number: int = 0
+    deadline_s: float = float("inf")
+    stopped_s: float = 0.0
+
+    def finish(self, state: JobState, message: str, exit_code: int | None = None) -> None:
+        """Set its final status."""
+        now = datetime.now(UTC)
+        self.status = replace(self.status, state=state, exit_code=exit_code, message=message, ended_at=now)
+
+
+class TrialQueue:
+    """The waiting trials, and the current one, which the worker has."""
+
+    def __init__(self, spool: Spool) -> None:
+        self.current: Trial | None = None
+        self._spool = spool
+        self._waiting: deque[Trial] = deque()
+        self._given = 0
+
+    @property
+    def idle(self) -> bool:
+        """Whether there are no trials."""
+        return self.current is None and not self._waiting
+
+    def add(self, trial: Trial) -> None:
+        """Queue a trial behind the earlier ones."""
+        self._waiting.append(trial)
+        self._hand_over()
+
+    def drop_current(self) -> None:
+        """Remove the current trial, which has ended, and hand over the next."""
+        self.current = None
+        self._hand_over()
+
+    def withdraw(self, trial: Trial) -> None:
+        """Cancel a trial if it is still waiting."""
+        if trial in self._waiting:
+            self._waiting.remove(trial)
+            trial.finish(JobState.CANCELLED, "the run was cancelled")
+
+    def take_all(self) -> list[Trial]:
+        """Remove and return all trials, the current one first."""
+        trials = [*([] if self.current is None else [self.current]), *self._waiting]
+        self.current = None
+        self._waiting.clear()
+        return trials
+
+    def _hand_over(self) -> None:
+        """Give the worker the next trial if it has none."""
+        if self.current is not None or not self._waiting:
+            return
+        trial = self._waiting.popleft()
+        self._given += 1
+        trial.number = self._given
+        try:
+            self._spool.hand_over(trial.number, trial.mark, trial.job.walltime_s, trial.job.directory, trial.argv)
+        except OSError as error:
+            trial.finish(JobState.FAILED, f"{self._spool.folder} cannot be written: {error.strerror}")
+            return
+        self.current = trial
+
+
+@dataclass(frozen=True)
+class AllocationTerms:
+    """What allocations of a study are asked for and how they end, beside what the batch system's table says.
+
+    Attributes:
+        cores_per_node: physical cores of a node that ranks and their threads may use.
+        queue_limit_s: how long a job may wait for its nodes.
+        lease_s: a job ends if hpltune is silent for this time; at least 1.
+
+    Raises:
+        InvalidJobError: nothing could run on these terms.
+    """
+
+    batch: BatchSystem
+    cores_per_node: int
+    queue_limit_s: float
+    lease_s: float = 120.0
+
+    def __post_init__(self) -> None:
+        for name in ("cores_per_node", "lease_s"):
+            if not 1 <= getattr(self, name) <= 10**8:
+                raise InvalidJobError(f"{self.batch.name}: {name} = {getattr(self, name)}, expected at least 1")
 
 
 class Doubt(Enum):
     """The state of the question why a launcher failed."""
 
     NONE = "no launcher failed"
-    ASKED = "Slurm is asked, as it may know better why"
-    SETTLED = "Slurm knows of no reason: the launcher's own counts"
+    ASKED = "the batch system is asked, as it may know better why"
+    SETTLED = "it knows of no reason: the launcher's own counts"
 
 
 class Allocation:
-    """A Slurm job with our worker in it, which takes one trial after another.
+    """A job of a batch system with our worker in it, which takes one trial after another.
 
     Attributes:
-        number: the number of the Slurm job.
-        polling: the times of the questions to Slurm.
-        over: whether Slurm says that it has ended.
+        number: the number of the job.
+        polling: the times of the questions to the batch system.
+        over: whether the system says that it has ended.
         lost: nodes that did not answer when a run had failed.
     """
 
-    def __init__(self, options: SlurmOptions, launcher: Launcher, folder: Path, time_s: float) -> None:
+    def __init__(self, terms: AllocationTerms, launcher: Launcher, folder: Path, time_s: float) -> None:
         """Submit the allocation.
 
         Args:
             folder: a new folder, on a file system that all nodes share.
 
         Raises:
-            InvalidJobError, SubmitError: Slurm does not take it.
+            InvalidJobError, SubmitError: the batch system does not take it.
         """
-        self._options = options
+        self._terms = terms
+        self._batch = terms.batch
         self._launcher = launcher
         self._time_s = time_s
         try:
-            self.spool = Spool(folder, options.lease_s, once=not options.reuse)
+            self.spool = Spool(folder, self._batch.end_steps, terms.lease_s, once=not self._batch.reuse)
         except OSError as error:
             raise SubmitError(f"{folder} cannot be made: {error.strerror}", transient=False) from error
         try:
-            self.number = client.submit(options, time_s, self.spool.log, self.spool.script)
+            self.number = self._batch.submit(terms.cores_per_node, time_s, self.spool.log, self.spool.script)
         except RunnerError:
             self.spool.remove()
             raise
         self.polling = Polling()
         self.over = False
         self.lost: tuple[str, ...] = ()
-        self._seen: Queued | None = None
+        self._seen: BatchJob | None = None
         self._verdict: tuple[JobState, str] | None = None
         self._trials = TrialQueue(self.spool)
         self._doubt = Doubt.NONE
@@ -88,7 +184,7 @@ class Allocation:
 
     def left_s(self) -> float:
         """Seconds until its time limit; the whole limit before it has begun."""
-        if self._seen is None or self._seen.left_s is None or waits(self._seen.state):
+        if self._seen is None or self._seen.left_s is None or self._seen.phase is JobPhase.WAITING:
             return self._time_s
         return self._seen.left_s - (time.monotonic() - self.polling.answered_s)
 
@@ -99,8 +195,8 @@ class Allocation:
 
     @property
     def ends(self) -> bool:
-        """Whether Slurm has ended it and only cleans up: that takes long where a node of it is gone."""
-        return self._seen is not None and self._seen.state == "COMPLETING"
+        """Whether the system has ended it and only cleans up: that takes long where a node of it is gone."""
+        return self._seen is not None and self._seen.phase is JobPhase.ENDING
 
     @property
     def idle(self) -> bool:
@@ -109,7 +205,7 @@ class Allocation:
 
     @property
     def due(self) -> bool:
-        """Whether Slurm should be asked about it now."""
+        """Whether the system should be asked about it now."""
         return not self.over and self.polling.due
 
     def read(self) -> None:
@@ -133,27 +229,27 @@ class Allocation:
         elif time.monotonic() > trial.deadline_s:
             self.give_up(JobState.TIMEOUT, f"{_at_limit(trial)}, and the worker on the first node does not answer")
 
-    def note(self, seen: Queued | None) -> None:
-        """Process Slurm's answer about the job; None if Slurm no longer knows the job."""
+    def note(self, seen: BatchJob | None) -> None:
+        """Process the system's answer about the job; None if it no longer knows the job."""
         self.polling.answered()
         before, self._seen = self._seen, seen
         if seen is None:
-            self._end(JobState.FAILED, f"Slurm does not know job {self.number} any more")
-        elif ended(seen.state):
+            self._end(JobState.FAILED, f"{self._title} does not know job {self.number} any more")
+        elif seen.phase is JobPhase.ENDED:
             failed = self._failed_nodes(seen, before)
-            self._end(*outcome(seen, ", ".join(failed)), failed)
+            self._end(seen.state, seen.told(failed), failed)
         elif self._verdict is not None:
             self._tell()
-        elif waits(seen.state):
+        elif seen.phase is JobPhase.WAITING:
             self._wait(seen)
-        elif seen.state != "RUNNING":
+        elif seen.phase is not JobPhase.RUNNING:
             self._doubt = Doubt.NONE if self._doubt is Doubt.NONE else Doubt.ASKED
             self.polling.watch_the_end()
         elif self._doubt is Doubt.ASKED:
             self._doubt = Doubt.SETTLED
 
     def unheard(self, error: RunnerError) -> None:
-        """Process Slurm's silence: a run fails only if nothing else is known of it for a long time."""
+        """Process the system's silence: a run fails only if nothing else is known of it for a long time."""
         self.polling.unanswered()
         now, trial = self.polling.asked_s, self._trials.current
         running = trial is not None and trial.status.state is JobState.RUNNING
@@ -175,49 +271,48 @@ class Allocation:
     def withdraw(self, trial: Trial) -> bool:
         """Cancel a stopped trial of a job that has no nodes yet; a worker that starts later reads "stop"."""
         heard = self.polling.answered_s > trial.stopped_s
-        waiting = self._seen is not None and waits(self._seen.state) and heard
+        waiting = self._seen is not None and self._seen.phase is JobPhase.WAITING and heard
         if trial is self._trials.current and waiting and not self.spool.report(trial.number).started:
             trial.finish(JobState.CANCELLED, "the run was cancelled")
             self._trials.drop_current()
         return trial.status.state.final
 
     def give_up(self, state: JobState, sentence: str) -> None:
-        """End the allocation; its trials get this state once Slurm says that nothing is left."""
+        """End the allocation; its trials get this state once the system says that nothing is left."""
         if self._verdict is None:
             self._verdict = (state, sentence)
             self.polling.soon()
             self._tell()
 
     def _tell(self) -> None:
-        """Order the worker to leave and Slurm to end the job; repeated at each poll until the job has ended."""
+        """Order the worker to leave and the system to end the job; repeated at each poll until the job has ended."""
         with contextlib.suppress(OSError, SubmitError):
             self.spool.leave()
         with contextlib.suppress(SubmitError):
-            client.cancel([self.number])
+            self._batch.cancel([self.number])
 
     def _ask_why(self) -> None:
-        """Ask Slurm soon why a launcher failed, as it may know a better reason, such as a failed node."""
+        """Ask the system soon why a launcher failed, as it may know a better reason, such as a failed node."""
         if self._doubt is Doubt.NONE:
             self._doubt = Doubt.ASKED
             self.polling.soon()
 
-    def _wait(self, seen: Queued) -> None:
+    def _wait(self, seen: BatchJob) -> None:
         """Process why the job waits, and end it if it would wait for ever or too long."""
         trial = self._trials.current
         if trial is not None and trial.status.state is JobState.QUEUED:
-            trial.status = replace(trial.status, message=why_it_waits(seen))
-        never = never_starts(seen.reason)
-        if never:
-            self.give_up(JobState.FAILED, f"Slurm job {self.number} will never start: {never}")
-        elif self.polling.asked_s - self.polling.submitted_s > self._options.queue_limit_s:
-            limit = in_words(self._options.queue_limit_s)
-            self.give_up(JobState.FAILED, f"{why_it_waits(seen)}; it was given up after {limit} in the queue")
+            trial.status = replace(trial.status, message=seen.sentence)
+        if seen.never:
+            self.give_up(JobState.FAILED, f"{self._title} job {self.number} will never start: {seen.never}")
+        elif self.polling.asked_s - self.polling.submitted_s > self._terms.queue_limit_s:
+            limit = in_words(self._terms.queue_limit_s)
+            self.give_up(JobState.FAILED, f"{seen.sentence}; it was given up after {limit} in the queue")
 
     def _conclude(self, trial: Trial, report: WorkerReport) -> None:
         sentences = {
             "cancelled": (JobState.CANCELLED, "the run was cancelled"),
             "timeout": (JobState.TIMEOUT, _at_limit(trial)),
-            "lease": (JobState.CANCELLED, f"the nodes did not hear of hpltune for {in_words(self._options.lease_s)}"),
+            "lease": (JobState.CANCELLED, f"the nodes did not hear of hpltune for {in_words(self._terms.lease_s)}"),
         }
         if report.why == "cancelled" and self._verdict is not None:
             state, message = self._verdict
@@ -231,34 +326,35 @@ class Allocation:
         trial.finish(state, message, report.exit_code)
 
     def _blame_silent_nodes(self, trial: Trial) -> None:
-        """Ask each node of a run that failed; one that does not answer is lost, long before Slurm says so.
+        """Ask each node of a run that failed; one that does not answer is lost, long before the system says so.
 
         Slurm takes a node for sound until its daemon was silent for SlurmdTimeout, 300 s by default.
         """
-        if self._options.nodes < 2 or self._verdict is not None:
+        if self._batch.nodes < 2 or self._verdict is not None:
             return
         try:
-            nodes = client.hosts_of_job(self.number)
+            nodes = self._batch.hosts(self.number)
         except RunnerError:
             return
-        said = say_all(SlurmSteps(self.number), nodes, ("true",), timeout_s=ANSWER_S)
+        said = say_all(self._batch.steps(self.number), nodes, ("true",), timeout_s=ANSWER_S)
         self.lost = tuple(node for node, own in said.items() if isinstance(own, UnreachableError) or own.exit_code != 0)
         if self.lost:
             names = ", ".join(self.lost)
-            sentence = f"node {names} of Slurm job {self.number} does not answer, though Slurm does not say so yet"
+            title = self._title
+            sentence = f"node {names} of {title} job {self.number} does not answer, though {title} does not say so yet"
             message = "; ".join(filter(None, (trial.status.message, sentence)))
             trial.status = replace(trial.status, message=message, lost_nodes=self.lost)
             self.give_up(JobState.FAILED, sentence)
 
     def _end(self, state: JobState, sentence: str, failed: tuple[str, ...] = ()) -> None:
-        """Finish the trials of an ended job, by the worker's last report unless Slurm knows why a launcher failed.
+        """Finish the trials of an ended job, by the worker's last report unless the system knows why a launcher failed.
 
         Args:
             failed: the nodes that failed.
         """
         self.over = True
         current, trials = self._trials.current, self._trials.take_all()
-        mine = self._seen is None or self._seen.state in {"COMPLETED", "FAILED"}
+        mine = self._seen is None or self._seen.by_its_script
         if current is not None:
             report = self.spool.report(current.number)
             if report.why is not None and (mine or not report.failed):
@@ -278,19 +374,19 @@ class Allocation:
             return f": {lines[-1]}"
         return "" if (self.spool.folder / "begun").exists() else f": do its nodes see {self.spool.folder}?"
 
-    def _failed_nodes(self, seen: Queued, before: Queued | None) -> tuple[str, ...]:
-        """Return the failed nodes: the one that srun named, else those out of service."""
-        if seen.state not in {"NODE_FAIL", "BOOT_FAIL", "RECONFIG_FAIL"}:
+    def _failed_nodes(self, seen: BatchJob, before: BatchJob | None) -> tuple[str, ...]:
+        if not seen.node_failed:
             return ()
         trial = self._trials.current
         stderr = RunPaths(trial.job.directory).read_stderr() if trial else ""
-        match = _FAILED_NODE.search(self.spool.said() + stderr)
-        if match:
-            return (match[1],)
         try:
-            return out_of_service(client.nodes_of(nodes=seen.nodes or (before.nodes if before else "") or None))
+            return self._batch.failed_nodes(seen.nodes or (before.nodes if before else ""), self.spool.said() + stderr)
         except RunnerError:
             return ()
+
+    @property
+    def _title(self) -> str:
+        return self._batch.words.title
 
 
 def _at_limit(trial: Trial) -> str:
@@ -299,12 +395,12 @@ def _at_limit(trial: Trial) -> str:
 
 @dataclass
 class Polling:
-    """The questions to Slurm about one job; times are of this process's monotonic clock.
+    """The questions to a batch system about one job; times are of this process's monotonic clock.
 
     Attributes:
         submitted_s: when the job was submitted.
-        asked_s: when Slurm was last asked.
-        answered_s: when Slurm answered last.
+        asked_s: when the system was last asked.
+        answered_s: when it answered last.
         pause_s: seconds until it is asked again.
     """
 
@@ -318,12 +414,12 @@ class Polling:
 
     @property
     def due(self) -> bool:
-        """Whether Slurm should be asked now."""
+        """Whether the system should be asked now."""
         return time.monotonic() >= self.asked_s + self.pause_s
 
     @property
     def silent(self) -> bool:
-        """Whether Slurm did not answer the last question."""
+        """Whether the system did not answer the last question."""
         return self.answered_s < self.asked_s
 
     def soon(self) -> None:
@@ -331,12 +427,12 @@ class Polling:
         self.pause_s = 0.0
 
     def answered(self) -> None:
-        """Note that Slurm answered: the next pause is longer."""
+        """Note that the system answered: the next pause is longer."""
         self.asked_s = self.answered_s = time.monotonic()
         self.pause_s = min(LAST_PAUSE_S, max(FIRST_PAUSE_S, 1.5 * self.pause_s))
 
     def unanswered(self) -> None:
-        """Note that Slurm did not answer."""
+        """Note that the system did not answer."""
         self.asked_s = time.monotonic()
         self.pause_s = LAST_PAUSE_S
 

@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import ClassVar
 
+from ..base import BatchNode, BatchQueue
 from .duration import parse_span_s
 
 _NODE_FIELDS = ("%N", "%X", "%Y", "%m", "%T", "%f", "%E")
@@ -13,56 +14,12 @@ _FLAGS = "*~#!%$@^-+"
 MPI_TYPES = ("srun", "--mpi=list")
 _MPI_TYPE = re.compile(r"\b(?:none|pmi2|pmix(?:_v\d+)?|openmpi|cray_shasta)\b")
 _SWITCH = re.compile(r"^SwitchName=(\S+) +Level=0 .*?\bNodes=(\S+)", re.MULTILINE)
-_AT_WORK = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "planned"})
 
 
-@dataclass(frozen=True)
-class SlurmNode:
-    """A node, as Slurm knows it.
+class SlurmNode(BatchNode):
+    """A node, as Slurm knows it; its state is Slurm's word without flags."""
 
-    Attributes:
-        cores: physical cores.
-        state: Slurm's word without flags, such as "idle".
-        responds: whether the node answers Slurm.
-        reason: why an administrator or Slurm took it out of service; "" if it is in service.
-    """
-
-    name: str
-    cores: int
-    memory_mib: int
-    state: str
-    features: tuple[str, ...] = ()
-    responds: bool = True
-    reason: str = ""
-
-    @property
-    def memory_bytes(self) -> int:
-        """The memory that Slurm lets jobs take."""
-        return self.memory_mib * 2**20
-
-    @property
-    def usable(self) -> bool:
-        """Whether jobs can run on it, now or after the current ones."""
-        return self.responds and self.state in _AT_WORK
-
-
-@dataclass(frozen=True)
-class Partition:
-    """A partition.
-
-    Attributes:
-        up: whether it starts jobs.
-        limit_s: the longest time limit; `math.inf` for no limit, None if Slurm does not tell.
-        nodes: how many nodes it has.
-        nodes_per_job: the most nodes of a job; None for no limit.
-    """
-
-    name: str
-    default: bool
-    up: bool
-    limit_s: float | None
-    nodes: int
-    nodes_per_job: int | None
+    at_work: ClassVar[frozenset[str]] = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "planned"})
 
 
 def nodes_command(partition: str | None = None, nodes: str | None = None) -> list[str]:
@@ -93,16 +50,16 @@ def partitions_command() -> list[str]:
     return ["sinfo", "--noheader", f"--format={'|'.join(_PARTITION_FIELDS)}"]
 
 
-def parse_partitions(text: str) -> tuple[Partition, ...]:
+def parse_partitions(text: str) -> tuple[BatchQueue, ...]:
     """Parse partitions in Slurm's order; several lines of one partition are added up."""
-    found: dict[str, Partition] = {}
+    found: dict[str, BatchQueue] = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|")]
         if len(parts) != len(_PARTITION_FIELDS) or not parts[3].isdecimal():
             continue
         name, most = parts[0].removesuffix("*"), parts[4].rpartition("-")[2]
         before = found[name].nodes if name in found else 0
-        found[name] = Partition(
+        found[name] = BatchQueue(
             name, parts[0].endswith("*"), parts[1] == "up", parse_span_s(parts[2]), before + int(parts[3]),
             int(most) if most.isdecimal() else None,
         )  # fmt: skip

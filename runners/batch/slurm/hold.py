@@ -5,16 +5,15 @@ So nothing stays allocated when this process dies, however it dies.
 
 import queue
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 
-from ..batch_job import outside
-from ..errors import RunnerError, SubmitError
-from ..hosts.lines import LineProcess
-from . import client
-from .duration import in_words
-from .options import SlurmOptions
-from .states import never_starts, waits, why_it_waits
+from ...errors import RunnerError, SubmitError
+from ...hosts.lines import LineProcess
+from ..base import JobPhase, in_words
+from ..registry import outside
+from .client import KEPT, SlurmSilentError
+from .options import SlurmTable
 from .submit import refusal, salloc_command
 
 JOB = "hpltune-job"
@@ -36,44 +35,36 @@ LOOK_S, HEAR_S, END_S = 5.0, 0.2, 15.0
 """Seconds between two questions why a job waits, between two looks at salloc, and that salloc has to end."""
 
 
-@contextmanager
-def held(
-    options: SlurmOptions, time_s: float, waiting: Callable[[str], None], stopped: Callable[[], bool]
-) -> Iterator[str | None]:
-    """Hold nodes while the block runs, and yield the number of the job; None if somebody stopped the wait for it.
-
-    Args:
-        time_s: time limit of the job.
-        waiting: is told why the nodes are not there yet, each reason once.
-        stopped: whether nobody wants them any more.
+class Salloc:
+    """A running salloc, which waits for nodes or holds them.
 
     Raises:
-        InvalidJobError, SubmitError: Slurm does not give them.
+        SubmitError: it cannot be started.
     """
-    salloc = _Salloc(options, time_s)
-    try:
-        yield salloc.wait(waiting, stopped)
-    finally:
-        salloc.close()
 
-
-class _Salloc:
-    """A running salloc."""
-
-    def __init__(self, options: SlurmOptions, time_s: float) -> None:
-        self._options = options
+    def __init__(self, table: SlurmTable, cores: int, time_s: float) -> None:
+        self._table = table
+        self._cores = cores
         self._time_s = time_s
         self._said: list[str] = []
         self._job: str | None = None
         self._why = ""
-        argv = ("sh", "-c", _WATCHED, "sh", *salloc_command(options, time_s, ("sh", "-c", _KEEP)))
+        argv = ("sh", "-c", _WATCHED, "sh", *salloc_command(table, cores, time_s, ("sh", "-c", _KEEP)))
         try:
-            self._program = LineProcess(argv, outside(client.KEPT))
+            self._program = LineProcess(argv, outside(KEPT))
         except OSError as error:
             raise SubmitError(f"cannot start salloc: {error.strerror}", transient=False) from error
 
     def wait(self, waiting: Callable[[str], None], stopped: Callable[[], bool]) -> str | None:
-        """Wait until the nodes are there."""
+        """Wait until the nodes are there, and return the number of the job; None if somebody stopped the wait for it.
+
+        Args:
+            waiting: is told why the nodes are not there yet, each reason once.
+            stopped: whether nobody wants them any more.
+
+        Raises:
+            InvalidJobError, SubmitError: Slurm does not give them.
+        """
         began_s = looked_s = time.monotonic()
         while not stopped():
             now_s = time.monotonic()
@@ -82,8 +73,8 @@ class _Salloc:
             if self._job is not None and now_s - looked_s > LOOK_S:
                 looked_s = now_s
                 self._look(self._job, waiting)
-            if now_s - began_s > self._options.queue_limit_s:
-                limit = in_words(self._options.queue_limit_s)
+            if now_s - began_s > self._table.queue_limit_s:
+                limit = in_words(self._table.queue_limit_s)
                 raise SubmitError(
                     f"{self._why or 'Slurm gave no nodes'}; it was given up after {limit} in the queue", transient=True
                 )
@@ -94,7 +85,7 @@ class _Salloc:
         self._program.end_input()
         if self._job is not None:
             with suppress(RunnerError):
-                client.cancel([self._job])
+                self._table.cancel([self._job])
         elif self._program.process.poll() is None:
             self._program.process.terminate()
         self._program.wait(END_S)
@@ -106,7 +97,7 @@ class _Salloc:
         except queue.Empty:
             return False
         if line is None:
-            raise refusal(self._options, self._time_s, "\n".join(self._said), "salloc")
+            raise refusal(self._table, self._cores, self._time_s, "\n".join(self._said), "salloc")
         self._said.append(line)
         words = line.split()
         if words[:4] == ["salloc:", "Pending", "job", "allocation"]:
@@ -123,14 +114,13 @@ class _Salloc:
             SubmitError: it would wait for ever.
         """
         try:
-            seen = client.look([job]).get(job)
-        except client.SlurmSilentError:
+            seen = self._table.status([job]).get(job)
+        except SlurmSilentError:
             return
-        if seen is None or not waits(seen.state):
+        if seen is None or seen.phase is not JobPhase.WAITING:
             return
-        never = never_starts(seen.reason)
-        if never:
-            raise SubmitError(f"Slurm job {job} will never start: {never}", transient=False)
-        if (why := why_it_waits(seen)) != self._why:
-            self._why = why
-            waiting(why)
+        if seen.never:
+            raise SubmitError(f"Slurm job {job} will never start: {seen.never}", transient=False)
+        if seen.sentence != self._why:
+            self._why = seen.sentence
+            waiting(self._why)

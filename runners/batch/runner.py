@@ -1,4 +1,4 @@
-"""The runner that starts jobs through Slurm, and tells its workers regularly that hpltune is alive."""
+"""The runner that starts jobs through a batch system, and tells its workers regularly that hpltune is alive."""
 
 import contextlib
 import os
@@ -16,15 +16,12 @@ from ..launchers.base import Launcher
 from ..paths import RunPaths
 from ..process_tree import MARK
 from ..status import JobState, JobStatus
-from . import client
-from .allocation import Allocation
-from .duration import in_words
-from .options import SlurmOptions
+from .allocation import Allocation, AllocationTerms, Trial
+from .base import LONGEST_S, BatchSystem, in_words
 from .spool import Spool
-from .trials import Trial
 
 SPARE_S = 60.0
-"""Time that an allocation keeps beyond a trial's walltime, so that the worker ends the trial and not Slurm."""
+"""Time that an allocation keeps beyond a trial's walltime, so that the worker ends the trial and not the system."""
 END_S = 60.0
 """How long the end of a job may take; a hanging node takes longer than Slurm's KillWait."""
 _LOOK_S = 0.05
@@ -32,25 +29,27 @@ _LOOK_S = 0.05
 _BEATS_PER_LEASE = 5
 
 
-class SlurmRunner(Runner):
-    """Runs jobs on nodes that Slurm gives.
+class BatchRunner(Runner):
+    """Runs jobs on nodes that a batch system gives.
 
-    With `SlurmOptions.reuse` one allocation serves many jobs, one at a time; it is replaced when it has ended or when
-    too little of its time is left. Otherwise each job is its own Slurm job. In both cases the worker on the first node
+    With `BatchSystem.reuse` one allocation serves many jobs, one at a time; it is replaced when it has ended or when
+    too little of its time is left. Otherwise each is a job of the system. In both cases the worker on the first node
     ends a job at its walltime, or when this process is silent for the lease: no job outlives a killed hpltune.
     """
 
-    def __init__(self, options: SlurmOptions, launcher: Launcher, folder: Path) -> None:
-        """Prepare the runner, without asking Slurm yet.
+    def __init__(self, terms: AllocationTerms, launcher: Launcher, folder: Path) -> None:
+        """Prepare the runner, without asking the batch system yet.
 
         Args:
             folder: the folder for files between the nodes and this process. It must be on a file system that all of
                 them share, like the folders and programs of jobs.
         """
-        self._options = options
+        self._terms = terms
+        self._batch = terms.batch
+        self._time_limit_s = self._batch.time_limit_s or LONGEST_S
         self._launcher = launcher
         self._folder = folder.absolute()
-        self._keeper = Keeper(options.lease_s)
+        self._keeper = Keeper(terms.lease_s)
         self._jobs: dict[JobId, tuple[Allocation, Trial]] = {}
         self._allocations: list[Allocation] = []
         self._closed = False
@@ -72,7 +71,7 @@ class SlurmRunner(Runner):
         return job_id
 
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
-        """Return the status of jobs; the worker's files are read each time, and Slurm is asked only sometimes."""
+        """Return the status of jobs; the worker's files are read each time, and the system is asked only sometimes."""
         asked = {job_id: self._jobs[job_id] for job_id in ids}
         self._update([allocation for allocation, _ in asked.values()])
         return {job_id: trial.status for job_id, (_, trial) in asked.items()}
@@ -81,7 +80,7 @@ class SlurmRunner(Runner):
         """End jobs.
 
         Raises:
-            RunnerError: Slurm could not end a job.
+            RunnerError: the system could not end a job.
         """
         asked = [self._jobs[job_id] for job_id in ids]
         self._update([allocation for allocation, _ in asked])
@@ -98,14 +97,14 @@ class SlurmRunner(Runner):
                     allocation.give_up(JobState.CANCELLED, "the run was cancelled")
             if not self._until(gone, [a for a, _ in stopped]):
                 raise RunnerError(self._left([a for a, trial in stopped if not trial.status.state.final]))
-        if not self._options.reuse:
+        if not self._batch.reuse:
             self._release([allocation for allocation, _ in stopped])
 
     def close(self) -> None:
         """End all jobs and give the nodes back.
 
         Raises:
-            RunnerError: Slurm could not end a job.
+            RunnerError: the system could not end a job.
         """
         self._closed = True
         try:
@@ -127,31 +126,25 @@ class SlurmRunner(Runner):
             raise InvalidJobError(f"{job.program[0]} is not an executable file")
         if not job.directory.is_dir():
             raise InvalidJobError(f"{job.directory} is not a folder a job can run in")
-        nodes, cores = self._options.nodes, self._options.cores_per_node
+        nodes, cores = self._batch.nodes, self._terms.cores_per_node
         if job.nodes:
-            raise InvalidJobError("Slurm chooses the nodes: name them in its options, not in the job")
+            raise InvalidJobError(
+                f"{self._batch.words.title} chooses the nodes: name them in its options, not in the job"
+            )
         if job.ranks % nodes:
             raise InvalidJobError(f"{job.ranks} ranks cannot be spread evenly over {nodes} nodes")
         busy = job.ranks // nodes * job.threads_per_rank
         if busy > cores and not job.oversubscribe:
             raise InvalidJobError(f"{busy} ranks and threads on each node are more than its {cores} cores")
-        if self._options.reuse and job.walltime_s + SPARE_S > self._options.time_limit_s:
+        if self._batch.reuse and job.walltime_s + SPARE_S > self._time_limit_s:
             raise InvalidJobError(
                 f"a walltime of {in_words(job.walltime_s)} does not fit into an allocation of "
-                f"{in_words(self._options.time_limit_s)}: raise time_limit_s"
+                f"{in_words(self._time_limit_s)}: raise time_limit_s"
             )
 
     def _surroundings(self, job: Job, job_id: JobId) -> list[str]:
-        """Return the tokens that set the launcher's variables; mpirun reads the tasks on each node as its slots."""
-        nodes, each = self._options.nodes, job.ranks // self._options.nodes
-        variables = {
-            **job.launcher_environment,
-            MARK: job_id,
-            "SLURM_NTASKS": str(job.ranks),
-            "SLURM_NPROCS": str(job.ranks),
-            "SLURM_NTASKS_PER_NODE": str(each),
-            "SLURM_TASKS_PER_NODE": f"{each}(x{nodes})" if nodes > 1 else str(each),
-        }
+        """Return the tokens that set the launcher's variables."""
+        variables = {**job.launcher_environment, MARK: job_id, **self._batch.for_launcher(job.ranks)}
         return ["env", *(f"{name}={value}" for name, value in variables.items())]
 
     def _allocation(self, job: Job) -> Allocation:
@@ -160,31 +153,30 @@ class SlurmRunner(Runner):
         for allocation in self._allocations:
             allocation.polling.soon()
         self._update(list(self._allocations))
-        if self._options.reuse:
+        if self._batch.reuse:
             for allocation in self._allocations:
                 if allocation.left_s() >= needed_s and not allocation.given_up:
                     return allocation
                 if allocation.idle:
                     self._release([allocation])
-            needed_s = self._options.time_limit_s
-        folder = self._folder / f"slurm-{uuid.uuid4().hex[:12]}"
-        allocation = Allocation(self._without_lost(), self._launcher, folder, needed_s)
+            needed_s = self._time_limit_s
+        folder = self._folder / f"{self._batch.name}-{uuid.uuid4().hex[:12]}"
+        terms = replace(self._terms, batch=self._without_lost())
+        allocation = Allocation(terms, self._launcher, folder, needed_s)
         self._allocations.append(allocation)
         self._keeper.keep(allocation.spool)
         return allocation
 
-    def _without_lost(self) -> SlurmOptions:
-        """Return the options without nodes that did not answer, if Slurm has enough others to choose from."""
-        options = self._options
-        if not self._lost or options.nodelist:
-            return options
+    def _without_lost(self) -> BatchSystem:
+        """Return the batch system without nodes that did not answer, if it has enough others to choose from."""
+        if not self._lost or self._batch.nodes_named_by:
+            return self._batch
         try:
-            already = client.hostnames(options.exclude) if options.exclude else []
-            exclude = client.shortened([*already, *sorted(self._lost)])
-            left = client.candidates(options.partition, None, exclude, options.constraint)
+            others = self._batch.without(sorted(self._lost))
+            left = others.facts().nodes
         except RunnerError:
-            return options
-        return replace(options, exclude=exclude) if len(left) >= options.nodes else options
+            return self._batch
+        return others if len(left) >= others.nodes else self._batch
 
     def _update(self, allocations: Collection[Allocation]) -> None:
         unique = list(dict.fromkeys(allocations))
@@ -195,7 +187,7 @@ class SlurmRunner(Runner):
         if not due:
             return
         try:
-            seen = client.look([allocation.number for allocation in due])
+            seen = self._batch.status([allocation.number for allocation in due])
         except SubmitError as error:
             for allocation in due:
                 allocation.unheard(error)
@@ -231,8 +223,9 @@ class SlurmRunner(Runner):
 
     def _left(self, allocations: Collection[Allocation]) -> str:
         numbers = ", ".join(sorted({allocation.number for allocation in allocations}))
-        lease = in_words(self._options.lease_s)
-        return f"Slurm did not say that job {numbers} has ended: look with squeue; it ends by itself within {lease}"
+        title, lease = self._batch.words.title, in_words(self._terms.lease_s)
+        look = self._batch.words.look
+        return f"{title} did not say that job {numbers} has ended: look with {look}; it ends by itself within {lease}"
 
 
 class Keeper:

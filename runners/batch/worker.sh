@@ -1,5 +1,4 @@
-#!/bin/sh
-# Runs hpltune's trials inside one Slurm job, and leaves when hpltune is silent for the lease.
+# Runs hpltune's trials inside one job of a batch system, and leaves when hpltune is silent for the lease.
 #
 #   worker.sh SPOOL LEASE_CS ONCE      hundredths of a second; ONCE is 1 to leave after one trial
 #
@@ -7,6 +6,7 @@
 #   orders     one line of hpltune's: BEAT TRIAL VERB MARK LIMIT_CS .      VERB is wait, run, stop or leave
 #   N.trial    `set -- FOLDER TOKEN...`: the command of trial N and where it runs
 #   N.status   ours: "started", then "ended WHY CODE"
+# Before this text stands the function end_steps of the batch system.
 # hpltune makes each file before it names it, and both sides rewrite files in place: NFS shows that at once.
 
 set -u
@@ -44,21 +44,6 @@ sweep() {
     done
 }
 
-# Ends the launcher's processes on other nodes. False if some may be left: then Slurm must end the job.
-end_steps() {
-    left=50
-    while [ $((left -= 1)) -gt 0 ]; do
-        if steps=$(squeue --noheader --steps --jobs="$SLURM_JOB_ID" --format=%i); then
-            steps=$(echo "$steps" | grep '\.[0-9][0-9]*$') || return 0
-            scancel --signal=KILL $steps
-        else
-            left=$((left - 9))    # this has already waited for the controller
-        fi
-        sleep 0.2
-    done
-    return 1
-}
-
 # Sends TERM to the launcher and, after three seconds, KILL to all processes left; then exits with a code that says why.
 finish() {
     trap '' TERM
@@ -69,8 +54,10 @@ finish() {
     exit "$1"
 }
 
+# Ends with the launcher. TERM alone does not always tell it so: a shell that has just been forked may lose a signal.
 watch() {
     while sleep "$tick_s"; do
+        kill -0 "$leader" 2>/dev/null || exit 0
         look || finish 12
         [ "$verb" = run ] || finish 10
         [ $((now - begun)) -lt "$limit" ] || finish 11

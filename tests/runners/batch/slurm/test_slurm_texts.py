@@ -1,18 +1,16 @@
 """What is said to Slurm and what is read from it; no Slurm is needed."""
 
 import math
-import shlex
-import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.errors import InvalidJobError, SubmitError
-from runners.slurm.duration import in_words, minutes, parse_span_s
-from runners.slurm.nodes import (
+from runners.batch.allocation import AllocationTerms
+from runners.batch.base import JobPhase
+from runners.batch.slurm.duration import minutes, parse_span_s
+from runners.batch.slurm.nodes import (
     SlurmNode,
     nodes_command,
     out_of_service,
@@ -21,28 +19,29 @@ from runners.slurm.nodes import (
     parse_partitions,
     parse_switches,
 )
-from runners.slurm.options import SlurmOptions
-from runners.slurm.queue import Queued, parse_squeue, squeue_command
-from runners.slurm.spool import Spool
-from runners.slurm.states import ended, never_starts, outcome, waits, why_it_waits
-from runners.slurm.submit import parse_sbatch, refusal, salloc_command, sbatch_command, too_much
+from runners.batch.slurm.states import Queued, parse_squeue, squeue_command, told
+from runners.batch.slurm.submit import parse_sbatch, refusal, salloc_command, sbatch_command, too_much
+from runners.batch.slurm.system import Slurm
+from runners.errors import InvalidJobError, SubmitError
 from runners.status import JobState
+from runners.toml_file import ClusterFileError, validated
 
-OPTIONS = SlurmOptions(nodes=2, cores_per_node=64)
+TABLE = Slurm(nodes=2)
 WORDS = st.text(st.characters(whitelist_categories=["Ll", "Lu", "Nd"], max_codepoint=127), min_size=1, max_size=12)
-TOKENS = st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), min_size=1)
+
+
+def asked(**changed: object) -> Slurm:
+    return TABLE.model_copy(update=changed)
 
 
 class TestOptions:
     @pytest.mark.parametrize(
         ("changed", "words"),
         [
-            ({"nodes": 0}, "nodes = 0, expected at least 1"),
-            ({"cores_per_node": 0}, "cores_per_node"),
+            ({"nodes": 0}, "nodes = 0: should be greater than or equal to 1"),
             ({"time_limit_s": 30.0}, "time_limit_s = 30.0, expected at least 60"),
             ({"time_limit_s": math.nan}, "time_limit_s"),
             ({"queue_limit_s": 0.0}, "queue_limit_s"),
-            ({"lease_s": 0.1}, "lease_s"),
             ({"partition": "a b"}, "partition = 'a b'"),
             ({"account": "-x"}, "account"),
             ({"qos": "a;b"}, "qos"),
@@ -61,13 +60,17 @@ class TestOptions:
         ],
     )
     def test_a_value_that_slurm_could_not_take_is_refused(self, changed: dict[str, object], words: str) -> None:
+        with pytest.raises(ClusterFileError, match=words):
+            validated(Slurm, "the table [slurm]", {"nodes": 2, **changed})
+
+    @pytest.mark.parametrize(("cores", "lease_s", "words"), [(0, 120.0, "cores_per_node"), (64, 0.1, "lease_s")])
+    def test_terms_on_which_nothing_could_run_are_refused(self, cores: int, lease_s: float, words: str) -> None:
         with pytest.raises(InvalidJobError, match=words):
-            replace(OPTIONS, **changed)  # type: ignore[arg-type]
+            AllocationTerms(TABLE, cores, 600.0, lease_s)
 
     def test_what_sites_really_write_is_taken(self) -> None:
-        SlurmOptions(
+        Slurm(
             nodes=1,
-            cores_per_node=1,
             partition="cpu,cpu-long",
             account="proj_12",
             constraint="[rack1*2&rack2*4]|ib",
@@ -78,19 +81,19 @@ class TestOptions:
 
 class TestSbatch:
     def test_each_option_is_one_token(self) -> None:
-        options = replace(OPTIONS, partition="cpu", account="a1", further=("--switches=1",))
-        assert sbatch_command(options, 90.0, Path("/s/w.log"), ("/s/worker.sh", "/s", "100", "0")) == [
+        table = asked(partition="cpu", account="a1", further=("--switches=1",))
+        assert sbatch_command(table, 64, 90.0, Path("/s/w.log"), ("/s/worker.sh", "/s", "100", "0")) == [
             "sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null",
             "--output=/s/w.log", "--chdir=/s", "--time=2", "--nodes=2", "--ntasks-per-node=64", "--partition=cpu",
             "--account=a1", "--exclusive", "--mem=0", "--switches=1", "/s/worker.sh", "/s", "100", "0",
         ]  # fmt: skip
 
     def test_the_users_own_memory_wins(self) -> None:
-        found = sbatch_command(replace(OPTIONS, further=("--mem=100G",)), 60.0, Path("/l"), ("/w",))
+        found = sbatch_command(asked(further=("--mem=100G",)), 64, 60.0, Path("/l"), ("/w",))
         assert [token for token in found if token.startswith("--mem")] == ["--mem=100G"]
 
     def test_a_folder_with_a_percent_sign_is_no_pattern(self) -> None:
-        assert "--output=/a%%j/log" in sbatch_command(OPTIONS, 60.0, Path("/a%j/log"), ("/w",))
+        assert "--output=/a%%j/log" in sbatch_command(TABLE, 64, 60.0, Path("/a%j/log"), ("/w",))
 
     @pytest.mark.parametrize(
         ("text", "job"), [("12\n", "12"), ("12;cluster\n", "12"), ("Welcome!\n12\n", "12"), ("", None), ("no\n", None)]
@@ -118,13 +121,13 @@ class TestSbatch:
         ],
     )  # fmt: skip
     def test_what_sbatch_refuses_for_ever_is_explained(self, said: str, words: str) -> None:
-        error = refusal(replace(OPTIONS, partition="cpu", account="a1"), 90.0, f"sbatch: error: {said}\n")
+        error = refusal(asked(partition="cpu", account="a1"), 64, 90.0, f"sbatch: error: {said}\n")
         assert isinstance(error, InvalidJobError)
         with pytest.raises(InvalidJobError, match=words):
             raise error
 
     def test_what_nobody_has_seen_is_passed_on(self) -> None:
-        error = refusal(OPTIONS, 90.0, "sbatch: error: The moon is full\n")
+        error = refusal(TABLE, 64, 90.0, "sbatch: error: The moon is full\n")
         assert isinstance(error, SubmitError)
         assert str(error).endswith("The moon is full")
         assert not error.transient
@@ -138,7 +141,7 @@ class TestSbatch:
         ],
     )
     def test_what_passes_by_itself_may_be_asked_again(self, said: str) -> None:
-        error = refusal(OPTIONS, 90.0, f"sbatch: error: Batch job submission failed: {said}\n")
+        error = refusal(TABLE, 64, 90.0, f"sbatch: error: Batch job submission failed: {said}\n")
         assert isinstance(error, SubmitError)
         assert error.transient
 
@@ -167,7 +170,7 @@ class TestPartitions:
     def test_what_a_partition_does_not_give_is_said(
         self, changed: dict[str, object], time_s: float, words: str | None
     ) -> None:
-        found = too_much(replace(OPTIONS, **changed), time_s, parse_partitions(SINFO))  # type: ignore[arg-type]
+        found = too_much(asked(**changed), time_s, parse_partitions(SINFO))
         assert found is None if words is None else words in (found or "")
 
 
@@ -230,9 +233,6 @@ class TestDurations:
     def test_a_limit_is_never_shorter_than_what_was_asked(self, seconds: float) -> None:
         assert 0 <= minutes(seconds) * 60 - seconds < 60 or seconds < 60
 
-    def test_spans_are_said_in_a_unit_that_fits(self) -> None:
-        assert [in_words(seconds) for seconds in (45.0, 600.0, 14400.0)] == ["45 s", "10 min", "4.0 h"]
-
 
 class TestStates:
     def test_real_output_of_squeue_is_read(self) -> None:
@@ -258,15 +258,15 @@ class TestStates:
         ],
     )
     def test_each_end_is_told_as_it_was(self, state: str, expected: JobState, words: str) -> None:
-        assert ended(state)
-        found, sentence = outcome(Queued("7", state, "NonZeroExitCode", "n[1-2]", None), "n2")
-        assert found is expected
-        assert words in sentence
+        job = told(Queued("7", state, "NonZeroExitCode", "n[1-2]", None))
+        assert (job.phase, job.state) == (JobPhase.ENDED, expected)
+        assert words in job.told(["n2"])
 
     @pytest.mark.parametrize("state", ["PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT"])
     def test_before_its_end_nothing_is_said_of_it(self, state: str) -> None:
-        assert not ended(state)
-        assert waits(state) is (state in {"PENDING", "CONFIGURING"})
+        phase = told(Queued("7", state, "None", "", None)).phase
+        assert phase is not JobPhase.ENDED
+        assert (phase is JobPhase.WAITING) is (state in {"PENDING", "CONFIGURING"})
 
     @pytest.mark.parametrize(
         ("reason", "words"),
@@ -281,7 +281,7 @@ class TestStates:
         ],
     )
     def test_what_time_alone_does_not_cure_will_never_start(self, reason: str, words: str) -> None:
-        found = never_starts(reason)
+        found = told(Queued("7", "PENDING", reason, "", None)).never
         assert found is not None
         assert words in found
         assert reason in found
@@ -303,29 +303,9 @@ class TestStates:
         ],
     )
     def test_what_time_may_cure_waits_with_its_reason(self, reason: str, words: str) -> None:
-        assert never_starts(reason) is None
-        assert words in why_it_waits(Queued("7", "PENDING", reason, "", None))
-
-
-class TestSpool:
-    @given(tokens=TOKENS)
-    def test_a_shell_reads_the_tokens_of_a_trial_as_they_were(
-        self, tmp_path_factory: pytest.TempPathFactory, tokens: list[str]
-    ) -> None:
-        spool = Spool(tmp_path_factory.mktemp("spool") / "s", 5.0, once=True)
-        spool.hand_over(1, "mark", 60.0, Path("/a b"), tokens)
-        script = f'. {shlex.quote(str(spool.folder / "1.trial"))}; printf "%s\\0" "$@"'
-        done = subprocess.run(["/bin/sh", "-c", script], capture_output=True, check=True)
-        assert done.stdout.decode().split("\0")[:-1] == ["/a b", *tokens]
-
-    def test_what_the_worker_is_still_writing_is_not_read_yet(self, tmp_path: Path) -> None:
-        spool = Spool(tmp_path / "s", 5.0, once=False)
-        assert not spool.report(1).started
-        (spool.folder / "1.status").write_text("started\nended exi")
-        assert spool.report(1).why is None
-        assert spool.report(1).started
-        (spool.folder / "1.status").write_text("started\nended exited 3\n")
-        assert spool.report(1).failed
+        job = told(Queued("7", "PENDING", reason, "", None))
+        assert job.never is None
+        assert words in job.sentence
 
 
 @pytest.mark.parametrize(
@@ -354,8 +334,8 @@ def test_the_switches_of_the_lowest_level_have_the_nodes() -> None:
 
 
 def test_nodes_are_held_with_the_same_wishes_as_jobs_are_submitted_with(tmp_path: Path) -> None:
-    options = replace(OPTIONS, nodelist="n[1-2]")
-    held = salloc_command(options, 600, ("cat",))
+    table = asked(nodelist="n[1-2]")
+    held = salloc_command(table, 64, 600, ("cat",))
     assert (held[0], held[-1], "--nodelist=n[1-2]" in held) == ("salloc", "cat", True)
-    submitted = sbatch_command(options, 600, tmp_path / "log", ("job.sh",))
+    submitted = sbatch_command(table, 64, 600, tmp_path / "log", ("job.sh",))
     assert set(held) - {"salloc", "--no-kill", "--wait-all-nodes=1", "cat"} <= set(submitted)

@@ -3,13 +3,15 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import InvalidJobError
-from ..forwarded import require_variables
-from ..job import Job
-from .base import explained, last_words, on_interfaces, signal_of
+from ...errors import InvalidJobError
+from ...forwarded import require_variables
+from ...job import Job
+from ...launchers.base import explained, last_words, on_interfaces, signal_of
 
 PMI = ("pmix", "pmix_v3", "pmix_v4", "pmix_v5", "pmi2", "none")
 """Methods by which ranks find each other (`srun --mpi=list`): pmix for Open MPI, pmi2 for MPICH and Intel MPI."""
+BY_MPI = {"openmpi": ("pmix", "OMPI_MCA_"), "mpich": ("pmi2", ""), "intelmpi": ("pmi2", "")}
+"""How srun starts the ranks of a library, and what makes a variable of the name of one of its parameters."""
 _BINDINGS = {"core": "cores", "numa": "ldoms", "socket": "sockets", "none": "none"}
 
 SAYINGS: tuple[tuple[str, str], ...] = (

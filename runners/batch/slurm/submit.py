@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..errors import InvalidJobError, RunnerError, SubmitError
-from .duration import in_words, minutes
-from .nodes import Partition
-from .options import CHOICES, SlurmOptions
+from ...errors import InvalidJobError, RunnerError, SubmitError
+from ..base import BatchQueue, in_words
+from .duration import minutes
+from .options import CHOICES, SlurmTable
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
     (r"Job violates accounting", "the limits of your account do not allow it: `sacctmgr show associations` lists them"),
@@ -32,29 +32,31 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
 _PASSING = re.compile("temporarily|timed out|I/O error", re.IGNORECASE)
 
 
-def sbatch_command(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str]) -> list[str]:
-    """Return the command that submits a script and its arguments, for the options' number of nodes and cores.
+def sbatch_command(table: SlurmTable, cores: int, time_s: float, log: Path, script: Sequence[str]) -> list[str]:
+    """Return the command that submits a script and its arguments.
 
     Args:
+        cores: of each node.
         time_s: time limit of the job.
         log: the file for the script's own output.
     """
     ours = ("sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null")
-    return [*ours, f"--output={_no_pattern(log)}", f"--chdir={log.parent}", *_wanted(options, time_s), *script]
+    return [*ours, f"--output={_no_pattern(log)}", f"--chdir={log.parent}", *_wanted(table, cores, time_s), *script]
 
 
-def salloc_command(options: SlurmOptions, time_s: float, command: Sequence[str]) -> list[str]:
+def salloc_command(table: SlurmTable, cores: int, time_s: float, command: Sequence[str]) -> list[str]:
     """Return the command that holds nodes for as long as a command runs on this host; a lost node does not end it."""
-    return ["salloc", "--job-name=hpltune", "--no-kill", "--wait-all-nodes=1", *_wanted(options, time_s), *command]
+    ours = ("salloc", "--job-name=hpltune", "--no-kill", "--wait-all-nodes=1")
+    return [*ours, *_wanted(table, cores, time_s), *command]
 
 
-def _wanted(options: SlurmOptions, time_s: float) -> list[str]:
-    argv = [f"--time={minutes(time_s)}", f"--nodes={options.nodes}", f"--ntasks-per-node={options.cores_per_node}"]
-    argv += [f"--{name}={getattr(options, name)}" for name in CHOICES if getattr(options, name) is not None]
-    if options.exclusive:
+def _wanted(table: SlurmTable, cores: int, time_s: float) -> list[str]:
+    argv = [f"--time={minutes(time_s)}", f"--nodes={table.nodes}", f"--ntasks-per-node={cores}"]
+    argv += [f"--{name}={getattr(table, name)}" for name in CHOICES if getattr(table, name) is not None]
+    if table.exclusive:
         argv.append("--exclusive")
-        argv += [] if any(options.names(name) for name in ("--mem", "--mem-per-cpu")) else ["--mem=0"]
-    return [*argv, *options.further]
+        argv += [] if any(table.sets(name) for name in ("--mem", "--mem-per-cpu")) else ["--mem=0"]
+    return [*argv, *table.further]
 
 
 def parse_sbatch(stdout: str) -> str | None:
@@ -66,34 +68,32 @@ def parse_sbatch(stdout: str) -> str | None:
     return None
 
 
-def refusal(options: SlurmOptions, time_s: float, stderr: str, program: str = "sbatch") -> RunnerError:
+def refusal(table: SlurmTable, cores: int, time_s: float, stderr: str, program: str = "sbatch") -> RunnerError:
     """Explain why sbatch or salloc refused a job, in one sentence."""
     for pattern, sentence in _SAYINGS:
         match = re.search(pattern, stderr)
         if match:
-            given = {name: getattr(options, name) or "(default)" for name in CHOICES}
-            said = sentence.format(
-                *match.groups(), nodes=options.nodes, cores=options.cores_per_node, time=minutes(time_s), **given
-            )
+            given = {name: getattr(table, name) or "(default)" for name in CHOICES}
+            said = sentence.format(*match.groups(), nodes=table.nodes, cores=cores, time=minutes(time_s), **given)
             return InvalidJobError(f"Slurm refuses the job: {said}")
     last = [re.sub("^s(?:batch|alloc): error: ", "", line) for line in stderr.splitlines() if line.strip()]
     words = last[-1] if last else f"{program} does not say why"
     return SubmitError(f"Slurm refuses the job: {words}", transient=bool(_PASSING.search(stderr)))
 
 
-def too_much(options: SlurmOptions, time_s: float, partitions: Sequence[Partition]) -> str | None:
+def too_much(table: SlurmTable, time_s: float, partitions: Sequence[BatchQueue]) -> str | None:
     """Return a sentence if a job exceeds its partition: sbatch often accepts such a job, which then waits for ever."""
-    if options.partition is not None and "," in options.partition:
+    if table.partition is not None and "," in table.partition:
         return None
-    named = [part for part in partitions if part.name == options.partition or (part.default and not options.partition)]
+    named = [part for part in partitions if part.name == table.partition or (part.default and not table.partition)]
     if not named:
         known = ", ".join(part.name for part in partitions) or "none"
-        wanted = f"no partition {options.partition}" if options.partition else "no default partition: set partition"
+        wanted = f"no partition {table.partition}" if table.partition else "no default partition: set partition"
         return f"there is {wanted} (known: {known})"
     part = named[0]
     most = min(part.nodes, part.nodes_per_job or part.nodes)
-    if options.nodes > most:
-        return f"{options.nodes} nodes are asked for, but partition {part.name} gives at most {most}: lower nodes"
+    if table.nodes > most:
+        return f"{table.nodes} nodes are asked for, but partition {part.name} gives at most {most}: lower nodes"
     if part.limit_s is not None and minutes(time_s) * 60 > part.limit_s:
         given = in_words(part.limit_s)
         return f"{in_words(time_s)} are asked for, but partition {part.name} gives at most {given}: lower time_limit_s"

@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -17,19 +16,25 @@ from slurm_lab import SlurmLab
 from waiting import until
 
 from runners.base import JobId, Runner
+from runners.batch.allocation import AllocationTerms
+from runners.batch.runner import BatchRunner
+from runners.batch.slurm.client import candidates, nodes_of
+from runners.batch.slurm.srun import Srun
+from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
-from runners.launchers.srun import Srun
 from runners.paths import RunPaths
-from runners.slurm.client import candidates, nodes_of
-from runners.slurm.options import SlurmOptions
-from runners.slurm.runner import SlurmRunner
 from runners.status import JobState
 
-ONE = SlurmOptions(nodes=1, cores_per_node=2, time_limit_s=2 * 86400.0)
-TWO = replace(ONE, nodes=2)
-Start = Callable[[SlurmOptions], SlurmRunner]
+ONE = Slurm(nodes=1, time_limit_s=2 * 86400.0)
+TWO = ONE.model_copy(update={"nodes": 2})
+Start = Callable[[AllocationTerms], BatchRunner]
+
+
+def terms(slurm: Slurm, cores: int = 2, **changed: object) -> AllocationTerms:
+    asked = slurm.model_copy(update=changed)
+    return AllocationTerms(asked, cores, asked.queue_limit_s)
 
 
 @pytest.fixture
@@ -43,8 +48,8 @@ def start(lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
     made = []
 
-    def begin(options: SlurmOptions) -> SlurmRunner:
-        runner = SlurmRunner(options, Srun(options.nodes, mpi="none"), tmp_path / "spool")
+    def begin(terms: AllocationTerms) -> BatchRunner:
+        runner = BatchRunner(terms, Srun(terms.batch.nodes, mpi="none"), tmp_path / "spool")
         made.append(runner)
         return runner
 
@@ -57,13 +62,13 @@ def start(lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
 class TestOneAllocationForMany(RunnerContract):
     @pytest.fixture
     def runner(self, start: Start) -> Runner:
-        return start(ONE)
+        return start(terms(ONE))
 
 
 class TestOneSlurmJobForEach(RunnerContract):
     @pytest.fixture
     def runner(self, start: Start) -> Runner:
-        return start(replace(ONE, reuse=False))
+        return start(terms(ONE, reuse=False))
 
 
 def program(folder: Path, text: str, **changed: object) -> Job:
@@ -81,7 +86,7 @@ STUBBORN = "trap '' TERM; while :; do sleep 0.2; done"
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_reused_allocation_is_one_slurm_job_for_all_trials(start: Start, tmp_path: Path, jobs: int) -> None:
-    runner = start(replace(TWO, reuse=jobs == 1))
+    runner = start(terms(TWO, reuse=jobs == 1))
     for name in "ab":
         job = runner.submit(program(tmp_path / name, "echo $SLURM_JOB_ID"))
         assert wait(runner, job).state is JobState.COMPLETED
@@ -91,7 +96,7 @@ def test_a_reused_allocation_is_one_slurm_job_for_all_trials(start: Start, tmp_p
 
 
 def test_ranks_are_spread_evenly_over_the_nodes(start: Start, tmp_path: Path) -> None:
-    runner = start(TWO)
+    runner = start(terms(TWO))
     job = runner.submit(program(tmp_path / "a", "echo $SLURM_PROCID $SLURMD_NODENAME", ranks=4))
     assert wait(runner, job).state is JobState.COMPLETED
     assert sorted(RunPaths(tmp_path / "a").read_stdout().splitlines()) == ["0 n1", "1 n1", "2 n2", "3 n2"]
@@ -100,7 +105,7 @@ def test_ranks_are_spread_evenly_over_the_nodes(start: Start, tmp_path: Path) ->
 def test_ranks_on_all_nodes_that_ignore_term_are_gone_after_a_cancel_and_the_allocation_goes_on(
     start: Start, lab: SlurmLab, tmp_path: Path
 ) -> None:
-    runner = start(TWO)
+    runner = start(terms(TWO))
     first = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, first))
     number = lab.jobs()
@@ -112,7 +117,7 @@ def test_ranks_on_all_nodes_that_ignore_term_are_gone_after_a_cancel_and_the_all
 
 
 def test_a_trial_that_waits_behind_another_can_be_cancelled(start: Start, tmp_path: Path) -> None:
-    runner = start(ONE)
+    runner = start(terms(ONE))
     first = runner.submit(program(tmp_path / "a", "sleep 0.5"))
     second = runner.submit(program(tmp_path / "b", "echo never"))
     runner.cancel([second])
@@ -122,7 +127,7 @@ def test_a_trial_that_waits_behind_another_can_be_cancelled(start: Start, tmp_pa
 
 
 def test_a_job_that_somebody_else_cancels_says_so(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
-    runner = start(TWO)
+    runner = start(terms(TWO))
     job = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, job))
     lab.ask("scancel", "--name=hpltune")
@@ -135,7 +140,7 @@ def test_a_job_that_somebody_else_cancels_says_so(start: Start, lab: SlurmLab, t
 def test_a_node_that_goes_down_in_the_middle_is_named_and_the_next_trial_gets_new_nodes(
     start: Start, lab: SlurmLab, tmp_path: Path
 ) -> None:
-    runner = start(TWO)
+    runner = start(terms(TWO))
     job = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, job))
     lab.ask("scontrol", "update", "nodename=n2", "state=down", "reason=test")
@@ -155,7 +160,7 @@ def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: Slu
     busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     until(lambda: f"{busy} RUNNING" in lab.jobs())
     try:
-        runner = start(replace(TWO, queue_limit_s=1.0))
+        runner = start(terms(TWO, queue_limit_s=1.0))
         job = runner.submit(program(tmp_path / "a", "exit 0"))
         until(lambda: "its nodes are busy" in runner.poll([job])[job].message)
         status = wait(runner, job)
@@ -173,7 +178,7 @@ def test_a_job_that_waits_in_the_queue_can_be_cancelled(
 ) -> None:
     busy = lab.ask("sbatch", "--parsable", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
     try:
-        runner = start(replace(TWO, reuse=reuse))
+        runner = start(terms(TWO, reuse=reuse))
         job = runner.submit(program(tmp_path / "a", "echo never"))
         runner.cancel([job])
         assert runner.poll([job])[job].state is JobState.CANCELLED
@@ -189,17 +194,18 @@ def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reu
     job = program(tmp_path / "a", STUBBORN)
     text = (
         "import time; from pathlib import Path\n"
-        "from runners.slurm.runner import SlurmRunner; from runners.slurm.options import SlurmOptions\n"
-        "from runners.job import Job; from runners.launchers.srun import Srun\n"
-        f"options = SlurmOptions(nodes=2, cores_per_node=2, lease_s=5, reuse={reuse})\n"
-        f"runner = SlurmRunner(options, Srun(2, mpi='none'), Path({str(tmp_path / 'spool')!r}))\n"
+        "from runners.batch.allocation import AllocationTerms; from runners.batch.runner import BatchRunner\n"
+        "from runners.batch.slurm.system import Slurm; from runners.batch.slurm.srun import Srun\n"
+        "from runners.job import Job\n"
+        f"terms = AllocationTerms(Slurm(nodes=2, reuse={reuse}), 2, 600.0, lease_s=5)\n"
+        f"runner = BatchRunner(terms, Srun(2, mpi='none'), Path({str(tmp_path / 'spool')!r}))\n"
         f"folder = Path({str(job.directory)!r})\n"
         f"runner.submit(Job(program=({job.program[0]!r},), ranks=2, directory=folder, walltime_s=600))\n"
         "time.sleep(600)\n"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", text],
-        cwd=Path(__file__).parents[3],
+        cwd=Path(__file__).parents[4],
         env={**os.environ, "SLURM_CONF": str(lab.configuration)},
     )
     until(lambda: len(running(Path(job.program[0]))) >= 3)  # srun names the program too
@@ -213,7 +219,7 @@ def test_nothing_outlives_a_killed_hpltune(lab: SlurmLab, tmp_path: Path, *, reu
 
 
 def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
-    runner = start(ONE)
+    runner = start(terms(ONE))
     assert wait(runner, runner.submit(program(tmp_path / "a", "exit 0", ranks=1))).state is JobState.COMPLETED
     job = runner.submit(program(tmp_path / "b", "touch here; until [ -e go ]; do sleep 0.1; done", ranks=1))
     until((tmp_path / "b/here").exists)
@@ -221,7 +227,7 @@ def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, lab:
     try:
         assert begun(runner, job)
         with pytest.raises(SubmitError, match="controller does not answer") as error:
-            start(ONE).submit(program(tmp_path / "c", "exit 0"))
+            start(terms(ONE)).submit(program(tmp_path / "c", "exit 0"))
         assert error.value.transient
     finally:
         lab.start_controller()
@@ -234,7 +240,7 @@ def test_a_controller_that_is_gone_for_a_moment_is_no_failure(start: Start, lab:
 def test_a_squeue_that_cannot_be_started_for_a_moment_is_no_failure(
     start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runner = start(ONE)
+    runner = start(terms(ONE))
     job = runner.submit(program(tmp_path / "a", "until [ -e go ]; do sleep 0.1; done", ranks=1))
     until(lambda: begun(runner, job))
     path = os.environ["PATH"]
@@ -267,12 +273,12 @@ class TestWhatSlurmRefusesAtOnce:
         ],
     )
     def test_with_a_sentence(self, start: Start, tmp_path: Path, changed: dict[str, object], words: str) -> None:
-        runner = start(replace(ONE, **changed))  # type: ignore[arg-type]
+        runner = start(terms(ONE, **changed))
         with pytest.raises(InvalidJobError, match=words):
             runner.submit(program(tmp_path / "a", "exit 0", ranks=6, walltime_s=60.0, oversubscribe=True))
 
     def test_more_cores_than_nodes_have_whenever_slurm_says_it(self, start: Start, tmp_path: Path) -> None:
-        runner = start(replace(ONE, cores_per_node=4))
+        runner = start(terms(ONE, 4))
         try:
             said = wait(runner, runner.submit(program(tmp_path / "a", "exit 0"))).message
         except InvalidJobError as error:
@@ -282,7 +288,7 @@ class TestWhatSlurmRefusesAtOnce:
     def test_slurm_that_is_not_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(SubmitError, match="is not on PATH"):
-            SlurmRunner(ONE, Srun(1), tmp_path / "spool").submit(program(tmp_path / "a", "exit 0"))
+            BatchRunner(terms(ONE), Srun(1), tmp_path / "spool").submit(program(tmp_path / "a", "exit 0"))
 
     @pytest.mark.parametrize(
         ("changed", "words"),
@@ -296,7 +302,7 @@ class TestWhatSlurmRefusesAtOnce:
     )
     def test_jobs_that_do_not_fit_the_allocation(self, tmp_path: Path, changed: dict[str, object], words: str) -> None:
         with pytest.raises(InvalidJobError, match=words):
-            SlurmRunner(TWO, Srun(2), tmp_path / "spool").submit(program(tmp_path / "a", "exit 0", **changed))
+            BatchRunner(terms(TWO), Srun(2), tmp_path / "spool").submit(program(tmp_path / "a", "exit 0", **changed))
 
 
 def test_nodes_are_told_with_what_slurm_knows_of_them(lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -379,7 +385,7 @@ def test_open_mpi_runs_over_two_nodes(
         binding="none",
         mpi_parameters={"btl": "tcp,self"},
     )
-    with SlurmRunner(TWO, launcher, tmp_path / "spool") as runner:
+    with BatchRunner(terms(TWO), launcher, tmp_path / "spool") as runner:
         status = wait(runner, runner.submit(job))
         assert status.state is JobState.COMPLETED, status.message
     expected = [f"{rank} of 2 on n{rank + 1}, sum 1, dark blue,red" for rank in range(2)]

@@ -21,14 +21,3 @@ def parse_span_s(text: str) -> float | None:
 def minutes(seconds: float) -> int:
     """Round up to whole minutes, which Slurm's `--time` takes."""
     return max(1, math.ceil(seconds / 60))
-
-
-def in_words(seconds: float) -> str:
-    """Write a duration for a sentence."""
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 300
-        else f"{seconds / 60:.0f} min"
-        if seconds < 7200
-        else f"{seconds / 3600:.1f} h"
-    )

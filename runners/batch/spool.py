@@ -40,8 +40,12 @@ class Spool:
     known file always shows its current content.
     """
 
-    def __init__(self, folder: Path, lease_s: float, *, once: bool) -> None:
+    def __init__(self, folder: Path, end_steps: str, lease_s: float, *, once: bool) -> None:
         """Make the folder and put the worker into it.
+
+        Args:
+            end_steps: `BatchSystem.end_steps`, which stands before the worker's own text.
+            once: whether the worker leaves after one trial.
 
         Raises:
             OSError: the folder cannot be made.
@@ -51,13 +55,14 @@ class Spool:
         self._beat = 0
         self._orders = ("0", WAIT, "none", 0)
         self._lock = threading.Lock()
-        (folder / WORKER).write_bytes(files(__package__).joinpath(WORKER).read_bytes())
+        worker = files(__package__).joinpath(WORKER).read_text(encoding="utf-8")
+        (folder / WORKER).write_text(f"#!/bin/sh\n{end_steps}\n{worker}", encoding="utf-8")
         self.script = (str(folder / WORKER), str(folder), str(round(lease_s * _CENTI)), "1" if once else "0")
         self.beat()
 
     @property
     def log(self) -> Path:
-        """The file for the output of the worker and Slurm outside of trials."""
+        """The file for the output of the worker and the batch system outside of trials."""
         return self.folder / "worker.log"
 
     def beat(self) -> None:
@@ -109,7 +114,7 @@ class Spool:
         return WorkerReport(started=bool(words))
 
     def said(self) -> str:
-        """Read the output of the worker and Slurm."""
+        """Read the output of the worker and the batch system."""
         try:
             return self.log.read_text(encoding="utf-8", errors="replace")
         except OSError:

@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
+from runners.batch.slurm.srun import Srun
 from runners.errors import InvalidJobError
 from runners.job import Job
-from runners.launchers.srun import Srun
 
 JOB = Job(program=("/opt/xhpl",), ranks=4, directory=Path("/run"), threads_per_rank=2)
 
@@ -77,7 +77,7 @@ CAPTURED = {
 
 
 @pytest.mark.parametrize(
-    "file", sorted((Path(__file__).parents[1] / "data").glob("srun*.txt")), ids=lambda file: file.stem
+    "file", sorted((Path(__file__).parents[2] / "data").glob("srun*.txt")), ids=lambda file: file.stem
 )
 def test_what_srun_really_printed_is_explained(file: Path) -> None:
     _, case, code = file.stem.split("-")

@@ -2,26 +2,21 @@
 
 import re
 import subprocess
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from ..batch_job import outside
-from ..errors import InvalidJobError, ProcessError, SubmitError
+from ...errors import ProcessError, SubmitError
+from ..base import BatchQueue
+from ..registry import outside
 from .nodes import (
     MPI_TYPES,
-    Partition,
     SlurmNode,
     nodes_command,
     parse_mpi_types,
     parse_nodes,
     parse_partitions,
-    parse_switches,
     partitions_command,
 )
-from .options import SlurmOptions
-from .queue import Queued, forgotten, parse_squeue, scancel_command, squeue_command
-from .submit import parse_sbatch, refusal, sbatch_command, too_much
 
 ANSWER_S = 60.0
 """Seconds that slurmctld has to answer; a busy one takes many."""
@@ -43,54 +38,12 @@ class SlurmSilentError(SubmitError):
 
 
 @dataclass(frozen=True)
-class _Answer:
+class Answer:
+    """What one of Slurm's programs printed, and its exit code."""
+
     exit_code: int
     stdout: str
     stderr: str
-
-
-def submit(options: SlurmOptions, time_s: float, log: Path, script: Sequence[str]) -> str:
-    """Submit a script and return the number of the job.
-
-    Raises:
-        InvalidJobError: Slurm will never take such a job.
-        SubmitError: Slurm does not take it now.
-    """
-    partitions = _ask(partitions_command())
-    wrong = too_much(options, time_s, parse_partitions(partitions.stdout)) if partitions.exit_code == 0 else None
-    if wrong:
-        raise InvalidJobError(f"Slurm: {wrong}")
-    said = _ask(sbatch_command(options, time_s, log, script))
-    job = parse_sbatch(said.stdout)
-    if said.exit_code != 0 or job is None:
-        raise refusal(options, time_s, said.stderr)
-    return job
-
-
-def look(jobs: Collection[str]) -> Mapping[str, Queued]:
-    """Ask Slurm for the state of jobs; those that it has forgotten are missing.
-
-    Raises:
-        SlurmSilentError: slurmctld does not answer.
-        SubmitError: squeue is missing or cannot be used.
-    """
-    if not jobs:
-        return {}
-    argv = squeue_command(jobs)
-    said = _ask(argv)
-    if said.exit_code != 0 and not forgotten(said.stderr):
-        raise SlurmSilentError(_last_words(said))
-    return parse_squeue(said.stdout)
-
-
-def cancel(jobs: Collection[str]) -> None:
-    """Order Slurm to end jobs; jobs that have already ended are no error.
-
-    Raises:
-        SlurmSilentError: slurmctld does not answer.
-    """
-    if jobs:
-        _ask(scancel_command(jobs))
 
 
 def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[SlurmNode, ...]:
@@ -104,22 +57,22 @@ def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[Sl
         SubmitError: Slurm's programs are missing or slurmctld does not answer.
     """
     argv = nodes_command(partition, nodes)
-    said = _ask(argv)
+    said = ask(argv)
     if said.exit_code != 0:
-        raise ProcessError(f"sinfo failed: {_last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
+        raise ProcessError(f"sinfo failed: {last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
     return parse_nodes(said.stdout)
 
 
-def partitions() -> tuple[Partition, ...]:
+def partitions() -> tuple[BatchQueue, ...]:
     """Ask Slurm for all partitions, in its order.
 
     Raises:
         ProcessError, SubmitError: as `nodes_of`.
     """
     argv = partitions_command()
-    said = _ask(argv)
+    said = ask(argv)
     if said.exit_code != 0:
-        raise ProcessError(f"sinfo failed: {_last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
+        raise ProcessError(f"sinfo failed: {last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
     return parse_partitions(said.stdout)
 
 
@@ -129,7 +82,7 @@ def mpi_types() -> tuple[str, ...]:
     Raises:
         SubmitError: srun is missing or slurmctld does not answer.
     """
-    said = _ask(MPI_TYPES)
+    said = ask(MPI_TYPES)
     return parse_mpi_types(said.stdout + said.stderr) if said.exit_code == 0 else ()
 
 
@@ -153,48 +106,18 @@ def candidates(
     )
 
 
-def shortened(nodes: Sequence[str]) -> str:
-    """Return names of nodes as Slurm writes them, "n[1-4],n7".
-
-    Raises:
-        SubmitError: scontrol is missing or cannot be used.
-    """
-    said = _ask(["scontrol", "show", "hostlist", ",".join(nodes)])
-    return said.stdout.strip() if said.exit_code == 0 else ",".join(nodes)
-
-
-def hosts_of_job(job: str) -> tuple[str, ...]:
-    """Return the names of the nodes that a running job has, in Slurm's order.
-
-    Raises:
-        SubmitError: Slurm does not tell.
-    """
-    listed = _ask(["squeue", "--noheader", f"--jobs={job}", "--format=%N"]).stdout.strip()
-    names = hostnames(listed) if listed else []
-    if not names:
-        raise SubmitError(f"Slurm does not tell the nodes of job {job}", transient=True)
-    return tuple(names)
-
-
-def switches() -> Mapping[str, str]:
-    """Ask Slurm for the switch of each node; empty if it knows no topology.
-
-    Raises:
-        SubmitError: scontrol is missing or slurmctld does not answer.
-    """
-    said = _ask(["scontrol", "--oneliner", "show", "topology"])
-    found = parse_switches(said.stdout) if said.exit_code == 0 else {}
-    return {node: switch for switch, nodes in found.items() for node in hostnames(nodes)}
-
-
 def hostnames(listed: str) -> list[str]:
     """Return the names in one of Slurm's lists, as n[1-3]; none where Slurm cannot read it."""
-    said = _ask(["scontrol", "show", "hostnames", listed])
+    said = ask(["scontrol", "show", "hostnames", listed])
     return said.stdout.split() if said.exit_code == 0 else []
 
 
-def _ask(argv: Sequence[str]) -> _Answer:
-    """Run one of Slurm's programs and read its answer."""
+def ask(argv: Sequence[str]) -> Answer:
+    """Run one of Slurm's programs and read its answer.
+
+    Raises:
+        SubmitError: it is missing, or slurmctld does not answer.
+    """
     try:
         done = subprocess.run(
             argv,
@@ -213,12 +136,13 @@ def _ask(argv: Sequence[str]) -> _Answer:
         raise SubmitError(f"cannot start {argv[0]}: {error.strerror}", transient=True) from error
     except subprocess.TimeoutExpired as error:
         raise SlurmSilentError(f"{argv[0]} took longer than {ANSWER_S:.0f} s") from error
-    answer = _Answer(done.returncode, done.stdout, done.stderr)
+    answer = Answer(done.returncode, done.stdout, done.stderr)
     if done.returncode != 0 and _SILENT.search(done.stderr):
-        raise SlurmSilentError(_last_words(answer))
+        raise SlurmSilentError(last_words(answer))
     return answer
 
 
-def _last_words(answer: _Answer) -> str:
+def last_words(answer: Answer) -> str:
+    """Return the last line that a program printed, or its exit code."""
     lines = [line for line in (answer.stderr or answer.stdout).splitlines() if line.strip()]
     return lines[-1].strip() if lines else f"code {answer.exit_code}"
