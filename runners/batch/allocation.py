@@ -129,6 +129,11 @@ class AllocationTerms:
             if not 1 <= getattr(self, name) <= 10**8:
                 raise InvalidJobError(f"{self.batch.name}: {name} = {getattr(self, name)}, expected at least 1")
 
+    @property
+    def title(self) -> str:
+        """The name of the batch system for people."""
+        return self.batch.words.title
+
 
 class Doubt(Enum):
     """The state of the question why a launcher failed."""
@@ -158,15 +163,14 @@ class Allocation:
             InvalidJobError, SubmitError: the batch system does not take it.
         """
         self._terms = terms
-        self._batch = terms.batch
         self._launcher = launcher
         self._time_s = time_s
         try:
-            self.spool = Spool(folder, self._batch.end_steps, terms.lease_s, once=not self._batch.reuse)
+            self.spool = Spool(folder, terms.batch.end_steps, terms.lease_s, once=not terms.batch.reuse)
         except OSError as error:
             raise SubmitError(f"{folder} cannot be made: {error.strerror}", transient=False) from error
         try:
-            self.number = self._batch.submit(terms.cores_per_node, time_s, self.spool.log, self.spool.script)
+            self.number = terms.batch.submit(terms.cores_per_node, time_s, self.spool.log, self.spool.script)
         except RunnerError:
             self.spool.remove()
             raise
@@ -234,7 +238,7 @@ class Allocation:
         self.polling.answered()
         before, self._seen = self._seen, seen
         if seen is None:
-            self._end(JobState.FAILED, f"{self._title} does not know job {self.number} any more")
+            self._end(JobState.FAILED, f"{self._terms.title} does not know job {self.number} any more")
         elif seen.phase is JobPhase.ENDED:
             failed = self._failed_nodes(seen, before)
             self._end(seen.state, seen.told(failed), failed)
@@ -289,7 +293,7 @@ class Allocation:
         with contextlib.suppress(OSError, SubmitError):
             self.spool.leave()
         with contextlib.suppress(SubmitError):
-            self._batch.cancel([self.number])
+            self._terms.batch.cancel([self.number])
 
     def _ask_why(self) -> None:
         """Ask the system soon why a launcher failed, as it may know a better reason, such as a failed node."""
@@ -303,7 +307,7 @@ class Allocation:
         if trial is not None and trial.status.state is JobState.QUEUED:
             trial.status = replace(trial.status, message=seen.sentence)
         if seen.never:
-            self.give_up(JobState.FAILED, f"{self._title} job {self.number} will never start: {seen.never}")
+            self.give_up(JobState.FAILED, f"{self._terms.title} job {self.number} will never start: {seen.never}")
         elif self.polling.asked_s - self.polling.submitted_s > self._terms.queue_limit_s:
             limit = in_words(self._terms.queue_limit_s)
             self.give_up(JobState.FAILED, f"{seen.sentence}; it was given up after {limit} in the queue")
@@ -330,17 +334,17 @@ class Allocation:
 
         Slurm takes a node for sound until its daemon was silent for SlurmdTimeout, 300 s by default.
         """
-        if self._batch.nodes < 2 or self._verdict is not None:
+        if self._terms.batch.nodes < 2 or self._verdict is not None:
             return
         try:
-            nodes = self._batch.hosts(self.number)
+            nodes = self._terms.batch.hosts(self.number)
         except RunnerError:
             return
-        said = say_all(self._batch.steps(self.number), nodes, ("true",), timeout_s=ANSWER_S)
+        said = say_all(self._terms.batch.steps(self.number), nodes, ("true",), timeout_s=ANSWER_S)
         self.lost = tuple(node for node, own in said.items() if isinstance(own, UnreachableError) or own.exit_code != 0)
         if self.lost:
             names = ", ".join(self.lost)
-            title = self._title
+            title = self._terms.title
             sentence = f"node {names} of {title} job {self.number} does not answer, though {title} does not say so yet"
             message = "; ".join(filter(None, (trial.status.message, sentence)))
             trial.status = replace(trial.status, message=message, lost_nodes=self.lost)
@@ -380,13 +384,11 @@ class Allocation:
         trial = self._trials.current
         stderr = RunPaths(trial.job.directory).read_stderr() if trial else ""
         try:
-            return self._batch.failed_nodes(seen.nodes or (before.nodes if before else ""), self.spool.said() + stderr)
+            return self._terms.batch.failed_nodes(
+                seen.nodes or (before.nodes if before else ""), self.spool.said() + stderr
+            )
         except RunnerError:
             return ()
-
-    @property
-    def _title(self) -> str:
-        return self._batch.words.title
 
 
 def _at_limit(trial: Trial) -> str:

@@ -1,11 +1,11 @@
 """sinfo: commands and parsers for partitions and their nodes."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from ..base import BatchNode, BatchQueue
-from .duration import parse_span_s
 
 _NODE_FIELDS = ("%N", "%X", "%Y", "%m", "%T", "%f", "%E")
 _PARTITION_FIELDS = ("%P", "%a", "%l", "%D", "%s")
@@ -14,6 +14,8 @@ _FLAGS = "*~#!%$@^-+"
 MPI_TYPES = ("srun", "--mpi=list")
 _MPI_TYPE = re.compile(r"\b(?:none|pmi2|pmix(?:_v\d+)?|openmpi|cray_shasta)\b")
 _SWITCH = re.compile(r"^SwitchName=(\S+) +Level=0 .*?\bNodes=(\S+)", re.MULTILINE)
+_SPAN = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
+_ENDLESS = {"infinite", "UNLIMITED"}
 
 
 class SlurmNode(BatchNode):
@@ -80,3 +82,18 @@ def parse_mpi_types(text: str) -> tuple[str, ...]:
     """Parse the methods in the output of `srun --mpi=list`, each once; older versions print to standard error."""
     listed = (line for line in text.splitlines() if "are..." not in line)
     return tuple(dict.fromkeys(kind for line in listed for kind in _MPI_TYPE.findall(line.partition(":")[2] or line)))
+
+
+def parse_span_s(text: str) -> float | None:
+    """Parse a duration, as "5:00" or "2-03:00:00", to seconds.
+
+    Returns:
+        `math.inf` for no limit; None if it is not known ("NOT_SET", "INVALID", "N/A").
+    """
+    if text in _ENDLESS:
+        return math.inf
+    match = _SPAN.fullmatch(text)
+    if match is None:
+        return None
+    days, hours, minutes, seconds = (int(match[name] or 0) for name in ("days", "hours", "minutes", "seconds"))
+    return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from ...status import JobState
 from ..base import BatchJob, JobPhase
-from .duration import parse_span_s
+from .nodes import parse_span_s
 
 _FIELDS = ("%i", "%T", "%r", "%N", "%L")
 WAITING = frozenset(

@@ -1,12 +1,12 @@
 """sbatch: its command line, its answer, and the reasons of a refusal."""
 
+import math
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from ...errors import InvalidJobError, RunnerError, SubmitError
 from ..base import BatchQueue, in_words
-from .duration import minutes
 from .options import CHOICES, SlurmTable
 
 _SAYINGS: tuple[tuple[str, str], ...] = (
@@ -103,3 +103,8 @@ def too_much(table: SlurmTable, time_s: float, partitions: Sequence[BatchQueue])
 def _no_pattern(path: Path) -> str:
     """Escape a path, so that sbatch does not read it as a pattern (%j, …)."""
     return str(path).replace("%", "%%")
+
+
+def minutes(seconds: float) -> int:
+    """Round up to whole minutes, which Slurm's `--time` takes."""
+    return max(1, math.ceil(seconds / 60))

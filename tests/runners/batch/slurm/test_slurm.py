@@ -9,14 +9,17 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import pytest
+from batch_contract import BatchContract
 from runner_contract import RunnerContract, executable, running, wait
 from slurm_lab import SlurmLab
 from waiting import until
 
 from runners.base import JobId, Runner
 from runners.batch.allocation import AllocationTerms
+from runners.batch.base import BatchSystem
 from runners.batch.runner import BatchRunner
 from runners.batch.slurm.client import candidates, nodes_of
 from runners.batch.slurm.srun import Srun
@@ -32,7 +35,7 @@ TWO = ONE.model_copy(update={"nodes": 2})
 Start = Callable[[AllocationTerms], BatchRunner]
 
 
-def terms(slurm: Slurm, cores: int = 2, **changed: object) -> AllocationTerms:
+def terms(slurm: Slurm, cores: int = 2, **changed: Any) -> AllocationTerms:
     asked = slurm.model_copy(update=changed)
     return AllocationTerms(asked, cores, asked.queue_limit_s)
 
@@ -57,6 +60,14 @@ def start(lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     for runner in made:
         runner.close()
     assert not lab.jobs() or all("COMPLETING" in job for job in lab.jobs())
+
+
+class TestSlurm(BatchContract):
+    @pytest.fixture
+    def batch(self, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> BatchSystem:
+        monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
+        lab.wait_for_nodes()
+        return ONE
 
 
 class TestOneAllocationForMany(RunnerContract):
@@ -272,7 +283,7 @@ class TestWhatSlurmRefusesAtOnce:
             ({"further": ("--mem=900G",)}, "has no 1 nodes that are what was asked for"),
         ],
     )
-    def test_with_a_sentence(self, start: Start, tmp_path: Path, changed: dict[str, object], words: str) -> None:
+    def test_with_a_sentence(self, start: Start, tmp_path: Path, changed: dict[str, Any], words: str) -> None:
         runner = start(terms(ONE, **changed))
         with pytest.raises(InvalidJobError, match=words):
             runner.submit(program(tmp_path / "a", "exit 0", ranks=6, walltime_s=60.0, oversubscribe=True))

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from runners.batch.allocation import AllocationTerms
 from runners.batch.base import JobPhase
-from runners.batch.slurm.duration import minutes, parse_span_s
 from runners.batch.slurm.nodes import (
     SlurmNode,
     nodes_command,
@@ -17,10 +16,11 @@ from runners.batch.slurm.nodes import (
     parse_mpi_types,
     parse_nodes,
     parse_partitions,
+    parse_span_s,
     parse_switches,
 )
 from runners.batch.slurm.states import Queued, parse_squeue, squeue_command, told
-from runners.batch.slurm.submit import parse_sbatch, refusal, salloc_command, sbatch_command, too_much
+from runners.batch.slurm.submit import minutes, parse_sbatch, refusal, salloc_command, sbatch_command, too_much
 from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
 from runners.status import JobState
