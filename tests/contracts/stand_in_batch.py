@@ -19,7 +19,6 @@ from runners.batch.base import BatchFacts, BatchJob, BatchNode, BatchQueue, Batc
 from runners.batch.registry import BATCH_SYSTEMS, RegisteredBatch, outside
 from runners.errors import InvalidJobError, SubmitError
 from runners.hosts.transport import Local
-from runners.launchers.base import Launcher
 from runners.status import JobState
 
 NODES = ("s1", "s2")
@@ -173,12 +172,6 @@ class StandIn(BatchSystem):
         del said
         return tuple(nodes.split())
 
-    def switches(self) -> Mapping[str, str]:
-        return {}
-
-    def shortened(self, nodes: Sequence[str]) -> str:
-        return "+".join(nodes)
-
     def steps(self, job: str) -> Local:
         del job
         return Local()
@@ -187,14 +180,6 @@ class StandIn(BatchSystem):
         del job
         program(file, AS_SSH)
         return (str(file),)
-
-    def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:
-        del mpi
-        return its_own
-
-    def for_launcher(self, ranks: int) -> Mapping[str, str]:
-        del ranks
-        return {}
 
 
 def told(job: str, state: str, nodes: str) -> BatchJob:
