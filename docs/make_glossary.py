@@ -1,11 +1,11 @@
-"""Writes docs/glossary.md from `search_spaces.parameters.glossary`, so that the page cannot say anything else.
+"""Writes docs/glossary.md from `tuner.settings.dimensions.meanings`, so that the page cannot say anything else.
 
 Run `python docs/make_glossary.py`; a test fails when the page is not what this would write.
 """
 
 from pathlib import Path
 
-from search_spaces.parameters.glossary import GLOSSARY
+from tuner.settings.dimensions import meanings
 
 PAGE = Path(__file__).with_name("glossary.md")
 HEAD = """# Glossary of the parameters
@@ -20,7 +20,7 @@ a study. [Search spaces](spaces.md) has their values, [the network](network.md) 
 
 def page() -> str:
     """Write the whole page."""
-    return HEAD + "".join(f"| `{name}` | {text} |\n" for name, text in GLOSSARY.items())
+    return HEAD + "".join(f"| `{name}` | {text} |\n" for name, text in meanings().items())
 
 
 if __name__ == "__main__":

@@ -52,14 +52,14 @@ class UnreachableError(RunnerError):
 
 
 class HeldError(RunnerError):
-    """Another user or process has changed a node's network, so we may not; the sentence names the holder."""
+    """Another user or process has changed a node's settings, so we may not; the sentence names the holder."""
 
 
 class RefusedError(RunnerError):
-    """A node, its driver or the switch refuses a network setting; everything is as it was before.
+    """A node, its driver or the switch refuses a setting; everything is as it was before.
 
     Attributes:
-        setting: the refused setting's name without "net."; "" where no single value is at fault.
+        setting: the refused setting's name; "" where no single value is at fault.
     """
 
     def __init__(self, sentence: str, setting: str = "") -> None:

@@ -24,6 +24,7 @@ class Job:
 
     Attributes:
         program: absolute path and arguments.
+        before: what stands before the program in the command of each rank, as `numactl --interleave=all`.
         environment: variables of the ranks, in addition to those of this process.
         directory: folder for `stdout`, `stderr` and `command`; ranks work there, too, unless files are copied to nodes.
         walltime_s: seconds after which the whole process tree is ended.
@@ -64,6 +65,7 @@ class Job:
     inputs: tuple[str, ...] = ()
     libraries: tuple[Path, ...] = ()
     copied_to: Path | None = None
+    before: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._require(bool(self.program) and Path(self.program[0]).is_absolute(), "program", "an absolute path")
@@ -93,6 +95,11 @@ class Job:
     def rank_directory(self) -> Path:
         """The working folder of all ranks."""
         return self.copied_to or self.directory
+
+    @property
+    def line(self) -> tuple[str, ...]:
+        """The command of each rank."""
+        return (*self.before, *self.program)
 
     @property
     def ranks_per_node(self) -> int:

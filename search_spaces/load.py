@@ -18,7 +18,7 @@ from .errors import SpaceError
 from .machine import Machine
 from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
 from .parameters.cases import check_cases
-from .parameters.dimension import DIMENSIONS, dimension, shown
+from .parameters.dimension import DIMENSIONS, Dimension, Settings, dimension, shown
 from .parameters.parameter import Parameter
 from .parameters.values import converted, values
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
@@ -35,6 +35,8 @@ KEYS: Mapping[str, tuple[type, str]] = {
     "start": (list, "[[start]] tables"),
 }
 BUDGET = "budget"
+OF_ENTRIES = frozenset({"low", "high", "by"})
+"""Keys that tell a range or cases from the table of a family."""
 
 LARGEST_BYTES = 2**20
 """Most bytes of a file: a thousand lines take only some tens of kilobytes."""
@@ -77,13 +79,18 @@ def wants_all_blas(name: str, text: str | None = None) -> bool:
 
 
 def load(
-    name: str, machine: Machine, overrides: Mapping[str, Sequence[str]] | None = None, text: str | None = None
+    name: str,
+    machine: Machine,
+    overrides: Mapping[str, Sequence[str]] | None = None,
+    text: str | None = None,
+    settings: Settings | None = None,
 ) -> SearchSpace:
     """Load a shipped space or a file for a machine.
 
     Args:
         overrides: values as texts by parameter; they replace those of the file, or add the parameter.
         text: the TOML text if the caller has it; `name` is then only its name in messages.
+        settings: those that hosts may have, with their values; None lets somebody else check them.
 
     Raises:
         SpaceError: the file cannot be read, a key or value (which the message names) is wrong, or no point is legal.
@@ -93,24 +100,26 @@ def load(
     if table.get("cluster") and machine.more_cores == Machine.more_cores:
         machine = replace(machine, more_cores=f"add --cluster {table['cluster']}, which this space is made for")
     wished = overrides or {}
-    given = entries(place, wished, text)
+    given = entries(place, wished, text, settings)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
-    parameters = _parameters_here(given, places, machine, as_it_comes=table.get("all_blas") is True)
+    parameters = _parameters_here(given, places, machine, settings, as_it_comes=table.get("all_blas") is True)
     for parameter in parameters.values():
         if parameter.by in given:
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
-    restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table)]
-    starts = _starts(place, table)
+    restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table, settings)]
+    starts = _starts(place, table, settings)
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
 
 
-def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str) -> dict[str, Any]:
+def entries(
+    name: str, overrides: Mapping[str, Sequence[str]] | None, text: str, settings: Settings | None = None
+) -> dict[str, Any]:
     """Read the entry of each parameter in a space and `--set`, in TOML's form; the arguments are as in `load`.
 
     Raises:
@@ -120,11 +129,14 @@ def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str)
     given = _flat(_parameters(name, _table(name, text)))
     if any(size in wished for size in SIZES):
         given = {key: value for key, value in given.items() if key not in SIZES}
-    return given | {key: _override(key, texts) for key, texts in wished.items()}
+    return given | {key: _override(key, texts, settings) for key, texts in wished.items()}
 
 
-def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
+def check_overrides(overrides: Mapping[str, Sequence[str]], settings: Settings) -> None:
     """Refuse names and values of `--set` that are illegal on every machine.
+
+    Args:
+        settings: those that hosts may have.
 
     Raises:
         SpaceError: the sentence names the option, and suggests a similar name if there is one.
@@ -132,13 +144,13 @@ def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
     for name, texts in overrides.items():
         place = f"--set {name}"
         try:
-            dimension(name)
+            dimension(name, settings)
         except SpaceError as error:
             raise SpaceError(f"{place}: {error}") from error
         try:
-            entry = _override(name, texts)
+            entry = _override(name, texts, settings)
             if isinstance(entry, list):
-                _legal(place, name, entry)
+                _legal(place, name, entry, settings)
         except SpaceError as error:
             raise SpaceError(f"{error}{_comma_hint(texts)}") from error
 
@@ -220,10 +232,10 @@ def _tables(place: str, table: Mapping[str, Any], key: str) -> list[tuple[str, d
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten the tables `mpi` and `net` of TOML ("mpi.btl = …") to parameters `mpi.NAME` and `net.NAME`."""
+    """Flatten the table of each family in TOML ("mpi.btl = …") to parameters FAMILY.NAME."""
     found: dict[str, Any] = {}
     for key, value in table.items():
-        if key in {"mpi", "net"} and isinstance(value, dict):
+        if isinstance(value, dict) and (key == "mpi" or (key not in DIMENSIONS and OF_ENTRIES.isdisjoint(value))):
             found.update({f"{key}.{name}": entry for name, entry in value.items()})
         else:
             found[key] = value
@@ -237,7 +249,12 @@ def _ordered(given: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters_here(
-    given: Mapping[str, Any], places: Mapping[str, str], machine: Machine, *, as_it_comes: bool
+    given: Mapping[str, Any],
+    places: Mapping[str, str],
+    machine: Machine,
+    settings: Settings | None,
+    *,
+    as_it_comes: bool,
 ) -> dict[str, Parameter]:
     """Make the parameters for a machine by name, without those that keep their default."""
     order = _ordered(given)
@@ -247,27 +264,26 @@ def _parameters_here(
             found[key] = layouts_by_nodes(found["nodes_dropped"], machine)
             continue
         layouts = full_layouts(machine) if key == "layout" else _layouts(found, machine)
-        parameter = _parameter(places[key], key, given[key], machine, layouts, as_it_comes=as_it_comes)
+        try:
+            known = dimension(key, settings)
+            if given[key] == AUTO:
+                parameter = automatic(key, machine, layouts, as_it_comes=as_it_comes)
+            else:
+                parameter = _parameter(key, given[key], known, settings)
+        except SpaceError as error:
+            raise SpaceError(f"{places[key]}: {error}") from error
         if parameter is not None:
             found[key] = parameter
     return {key: found[key] for key in order if key in found}
 
 
-def _parameter(
-    place: str, key: str, entry: Any, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool
-) -> Parameter | None:
+def _parameter(key: str, entry: Any, known: Dimension, settings: Settings | None) -> Parameter | None:
     """Make the parameter of an entry; None if the entry keeps the default."""
-    try:
-        dimension(key)
-        if entry == AUTO:
-            return automatic(key, machine, layouts, as_it_comes=as_it_comes)
-        if entry == BUDGET and key == "N":
-            return None
-        if isinstance(entry, dict) and "by" in entry:
-            return _depending(key, entry)
-        return Parameter(key, values(entry))
-    except SpaceError as error:
-        raise SpaceError(f"{place}: {error}") from error
+    if entry == BUDGET and key == "N":
+        return None
+    if isinstance(entry, dict) and "by" in entry:
+        return _depending(key, entry, known, settings)
+    return Parameter(key, values(entry), known=known)
 
 
 def _check_decider(
@@ -283,18 +299,18 @@ def _check_decider(
         raise SpaceError(f"{place}: {error}") from error
 
 
-def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:
+def _depending(key: str, entry: Mapping[str, Any], known: Dimension, settings: Settings | None) -> Parameter:
     decider = str(entry["by"])
-    known = dimension(decider)
+    deciding = dimension(decider, settings)
     cases: dict[Scalar, tuple[Scalar, ...]] = {}
     for word, listed in entry.items():
         if word == "by":
             continue
-        case = converted(decider, word)
-        if not known.accepts(case):
-            raise SpaceError(f"{word} is no value of {decider}: expected {known.expected}")
+        case = converted(decider, word, settings)
+        if not deciding.accepts(case):
+            raise SpaceError(f"{word} is no value of {decider}: expected {deciding.expected}")
         cases[case] = values(listed)
-    return Parameter.depending(key, decider, cases)
+    return Parameter.depending(key, decider, cases, known)
 
 
 def _layouts(parameters: Mapping[str, Parameter], machine: Machine) -> tuple[str, ...]:
@@ -319,29 +335,29 @@ def _restrictions(place: str, table: Mapping[str, Any]) -> list[Restriction]:
     return [RESTRICTIONS[name] for name in names if name in RESTRICTIONS]
 
 
-def _forbids(place: str, table: Mapping[str, Any]) -> list[Restriction]:
+def _forbids(place: str, table: Mapping[str, Any], settings: Settings | None) -> list[Restriction]:
     found = []
     for number, (where, entry) in enumerate(_tables(place, table, "forbid"), start=1):
         _known(f"{where}: unknown key", entry, ("when", "because"))
         when = entry.get("when")
         if not isinstance(when, dict) or not when or not entry.get("because"):
             raise SpaceError(f"{where}: expected `when` with parameters and `because` with a sentence")
-        cases = {name: _legal(f"{where}: when.{name}", name, value) for name, value in _flat(when).items()}
+        cases = {name: _legal(f"{where}: when.{name}", name, value, settings) for name, value in _flat(when).items()}
         found.append(forbidden(number, cases, str(entry["because"])))
     return found
 
 
-def _starts(place: str, table: Mapping[str, Any]) -> list[dict[str, Scalar]]:
+def _starts(place: str, table: Mapping[str, Any], settings: Settings | None) -> list[dict[str, Scalar]]:
     return [
-        {name: _legal(f"{where}: {name}", name, value, most=1)[0] for name, value in _flat(entry).items()}
+        {name: _legal(f"{where}: {name}", name, value, settings, most=1)[0] for name, value in _flat(entry).items()}
         for where, entry in _tables(place, table, "start")
     ]
 
 
-def _legal(where: str, name: str, entry: Any, most: int | None = None) -> tuple[Scalar, ...]:
+def _legal(where: str, name: str, entry: Any, settings: Settings | None, most: int | None = None) -> tuple[Scalar, ...]:
     """Check that a parameter could have these values in some space, and return them."""
     try:
-        known = dimension(name)
+        known = dimension(name, settings)
         listed = values(entry)
     except SpaceError as error:
         raise SpaceError(f"{where}: {error}") from error
@@ -353,12 +369,12 @@ def _legal(where: str, name: str, entry: Any, most: int | None = None) -> tuple[
     return listed
 
 
-def _override(name: str, texts: Sequence[str]) -> Any:
+def _override(name: str, texts: Sequence[str], settings: Settings | None) -> Any:
     """Convert the texts of `--set` to values of the parameter."""
     if list(texts) in ([AUTO], [BUDGET]):
         return texts[0]
     try:
-        return [converted(name, text) for text in texts]
+        return [converted(name, text, settings) for text in texts]
     except SpaceError as error:
         raise SpaceError(f"--set {name}: {error}") from error
 

@@ -28,7 +28,7 @@ SIZES = ("N", "memory_fraction")
 """Parameters that give the size of the matrix: a space has one of them, or none if the budget decides."""
 
 NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi", "nodes_dropped", "rank_order")
-"""Parameters of a configuration besides HPL's own, `mpi.*` and `net.*`."""
+"""Parameters of a configuration besides HPL's own, `mpi.*` and settings of hosts."""
 
 ABSENT = -1
 UNKNOWN = -2
@@ -206,7 +206,7 @@ class SearchSpace:
     def key(self, params: Point) -> str:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
         full = self.complete(params)
-        others = {name: value for name, value in full.items() if name in NOT_HPL or name[:4] in {"mpi.", "net."}}
+        others = {name: value for name, value in full.items() if name in NOT_HPL or "." in name}
         words = {**others, **self._representative_words(full)}
         return " ".join(f"{name}={value}" for name, value in sorted(words.items()))
 

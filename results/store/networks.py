@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,6 +25,7 @@ class NetworkOriginal:
     """A setting of a host as it was before hpltune changed it.
 
     Attributes:
+        setting: its name with its family; those of networks have none.
         interface: "" for a setting of the whole host.
         ssh: the tokens that reach the host; empty for the owner's machine itself.
         study: the study that changed it, or None.
@@ -101,15 +102,16 @@ class NetworkRecords:
                     continue
                 older = _original_of(row)
                 if older.busy:
+                    what = "settings of {} are" if "." in older.setting else "network of {} is"
                     raise ResultsError(
-                        f"the network of {older.host} is being tuned by process {older.busy.pid} on {older.busy.host}: "
+                        f"the {what.format(older.host)} being tuned by process {older.busy.pid} on {older.busy.host}: "
                         "wait for it or end it there"
                     )
                 connection.execute(update(NETWORK_ORIGINALS).where(here).values(owner=original.owner))
                 kept.append(older)
         return kept
 
-    def forget(self, keys: Sequence[tuple[str, str, str]]) -> None:
+    def forget(self, keys: Iterable[tuple[str, str, str]]) -> None:
         """Delete originals that are restored, by host, interface and setting."""
         with self._writing() as connection:
             for key in keys:

@@ -56,7 +56,7 @@ class Mpich:
         own = {**self._pinning(job), **on_interfaces(job)}
         for name, value in sorted({**own, **job.mpi_parameters, **job.environment}.items()):
             argv += ["-genv", name, value]
-        return [*argv, *job.program]
+        return [*argv, *job.line]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Hydra's messages in one sentence."""

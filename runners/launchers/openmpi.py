@@ -82,7 +82,7 @@ class OpenMpi:
             each += ["-x", f"{name}={value}"] if name.startswith(TRANSPORTS) else ["--mca", name, value]
         for name, value in sorted(job.environment.items()):
             each += ["-x", f"{name}={value}"]
-        each += job.program
+        each += job.line
         if not job.nodes:
             return [*argv, "-np", str(job.ranks), *binding, *each]
         require_plain(self.mpirun)

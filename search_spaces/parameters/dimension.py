@@ -141,42 +141,8 @@ DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
 }
 """The parameters that decide the default of each of these."""
 
-_ON_OFF = Dimension("on or off", lambda value: value in {"on", "off"}, lambda _point, _machine: None)
-_THREE_SIZES = _text(
-    "least, default and most bytes, as 4096 131072 6291456", r"\d{1,10}( \d{1,10}){2}", lambda _point, _machine: None
-)
-
-NETWORK: Mapping[str, Dimension] = {
-    "net.mtu": _whole(68, None, 65_535),
-    "net.rx_ring": _whole(1, None),
-    "net.tx_ring": _whole(1, None),
-    "net.adaptive_rx": _ON_OFF,
-    "net.adaptive_tx": _ON_OFF,
-    "net.rx_usecs": _whole(0, None),
-    "net.rx_frames": _whole(0, None),
-    "net.tx_usecs": _whole(0, None),
-    "net.tx_frames": _whole(0, None),
-    "net.sg": _ON_OFF,
-    "net.tso": _ON_OFF,
-    "net.gso": _ON_OFF,
-    "net.gro": _ON_OFF,
-    "net.lro": _ON_OFF,
-    "net.rmem_max": _whole(0, None),
-    "net.wmem_max": _whole(0, None),
-    "net.tcp_rmem": _THREE_SIZES,
-    "net.tcp_wmem": _THREE_SIZES,
-    "net.tcp_congestion": _text("the name of an algorithm, as cubic", r"[a-z][a-z0-9_]{0,15}", lambda _p, _m: None),
-    "net.interface": _text(
-        "an interface or several, as eth0 or eth0,eth1", r"[\w.:-]{1,15}([,+][\w.:-]{1,15})*", lambda _p, _m: None
-    ),
-}
-"""Network settings of real nodes; 68 bytes is the smallest MTU that IPv4 allows (RFC 791)."""
-
-VIRTUAL: Mapping[str, Dimension] = {
-    "net.nics": _whole(1, None, 16),
-    "net.network": _text("the name of a network", r"[\w.+-]+", lambda _point, _machine: None),
-}
-"""Network settings that only virtual clusters have."""
+Settings = Mapping[str, Dimension]
+"""Settings of hosts by their names, as "net.mtu": those who can set them hand them in."""
 
 FREE = Dimension(
     "a printable text or a number", lambda value: str(value) != "" and str(value).isprintable(), lambda _p, _m: None
@@ -197,20 +163,39 @@ def shown(value: object) -> str:
     return str(value) if str(value).isprintable() else repr(str(value))
 
 
-def dimension(name: str) -> Dimension:
-    """Return the parameter of this name; every `mpi.NAME` and `net.NAME` is one.
+def families(settings: Settings) -> tuple[str, ...]:
+    """Return the first parts of the names of MPI parameters and settings."""
+    return tuple(dict.fromkeys(("mpi", *(name.partition(".")[0] for name in settings))))
+
+
+def is_setting(name: str) -> bool:
+    """Return whether a parameter is a setting of a host, as its name says."""
+    return "." in name and not name.startswith("mpi.")
+
+
+def dimension(name: str, settings: Settings | None = None) -> Dimension:
+    """Return the parameter of this name; every FAMILY.NAME is one.
+
+    Args:
+        settings: tell the families; None takes a name with any of them, whose values somebody else checks.
 
     Raises:
         SpaceError: there is no such parameter; the message suggests the nearest.
     """
-    for known in (DIMENSIONS, NETWORK, VIRTUAL):
+    for known in (DIMENSIONS, settings or {}):
         if name in known:
             return known[name]
     if name.startswith("mpi.") and re.fullmatch(MPI_RESERVED, name[4:]):
         raise SpaceError(f"{name} names what MPI starts or loads, which hpltune chooses itself: leave it out")
-    if re.fullmatch(r"(mpi|net)\.[A-Za-z][A-Za-z0-9_.-]*", name):
-        return MPI if name.startswith("mpi.") else FREE
+    family, *_ = named = name.split(".", 1)
+    if len(named) == 2 and re.fullmatch(r"[A-Za-z][A-Za-z0-9_.-]*", named[1]):
+        if family == "mpi":
+            return MPI
+        if settings is None or family in families(settings):
+            return FREE
     letters = {known.casefold(): known for known in DIMENSIONS}
     near = difflib.get_close_matches(name.casefold(), letters, n=1, cutoff=0.5)
-    hint = f"did you mean {letters[near[0]]}?" if near else f"known are {', '.join(DIMENSIONS)}, mpi.NAME and net.NAME"
+    forms = [f"{each}.NAME" for each in families(settings or {})]
+    more = f"{', '.join([*DIMENSIONS, *forms[:-1]])} and {forms[-1]}"
+    hint = f"did you mean {letters[near[0]]}?" if near else f"known are {more}"
     raise SpaceError(f"unknown parameter {shown(name)}: {hint}")

@@ -79,20 +79,4 @@ GLOSSARY: Mapping[str, str] = {
     "alignment": "Where HPL's arrays start in memory, in doubles. It seldom matters.",
     "threshold": "The residual must stay below it, or the run does not count. It has no effect on speed.",
     "binding": "The cores to which a rank is bound. A rank that moves between cores loses its cache.",
-    "net.mtu": (
-        "The largest packet in bytes. Large packets mean fewer packets and less work for the CPU; every NIC and "
-        "switch must accept them."
-    ),
-    "net.rx_usecs": (
-        "How long the NIC holds back an interrupt, in microseconds (throttling). A large value saves CPU time, "
-        "but every small message takes longer."
-    ),
-    "net.nics": "How many NICs of each node a virtual cluster uses. More NICs carry long messages faster.",
-    "net.network": "Which of a virtual cluster's networks carries the messages.",
-    "net.interface": "The NICs that MPI uses on each node.",
 }
-
-
-def meaning(name: str) -> str | None:
-    """Return the entry of a parameter, or None if the glossary has none."""
-    return GLOSSARY.get(name)

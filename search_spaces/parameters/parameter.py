@@ -1,12 +1,12 @@
 """A parameter of a space with its values, which may depend on another parameter."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 
 from hpl.params import Scalar
 
 from ..errors import SpaceError
-from .dimension import Point, dimension, shown
+from .dimension import Dimension, Point, dimension, shown
 
 MOST_VALUES = 10_000
 """A range with more values is a mistake, and its list would fill the memory."""
@@ -20,6 +20,7 @@ class Parameter:
         values: the legal values; with `by` those of every case.
         by: the parameter on which the values depend, or None.
         cases: with `by`: the legal values for each value of it; without values the parameter is absent.
+        known: what is known of the parameter; None looks it up.
 
     Raises:
         SpaceError: there is no value, a value is repeated, or the dimension does not accept a value.
@@ -29,9 +30,10 @@ class Parameter:
     values: tuple[Scalar, ...]
     by: str | None = None
     cases: Mapping[Scalar, tuple[Scalar, ...]] | None = None
+    known: InitVar[Dimension | None] = None
 
-    def __post_init__(self) -> None:
-        known = dimension(self.name)
+    def __post_init__(self, known: Dimension | None) -> None:
+        known = known or dimension(self.name)
         if not self.values:
             raise SpaceError(f"{self.name} has no value: expected {known.expected}")
         for value in self.values:
@@ -41,10 +43,12 @@ class Parameter:
             raise SpaceError(f"{self.name} names a value twice")
 
     @classmethod
-    def depending(cls, name: str, by: str, cases: Mapping[Scalar, tuple[Scalar, ...]]) -> "Parameter":
+    def depending(
+        cls, name: str, by: str, cases: Mapping[Scalar, tuple[Scalar, ...]], known: Dimension | None = None
+    ) -> "Parameter":
         """Make a parameter whose values depend on another's."""
         values = tuple(dict.fromkeys(value for case in cases.values() for value in case))
-        return cls(name, values, by, dict(cases))
+        return cls(name, values, by, dict(cases), known)
 
     def values_in(self, point: Point) -> tuple[Scalar, ...]:
         """Return the legal values in a point; empty if the parameter is absent there."""

@@ -6,7 +6,7 @@ from typing import Any
 from hpl.params import Scalar
 
 from ..errors import SpaceError
-from .dimension import FREE, MPI, dimension
+from .dimension import FREE, MPI, Settings, dimension
 from .parameter import integers
 
 RANGE_KEYS = ("low", "high", "step", "log")
@@ -27,13 +27,13 @@ def values(entry: Any) -> tuple[Scalar, ...]:
     return tuple(listed)
 
 
-def converted(name: str, text: str) -> Scalar:
+def converted(name: str, text: str, settings: Settings | None = None) -> Scalar:
     """Convert a text to a value of the parameter; unknown settings keep their digits as written.
 
     Raises:
         SpaceError: there is no such parameter.
     """
-    known = dimension(name)
+    known = dimension(name, settings)
     for kind in (int, float):
         try:
             value = kind(text)

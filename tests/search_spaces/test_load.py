@@ -10,6 +10,7 @@ from search_spaces.errors import SpaceError
 from search_spaces.load import KEYS, check_overrides, describe, load, passed_over, shipped, wants_all_blas
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import DIMENSIONS
+from tuner.settings.dimensions import setting_dimensions
 
 BLAS = {
     "openblas": BlasFacts(("SkylakeX", "Haswell")),
@@ -178,7 +179,12 @@ NB = 192
         ("[parameters]\nN = 4000\nmemory_fraction = 0.5\n", "N and memory_fraction both say how large"),
         ('[parameters]\nblas = ["auto"]\n', "blas = auto: expected a BLAS name"),
         ('[parameters]\ngrid = ["02x2"]\n', "expected P x Q"),
-        ("[parameters]\nnet.mtu = -1\n", "net.mtu = -1: expected a whole number of at least 68, at most 65535"),
+        ("[parameters]\nnet.mtu = -1\n", "net.mtu = -1: expected a whole number of bytes, at least 68, at most 65535"),
+        (
+            "[parameters]\nsus.colour = 1\n",
+            "parameters.sus.colour: unknown parameter sus.colour: known are ",
+        ),
+        ("[parameters]\nNB = 64\n[[start]]\nnet.mtu = 9\n", "start 1: net.mtu = 9: expected a whole number of bytes"),
         ("[parameters]\nNB = { low = 1, high = 2_000_000_000 }\n", "has more than 10000 values"),
         ("[parameters]\nNB = { low = 1, high = 8, log = 1 }\n", "log must be true or false"),
         (
@@ -217,7 +223,7 @@ NB = 192
 def test_a_mistake_in_a_file_is_named_with_file_and_key(tmp_path: Path, text: str, words: str) -> None:
     file = write(tmp_path, text)
     with pytest.raises(SpaceError) as caught:
-        load(file, machine())
+        load(file, machine(), settings=setting_dimensions())
     assert words in str(caught.value)
     assert file in str(caught.value)
 
@@ -329,7 +335,7 @@ def test_a_mistake_on_the_command_line_is_named_with_its_option(values: dict[str
 )
 def test_a_number_that_was_written_with_a_comma_gets_a_hint(values: dict[str, list[str]], hint: str) -> None:
     with pytest.raises(SpaceError) as caught:
-        check_overrides(values)
+        check_overrides(values, setting_dimensions())
     assert hint in str(caught.value)
 
 

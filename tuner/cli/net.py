@@ -44,7 +44,7 @@ def show(
 
         hpltune net show --hosts h1 --ssh "ssh -F lab/ssh_config" --json
     """
-    from ..commands.hosts.net_show import NetShowRequest, net_show
+    from ..commands.hosts.net_settings import NetShowRequest, net_show
     from .common import user_dirs
 
     request = NetShowRequest(hosts, interface, ssh)
@@ -137,10 +137,9 @@ def restore(
 
         hpltune net restore --forget node7
     """
-    from runners.network.journal import tokens_of
+    from runners.settings.journal import tokens_of
 
-    from ..commands.hosts.net_restore import NetRestoreRequest, net_restore
-    from ..network.options import way_to_hosts
+    from ..commands.hosts.net_settings import NetRestoreRequest, net_restore, way_to_hosts
 
     reach, names = way_to_hosts(hosts, ssh)
     request = NetRestoreRequest(names if hosts else (), tokens_of(reach), force, forget)
@@ -169,6 +168,6 @@ def sudoers(
     """
     import getpass
 
-    from ..network.sudoers import rules
+    from ..commands.hosts.net_settings import rules
 
     typer.echo(rules(getpass.getuser() if user is None else user, interface), nl=False)

@@ -14,13 +14,13 @@ from ..errors import UsageError
 from ..events import Listener, Notice
 from ..machine.inventory import FOREIGN, Inventory, disturbances
 from ..machine.textbook import first_choice, full_memory_n, natural_nb
-from ..network.around_study import recover_at_start
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..scaling.campaign import Pace, ScalingCampaign
 from ..scaling.findings import ScalingContext, findings_of
 from ..scaling.plan import ScalingPlan, check_counts, estimated_s, largest_affordable_n, memory_n
 from ..scaling.real_site import RealChoices, RealSite
+from ..settings.around_study import recover_at_start
 from ..stopping import StopRequest
 from ..study.file_book import FileBook
 from ..study.lifecycle import closing_study

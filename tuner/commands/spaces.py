@@ -21,6 +21,7 @@ from search_spaces.space import SearchSpace
 
 from ..errors import TunerError, UsageError
 from ..options import TuneOptions, parse_overrides
+from ..settings.dimensions import setting_dimensions
 from ..simulation.known import machine_of, simulated_space
 from ..trial.workbench import look_around
 from ..user_dirs import UserDirs
@@ -211,7 +212,7 @@ def machine_for(name: str, request: SpacesRequest) -> Here:
 
 def _loaded(name: str, here: Here, wished: Mapping[str, Sequence[str]]) -> SearchSpace:
     if here.cluster is None:
-        return load(name, here.machine, wished)
+        return load(name, here.machine, wished, settings=setting_dimensions())
     return simulated_space(name, here.cluster, EXAMPLE_N, wished)
 
 
@@ -283,6 +284,6 @@ def _point(space: SearchSpace, text: str) -> dict[str, Scalar]:
 def _as_taken(name: str, text: str) -> Scalar:
     """A value as `--set` reads it; that there is no such parameter is for the space to say."""
     try:
-        return converted(name, text)
+        return converted(name, text, setting_dimensions())
     except SpaceError:
         return text

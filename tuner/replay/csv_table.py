@@ -16,12 +16,13 @@ from results.flat import COLUMNS
 from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
-from search_spaces.parameters.dimension import DIMENSIONS, dimension, ranks_and_threads
+from search_spaces.parameters.dimension import DIMENSIONS, Settings, dimension, ranks_and_threads
 from search_spaces.parameters.values import converted
 from search_spaces.restriction import grid_uses_all_ranks, n_at_least_nb, nbmin_at_most_nb
 from search_spaces.space import Completion
 
 from ..errors import UsageError
+from ..settings.dimensions import setting_dimensions
 from ..user_files import read_text
 from ..words import counted
 from .landscape import LARGEST_BYTES, MOST_GFLOPS, RecordedLandscape, RecordedPoint, Run
@@ -106,7 +107,7 @@ def read_csv(path: Path) -> RecordedLandscape:
     Raises:
         UsageError: it cannot be read or used; the sentence names the file, and the row and column where there is one.
     """
-    rows = list(_rows(path))
+    rows, settings = list(_rows(path)), setting_dimensions()
     names = _parameters(path, rows)
     runs: dict[tuple[tuple[str, Scalar], ...], list[Run]] = {}
     first: dict[tuple[tuple[str, Scalar], ...], Row] = {}
@@ -116,7 +117,7 @@ def read_csv(path: Path) -> RecordedLandscape:
         if why:
             left_out[why] += 1
             continue
-        point = _point(row, names)
+        point = _point(row, names, settings)
         run = _run(row, int(point["N"]))
         runs.setdefault(tuple(point.items()), []).append(run)
         if run.gflops:
@@ -233,10 +234,11 @@ def _check_head(path: Path, head: Sequence[str]) -> None:
     twice = [name for name in head if head.count(name) > 1]
     if twice:
         raise UsageError(f"{path}, row 1: column {twice[0] or 'without a name'} is there twice")
+    settings = setting_dimensions()
     for name in head:
         if name not in COLUMNS:
             try:
-                dimension(name)
+                dimension(name, settings)
             except SpaceError as error:
                 raise UsageError(f"{path}, row 1, column {name}: {error}") from error
 
@@ -258,7 +260,7 @@ def _parameters(path: Path, rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def _point(row: Row, names: Sequence[str]) -> dict[str, Scalar]:
+def _point(row: Row, names: Sequence[str], settings: Settings) -> dict[str, Scalar]:
     """The configuration of a row, without what is empty there and has a default.
 
     Raises:
@@ -266,10 +268,10 @@ def _point(row: Row, names: Sequence[str]) -> dict[str, Scalar]:
     """
     found: dict[str, Scalar] = {}
     for name in names:
-        text, known = row.text(name), dimension(name)
+        text, known = row.text(name), dimension(name, settings)
         if not text and name not in NEEDED and name in DIMENSIONS:
             continue
-        value = converted(name, text)
+        value = converted(name, text, settings)
         if not text or not known.accepts(value) or (isinstance(value, int) and abs(value) > LARGEST_INT):
             raise row.wrong(name, f"expected {known.expected}")
         found[name] = value

@@ -20,6 +20,7 @@ from search_spaces.space import SearchSpace
 from ..engines.fidelity import FULL, Fidelity, Ladder, Rung
 from ..engines.perf.probes import Probes
 from ..errors import UsageError
+from ..settings.dimensions import setting_dimensions
 from ..trial.ladder import PREFIX_PARTS, SMALL_PART, ladder, small_n
 from ..trial.plan import PlanError
 from ..words import listed
@@ -137,7 +138,8 @@ class ReplayTable:
         Raises:
             SpaceError: as `load`, or the table has none of its points.
         """
-        space = load(name, self.machine, asked or {}, self.landscape.space if text is None else text)
+        own = self.landscape.space if text is None else text
+        space = load(name, self.machine, asked or {}, own, setting_dimensions())
         names = [name for name in space.parameters if name in self._known]
         if space.parameters.keys() == self._whole.parameters.keys():
             there = {_values(point, names) for point in self._points}

@@ -6,12 +6,12 @@ from results.record import Study
 from results.report.model import Column, Matrix, Part, Sentence, Table
 from results.report.ranking_table import named_values
 from results.stats.half_interval import half_95
-from search_spaces.parameters.glossary import meaning
 
 from ..explain.explanation import Explanation
 from ..explain.one_at_a_time import WORTH_A_WORD, Missed, OneByOne
 from ..explain.taught_study import telling_pairs
 from ..explain.variance import PLUS_MINUS, Effect, Pair
+from ..settings.dimensions import meanings
 from ..units import duration
 from ..words import counted
 from .figures.effects import MATTERS, shares, values
@@ -60,7 +60,8 @@ def _not_apart(study: Study, found: Explanation) -> str:
 def glossary(found: Explanation) -> dict[str, str]:
     """Say what the parameters that matter do; the one that matters most comes first."""
     names = [effect.name for effect in found.effects if effect.total >= MATTERS]
-    return {name: text for name in names if (text := meaning(name)) is not None}
+    known = meanings()
+    return {name: known[name] for name in names if name in known}
 
 
 def _effects(study: Study, found: Explanation) -> Table:

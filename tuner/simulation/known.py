@@ -15,6 +15,7 @@ from search_spaces.restriction import Restriction
 from search_spaces.space import SearchSpace, never_legal
 
 from ..engines.perf.probes import Messages, Probes
+from ..settings.dimensions import setting_dimensions
 from ..trial.plan import PlanError
 from .plan import machine_nodes, network_of, virtual_plan
 
@@ -51,16 +52,16 @@ def simulated_space(
     Raises:
         search_spaces.errors.SpaceError: as `load`.
     """
-    machine = machine_of(cluster, N)
-    space = load(name, machine, {"binding": ["core"], **asked}, text)
+    machine, settings = machine_of(cluster, N), setting_dimensions()
+    space = load(name, machine, {"binding": ["core"], **asked}, text, settings)
     idle = {parameter: [_usual(space, parameter)] for parameter in WITHOUT_EFFECT if parameter in space.varying}
-    space = load(name, machine, {"binding": ["core"], **idle, **asked}, text) if idle else space
+    space = load(name, machine, {"binding": ["core"], **idle, **asked}, text, settings) if idle else space
     _refuse_unknown_blas(name, space, cluster)
-    settings = tuple(parameter for parameter in space.parameters if parameter.startswith(("net.", "mpi.")))
-    choices = product(*(space.parameters[setting].values for setting in settings))
-    if all(_why_not(dict(zip(settings, choice, strict=True)), cluster) is None for choice in choices):
+    varied = tuple(parameter for parameter in space.parameters if "." in parameter)
+    choices = product(*(space.parameters[setting].values for setting in varied))
+    if all(_why_not(dict(zip(varied, choice, strict=True)), cluster) is None for choice in choices):
         return space
-    takes = Restriction("network_takes_it", settings, lambda point, _: _why_not(point, cluster))
+    takes = Restriction("network_takes_it", varied, lambda point, _: _why_not(point, cluster))
     try:
         return space.keeping(takes)
     except SpaceError as error:
@@ -87,7 +88,7 @@ def refuse_impossible(space: SearchSpace) -> None:
         search_spaces.errors.SpaceError: there is such a value.
     """
     for name in space.parameters:
-        if name.startswith(("net.", "mpi.")):
+        if "." in name:
             for sentence in never_legal(space, name):
                 raise SpaceError(f"{name}: {sentence}")
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
-from runners.network.setting import PREFIX
 
 from ..clock import RealClock
 from ..events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
@@ -102,7 +101,7 @@ class FileRun:
             "kernel": plan.kernel,
             "layout": f"{plan.ranks}x{plan.threads}",
             **plan.launch.words(),
-            **{f"{PREFIX}{name}": value for name, value in plan.network.items()},
+            **plan.settings,
         }
 
 

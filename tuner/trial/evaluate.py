@@ -39,7 +39,7 @@ from .plan import TrialPlan
 from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
 
 if TYPE_CHECKING:
-    from runners.network.control import NetworkControl
+    from runners.settings.control import SettingsControl
 
 STOP_AT = "HPLTUNE_STOP_AT"
 """Variable that tells `native/progress.c` to end a run early."""
@@ -90,7 +90,7 @@ class Evaluator:
     """Runs plans on one site, one at a time.
 
     Attributes:
-        network: sets the nodes' network before a run, as its plan asks; None where there is none to set.
+        settings: sets those of the hosts before a run, as its plan asks; None where there are none to set.
         listener: told when a run cannot be started now.
         patience_s: for how long a run that cannot be started now is submitted again.
         again_s: the first pause before that; each is half as long again, up to LONGEST_PAUSE_S.
@@ -101,7 +101,7 @@ class Evaluator:
     search: SearchPaths
     source: HplSource | None
     runner: Runner
-    network: "NetworkControl | None" = None
+    settings: "SettingsControl | None" = None
     listener: Listener = lambda _: None
     patience_s: float = 0.0
     again_s: float = 5.0
@@ -143,7 +143,7 @@ class Evaluator:
             on_panel(panel)
 
         try:
-            self._set_network(plan)
+            self._set_hosts(plan)
             began = time.monotonic()
             with run_folder(directory) as paths:
                 paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
@@ -161,8 +161,8 @@ class Evaluator:
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
         disturbed = ""
-        if self.network is not None and not status.lost_nodes:
-            disturbed = self.network.disturbed(self.site.node_names)
+        if self.settings is not None and not status.lost_nodes:
+            disturbed = self.settings.disturbed(self.site.node_names)
         stdout, stderr = paths.read_stdout(), self._said(paths)
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
         return LaunchResult(
@@ -216,15 +216,15 @@ class Evaluator:
         mpi = self.site.mpi_named(plan.launch.mpi)
         return build(Recipe(source=self.source, mpi=mpi, library=plan.library), self.search)
 
-    def _set_network(self, plan: TrialPlan) -> None:
-        """Make the network as the plan wants it.
+    def _set_hosts(self, plan: TrialPlan) -> None:
+        """Give the hosts the settings of the plan.
 
         Raises:
             RefusedError: that cannot be had.
             RunnerError: a node does not answer.
         """
-        if self.network is not None:
-            self.network.apply(plan.network, self.site.node_names)
+        if self.settings is not None:
+            self.settings.apply(plan.settings, self.site.node_names)
 
     def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
         environment = dict(plan.environment)
@@ -255,6 +255,7 @@ class Evaluator:
             oversubscribe=plan.oversubscribe,
             inputs=(RunPaths(directory).hpl_dat.name,),
             libraries=self._libraries(plan, xhpl, mpi),
+            before=plan.before,
         )
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -288,7 +289,7 @@ class Evaluator:
             RunnerError: it cannot be started, or the network not be set.
             OSError: the directory cannot be written.
         """
-        self._set_network(plan)
+        self._set_hosts(plan)
         private_folder(directory)
         job = self._job(plan, program, directory, walltime_s)
         return self.run_job(replace(job, program=(*job.program, *arguments), inputs=()), lambda _: None, stop)

@@ -1,5 +1,6 @@
 """From a point of the search space to something that can be run: the one place where names get their meaning."""
 
+from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -8,10 +9,11 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
-from runners.network.setting import CHOICE, PREFIX, interfaces_of
+from runners.settings.registry import setting
+from runners.settings.setting import CHOICE, HostSetting, LaunchSetting, interfaces_of
 from search_spaces.errors import SpaceError
 from search_spaces.node_order import NODE_PARAMETERS, placement
-from search_spaces.parameters.dimension import ranks_and_threads
+from search_spaces.parameters.dimension import is_setting, ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError
@@ -69,9 +71,10 @@ class TrialPlan:
         blas: name in the BLAS catalogue, or "xhpl" for a program the user brought.
         library: the file xhpl is linked with; None for the user's program.
         kernel: "auto" or the kernel asked of the BLAS.
-        environment: variables of the ranks: kernel and threads.
+        environment: variables of the ranks: kernel, threads and settings.
         launch: how the ranks are started.
-        network: settings of the nodes' network by name, without "net."; what is not named is left as it is.
+        settings: those of hosts and of the launch, by name; what is not named is left as it is.
+        before: what stands before the program in the command of each rank.
         oversubscribe: more ranks than cores are wanted; they are not bound then.
         stop_at: part of the columns after which all ranks leave; None runs to the end.
     """
@@ -85,27 +88,23 @@ class TrialPlan:
     threads: int
     environment: Mapping[str, str]
     launch: Launch = Launch()
-    network: Mapping[str, Scalar] = field(default_factory=dict)
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
+    before: tuple[str, ...] = ()
     oversubscribe: bool = False
     stop_at: float | None = None
 
     @property
     def interfaces(self) -> tuple[str, ...]:
         """The interfaces MPI may use, as `net.interface` says; empty where it does not."""
-        return interfaces_of(self.network[CHOICE]) if CHOICE in self.network else ()
+        return interfaces_of(self.settings[CHOICE]) if CHOICE in self.settings else ()
 
     def with_setting(self, name: str) -> dict[str, Scalar]:
-        """A network setting's parameter with its value here, and that of the interfaces it is for; empty where none.
-
-        Args:
-            name: without "net.".
-        """
-        if name not in self.network:
+        """A setting with its value here, and the interfaces it is for; empty where it has none."""
+        if name not in self.settings:
             return {}
-        from runners.network.registry import SETTINGS  # noqa: PLC0415 - only trials of a network need it
-
-        names = [name, CHOICE] if name != CHOICE and SETTINGS[name].per_interface and CHOICE in self.network else [name]
-        return {f"{PREFIX}{one}": self.network[one] for one in names}
+        known = setting(name)
+        of_interfaces = isinstance(known, HostSetting) and known.per_interface and CHOICE in self.settings
+        return {one: self.settings[one] for one in ([name, CHOICE] if of_interfaces else [name])}
 
     @property
     def memory_bytes(self) -> int:
@@ -118,8 +117,9 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
     """Give the names of a complete legal point their meaning. Pure: nothing is looked up or written.
 
     Args:
-        params: every HPL parameter, `blas`, `kernel`, `layout`, `binding`, `mpi.*`, `net.*`, in the words of the space.
-        site: the machine's BLAS and MPI libraries and its network.
+        params: every HPL parameter, `blas`, `kernel`, `layout`, `binding`, `mpi.*` and settings of hosts, in the words
+            of the space.
+        site: the machine's BLAS and MPI libraries and its nodes.
 
     Raises:
         PlanError: when the point asks for something this machine or this version cannot do.
@@ -138,7 +138,7 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         ranks=ranks,
         threads=threads,
         launch=Launch.of(params, site),
-        network=network_of(params, site),
+        settings=settings_of(params, site),
     )
     return placed(site, (hpl_params,), render(dat), placement)
 
@@ -149,7 +149,7 @@ class Placement:
 
     Attributes:
         threads: of each rank.
-        network: settings of the nodes by name, without "net.".
+        settings: those of hosts and of the launch, by name.
     """
 
     blas: str
@@ -157,7 +157,7 @@ class Placement:
     ranks: int
     threads: int
     launch: Launch
-    network: Mapping[str, Scalar] = field(default_factory=dict)
+    settings: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement: Placement) -> TrialPlan:
@@ -172,6 +172,9 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
+    values = {setting(name): str(value) for name, value in placement.settings.items()}
+    of_launch = {one: value for one, value in values.items() if isinstance(one, LaunchSetting)}
+    variables = [one.environment(value) for one, value in of_launch.items()]
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,
@@ -180,9 +183,10 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         kernel=kernel,
         ranks=placement.ranks,
         threads=threads,
-        environment=site.environment(blas, kernel, threads),
+        environment=dict(ChainMap(*map(dict, variables), site.environment(blas, kernel, threads))),
         launch=placement.launch,
-        network=placement.network,
+        settings=placement.settings,
+        before=tuple(token for one, value in of_launch.items() for token in one.command(value)),
     )
 
 
@@ -202,53 +206,48 @@ def _nodes_of(params: Mapping[str, Scalar], site: Inventory) -> tuple[str, ...]:
     return tuple(site.node_names[number] for number in placement(params, machine))
 
 
-def network_of(params: Mapping[str, Scalar], site: Inventory) -> dict[str, Scalar]:
-    """What the `net.*` of a point mean, by name without "net.".
+def settings_of(params: Mapping[str, Scalar], site: Inventory) -> dict[str, Scalar]:
+    """The settings of hosts that a point names.
 
     Raises:
-        PlanError: there is no such setting, a value is not legal, or there is no network here.
+        PlanError: there is no such setting, a value is not legal, or it cannot be had here.
     """
-    network = {name.removeprefix(PREFIX): value for name, value in params.items() if name.startswith(PREFIX)}
-    require_network(params, site)
-    if not network:
-        return network
-    from runners.network.registry import setting  # noqa: PLC0415 - only trials of a network need it
-
+    settings = {name: value for name, value in params.items() if is_setting(name)}
+    require_settings(settings, site)
     try:
-        for name, value in network.items():
-            if name == CHOICE:
-                interfaces_of(value)
-            else:
-                setting(name).text(value)
+        for name, value in settings.items():
+            setting(name).text(value)
     except RunnerError as error:
         raise PlanError(str(error)) from error
-    return network
+    return settings
 
 
-def require_network(names: Iterable[str], site: Inventory) -> None:
-    """Make sure that there is a network where parameters ask for one.
+def require_settings(names: Iterable[str], site: Inventory) -> None:
+    """Make sure that the settings among some parameters can be had on a site.
 
     Raises:
-        PlanError: all ranks run on one machine, or it is not said which interface is meant.
+        PlanError: there is no such setting, it is one of messages and all ranks run on one machine, nobody knows the
+            nodes before the run, or it is not said which interface is meant.
     """
-    asked = [name for name in names if name.startswith(PREFIX)]
-    if not asked:
-        return
-    if site.nodes is None or len(site.node_names) == 1:
+    try:
+        asked = [setting(name) for name in names if is_setting(name)]
+    except RunnerError as error:
+        raise PlanError(str(error)) from error
+    network = ", ".join(one.name for one in asked if one.between_nodes)
+    hosts = ", ".join(one.name for one in asked if isinstance(one, HostSetting))
+    if network and (site.nodes is None or len(site.node_names) == 1):
         where = "".join(site.node_names) or "this machine"
         raise PlanError(
-            f"{', '.join(asked)}: all ranks run on {where} and speak through its memory, so settings of its "
+            f"{network}: all ranks run on {where} and speak through its memory, so settings of its "
             "network would change nothing"
         )
-    batch = site.nodes.cluster.batch
-    if batch:
+    batch = site.nodes.cluster.batch if site.nodes else None
+    if batch and (network or hosts):
+        whose = "their network cannot be set" if network else "they cannot be set"
+        raise PlanError(f'{network or hosts}: {batch.words.title} chooses the nodes, so {whose}: backend = "ssh" can')
+    if network and site.nodes and not site.nodes.cluster.interfaces and CHOICE not in network:
         raise PlanError(
-            f"{', '.join(asked)}: {batch.words.title} chooses the nodes, so their network cannot be set: "
-            'backend = "ssh" can'
-        )
-    if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
-        raise PlanError(
-            f'{", ".join(asked)}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
+            f'{network}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
             "file, or --set net.interface=eth0"
         )
 

@@ -20,8 +20,8 @@ from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
-from ..network.around_study import prepare_network
 from ..options import DEFAULT_WALL_S, TuneOptions
+from ..settings.around_study import prepare_settings
 from ..study.confirmation import Confirmation
 from ..study.incumbent import Incumbent
 from ..study.ledger import LearningBook, Ledger
@@ -41,7 +41,7 @@ from ..study.search.workers import LaunchWorkers
 from ..study.session import StudyContext, StudySession
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
-from ..trial.plan import require_network
+from ..trial.plan import require_settings
 from ..trial.time_limit import unknown_limit_s
 from ..trial.workbench import Workbench
 from .extrapolation import Extrapolation
@@ -136,8 +136,8 @@ def _prepare(space: SearchSpace, options: TuneOptions, text: str, workbench: Wor
         TunerError, HplError: something is missing; a sentence says what.
     """
     names, threads, mpis = programs_for(space, workbench.site)
-    require_network(space.parameters, workbench.site)
-    prepare_network(workbench.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
+    require_settings(space.parameters, workbench.site)
+    prepare_settings(workbench.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
     all_blas = wants_all_blas(options.space, text)
     left_out = None if options.blas_only else too_slow(workbench.site, all_blas=all_blas)
     if left_out and "blas" in space.parameters and "blas" not in (options.overrides or {}):
@@ -304,5 +304,5 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
     workbench = workbench.without(lost.nodes)
     left = len((workbench.whole or workbench.site).node_names)
     session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left.")
-    require_network(session.space.parameters, workbench.site)
+    require_settings(session.space.parameters, workbench.site)
     return workbench

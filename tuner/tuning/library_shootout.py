@@ -16,8 +16,8 @@ from ..errors import NodesLostError, TunerError
 from ..events import PhaseStarted
 from ..machine.inventory import with_one_blas
 from ..machine.problem_size import SMALLEST_N
-from ..network.around_study import prepare_network
 from ..options import TuneOptions
+from ..settings.around_study import prepare_settings
 from ..study.incumbent import Incumbent
 from ..study.ledger import Ledger
 from ..study.lifecycle import Begun, elapsed_s
@@ -29,7 +29,7 @@ from ..study.search.unavailable import UnavailableParts
 from ..study.session import StudyContext, StudySession
 from ..study.shootout import blas_of, n_of
 from ..trial.evaluate import Evaluator
-from ..trial.plan import require_network
+from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
 from ..units import compact, duration
 from ..words import listed
@@ -378,8 +378,8 @@ class LibrarySearch:
     def _space(self, evaluator: Evaluator, workbench: Workbench, context: StudyContext, text: str) -> SearchSpace:
         """The space of this library, for which programs are built and the network is taken."""
         space = load_space(self.options, evaluator.site, SMALLEST_N, text)
-        require_network(space.parameters, evaluator.site)
-        prepare_network(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
+        require_settings(space.parameters, evaluator.site)
+        prepare_settings(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
         names, threads, mpis = programs_for(space, evaluator.site)
         with context.stop.preparing():
             workbench.build(names, threads, context.listener, mpis)

@@ -14,9 +14,10 @@ from hpl.params import Scalar
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from runners.errors import RunnerError
-from runners.network.setting import PREFIX
 from runners.paths import RunPaths
+from runners.settings.registry import full_name, recorded_name
 from runners.status import JobState
+from search_spaces.parameters.dimension import is_setting
 from search_spaces.space import SearchSpace
 
 from ..engines.perf.probes import Messages, Probes
@@ -95,7 +96,7 @@ def _probe(figures: Figures, study: str, site: Inventory, asked: TrialPlan) -> N
         program=PROGRAM,
         hosts=(names[0], names[-1]),
         interface=asked.launch.mpi or site.mpi.name,
-        settings=asked.network,
+        settings={recorded_name(name): value for name, value in asked.settings.items()},
         latency_us=found.latency_us,
         bandwidth_mbit_s=8e-6 * found.bytes_s,
         points=tuple((size, 1e6 * time_s) for size, time_s in message_times(figures).items()),
@@ -103,13 +104,13 @@ def _probe(figures: Figures, study: str, site: Inventory, asked: TrialPlan) -> N
 
 
 def _messages(probe: NetworkProbe) -> Messages:
-    point = {PREFIX + name: value for name, value in probe.settings.items()}
+    point = {full_name(name): value for name, value in probe.settings.items()}
     return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
 
 
 def _network(space: SearchSpace) -> dict[str, Scalar]:
     """The settings of a space's first configuration: what is measured is of use where it is known under what."""
-    return {name: value for name, value in space.first.items() if name.startswith(PREFIX)}
+    return {name: value for name, value in space.first.items() if is_setting(name)}
 
 
 def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> Figures | None:

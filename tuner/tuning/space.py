@@ -8,6 +8,7 @@ from search_spaces.space import SearchSpace
 
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
+from ..settings.dimensions import setting_dimensions
 from ..study.kinds import SEARCHED
 from ..trial.plan import parse_layout
 
@@ -19,7 +20,7 @@ def load_space(options: TuneOptions, site: Inventory, N: int, text: str) -> Sear
         text: the TOML as it was when the study began: a file may have changed since.
     """
     machine = site.machine(all_blas=_compares(options, text), N=N, slow_kernels=bool(options.blas_only))
-    return load(options.space, machine, options.overrides, text)
+    return load(options.space, machine, options.overrides, text, setting_dimensions())
 
 
 def _compares(options: TuneOptions, text: str) -> bool:

@@ -9,8 +9,8 @@ from hpl.dat import HplDat, render
 from results.record import TrialRecord
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from runners.network.setting import PREFIX
 from runners.paths import AGENT
+from search_spaces.parameters.dimension import is_setting
 
 from ..user_files import write_text
 from .campaign import TuneOutcome
@@ -71,7 +71,7 @@ def write_winner(folder: Path, outcome: TuneOutcome, store: Store, db: str, othe
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
     sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
-    network = ", ".join(f"{name} = {value}" for name, value in best.params.items() if name.startswith(PREFIX))
+    network = ", ".join(f"{name} = {value}" for name, value in best.params.items() if is_setting(name))
     if network:
         sentences.append(f"It ran under {network}, which are put back now; `hpltune run --like` sets them again.")
     full_dat = confirm = None

@@ -87,7 +87,7 @@ class Srun:
         variables.update({f"{self.parameter_prefix}{name}": value for name, value in job.mpi_parameters.items()})
         variables.update(job.environment)
         env = ["/usr/bin/env", *(f"{name}={value}" for name, value in sorted(variables.items()))] if variables else []
-        return [*argv, *env, *job.program]
+        return [*argv, *env, *job.line]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain srun's messages in one sentence; without a message, a code above 128 is the signal of a rank."""

@@ -6,8 +6,8 @@ From the top folder: PYTHONPATH=.:tests/contracts python tests/results/data/make
 from dataclasses import replace
 from pathlib import Path
 
-from network_builders import a_probe, an_original
 from record_builders import a_study
+from settings_builders import a_probe, an_original
 
 from results.store.store import Store
 

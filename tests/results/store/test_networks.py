@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
-from network_builders import a_probe, an_original
 from record_builders import a_study
+from settings_builders import a_probe, an_original
 
 from results.errors import ResultsError
 from results.store.lease import Lease

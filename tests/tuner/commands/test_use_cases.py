@@ -9,7 +9,7 @@ from results.store.store import Store
 from tuner.commands.dat import DatRequest, dat
 from tuner.commands.hosts.build import BuildRequest, build
 from tuner.commands.hosts.doctor import DoctorRequest, doctor
-from tuner.commands.hosts.net_restore import NetRestoreRequest, net_restore
+from tuner.commands.hosts.net_settings import NetRestoreRequest, net_restore
 from tuner.errors import TunerError
 from tuner.events import Event
 from tuner.options import TuneOptions

@@ -28,7 +28,7 @@ from tuner.machine.kernels import ClusterKernels
 from tuner.machine.mpi_start import Start
 from tuner.machine.node_checks import SEEN, node_faults, said_together
 from tuner.machine.survey import Instruments, Wanted, survey
-from tuner.trial.plan import require_network
+from tuner.trial.plan import require_settings
 from tuner.user_dirs import UserDirs
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
@@ -251,8 +251,8 @@ def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
 
 def test_one_node_has_no_network_between_its_ranks() -> None:
     with pytest.raises(TunerError, match=r"net.mtu: all ranks run on n3 and speak through its memory, so .* nothing"):
-        require_network(["NB", "net.mtu"], part_of(site(), 2, 4))
-    require_network(["NB"], part_of(site(), 2, 4))
+        require_settings(["NB", "net.mtu"], part_of(site(), 2, 4))
+    require_settings(["NB"], part_of(site(), 2, 4))
 
 
 def test_trials_at_a_time_need_nodes_of_their_own() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 from as_user import Run, program
-from network_builders import an_original
 from record_builders import a_study, begun, finished
 from replayed import replaying
+from settings_builders import an_original
 
 from results.store.store import Store
 from tuner.options import TuneOptions

@@ -8,16 +8,17 @@ from functools import partial
 
 from results.record import Study
 from results.report.model import Report, Sentence
-from search_spaces.load import check_overrides, space_text
+from search_spaces.load import check_overrides, entries, space_text
 
 from ...database import db_option
 from ...errors import TunerError, UsageError
 from ...events import Listener
 from ...machine.inventory import Inventory
-from ...network.around_study import network_around, recover_at_start
 from ...options import TuneOptions
 from ...provision.setup import provision_if_needed
 from ...reports.library_ranking import LibraryRanking
+from ...settings.around_study import recover_at_start, settings_around
+from ...settings.dimensions import setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
 from ...study.names import check_name
@@ -108,7 +109,9 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
         _require_two(workbench.site)
         begun = enter(name, options, store, workbench, resume=request.resume, join=False)
         session.cautions.begun(begun.name)
-        with closing_study(begun.name, store), network_around(workbench, store, begun.name, session.listener) as ready:
+        names = entries(options.space, options.overrides, store.study(begun.name).space_text)
+        around = settings_around(workbench, store, begun.name, session.listener, names)
+        with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench.site, session.listener)
             found = compare_blas(options, begun, ready, session.context)
     on = f"`hpltune blas --resume --study {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
@@ -123,7 +126,7 @@ def _check(request: BlasRequest, session: Session) -> None:
         TunerError, SpaceError: a sentence says what.
     """
     space_text(request.options.space)
-    check_overrides(request.options.overrides or {})
+    check_overrides(request.options.overrides or {}, setting_dimensions())
     if "blas" in (request.options.overrides or {}):
         raise UsageError("--set blas=… : here --blas NAME chooses the libraries, once for each")
     if len(request.options.blas_only) == 1:

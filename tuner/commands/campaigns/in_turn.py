@@ -15,7 +15,6 @@ from results.record import Kind, TrialRecord
 from results.stats.nodes.name_ranges import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
-from runners.network.setting import PREFIX
 from search_spaces.parameters.dimension import dropped_nodes
 
 from ...budget import Budget, Meter
@@ -23,9 +22,9 @@ from ...clock import RealClock
 from ...errors import UsageError
 from ...events import Listener, Notice, PhaseStarted
 from ...machine.inventory import disturbances
-from ...network.around_study import network_around, prepare_network, recover_at_start
 from ...options import TuneOptions
 from ...reports.comparison import InTurn
+from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
 from ...study.file_book import FileBook
 from ...study.file_run import FileRun
@@ -266,13 +265,13 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
     study = begin_turns(store, options, machine_facts(options, first), programs)
     session.cautions.begun(study)
     with closing_study(study, store), ExitStack() as stack:
-        ready = {id(one): stack.enter_context(network_around(one, store, study, listener)) for one in benches}
-        network: dict[str, list[Scalar]] = {}
+        wanted: dict[str, list[Scalar]] = {}
         for one in takers:
-            for name, value in one.plan.network.items():
-                network.setdefault(f"{PREFIX}{name}", []).append(value)
+            for name, value in one.plan.settings.items():
+                wanted.setdefault(name, []).append(value)
+        ready = {id(one): stack.enter_context(settings_around(one, store, study, listener, wanted)) for one in benches}
         for workbench in ready.values():
-            prepare_network(workbench.evaluator, network)
+            prepare_settings(workbench.evaluator, wanted)
         book = FileBook(store, study, session.context.runs)
         runs = {
             one.name: FileRun(

@@ -13,7 +13,6 @@ from results.report.model import Report, Sentence
 from results.stats.nodes.name_ranges import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
-from runners.network.setting import PREFIX
 from search_spaces.node_order import NODE_PARAMETERS
 from search_spaces.parameters.dimension import dropped_nodes
 
@@ -21,16 +20,16 @@ from ...errors import UsageError
 from ...events import Listener, Notice
 from ...machine.inventory import FOREIGN, Inventory, disturbances
 from ...machine.textbook import first_choice
-from ...network.around_study import network_around, prepare_network, recover_at_start
 from ...options import TuneOptions, user_program
 from ...reports.run import run_facts, run_sentences
+from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
 from ...study.file_book import FileBook
 from ...study.file_run import FileRun
 from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
-from ...trial.plan import Launch, Placement, TrialPlan, network_of, parse_layout, placed
+from ...trial.plan import Launch, Placement, TrialPlan, parse_layout, placed, settings_of
 from ...trial.workbench import Workbench
 from ...tuning.enter import machine_facts
 from ...user_files import read_text
@@ -128,8 +127,8 @@ def _measured(
         store, request.file, request.options, machine_facts(request.options, workbench), model, request.study
     )
     session.cautions.begun(study)
-    with closing_study(study, store), network_around(workbench, store, study, listener) as ready:
-        prepare_network(ready.evaluator, {f"{PREFIX}{name}": [value] for name, value in plan.network.items()})
+    with closing_study(study, store), settings_around(workbench, store, study, listener, plan.settings) as ready:
+        prepare_settings(ready.evaluator, {name: [value] for name, value in plan.settings.items()})
         book = FileBook(store, study, session.context.runs)
         run_of_file = FileRun(plan, book, ready.evaluator, request.walltime_s, listener, stop)
         records = _repeated(run_of_file, request.repeats)
@@ -284,7 +283,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
         ranks=ranks,
         threads=threads,
         launch=_launch_like(model, site) if model else Launch(),
-        network=network_of(model.params, site) if model and not model.simulated else {},
+        settings=settings_of(model.params, site) if model and not model.simulated else {},
     )
     printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
     plan = placed(site, tuple(dat.runs()), printed, placement)

@@ -12,7 +12,7 @@ from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
-from search_spaces.load import check_overrides, space_text
+from search_spaces.load import check_overrides, entries, space_text
 
 from ...database import db_option, folder_of
 from ...engines.registry import check_engine
@@ -21,9 +21,10 @@ from ...events import Listener, Notice
 from ...machine.inventory import Inventory, disturbances
 from ...machine.mpi_parameters import require_mpi_parameters
 from ...machine.problem_size import SMALLEST_N
-from ...network.around_study import network_around, recover_at_start
 from ...options import TuneOptions
 from ...provision.needs import needs
+from ...settings.around_study import recover_at_start, settings_around
+from ...settings.dimensions import setting_dimensions
 from ...stopping import StopRequest
 from ...study.completion import completion_notice
 from ...study.lifecycle import closing_study
@@ -201,7 +202,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if not (request.resume or request.join):
         if not options.whole_table:
             space_text(options.space)
-        check_overrides(options.overrides or {})
+        check_overrides(options.overrides or {}, setting_dimensions())
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)
     if options.cluster is None:
@@ -248,7 +249,9 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             require_alike_parts(load_space(options, workbench.site, SMALLEST_N, text), workbench)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
         session.cautions.begun(begun.name)
-        with closing_study(begun.name, store), network_around(workbench, store, begun.name, listener) as ready:
+        names = entries(options.space, options.overrides, text)
+        around = settings_around(workbench, store, begun.name, listener, names)
+        with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench.site, listener)
             return campaign.tune(options, begun, ready, session.context, joined=join)
 

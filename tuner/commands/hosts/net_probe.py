@@ -5,27 +5,29 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
+from itertools import product
 
 from hpl.params import Scalar
 from results.report.model import Column, Figure, Report, Sentence, Series, Table
 from results.store.networks import NetworkProbe
 from results.store.store import Store
-from runners.errors import RefusedError
+from runners.errors import RefusedError, RunnerError
 from runners.hosts.transport import Ssh, Transport
-from runners.network.control import NetworkControl
-from runners.network.netpipe import LARGEST_BYTES, PROGRAMS, measure
-from runners.network.setting import CHOICE, interfaces_of
-from runners.network.survey import Node, look_at, require_interfaces
+from runners.netpipe import LARGEST_BYTES, PROGRAMS, measure
+from runners.settings.control import SettingsControl
+from runners.settings.registry import full_name, recorded_name, setting
+from runners.settings.setting import CHOICE, interfaces_of
+from runners.settings.survey import Node, look_at, require_interfaces
 
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice
-from ...network.around_study import recover_at_start
-from ...network.changed_hosts import AGAIN, StoreJournal
-from ...network.options import chosen_interfaces, setting_combinations, way_to_hosts
-from ...network.words import words
 from ...options import TuneOptions
+from ...settings.around_study import recover_at_start
+from ...settings.changed_hosts import AGAIN, StoreJournal
+from ...settings.words import words
 from ...study.trust import may_reach, note_named
 from ...user_dirs import UserDirs
+from .net_settings import chosen_interfaces, way_to_hosts
 
 SHOWN_BYTES = (1, 1024, 65_536)
 """Sizes whose times have a column of their own, beside latency and bandwidth."""
@@ -115,7 +117,7 @@ def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> Net
     """
     folders = UserDirs.of_user()
     recover_at_start(store, partial(may_reach, store, folders), listener)
-    wanted = setting_combinations(request.settings)
+    wanted = _combinations(request.settings)
     if request.through not in PROGRAMS:
         raise UsageError(f"--through {request.through}: expected one of {', '.join(PROGRAMS)}")
     if request.study is not None:
@@ -128,14 +130,36 @@ def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> Net
     attempts: list[Attempt] = []
     left: list[str] = []
     journal = StoreJournal(store, request.study)
-    control = NetworkControl(reach, names, path.interfaces, journal, say=lambda sentence: listener(Notice(sentence)))
+    control = SettingsControl(reach, names, path.interfaces, journal, say=lambda sentence: listener(Notice(sentence)))
     with _put_back(control, left):
         for settings in wanted:
-            listener(Notice(f"Measuring {names[0]} to {names[1]}, {words(settings)}"))
-            attempts.append(Attempt(settings, _outcome(request, control, path, settings)))
+            named = {recorded_name(name): value for name, value in settings.items()}
+            listener(Notice(f"Measuring {names[0]} to {names[1]}, {words(named)}"))
+            attempts.append(Attempt(named, _outcome(request, control, path, settings)))
             if isinstance(attempts[-1].outcome, NetworkProbe):
                 store.network.add_probe(attempts[-1].outcome)
     return NetProbeResult(tuple(attempts), tuple(left))
+
+
+def _combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
+    """All combinations of the values of `--with NAME=V[,V]`; without it one that changes nothing.
+
+    Raises:
+        TunerError: there is no such setting, or a value is not legal.
+    """
+    choices: dict[str, list[str]] = {}
+    for one in with_:
+        name, equals, values = one.partition("=")
+        name = full_name(name.strip())
+        given = [value.strip() for value in values.split(",") if value.strip()]
+        if not equals or not given:
+            raise UsageError(f"--with {one}: write NAME=VALUE[,VALUE], as --with mtu=1500,9000")
+        try:
+            given = [setting(name).text(value) for value in given]
+        except RunnerError as error:
+            raise UsageError(f"--with {one}: {error}") from error
+        choices.setdefault(name, []).extend(given)
+    return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 
 
 @dataclass(frozen=True)
@@ -157,7 +181,7 @@ def _path(request: NetProbeRequest, reach: Transport, names: Sequence[str]) -> _
 
 
 @contextmanager
-def _put_back(control: NetworkControl, left: list[str]) -> Iterator[None]:
+def _put_back(control: SettingsControl, left: list[str]) -> Iterator[None]:
     """Put everything back at the end, and keep what could not be."""
     try:
         yield
@@ -166,7 +190,7 @@ def _put_back(control: NetworkControl, left: list[str]) -> Iterator[None]:
 
 
 def _outcome(
-    request: NetProbeRequest, control: NetworkControl, path: _Path, settings: Mapping[str, Scalar]
+    request: NetProbeRequest, control: SettingsControl, path: _Path, settings: Mapping[str, Scalar]
 ) -> NetworkProbe | str:
     """A measurement under some settings, or the sentence why there is none."""
     used = interfaces_of(settings[CHOICE]) if CHOICE in settings else path.interfaces
@@ -181,7 +205,7 @@ def _outcome(
         program=PROGRAMS[request.through][0],
         hosts=(path.nodes[0].host, path.nodes[1].host),
         interface=",".join(used),
-        settings=settings,
+        settings={recorded_name(name): value for name, value in settings.items()},
         latency_us=measured.latency_us,
         bandwidth_mbit_s=measured.bandwidth_mbit_s,
         points=measured.points,

@@ -11,12 +11,12 @@ from results.store.networks import NetworkProbe
 from results.store.store import Store
 from results.store.study_list import Tally
 
-from ...network.words import sentence
 from ...reports.page import NEWEST, Page
 from ...reports.ranking import headline_rates
 from ...reports.story import convergence
 from ...reports.studies import StudyLine, studies_table
 from ...reports.trials import KILLED, trial_json, trial_rows, trial_table, trials_table
+from ...settings.words import sentence
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
 

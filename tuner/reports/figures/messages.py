@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from results.report.model import Figure, Series
 from results.store.networks import NetworkProbe
 
-from ...network.words import words
+from ...settings.words import words
 
 MOST = 3
 """Measurements that are drawn: the last ones. Each has two colours of six."""

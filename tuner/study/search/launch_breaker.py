@@ -16,8 +16,6 @@ from ...trial.repeat import Launched
 MOST = 3
 """Launches in a row that may fail alike."""
 _FIGURES = re.compile(r"\d+")
-OF_LAUNCHES = ("mpi", "net.")
-"""How names of parameters begin whose values alone may prevent HPL's begin."""
 
 
 class LaunchBreaker:
@@ -25,7 +23,8 @@ class LaunchBreaker:
 
     def __init__(self, study: str, space: SearchSpace) -> None:
         self._study = study
-        self._watches = not any(name.startswith(OF_LAUNCHES) for name in space.varying)
+        self._watches = not any(name == "mpi" or "." in name for name in space.varying)
+        """A value of MPI or of a setting alone may prevent HPL's begin."""
         self._last = ""
         self._count = 0
 

@@ -12,6 +12,7 @@ from ....engines.registry import check_engine
 from ....events import Listener
 from ....messages.documents import TuneDocument
 from ....options import TuneOptions
+from ....settings.dimensions import setting_dimensions
 from ....stopping import StopRequest
 from ....study.objective import check_inputs
 from ..expected import Expected, SpaceSize
@@ -35,7 +36,7 @@ class TuneKind(CampaignKind):
         simulated = options.cluster is not None
         read_as_document(lambda: check_engine(options.engine, of_two_objectives=options.pareto is not None))
         read_as_document(lambda: space_text(options.space))
-        read_as_document(lambda: check_overrides(options.overrides or {}))
+        read_as_document(lambda: check_overrides(options.overrides or {}, setting_dimensions()))
         if not simulated:
             facts = {"price_usd": options.price_usd, "power_w": options.power_w}
             read_as_document(lambda: check_inputs(options.objective, options.pareto, **facts))

@@ -1,4 +1,4 @@
-"""Holds the network of a trial's nodes for a study, applies the trial's settings, and restores them at the end."""
+"""Holds the settings of a trial's hosts for a study, applies those of the trial, and restores them at the end."""
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -10,17 +10,17 @@ from typing import Self
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import Transport
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
-from .journal import Holder, Journal, Original, place, tokens_of
+from .journal import Holder, Journal, Original, place, tokens_of, told
 from .mark import remove, settle, write
-from .registry import SETTINGS, setting
+from .registry import host_settings, setting, subject
 from .restore import put_back
 from .script import converse, for_each, outcome_of_each
-from .setting import CHOICE, PREFIX, SettingValue, interfaces_of
+from .setting import CHOICE, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces
 
 
-class NetworkControl:
-    """The network settings of some nodes for the duration of a study.
+class SettingsControl:
+    """The settings of some nodes for the duration of a study.
 
     Applied values stay until another trial asks for others; a setting that a trial does not name has its original
     value. Parallel trials on separate nodes share one control, which makes their changes one after the other.
@@ -60,33 +60,33 @@ class NetworkControl:
         self.restore()
 
     def prepare(self, wanted: Mapping[str, Sequence[SettingValue]]) -> None:
-        """Before the first trial, check that all nodes have the settings of the trials, and hold their network.
+        """Before the first trial, check that all nodes have the interfaces of the trials, and hold their settings.
 
         Args:
-            wanted: all values of the trials by setting, without "net.".
+            wanted: all values of the trials by setting.
 
         Raises:
             RefusedError: a node lacks an interface; the sentence lists those it has.
-            HeldError: somebody else has a node's network; the sentence names the holder.
+            HeldError: somebody else has a node's settings; the sentence names the holder.
             RunnerError: a node does not answer, or the changes of a killed hpltune cannot be undone there.
         """
         chosen = [name for value in wanted.get(CHOICE, ()) for name in interfaces_of(value)]
         with self._lock:
             if chosen:
                 self._require(self._nodes, chosen)
-            if wanted.keys() & SETTINGS.keys():
+            if wanted.keys() & host_settings().keys():
                 self._take(self._nodes)
 
     def apply(self, wanted: Mapping[str, SettingValue], nodes: Sequence[str] | None = None) -> None:
         """Give the nodes the settings of a trial; only differing values are changed.
 
         Args:
-            wanted: values by setting, without "net.".
+            wanted: values by setting; those of a launch are left to it.
             nodes: the nodes of the trial; None for all.
 
         Raises:
             RefusedError: a value is refused; the nodes are restored then, or the sentence names those that are not.
-            HeldError: somebody else has a node's network.
+            HeldError: somebody else has a node's settings.
             RunnerError: a node does not answer.
         """
         targets = self._targets(wanted)
@@ -122,7 +122,9 @@ class NetworkControl:
             try:
                 return "; ".join(self._looked_at(hosts, keys))
             except RunnerError as error:
-                return f"whether the network stayed as it was set cannot be told: {error}"
+                what = subject(name for _, name in keys)
+                stayed = "stayed as it was set" if what == "network" else "stayed as they were set"
+                return f"whether the {what} {stayed} cannot be told: {error}"
 
     def restore(self) -> Mapping[str, str]:
         """Restore every node.
@@ -137,7 +139,7 @@ class NetworkControl:
 
     def _take(self, hosts: Sequence[str]) -> None:
         for host, found in self._hold.take(hosts).items():
-            names = ", ".join(f"{each.interface} {each.setting} = {each.value}".strip() for each in found)
+            names = ", ".join(map(told, found))
             self._say(f"Put back on {host}: {names}; a hpltune that has ended had left it changed.")
 
     def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
@@ -157,16 +159,15 @@ class NetworkControl:
     def _targets(self, wanted: Mapping[str, SettingValue]) -> dict[Key, str]:
         interfaces = interfaces_of(wanted[CHOICE]) if CHOICE in wanted else self._interfaces
         targets: dict[Key, str] = {}
-        for name in SETTINGS:
+        for name, one in host_settings().items():
             if name not in wanted:
                 continue
-            one, text = SETTINGS[name], SETTINGS[name].text(wanted[name])
+            text = one.text(wanted[name])
             if one.per_interface and not interfaces:
-                raise RefusedError(f"{PREFIX}{name}: no interface was named that it could be applied to")
+                raise RefusedError(f"{name}: no interface was named that it could be applied to")
             targets.update({(interface, name): text for interface in (interfaces if one.per_interface else ("",))})
         for name in wanted:
-            if name != CHOICE:
-                setting(name)
+            setting(name)
         return targets
 
     def _learn(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> None:
@@ -189,8 +190,9 @@ class NetworkControl:
 
     def _require(self, hosts: Sequence[str], interfaces: Sequence[str]) -> None:
         """Survey nodes that are still unknown, and make sure that they have these interfaces."""
-        new = [host for host in hosts if host not in self._found]
-        self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host))}
+        named = bool(interfaces)
+        new = [host for host in hosts if host not in self._found or (named and not self._found[host].interfaces)]
+        self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host, interfaces=named))}
         require_interfaces(self._present(hosts), dict.fromkeys(interfaces))
 
     def _looked_at(self, hosts: Sequence[str], keys: Sequence[Key]) -> list[str]:
@@ -209,7 +211,8 @@ class NetworkControl:
         return {host: self._found[host] for host in hosts}
 
     def _read(self, host: str, keys: Sequence[Key]) -> dict[Key, str]:
-        answers = converse(self._reach, host, [SETTINGS[name].show(interface) for interface, name in keys])
+        known = host_settings()
+        answers = converse(self._reach, host, [known[name].show(interface) for interface, name in keys])
         return {key: value_of(host, key, told) for key, told in zip(keys, answers, strict=True)}
 
     def _changer(self, hosts: Sequence[str]) -> NodeChanger:
@@ -217,7 +220,7 @@ class NetworkControl:
 
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """List the changes for each node, in the order of the settings."""
-        order = list(SETTINGS)
+        order = list(host_settings())
         changes: dict[str, list[Change]] = {}
         for host in hosts:
             goal = {original.key[1:]: original.value for original in self._originals_of([host])}

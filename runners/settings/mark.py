@@ -16,7 +16,7 @@ from ..errors import HeldError, RefusedError, UnreachableError
 from ..hosts.transport import Transport
 from ..job import INTERFACE
 from .journal import Holder, Original, tokens_of
-from .registry import SETTINGS
+from .registry import full_name, host_settings, recorded_name, subject
 from .restore import put_back
 from .script import converse, failure
 
@@ -68,9 +68,14 @@ class Mark:
         return f"{what} of {self.user or self.uid}{where}"
 
     @property
+    def subject(self) -> str:
+        """What the changed settings belong to."""
+        return subject(each.setting for each in self.originals)
+
+    @property
     def what(self) -> str:
         """The changed settings, as a phrase."""
-        names = [f"{each.interface + ' ' if each.interface else ''}net.{each.setting}" for each in self.originals]
+        names = [f"{each.interface + ' ' if each.interface else ''}{each.setting}" for each in self.originals]
         return ", ".join(names)
 
 
@@ -102,7 +107,7 @@ def write(reach: Transport, host: str, token: str, holder: Holder, originals: Se
         RunnerError: the node does not answer.
     """
     lines = [f"owner {holder.owner}", f"study {_plain(holder.study)}"]
-    lines += [f"was {each.interface or '-'} {each.setting} {each.value}" for each in originals]
+    lines += [f"was {each.interface or '-'} {recorded_name(each.setting)} {each.value}" for each in originals]
     (told,) = converse(reach, host, [("sh", "-c", _WRITE, "note", token, "\n".join(lines), FORMAT)])
     if not told.taken:
         raise RefusedError(
@@ -155,7 +160,7 @@ def settle(
     for mark in marks:
         if holder.lives(mark.owner):
             raise HeldError(
-                f"node {host}: its network is in use by {mark.who}"
+                f"node {host}: its {mark.subject} {'is' if mark.subject == 'network' else 'are'} in use by {mark.who}"
                 + (f", which has changed {mark.what}" if mark.what else "")
                 + ": wait until that has ended, or end it"
             )
@@ -196,9 +201,10 @@ def _mark(reach: Transport, host: str, text: str) -> Mark | None:
 
 def _original(reach: Transport, host: str, parts: Sequence[str]) -> Original | None:
     """Parse the original in a line of a note; None where it is no legal value of a known setting."""
-    if len(parts) != 4 or parts[2] not in SETTINGS:
+    one = host_settings().get(full_name(parts[2])) if len(parts) == 4 else None
+    if one is None:
         return None
-    interface, one = parts[1].removeprefix("-"), SETTINGS[parts[2]]
+    interface = parts[1].removeprefix("-")
     if one.per_interface != bool(interface) or (interface and not INTERFACE.fullmatch(interface)):
         return None
     try:

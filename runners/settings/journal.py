@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ..hosts.transport import Local, Ssh, Transport
-from .setting import PREFIX
+from .registry import recorded_name
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Original:
 
     Attributes:
         interface: "" for a setting of the whole node.
-        setting: the name without "net.".
+        setting: its name with its family.
         ssh: the tokens of `Ssh` that reach the node; empty for this machine.
     """
 
@@ -32,7 +32,7 @@ class Original:
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that changes networks.
+    """The process that changes settings.
 
     Attributes:
         owner: a text that identifies this process.
@@ -79,7 +79,12 @@ def reach_of(ssh: tuple[str, ...]) -> Transport:
     return Ssh(ssh) if ssh else Local()
 
 
+def told(original: Original) -> str:
+    """Name an original with its value, for a list of those that are put back."""
+    return f"{original.interface} {recorded_name(original.setting)} = {original.value}".strip()
+
+
 def place(host: str, interface: str, setting: str, value: str | None = None) -> str:
     """Name a node's setting, for a sentence."""
     where = f"node {host}: {interface}: " if interface else f"node {host}: "
-    return where + f"{PREFIX}{setting}" + ("" if value is None else f" = {value}")
+    return where + setting + ("" if value is None else f" = {value}")

@@ -5,21 +5,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..errors import RefusedError
-from .setting import Command, Reading, WholeNumber, checked_interface
+from .setting import Command, HostSetting, Reading, Values, checked_interface, whole
 
 LEAST_MTU = 68
 """The smallest MTU that IPv4 allows (RFC 791)."""
+MTUS = whole(LEAST_MTU, 65_535, "bytes")
 
 
 @dataclass(frozen=True)
-class Mtu(WholeNumber):
+class Mtu(HostSetting):
     """The largest packet of a link in bytes, IP header included."""
 
-    name: str = "mtu"
-    expected: str = f"a whole number of bytes, {LEAST_MTU} to 65535"
+    name: str = "net.mtu"
+    values: Values = MTUS
+    meaning: str = (
+        "The largest packet in bytes. Large packets mean fewer packets and less work for the CPU; every NIC and switch "
+        "must accept them."
+    )
+    per_interface: bool = True
     moves_link: bool = True
-    least: int = LEAST_MTU
-    most: int = 65_535
+    between_nodes: bool = True
 
     def show(self, interface: str) -> Command:
         """Describe the link as JSON."""
@@ -32,13 +37,9 @@ class Mtu(WholeNumber):
             raise RefusedError(last_words(printed))
         return Reading(str(links[0]["mtu"]))
 
-    def apply(self, interface: str, value: str) -> Command:
+    def write(self, interface: str, value: str) -> Command:
         """Set the MTU."""
-        return ("ip", "link", "set", "dev", checked_interface(interface), "mtu", self.text(value))
-
-    def rule(self, interface: str) -> tuple[str, str]:
-        """Allow any MTU of this interface."""
-        return "ip", f"link set dev {interface} mtu [0-9]+"
+        return ("ip", "link", "set", "dev", interface, "mtu", value)
 
 
 @dataclass(frozen=True)

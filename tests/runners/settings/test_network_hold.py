@@ -5,17 +5,17 @@ from pathlib import Path
 
 import pytest
 from net_lab import HostsLab
-from network_builders import Notes
+from settings_builders import Notes
 
 from runners.errors import HeldError, RefusedError
 from runners.hosts.transport import Local, Ssh
-from runners.network.changing import Patience
-from runners.network.control import NetworkControl
-from runners.network.journal import Journal
-from runners.network.mark import marks_on, settle
+from runners.settings.changing import Patience
+from runners.settings.control import SettingsControl
+from runners.settings.journal import Journal
+from runners.settings.mark import marks_on, settle
 
 LIVING = "h1|this boot|17|1"
-Control = Callable[[Journal], NetworkControl]
+Control = Callable[[Journal], SettingsControl]
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def said() -> list[str]:
 @pytest.fixture
 def control(lab: HostsLab, said: list[str]) -> Iterator[Control]:
     """Makes a study's control; afterwards both hosts are as they were, and no note is left."""
-    yield lambda journal: NetworkControl(
+    yield lambda journal: SettingsControl(
         reach(lab), lab.names, ("eth0",), journal, patience=Patience(60.0), say=said.append
     )
     assert [(tso(lab, host), gso(lab, host)) for host in lab.names] == [("on", "on")] * 2
@@ -61,48 +61,48 @@ def test_a_second_study_is_refused_with_the_name_of_the_first_and_both_leave_the
 ) -> None:
     first, second = control(Notes("first", LIVING)), control(Notes("second", living=[LIVING]))
     with first:
-        first.apply({"tso": "off"})
+        first.apply({"net.tso": "off"})
         sentence = (
             r"node h\d: its network is in use by study first of root, process 17 on h1, "
             r"which has changed eth0 net\.tso: wait until that has ended, or end it"
         )
         with pytest.raises(HeldError, match=sentence):
-            second.prepare({"tso": ["on"]})
+            second.prepare({"net.tso": ["on"]})
         with pytest.raises(HeldError, match=sentence):
-            second.apply({"gso": "off"})
+            second.apply({"net.gso": "off"})
         assert [(tso(lab, host), gso(lab, host)) for host in lab.names] == [("off", "on")] * 2
     with second:
-        second.apply({"tso": "off"})
+        second.apply({"net.tso": "off"})
         assert [tso(lab, host) for host in lab.names] == ["off", "off"]
 
 
 def test_a_study_holds_its_nodes_from_before_its_first_trial(control: Control) -> None:
     first, second = control(Notes("first", LIVING)), control(Notes("second", living=[LIVING]))
     with first:
-        first.prepare({"tso": ["on", "off"]})
+        first.prepare({"net.tso": ["on", "off"]})
         with pytest.raises(HeldError, match=r"its network is in use by study first of root, process 17 on h1: wait"):
-            second.prepare({"gso": ["off"]})
+            second.prepare({"net.gso": ["off"]})
     with second:
-        second.prepare({"gso": ["off"]})
+        second.prepare({"net.gso": ["off"]})
 
 
 def test_interfaces_alone_hold_no_network(lab: HostsLab, control: Control) -> None:
     with control(Notes()) as network:
-        network.prepare({"interface": ["eth0"]})
+        network.prepare({"net.interface": ["eth0"]})
         assert [lab.notes(host) for host in lab.names] == [[], []]
         with pytest.raises(RefusedError, match=r"node h1 has no interface eth1 \(it has lo, eth0\)"):
-            network.prepare({"interface": ["eth0", "eth0+eth1"]})
+            network.prepare({"net.interface": ["eth0", "eth0+eth1"]})
 
 
 def test_what_a_killed_study_of_another_database_left_is_put_back_before_the_next_begins(
     lab: HostsLab, control: Control, said: list[str]
 ) -> None:
     killed, journal = control(Notes("killed")), Notes("next")
-    killed.apply({"tso": "off"})
+    killed.apply({"net.tso": "off"})
     with control(journal) as network:
-        network.apply({"gso": "off"})
+        network.apply({"net.gso": "off"})
         assert [(tso(lab, host), gso(lab, host)) for host in lab.names] == [("on", "off")] * 2
-        assert {key[2] for key in journal.kept} == {"gso"}
+        assert {key[2] for key in journal.kept} == {"net.gso"}
     assert said == [
         f"Put back on {host}: eth0 tso = on; a hpltune that has ended had left it changed." for host in lab.names
     ]
@@ -112,15 +112,15 @@ def test_what_somebody_else_changes_meanwhile_is_said_and_put_right(
     lab: HostsLab, control: Control, said: list[str]
 ) -> None:
     with control(Notes()) as network:
-        network.apply({"tso": "off"})
+        network.apply({"net.tso": "off"})
         assert network.disturbed() == ""
         lab.run("h2", "ethtool", "-K", "eth0", "tso", "on")
         sentence = "node h2: eth0: net.tso is on, though it was set to off: somebody else changed it"
-        network.apply({"tso": "off"})
+        network.apply({"net.tso": "off"})
         assert said == [f"{sentence}; it is put right."]
         lab.run("h2", "ethtool", "-K", "eth0", "tso", "on")
         assert network.disturbed() == sentence
-        network.apply({"tso": "off"})
+        network.apply({"net.tso": "off"})
         assert [tso(lab, host) for host in lab.names] == ["off", "off"]
 
 
@@ -138,12 +138,12 @@ class AsNobody(Local):
 def test_what_another_user_left_is_named_and_root_puts_it_back(lab: HostsLab, control: Control) -> None:
     nobody, root, notes = AsNobody(lab), reach(lab), Notes()
     with control(notes) as network:
-        network.apply({"tso": "off"})
+        network.apply({"net.tso": "off"})
         sentence = (
             r"node h1: study noted of root, process \d+ on .*, which has ended, left eth0 net\.tso changed: root or "
         )
         with pytest.raises(HeldError, match=sentence + "root puts that back with `hpltune net restore --hosts h1`"):
-            NetworkControl(nobody, ("h1",), ("eth0",), Notes()).apply({"tso": "off"})
+            SettingsControl(nobody, ("h1",), ("eth0",), Notes()).apply({"net.tso": "off"})
         (note,) = lab.notes("h1")
         text = note.read_text()
     lab.run("h1", "ethtool", "-K", "eth0", "tso", "off")
@@ -154,12 +154,12 @@ def test_what_another_user_left_is_named_and_root_puts_it_back(lab: HostsLab, co
         HeldError, match=r"node h1: study noted of nobody, .* left eth0 net\.tso changed: nobody or root"
     ):
         settle(root, "h1", notes.holder)
-    assert [each.setting for each in settle(root, "h1", notes.holder, of_all_users=True)] == ["tso"]
+    assert [each.setting for each in settle(root, "h1", notes.holder, of_all_users=True)] == ["net.tso"]
 
 
 def test_a_note_of_another_boot_or_that_is_none_says_nothing(lab: HostsLab, control: Control) -> None:
     with control(Notes()) as network:
-        network.apply({"tso": "off"})
+        network.apply({"net.tso": "off"})
         (note,) = lab.notes("h2")
         text = note.read_text()
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -183,6 +183,6 @@ def test_where_no_note_can_be_left_nothing_is_changed(lab: HostsLab, control: Co
                 RefusedError, match="who changes its network cannot be noted there, so nothing is changed: mv"
             ),
         ):
-            network.apply({"tso": "off"})
+            network.apply({"net.tso": "off"})
     finally:
         full.unlink()

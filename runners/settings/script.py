@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from ..errors import ProcessError, RunnerError, UnreachableError
 from ..hosts.transport import AT_ONCE, Transport, ask
-from .setting import Command
+from .setting import Command, HostSetting
 
 CODE = "hpltune-code"
 PRELUDE = "PATH=$PATH:/usr/sbin:/sbin\nLC_ALL=C\nexport PATH LC_ALL\n"
@@ -151,9 +151,10 @@ def outcome_of_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> M
     return {**found, **for_each(silent, one)} if 0 < len(silent) < len(nodes) else found
 
 
-def as_root(command: Command, *, root: bool) -> Command:
-    """Add sudo to a command that needs root, unless the user is root."""
-    return command if root else (*SUDO, *command)
+def writing(setting: HostSetting, interface: str, value: str, *, root: bool) -> Command:
+    """Return the command that sets a value, with sudo where that needs root and the user is not."""
+    command = setting.apply(interface, value)
+    return command if root or not setting.needs_root else (*SUDO, *command)
 
 
 def failure(told: Told) -> str:

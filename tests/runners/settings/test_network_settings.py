@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 
 from runners.errors import InvalidJobError, RefusedError
 from runners.job import INTERFACE
-from runners.network.ip_link import interfaces_in
-from runners.network.registry import SETTINGS, setting
-from runners.network.setting import CHOICE, interfaces_of
-from search_spaces.parameters.dimension import NETWORK
+from runners.settings.ip_link import interfaces_in
+from runners.settings.registry import host_settings, setting
+from runners.settings.setting import CHOICE, interfaces_of
+from search_spaces.parameters.dimension import dimension
+from tuner.settings.dimensions import setting_dimensions
 
+HOST = host_settings()
 DATA = Path(__file__).parents[1] / "data" / "network"
 
 
@@ -24,16 +26,19 @@ def captured(name: str) -> str:
 
 def values(name: str) -> st.SearchStrategy[str]:
     """Legal values of a setting."""
+    accepts = setting(name).values.accepts
     numbers = st.integers(68, 65_535).map(str)
-    if NETWORK[f"net.{name}"].accepts("on"):
-        return st.sampled_from(["on", "off"]) if name != "tcp_congestion" else st.sampled_from(["cubic", "bbr", "reno"])
-    if NETWORK[f"net.{name}"].accepts("1 2 3"):
+    if accepts("on"):
+        return st.sampled_from(["on", "off"]) if not accepts("cubic") else st.sampled_from(["cubic", "bbr", "reno"])
+    if accepts("1 2 3"):
         return st.lists(numbers, min_size=3, max_size=3).map(" ".join)
     return numbers
 
 
-def test_every_setting_is_a_parameter_of_spaces_and_the_other_way_round() -> None:
-    assert {f"net.{name}" for name in (*SETTINGS, CHOICE)} == set(NETWORK)
+def test_every_setting_is_a_parameter_of_spaces_with_its_legal_values() -> None:
+    known = setting_dimensions()
+    assert {*HOST, CHOICE} < set(known)
+    assert all(dimension(name, known).expected == setting(name).values.expected for name in HOST)
 
 
 @pytest.mark.parametrize(
@@ -59,12 +64,12 @@ def test_every_setting_is_a_parameter_of_spaces_and_the_other_way_round() -> Non
     ],
 )
 def test_a_value_is_read_from_what_the_program_printed(file: str, name: str, value: str) -> None:
-    assert SETTINGS[name].read(captured(file)).value == value
+    assert HOST[f"net.{name}"].read(captured(file)).value == value
 
 
 def test_what_a_driver_does_not_let_change_is_fixed() -> None:
-    assert SETTINGS["lro"].read(captured("ethtool-k-virtio.txt")).fixed
-    assert not SETTINGS["tso"].read(captured("ethtool-k-virtio.txt")).fixed
+    assert HOST["net.lro"].read(captured("ethtool-k-virtio.txt")).fixed
+    assert not HOST["net.tso"].read(captured("ethtool-k-virtio.txt")).fixed
 
 
 @pytest.mark.parametrize(
@@ -79,7 +84,7 @@ def test_what_a_driver_does_not_let_change_is_fixed() -> None:
 )
 def test_what_is_not_there_is_said_in_the_words_of_the_program(file: str, name: str, words: str) -> None:
     with pytest.raises(RefusedError, match=re.escape(words)):
-        SETTINGS[name].read(captured(file))
+        HOST[f"net.{name}"].read(captured(file))
 
 
 PRINTED = {
@@ -96,24 +101,25 @@ PRINTED = {
 }
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", HOST)
 @given(data=st.data())
 def test_a_value_is_applied_and_read_as_it_was_asked(name: str, data: st.DataObject) -> None:
     value = data.draw(values(name))
-    key = name.replace("_", "-")
-    kind = PRINTED.get(name) or ("{0}\n" if not SETTINGS[name].per_interface else f"{key}-irq: 7\n{key}: {{0}}\n")
-    assert SETTINGS[name].read(kind.format(value.replace(" ", "\t"))).value == value
-    applied = SETTINGS[name].apply("eth0", value)
+    short = name.removeprefix("net.")
+    key = short.replace("_", "-")
+    kind = PRINTED.get(short) or ("{0}\n" if not HOST[name].per_interface else f"{key}-irq: 7\n{key}: {{0}}\n")
+    assert HOST[name].read(kind.format(value.replace(" ", "\t"))).value == value
+    applied = HOST[name].apply("eth0", value)
     assert value in applied[-1]
-    program, rule = SETTINGS[name].rule("eth0")
+    program, rule = HOST[name].rule("eth0")
     assert (program, bool(re.fullmatch(rule, " ".join(applied[1:])))) == (applied[0], True)
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", HOST)
 @given(printed=st.text())
 def test_no_text_breaks_a_reader(name: str, printed: str) -> None:
     with suppress(RefusedError):
-        assert SETTINGS[name].read(printed).value
+        assert HOST[name].read(printed).value
 
 
 @pytest.mark.parametrize(
@@ -133,13 +139,13 @@ def test_no_text_breaks_a_reader(name: str, printed: str) -> None:
 )
 def test_a_value_that_is_not_legal_reaches_no_command_line(name: str, value: str | int) -> None:
     with pytest.raises(RefusedError, match=f"net.{name} = .*: expected "):
-        SETTINGS[name].apply("eth0", value)  # type: ignore[arg-type]
+        HOST[f"net.{name}"].apply("eth0", value)
 
 
 @pytest.mark.parametrize("name", ["-a", "", "eth0;reboot", "a" * 16, "eth 0", "eth0\n"])
 def test_what_is_no_interface_reaches_no_command_line(name: str) -> None:
     with pytest.raises(InvalidJobError, match="not the name of a network interface"):
-        SETTINGS["mtu"].show(name)
+        HOST["net.mtu"].show(name)
 
 
 @given(st.lists(st.from_regex(INTERFACE, fullmatch=True), min_size=1))

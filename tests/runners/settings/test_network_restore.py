@@ -4,8 +4,8 @@ import pytest
 from net_lab import HostsLab
 
 from runners.hosts.transport import Ssh
-from runners.network.journal import Original, tokens_of
-from runners.network.restore import put_back
+from runners.settings.journal import Original, tokens_of
+from runners.settings.restore import put_back
 
 LARGE, USUAL = "3000", "1500"
 MEETING = """#!/bin/sh
@@ -35,7 +35,7 @@ def test_a_node_whose_answer_is_lost_because_this_host_takes_no_large_packets_an
         lab.run(host, "ip", "link", "set", "eth0", "mtu", LARGE)
     reach = Ssh((*lab.enter("h1"), *lab.ssh, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1"))
     with lab.planted("ip", MEETING.format(folder=lab.folder)):
-        outcome = put_back(reach, [Original(host, "eth0", "mtu", USUAL, tokens_of(reach)) for host in lab.names])
+        outcome = put_back(reach, [Original(host, "eth0", "net.mtu", USUAL, tokens_of(reach)) for host in lab.names])
     assert (lab.folder / "lowered").exists()
     assert outcome.left == {}
     assert mtus(lab) == [USUAL, USUAL]

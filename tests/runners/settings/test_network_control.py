@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 import pytest
 from as_user import program
 from net_lab import HostsLab
-from network_builders import Notes
+from settings_builders import Notes
 from waiting import until
 
 from runners.errors import InvalidJobError, RefusedError, UnreachableError
 from runners.hosts.transport import Local, Ssh
-from runners.network.changing import Patience
-from runners.network.control import NetworkControl
-from runners.network.journal import Original
-from runners.network.restore import put_all_back
-from runners.network.script import Timer
+from runners.settings.changing import Patience
+from runners.settings.control import SettingsControl
+from runners.settings.journal import Original
+from runners.settings.restore import put_all_back
+from runners.settings.script import Timer
 
 
 @pytest.fixture
@@ -29,8 +29,8 @@ def journal() -> Notes:
 
 
 @pytest.fixture
-def network(lab: HostsLab, journal: Notes) -> Iterator[NetworkControl]:
-    with NetworkControl(reach(lab), lab.names, ("eth0",), journal, patience=Patience(60.0, 40.0)) as control:
+def network(lab: HostsLab, journal: Notes) -> Iterator[SettingsControl]:
+    with SettingsControl(reach(lab), lab.names, ("eth0",), journal, patience=Patience(60.0, 40.0)) as control:
         yield control
     assert journal.kept == {}
     assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
@@ -69,13 +69,13 @@ def timers(lab: HostsLab) -> list[str]:
 
 
 def test_what_is_asked_holds_on_all_hosts_and_what_is_not_named_is_as_it_was(
-    lab: HostsLab, network: NetworkControl, journal: Notes
+    lab: HostsLab, network: SettingsControl, journal: Notes
 ) -> None:
     before = buffers(lab, "h2")
-    network.apply({"mtu": 6000, "tso": "off"})
+    network.apply({"net.mtu": 6000, "net.tso": "off"})
     assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(6000, "off")] * 2
     assert {original.value for original in journal.kept.values()} == {"1500", "on"}
-    network.apply({"tcp_rmem": "4096 65536 131072"})
+    network.apply({"net.tcp_rmem": "4096 65536 131072"})
     assert [(mtu(lab, host), tso(lab, host)) for host in lab.names] == [(1500, "on")] * 2
     assert [buffers(lab, host) for host in lab.names] == ["4096 65536 131072"] * 2
     network.restore()
@@ -83,11 +83,11 @@ def test_what_is_asked_holds_on_all_hosts_and_what_is_not_named_is_as_it_was(
 
 
 def test_a_call_is_for_the_nodes_it_names_and_for_all_where_it_names_none(
-    lab: HostsLab, network: NetworkControl
+    lab: HostsLab, network: SettingsControl
 ) -> None:
-    network.apply({"tso": "off"}, ("h1",))
+    network.apply({"net.tso": "off"}, ("h1",))
     assert [tso(lab, host) for host in lab.names] == ["off", "on"]
-    network.apply({"tso": "off"})
+    network.apply({"net.tso": "off"})
     assert [tso(lab, host) for host in lab.names] == ["off", "off"]
     network.apply({}, ("h2",))
     assert [tso(lab, host) for host in lab.names] == ["off", "on"]
@@ -95,46 +95,46 @@ def test_a_call_is_for_the_nodes_it_names_and_for_all_where_it_names_none(
     assert [tso(lab, host) for host in lab.names] == ["on", "on"]
 
 
-def test_an_mtu_that_the_switch_drops_is_found_and_put_back(lab: HostsLab, network: NetworkControl) -> None:
+def test_an_mtu_that_the_switch_drops_is_found_and_put_back(lab: HostsLab, network: SettingsControl) -> None:
     sentence = (
         r"net\.mtu = 9000: packets of that size do not get from h\d to h\d over eth0; the switch or a NIC drops them"
     )
     with pytest.raises(RefusedError, match=sentence):
-        network.apply({"mtu": 9000})
+        network.apply({"net.mtu": 9000})
     assert [mtu(lab, host) for host in lab.names] == [1500, 1500]
 
 
 @pytest.mark.parametrize(
     ("wanted", "sentence"),
     [
-        ({"rx_usecs": 10}, r"node h1: eth0: net\.rx_usecs cannot be set: netlink error: Operation not supported"),
-        ({"lro": "on"}, r"node h1: eth0: net\.lro = on was refused: Could not change any device features"),
-        ({"rmem_max": 65_536}, r"net\.rmem_max = 65536 was refused: sysctl: setting key .*: Invalid argument"),
-        ({"mtu": 3000, "interface": "eth7"}, r"node h1 has no interface eth7 \(it has lo, eth0\)"),
-        ({"mtu": 9}, r"net\.mtu = 9: expected a whole number of bytes, 68 to 65535"),
-        ({"colour": "red"}, r"net\.colour: there is no such network setting"),
+        ({"net.rx_usecs": 10}, r"node h1: eth0: net\.rx_usecs cannot be set: netlink error: Operation not supported"),
+        ({"net.lro": "on"}, r"node h1: eth0: net\.lro = on was refused: Could not change any device features"),
+        ({"net.rmem_max": 65_536}, r"net\.rmem_max = 65536 was refused: sysctl: setting key .*: Invalid argument"),
+        ({"net.mtu": 3000, "net.interface": "eth7"}, r"node h1 has no interface eth7 \(it has lo, eth0\)"),
+        ({"net.mtu": 9}, r"net\.mtu = 9: expected a whole number of bytes, at least 68, at most 65535"),
+        ({"net.colour": "red"}, r"net\.colour: there is no such network setting"),
     ],
 )
 def test_what_cannot_be_had_is_refused_with_the_reason(
-    network: NetworkControl, wanted: dict[str, str | int], sentence: str
+    network: SettingsControl, wanted: dict[str, str | int], sentence: str
 ) -> None:
     with pytest.raises(RefusedError, match=sentence):
         network.apply(wanted)
 
 
-def test_a_name_that_is_no_interface_reaches_no_node(network: NetworkControl) -> None:
+def test_a_name_that_is_no_interface_reaches_no_node(network: SettingsControl) -> None:
     with pytest.raises(InvalidJobError, match="not the name of a network interface"):
-        network.apply({"mtu": 3000, "interface": "eth0;reboot"})
+        network.apply({"net.mtu": 3000, "net.interface": "eth0;reboot"})
 
 
-def test_a_value_that_is_accepted_but_not_taken_is_refused(lab: HostsLab, network: NetworkControl) -> None:
+def test_a_value_that_is_accepted_but_not_taken_is_refused(lab: HostsLab, network: SettingsControl) -> None:
     deaf = '#!/bin/sh\ncase "$*" in "-w net.ipv4.tcp_rmem=5000 "*) exit 0;; esac\nexec /sbin/sysctl "$@"\n'
     shim = program(lab.programs / "sysctl", deaf)
     try:
         with pytest.raises(
             RefusedError, match=r"net\.tcp_rmem = 5000 6000 7000 was accepted, but the node made it \d+ "
         ):
-            network.apply({"tcp_rmem": "5000 6000 7000"})
+            network.apply({"net.tcp_rmem": "5000 6000 7000"})
     finally:
         shim.unlink()
 
@@ -149,10 +149,10 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
     quick = reach(lab, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "-o", "ConnectTimeout=2")
     try:
         with (
-            NetworkControl(quick, lab.names, ("eth0",), journal, patience=Patience(0.1, 1.0)) as network,
+            SettingsControl(quick, lab.names, ("eth0",), journal, patience=Patience(0.1, 1.0)) as network,
             pytest.raises(RefusedError, match=r"node h2: net\.tso = off cut it off .*; it has come back"),
         ):
-            network.apply({"tso": "off"})
+            network.apply({"net.tso": "off"})
     finally:
         broken.unlink()
     assert [tso(lab, host) for host in lab.names] == ["on", "on"]
@@ -161,19 +161,19 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
 
 
 def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(
-    lab: HostsLab, network: NetworkControl
+    lab: HostsLab, network: SettingsControl
 ) -> None:
     left = Timer("h2", "left", 600.0)
     with subprocess.Popen([*lab.enter("h2"), *left.start("ethtool -K eth0 tso on")]):
         until(lambda: timers(lab))
-        network.apply({"tso": "off"})
+        network.apply({"net.tso": "off"})
         assert timers(lab) == []
 
 
 def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: HostsLab, journal: Notes) -> None:
     quick = reach(lab, "-o", "ConnectTimeout=1")
-    network = NetworkControl(quick, lab.names, ("eth0",), journal)
-    network.apply({"tso": "off"})
+    network = SettingsControl(quick, lab.names, ("eth0",), journal)
+    network.apply({"net.tso": "off"})
     lab.link("h2", "down")
     try:
         left = network.restore()
@@ -181,7 +181,7 @@ def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: Hos
         assert "node h2: " in left["h2"]
         assert [original.host for original in journal.kept.values()] == ["h2"]
         with pytest.raises(UnreachableError, match="node h2: "):
-            NetworkControl(quick, lab.names, ("eth0",), Notes()).apply({"tso": "off"})
+            SettingsControl(quick, lab.names, ("eth0",), Notes()).apply({"net.tso": "off"})
     finally:
         lab.link("h2", "up")
     outcome = put_all_back(tuple(journal.kept.values()))
@@ -190,9 +190,9 @@ def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: Hos
 
 def test_an_older_original_wins_over_what_is_found(lab: HostsLab, journal: Notes) -> None:
     lab.run("h2", "ethtool", "-K", "eth0", "tso", "off")
-    journal.remember([Original("h2", "eth0", "tso", "on", reach(lab).program)])
-    with NetworkControl(reach(lab), ("h2",), ("eth0",), journal) as network:
-        network.apply({"tso": "off"})
+    journal.remember([Original("h2", "eth0", "net.tso", "on", reach(lab).program)])
+    with SettingsControl(reach(lab), ("h2",), ("eth0",), journal) as network:
+        network.apply({"net.tso": "off"})
     assert (tso(lab, "h2"), journal.kept) == ("on", {})
 
 
@@ -203,7 +203,7 @@ def test_one_node_alone_has_no_way_to_test(lab: HostsLab) -> None:
         def argv(self, node: str, command: Sequence[str]) -> list[str]:
             return [*lab.enter(node), *command]
 
-    with NetworkControl(Inside(), ("h1",), ("eth0",), Notes()) as network:
-        network.apply({"mtu": 9000, "tso": "off"})
+    with SettingsControl(Inside(), ("h1",), ("eth0",), Notes()) as network:
+        network.apply({"net.mtu": 9000, "net.tso": "off"})
         assert (mtu(lab, "h1"), tso(lab, "h1")) == (9000, "off")
     assert (mtu(lab, "h1"), tso(lab, "h1")) == (1500, "on")

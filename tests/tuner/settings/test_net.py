@@ -12,15 +12,15 @@ import pytest
 from as_user import HPLTUNE, Run, program
 from model_switch import model_switch
 from net_lab import HostsLab
-from network_builders import Notes, an_original
 from on_head import on_head
+from settings_builders import Notes, an_original
 from waiting import PATIENCE_S, until
 
 from results.store.lease import Lease
 from results.store.store import Store
 from runners.hosts.transport import Local
-from runners.network.control import NetworkControl
-from tuner.network.sudoers import rules
+from runners.settings.control import SettingsControl
+from tuner.commands.hosts.net_settings import rules
 
 On = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -164,8 +164,8 @@ def test_a_user_needs_exactly_the_rules_that_sudoers_prints(lab: HostsLab, tmp_p
             return [*lab.enter(node), "unshare", "--mount", "sh", "-c", text, "as-nobody", str(folder), *command]
 
     buffers = "4096 65536 131072"
-    with NetworkControl(AsNobody(), ("h1",), ("eth0",), Notes()) as network:
-        network.apply({"mtu": 3000, "tso": "off", "tcp_rmem": buffers})
+    with SettingsControl(AsNobody(), ("h1",), ("eth0",), Notes()) as network:
+        network.apply({"net.mtu": 3000, "net.tso": "off", "net.tcp_rmem": buffers})
         assert mtus(lab)[0] == 3000
         assert lab.run("h1", "sysctl", "-n", "net.ipv4.tcp_rmem").split() == buffers.split()
     assert mtus(lab)[0] == 1500
@@ -177,10 +177,10 @@ def test_a_user_needs_exactly_the_rules_that_sudoers_prints(lab: HostsLab, tmp_p
         assert "password is required" in refused.stderr
     (folder / "hpltune").unlink()
     with (
-        NetworkControl(AsNobody(), ("h1",), ("eth0",), Notes()) as network,
+        SettingsControl(AsNobody(), ("h1",), ("eth0",), Notes()) as network,
         pytest.raises(Exception, match="it needs root, and sudo has no rule for it: `hpltune net sudoers`"),
     ):
-        network.apply({"mtu": 3000})
+        network.apply({"net.mtu": 3000})
 
 
 def test_sudoers_prints_rules_for_the_user_who_asks(hpltune: Run) -> None:

@@ -1,4 +1,4 @@
-"""Hosts whose network a study or a probe changes: what they had before is stored, and put back, also after a kill."""
+"""Hosts whose settings a study or a probe changes: what they had before is stored, and put back, also after a kill."""
 
 import platform
 import shlex
@@ -12,10 +12,11 @@ from results.store.lease import Lease
 from results.store.networks import NetworkOriginal
 from results.store.store import Store
 from runners.errors import HeldError, RunnerError
-from runners.network.journal import Holder, Original, reach_of
-from runners.network.mark import settle
-from runners.network.restore import put_all_back
-from runners.network.script import outcome_of_each
+from runners.settings.journal import Holder, Original, reach_of, told
+from runners.settings.mark import settle
+from runners.settings.registry import full_name, recorded_name, subject
+from runners.settings.restore import put_all_back
+from runners.settings.script import outcome_of_each
 
 from ..errors import TunerError
 
@@ -26,10 +27,10 @@ AGAIN = "`hpltune net restore` tries again"
 
 @dataclass(frozen=True)
 class StoreJournal:
-    """Keeps the original values of network settings in a store.
+    """Keeps the original values of settings in a store.
 
     Attributes:
-        study: the study for which the network is changed, or None.
+        study: the study for which they are changed, or None.
     """
 
     store: Store
@@ -37,16 +38,13 @@ class StoreJournal:
 
     @property
     def holder(self) -> Holder:
-        """The process that changes the network: this one."""
+        """The process that changes settings: this one."""
         return Holder(str(Lease.mine()), self.study or "", may_still_run)
 
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
         """Store originals; one that is stored already stays."""
         mine, now = str(Lease.mine()), datetime.now(UTC)
-        rows = [
-            NetworkOriginal(each.host, each.interface, each.setting, each.value, each.ssh, self.study, mine, now)
-            for each in originals
-        ]
+        rows = [NetworkOriginal(*_key(each), each.value, each.ssh, self.study, mine, now) for each in originals]
         try:
             return [original_of(row) for row in self.store.network.remember(rows)]
         except ResultsError as error:
@@ -54,12 +52,17 @@ class StoreJournal:
 
     def forget(self, originals: Sequence[Original]) -> None:
         """Remove originals from the store."""
-        self.store.network.forget([each.key for each in originals])
+        self.store.network.forget(map(_key, originals))
+
+
+def _key(original: Original) -> tuple[str, str, str]:
+    """The identity of an original in the store."""
+    return (original.host, original.interface, recorded_name(original.setting))
 
 
 def original_of(row: NetworkOriginal) -> Original:
     """Make the original that runners know of a stored one."""
-    return Original(row.host, row.interface, row.setting, row.value, row.ssh)
+    return Original(row.host, row.interface, full_name(row.setting), row.value, row.ssh)
 
 
 def put_back_changed_hosts(
@@ -94,12 +97,12 @@ def put_back_changed_hosts(
             else:
                 done += found
     outcome = put_all_back([original_of(row) for row in free])
-    store.network.forget([each.key for each in outcome.done])
+    store.network.forget(map(_key, outcome.done))
     done = list({each.key: each for each in (*done, *outcome.done)}.values())
-    told = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(_hosts(done))]
+    sentences = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(_hosts(done))]
     left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
     left += [_strange(row) for row in recorded if row.ssh in strange]
-    return told, list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
+    return sentences, list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
 
 
 def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
@@ -142,7 +145,9 @@ def _not_ours(row: NetworkOriginal) -> bool:
 def _owned(row: NetworkOriginal) -> str:
     lease = Lease.parse(row.owner)
     who = f"process {lease.pid} on {lease.host}" if lease else "another process"
-    return f"The network of {row.host} is changed by {who}, which puts it back."
+    if subject([full_name(row.setting)]) == "network":
+        return f"The network of {row.host} is changed by {who}, which puts it back."
+    return f"Settings of {row.host} are changed by {who}, which puts them back."
 
 
 def _strange(row: NetworkOriginal) -> str:
@@ -159,8 +164,4 @@ def _hosts(originals: Sequence[Original]) -> list[str]:
 
 
 def _values(originals: Sequence[Original], host: str) -> str:
-    return ", ".join(
-        f"{each.interface + ' ' if each.interface else ''}{each.setting} = {each.value}"
-        for each in originals
-        if each.host == host
-    )
+    return ", ".join(told(each) for each in originals if each.host == host)

@@ -1,4 +1,4 @@
-"""Surveys a node before its network is changed."""
+"""Surveys a node before its settings are changed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -33,21 +33,24 @@ class Node:
         return tuple(each.name for each in self.interfaces if each.up and not each.loopback)
 
 
-def look_at(reach: Transport, host: str) -> Node:
+def look_at(reach: Transport, host: str, *, interfaces: bool = True) -> Node:
     """Survey a node.
+
+    Args:
+        interfaces: whether its interfaces must be known.
 
     Raises:
         UnreachableError: the node does not answer.
         RefusedError: the node has no `ip` that can write JSON.
     """
     who, addresses = converse(reach, host, [WHO, ADDRESSES])
-    interfaces = interfaces_in(addresses.printed)
-    if not interfaces:
+    found = interfaces_in(addresses.printed)
+    if interfaces and not found:
         raise RefusedError(
             f"node {host}: `{' '.join(ADDRESSES)}` tells of no interface ({last_words(addresses.printed)}): "
             "iproute2 of 2018 or newer is needed"
         )
-    return Node(host, who.printed.strip() == "0", interfaces)
+    return Node(host, who.printed.strip() == "0", found)
 
 
 def require_interfaces(nodes: Mapping[str, Node], names: Collection[str]) -> None:

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from ..errors import RefusedError
-from ..hosts.transport import Transport
-from .journal import tokens_of
-from .script import Told, converse, failure
-from .setting import Command
-from .survey import Node
+from .errors import RefusedError
+from .hosts.transport import Transport
+from .settings.journal import tokens_of
+from .settings.script import Told, converse, failure
+from .settings.setting import Command
+from .settings.survey import Node
 
 LARGEST_BYTES = 8 * 2**20
 LIMIT_S = 180.0

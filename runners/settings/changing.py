@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import Transport
 from .journal import place
-from .registry import SETTINGS
-from .script import Timer, Told, as_root, change, converse, failure, for_each
-from .setting import PREFIX, Command
+from .registry import host_settings
+from .script import Timer, Told, change, converse, failure, for_each, writing
+from .setting import Command
 from .survey import Node
 
 GRACE_S = 60.0
@@ -22,7 +22,7 @@ CONFIRM_S = 20.0
 """Seconds that a node has to answer after a change."""
 COME_BACK_S = 30.0
 """Seconds that a node has to answer after it has undone a change."""
-MTU = "mtu"
+MTU = "net.mtu"
 
 Key = tuple[str, str]
 """The interface ("" for the whole node) and the name of a setting."""
@@ -52,7 +52,7 @@ class Change:
     @property
     def moves_link(self) -> bool:
         """Whether the connection to other nodes must be tested afterwards."""
-        return SETTINGS[self.setting].moves_link
+        return host_settings()[self.setting].moves_link
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,8 @@ class NodeChanger:
 
     def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[Place, str]:
         """Connect to a node again, stop its timer, and check that the change holds."""
-        shows = [SETTINGS[each.setting].show(each.interface) for each in changes]
+        known = host_settings()
+        shows = [known[each.setting].show(each.interface) for each in changes]
         try:
             stopped, *answers = converse(self.reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
         except UnreachableError as error:
@@ -225,13 +226,13 @@ def value_of(host: str, key: Key, told: Told) -> str:
         RefusedError: it cannot be set there.
     """
     try:
-        return SETTINGS[key[1]].read(told.printed).value
+        return host_settings()[key[1]].read(told.printed).value
     except RefusedError as error:
         raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
 
 
 def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:
-    return as_root(SETTINGS[name].apply(interface, value), root=root)
+    return writing(host_settings()[name], interface, value, root=root)
 
 
 def _only(settings: Sequence[str], likely: str = "") -> str:
@@ -241,7 +242,7 @@ def _only(settings: Sequence[str], likely: str = "") -> str:
 
 
 def _named(changes: Sequence[Change]) -> str:
-    return ", ".join(f"{PREFIX}{each.setting} = {each.after}" for each in changes)
+    return ", ".join(f"{each.setting} = {each.after}" for each in changes)
 
 
 def path_tests(

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import Transport
 from .journal import Original, place, reach_of
-from .registry import SETTINGS, setting
-from .script import as_root, converse, failure, outcome_of_each
+from .registry import host_settings, setting
+from .script import converse, failure, outcome_of_each, writing
 from .survey import WHO
 
 ROUNDS = 2
@@ -62,12 +62,13 @@ def put_all_back(originals: Sequence[Original]) -> PutBack:
 
 def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[list[Original], str]:
     """Restore a node in some rounds; return the originals that still do not hold, and the last messages."""
-    ordered = sorted(originals, key=lambda each: list(SETTINGS).index(setting(each.setting).name))
+    known = host_settings()
+    ordered = sorted(originals, key=lambda each: list(known).index(setting(each.setting).name))
     root, pending, why = _pending(reach, host, ordered)
     for _ in range(ROUNDS):
         if not pending:
             break
-        commands = [as_root(SETTINGS[each.setting].apply(each.interface, each.value), root=root) for each in pending]
+        commands = [writing(known[each.setting], each.interface, each.value, root=root) for each in pending]
         said = [
             f"{place(host, each.interface, each.setting, each.value)}: {failure(told)}"
             for each, told in zip(pending, converse(reach, host, commands), strict=True)
@@ -80,12 +81,13 @@ def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[li
 
 def _pending(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[bool, list[Original], str]:
     """Return whether we are root on a node, its originals that do not hold, and why a value cannot be read."""
-    shows = [SETTINGS[each.setting].show(each.interface) for each in originals]
+    known = host_settings()
+    shows = [known[each.setting].show(each.interface) for each in originals]
     who, *answers = converse(reach, host, [WHO, *shows])
     pending, why = [], ""
     for each, told in zip(originals, answers, strict=True):
         try:
-            same = SETTINGS[each.setting].read(told.printed).value == each.value
+            same = known[each.setting].read(told.printed).value == each.value
         except RefusedError as error:
             same, why = False, f"{place(host, each.interface, each.setting)}: {error}"
         if not same:

@@ -7,7 +7,7 @@ from record_builders import START
 
 from results.store.lease import Lease
 from results.store.networks import NetworkOriginal, NetworkProbe
-from runners.network.journal import Holder, Original
+from runners.settings.journal import Holder, Original
 
 DEAD = Lease(platform.node(), "no such boot", 1, "0")
 

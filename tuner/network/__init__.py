@@ -1,1 +1,0 @@
-"""Reads, changes and restores the network settings of hosts around a study."""

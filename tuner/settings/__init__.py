@@ -1,0 +1,1 @@
+"""Reads, changes and restores the settings of hosts around a study, and tells search spaces of them."""
