@@ -124,7 +124,8 @@ class Setting:
         """
         text = self.values.text(value)
         if text is None:
-            raise RefusedError(f"{self.name} = {value}: expected {self.values.expected}")
+            shown = str(value) if str(value).isprintable() else repr(str(value))
+            raise RefusedError(f"{self.name} = {shown}: expected {self.values.expected}")
         return text
 
 

@@ -14,6 +14,7 @@ from runners.virtual.link import Settings, link
 from runners.virtual.platform import Setup, own_speeds
 from search_spaces.machine import Machine, MachineNode
 from search_spaces.node_order import NODE_PARAMETERS, placement
+from search_spaces.parameters.dimension import is_setting
 
 from ..trial.plan import PlanError, TrialPlan, parse_layout
 from ..units import gibibytes
@@ -111,8 +112,9 @@ def network_of(params: Mapping[str, Scalar], cluster: VirtualCluster) -> tuple[s
         PlanError: the cluster has no such network, or the network does not take a setting.
     """
     net = {name.removeprefix("net."): value for name, value in params.items() if name.startswith("net.")}
-    unknown = [name for name in net if name not in {NETWORK, "mtu", "rx_usecs", "nics"}]
-    without = [name for name in params if name.startswith("mpi.")] + [f"net.{name}" for name in unknown]
+    taken = {f"net.{name}" for name in (NETWORK, "mtu", "rx_usecs", "nics")}
+    unknown = [name for name in params if is_setting(name) and name not in taken]
+    without = [name for name in params if name.startswith("mpi.")] + unknown
     if without:
         raise PlanError(f"{', '.join(without)}: without meaning on a virtual cluster")
     network = str(net.get(NETWORK, cluster.default_network))

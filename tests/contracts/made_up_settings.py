@@ -1,0 +1,71 @@
+"""Settings that no host has: a value in a file, a variable, and a command before the program."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from runners.errors import RefusedError
+from runners.settings import registry
+from runners.settings.setting import Command, HostSetting, LaunchSetting, Reading, Values, whole
+
+PLACE = "value-of-a-test"
+VARIABLE, STEP = "HPLTUNE_TEST_PACE", "HPLTUNE_TEST_STEP"
+NUMBERS, PACES = whole(1, 9), Values("slow or fast", "slow|fast")
+MEANING = "What a test writes into a file. It never matters."
+
+
+@dataclass(frozen=True)
+class FileValue(HostSetting):
+    """A number in a file, as /proc and /sys have them; its owner may write it."""
+
+    name: str
+    file: Path
+    values: Values = NUMBERS
+    meaning: str = MEANING
+    needs_root: bool = False
+
+    def show(self, interface: str) -> Command:
+        del interface
+        return ("cat", str(self.file))
+
+    def read(self, printed: str) -> Reading:
+        if self.values.text(printed.strip()) is None:
+            raise RefusedError(printed.strip() or "it said nothing")
+        return Reading(printed.strip())
+
+    def write(self, interface: str, value: str) -> Command:
+        del interface
+        return ("sh", "-c", 'printf "%s\\n" "$1" >"$2"', "write", value, str(self.file))
+
+
+@dataclass(frozen=True)
+class Variable(LaunchSetting):
+    """A variable of the ranks."""
+
+    name: str
+    variable: str = VARIABLE
+    values: Values = PACES
+
+    def environment(self, value: str) -> Mapping[str, str]:
+        return {self.variable: value}
+
+
+@dataclass(frozen=True)
+class Starter(LaunchSetting):
+    """A command that starts the program."""
+
+    name: str
+    values: Values = NUMBERS
+
+    def command(self, value: str) -> Command:
+        return ("env", f"{STEP}={value}")
+
+
+def register(folder: Path) -> None:
+    """Add settings to the registry, one line each; the value lies in a file of a folder."""
+    made_up = (
+        FileValue("sys.test_value", folder / PLACE),
+        Variable("sys.test_pace"),
+        Starter("sys.test_step"),
+    )
+    registry.SETTINGS = {**registry.SETTINGS, **{setting.name: setting for setting in made_up}}

@@ -1,0 +1,156 @@
+"""A setting is one line of the registry: then a study on this machine alone searches, sets and puts it back."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import made_up_settings
+import pytest
+from as_user import Run, program
+from made_up_settings import MEANING, PLACE, STEP, VARIABLE
+from replayed import replaying
+from waiting import PATIENCE_S, until
+
+from results.store.store import Store
+from runners.settings import registry
+from tuner.settings.dimensions import meanings
+
+pytestmark = [pytest.mark.xdist_group("settings of this machine"), pytest.mark.usefixtures("mpirun")]
+SPACE = """[parameters]
+N = 1000
+NB = 64
+layout = "1x1"
+grid = "1x1"
+sys.test_value = [1, 2, 3]
+"""
+ASKED = ("tune", "--xhpl", "xhpl", "--space", "mine.toml", "--confirm", "0", "--study", "mine")
+TUNE = (*ASKED, "--engine", "grid")
+PROGRAM = f"""#!/bin/sh
+echo "$(cat {{home}}/{PLACE}) ${{{{{VARIABLE}}}}} ${{{{{STEP}}}}}" >>{{home}}/seen
+exec {{home}}/prints
+"""
+"""Tells under which settings it runs."""
+STARTED = """import sys
+sys.path.insert(0, {contracts!r})
+from pathlib import Path
+import made_up_settings
+from tuner.cli import main
+made_up_settings.register(Path({home!r}))
+sys.argv = ["hpltune", *sys.argv[1:]]
+main()
+"""
+"""The installed program, with the settings in its registry."""
+
+
+@pytest.fixture(autouse=True)
+def made_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Adds settings to the registry, one line each."""
+    monkeypatch.setattr(registry, "SETTINGS", registry.SETTINGS)
+    made_up_settings.register(home)
+    (home / PLACE).write_text("7\n")
+    (home / "mine.toml").write_text(SPACE)
+
+
+@pytest.fixture
+def seen(home: Path) -> Iterator[Callable[[], list[str]]]:
+    """Tells under which settings each run was, and that afterwards everything is as it was."""
+    replaying(home, name="prints")
+    program(home / "xhpl", PROGRAM.format(home=home))
+    yield lambda: (home / "seen").read_text().splitlines()
+    assert (home / PLACE).read_text() == "7\n"
+    with Store.open(home / "data/hpltune.db") as store:
+        assert store.network.originals() == []
+
+
+def searched(hpltune: Run) -> list[dict[str, object]]:
+    trials = json.loads(hpltune("show", "mine", "--json").stdout)
+    return [trial["params"] for trial in trials if trial["kind"] == "search" and trial["state"] == "complete"]
+
+
+def test_each_value_holds_while_it_is_measured_and_the_first_one_is_put_back(
+    hpltune: Run, seen: Callable[[], list[str]]
+) -> None:
+    done = hpltune(*TUNE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [params["sys.test_value"] for params in searched(hpltune)] == [1, 2, 3]
+    assert "1, 2, 3" in ", ".join(line.split()[0] for line in seen())
+    assert "sys.test_value" in hpltune("best", "mine").stdout
+
+
+def test_what_is_only_in_the_launch_reaches_the_ranks(hpltune: Run, home: Path, seen: Callable[[], list[str]]) -> None:
+    (home / "mine.toml").write_text(
+        SPACE.replace("[1, 2, 3]", '4\nsys.test_pace = ["slow", "fast"]\nsys.test_step = [3, 5]')
+    )
+    done = hpltune(*ASKED, "--trials", "4")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {line for line in seen() if line.startswith("4")} == {"4 slow 3", "4 slow 5", "4 fast 3", "4 fast 5"}
+
+
+def test_a_run_like_a_trial_has_its_settings(hpltune: Run, seen: Callable[[], list[str]]) -> None:
+    done = hpltune(*TUNE, "--set", "sys.test_value=5", "--set", "sys.test_pace=fast")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert hpltune("export", "dat", "mine", "-o", "best.dat").returncode == 0
+    before = len(seen())
+    run = hpltune("run", "best.dat", "--like", "mine")
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert {line.rsplit(" ", 1)[0] for line in seen()[before:]} == {"5 fast"}
+
+
+def test_a_value_that_the_host_refuses_is_a_recorded_outcome(hpltune: Run, home: Path) -> None:
+    replaying(home)
+    (home / PLACE).unlink()
+    done = hpltune(*TUNE)
+    trials = json.loads(hpltune("show", "mine", "--json").stdout)
+    refused = [trial["reason"] for trial in trials if trial["invalidity"] == "constraints"]
+    assert done.returncode == 1
+    assert refused
+    assert all("sys.test_value cannot be set: cat: " in reason for reason in refused), refused
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("--set", "sys.test_value=0"), "--set sys.test_value = 0: expected a whole number of at least 1, at most 9"),
+        (("--set", "sys.tst_value=1"), "sys.tst_value: there is no such setting; did you mean sys.test_value?"),
+        (("--set", "sus.test_value=1"), "--set sus.test_value: unknown parameter sus.test_value"),
+    ],
+)
+def test_a_mistake_is_one_sentence(hpltune: Run, home: Path, arguments: tuple[str, ...], sentence: str) -> None:
+    replaying(home)
+    done = hpltune(*TUNE, *arguments)
+    assert done.returncode == 2
+    assert sentence in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_tells_of_settings_knows_it(hpltune: Run) -> None:
+    shown = json.loads(hpltune("net", "show", "--interface", "lo", "--json").stdout)
+    assert [each["value"] for each in shown if each["setting"] == "sys.test_value"] == ["7"]
+    assert meanings()["sys.test_value"] == MEANING
+    assert "sys.test_value" in hpltune("spaces", "mine.toml").stdout
+
+
+@pytest.mark.process
+def test_what_a_killed_study_left_changed_is_put_back_when_it_goes_on(
+    hpltune: Run, home: Path, seen: Callable[[], list[str]]
+) -> None:
+    replaying(home, name="prints", pace=600.0)
+    contracts = str(Path(made_up_settings.__file__).parent)
+    line = [sys.executable, "-c", STARTED.format(contracts=contracts, home=str(home)), *TUNE]
+    with subprocess.Popen(line, cwd=home, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as study:
+        until(lambda: (home / PLACE).read_text() == "2\n")
+        study.send_signal(signal.SIGKILL)
+        study.wait(PATIENCE_S)
+    assert (home / PLACE).read_text() == "2\n"
+    with Store.open(home / "data/hpltune.db") as store:
+        assert [(each.setting, each.value) for each in store.network.originals()] == [("sys.test_value", "7")]
+    replaying(home, name="prints")
+    done = hpltune("tune", "--resume", "--study", "mine")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "sys.test_value = 7" in done.stdout
+    assert "Put back on " in done.stdout
+    assert [params["sys.test_value"] for params in searched(hpltune)][-1] == 3
+    assert "2, 3" in ", ".join(line.split()[0] for line in seen())
