@@ -12,15 +12,15 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from hpl.blas.registry import CATALOGUE
+from hpl.build.toolchain import NAMES
 from hpl.params import Scalar
 
 from .errors import SpaceError
 from .machine import Machine
 from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
-from .parameters.cases import check_cases
 from .parameters.dimension import DIMENSIONS, Dimension, Settings, dimension, shown
-from .parameters.parameter import Parameter
-from .parameters.values import converted, values
+from .parameters.parameter import Parameter, converted, values
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
 from .space import SIZES, SearchSpace, never_legal
 
@@ -40,6 +40,8 @@ OF_ENTRIES = frozenset({"low", "high", "by"})
 
 LARGEST_BYTES = 2**20
 """Most bytes of a file: a thousand lines take only some tens of kilobytes."""
+SHOWN = 20
+"""Most values of a decider that a message names."""
 DEEPEST = 50
 """Most tables and lists inside each other; a deeper text is no description of a space."""
 
@@ -294,9 +296,34 @@ def _check_decider(
         chosen = f"{parameter.name} depends on {parameter.by}, whose value the budget chooses"
         raise SpaceError(f"{place}: {chosen}: give {parameter.by} its values as numbers")
     try:
-        check_cases(parameter, decider, machine, listed=listed)
+        _check_cases(parameter, decider, machine, listed=listed)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
+
+
+def _check_cases(parameter: Parameter, decider: Parameter, machine: Machine, *, listed: bool) -> None:
+    """Refuse a case that never happens, because its values would silently never be tried.
+
+    Args:
+        decider: the parameter on which the other depends, with its values on this machine.
+        listed: whether the space itself lists the decider's values. Otherwise the machine or the command line decides
+            them, a case may be for another machine or command line, and only misspelt names are refused.
+
+    Raises:
+        SpaceError: there is such a case; the message suggests the nearest value.
+    """
+    elsewhere = {"blas": (*machine.blas, *CATALOGUE), "mpi": (*machine.mpis, *NAMES)}.get(decider.name, ())
+    if not listed and not elsewhere:
+        return
+    known = (*decider.values, *elsewhere)
+    own = " A library of your own must be in `blas`" if decider.name == "blas" else ""
+    for case in parameter.cases or ():
+        near = difflib.get_close_matches(str(case), [str(value) for value in known], n=1)
+        if case not in known and near:
+            raise SpaceError(f"{case} is no value of {decider.name}: did you mean {near[0]}?{own}")
+        if case not in known and listed:
+            shown = ", ".join(map(str, known[:SHOWN])) + (", …" if len(known) > SHOWN else "")
+            raise SpaceError(f"{case} is no value of {decider.name}: expected one of {shown}.{own}")
 
 
 def _depending(key: str, entry: Mapping[str, Any], known: Dimension, settings: Settings | None) -> Parameter:

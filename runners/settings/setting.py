@@ -18,7 +18,6 @@ Command = tuple[str, ...]
 CHOICE = "net.interface"
 """Names the interfaces that the ranks use, and to which the settings of interfaces apply."""
 LARGEST = 2**31 - 1
-_NAME = r"[\w.:-]{1,15}"
 
 
 @dataclass(frozen=True)
@@ -29,11 +28,13 @@ class Values:
         expected: the values in words.
         pattern: a regular expression that matches each value as a whole.
         rule: a simpler one for sudoers; "" takes the pattern.
+        numbers: whether search spaces have them as numbers, not as texts.
     """
 
     expected: str
     pattern: str
     rule: str = ""
+    numbers: bool = False
 
     def text(self, value: SettingValue) -> str | None:
         """Return a value as it is written and read; None if it is not legal."""
@@ -41,7 +42,8 @@ class Values:
 
     def accepts(self, value: SettingValue) -> bool:
         """Return whether a search space may name this value."""
-        return isinstance(value, str) and self.text(value) is not None
+        written = isinstance(value, int if self.numbers else str) and re.fullmatch(self.pattern, str(value))
+        return bool(written) and self.text(value) is not None
 
 
 @dataclass(frozen=True)
@@ -56,16 +58,12 @@ class Whole(Values):
         written = super().text(value)
         return str(int(written)) if written is not None and self.least <= int(written) <= self.most else None
 
-    def accepts(self, value: SettingValue) -> bool:
-        """Return whether a search space may name this number."""
-        return isinstance(value, int) and self.text(value) is not None
-
 
 def whole(least: int = 0, most: int = LARGEST, unit: str = "") -> Whole:
     """Return the whole numbers of a range, both ends included."""
     first = f"of {unit}, at least" if unit else "of at least"
     limit = "below 2^31" if most == LARGEST else f"at most {most}"
-    return Whole(f"a whole number {first} {least}, {limit}", r"\d{1,10}", "[0-9]+", least, most)
+    return Whole(f"a whole number {first} {least}, {limit}", r"\d{1,10}", "[0-9]+", True, least, most)
 
 
 @dataclass(frozen=True)
@@ -78,14 +76,10 @@ class Sizes(Values):
         sizes = [int(part) for part in (written or "").split()]
         return " ".join(map(str, sizes)) if sizes and max(sizes) <= LARGEST else None
 
-    def accepts(self, value: SettingValue) -> bool:
-        """Return whether a search space may name these numbers; there they have single blanks between them."""
-        return isinstance(value, str) and re.fullmatch(self.pattern, value) is not None
-
 
 COUNT, BYTES = whole(), whole(unit="bytes")
 ON_OFF = Values("on or off", "on|off", "(on|off)")
-INTERFACES = Values("an interface or several, as eth0 or eth0,eth1", rf"{_NAME}([,+]{_NAME})*")
+INTERFACES = Values("an interface or several, as eth0 or eth0,eth1", rf"{INTERFACE.pattern}([,+]{INTERFACE.pattern})*")
 
 
 @dataclass(frozen=True)
@@ -198,15 +192,6 @@ class InterfaceChoice(LaunchSetting):
     values: Values = INTERFACES
     meaning: str = "The NICs that MPI uses on each node."
     between_nodes: bool = True
-
-    def text(self, value: SettingValue) -> str:
-        """Return the interfaces as they were written.
-
-        Raises:
-            InvalidJobError: a part is no name of an interface.
-        """
-        interfaces_of(value)
-        return str(value)
 
 
 def checked_interface(name: str) -> str:

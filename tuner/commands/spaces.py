@@ -16,7 +16,7 @@ from search_spaces.distinct import Distinct, distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, made_for, passed_over, shipped
 from search_spaces.machine import BlasFacts, Machine
-from search_spaces.parameters.values import converted
+from search_spaces.parameters.parameter import converted
 from search_spaces.space import SearchSpace
 
 from ..errors import TunerError, UsageError

@@ -17,7 +17,7 @@ from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import DIMENSIONS, Settings, dimension, ranks_and_threads
-from search_spaces.parameters.values import converted
+from search_spaces.parameters.parameter import converted
 from search_spaces.restriction import grid_uses_all_ranks, n_at_least_nb, nbmin_at_most_nb
 from search_spaces.space import Completion
 
