@@ -147,52 +147,26 @@ def _at(host: str, interface: str, setting: str) -> ColumnElement[bool]:
 
 
 def _original_row(original: NetworkOriginal) -> dict[str, object]:
-    return {
-        "host": original.host,
-        "interface": original.interface,
-        "setting": original.setting,
-        "value": original.value,
-        "ssh": json.dumps(original.ssh),
-        "study": original.study,
-        "owner": original.owner,
-        "recorded_at": time_text(original.recorded_at),
-    }
+    texts = {"ssh": json.dumps(original.ssh), "recorded_at": time_text(original.recorded_at)}
+    return {**vars(original), **texts}
 
 
 def _original_of(row: RowMapping) -> NetworkOriginal:
-    return NetworkOriginal(
-        host=row["host"],
-        interface=row["interface"],
-        setting=row["setting"],
-        value=row["value"],
-        ssh=tuple(json.loads(row["ssh"])),
-        study=row["study"],
-        owner=row["owner"],
-        recorded_at=datetime.fromisoformat(row["recorded_at"]),
-    )
+    recorded_at = datetime.fromisoformat(row["recorded_at"])
+    return NetworkOriginal(**{**row, "ssh": tuple(json.loads(row["ssh"])), "recorded_at": recorded_at})
 
 
 def _probe_row(probe: NetworkProbe) -> dict[str, object]:
-    return {
-        "study": probe.study,
-        "measured_at": time_text(probe.measured_at),
-        "program": probe.program,
-        "hosts": json.dumps(probe.hosts),
-        "interface": probe.interface,
-        "settings": json.dumps(dict(probe.settings)),
-        "latency_us": probe.latency_us,
-        "bandwidth_mbit_s": probe.bandwidth_mbit_s,
-        "points": json.dumps(probe.points),
-    }
+    texts = {name: json.dumps(value) for name, value in vars(probe).items() if name in {"hosts", "settings", "points"}}
+    return {**vars(probe), **texts, "measured_at": time_text(probe.measured_at)}
 
 
 def _probe_of(row: RowMapping) -> NetworkProbe:
-    first, second = json.loads(row["hosts"])
     return NetworkProbe(
         study=row["study"],
         measured_at=datetime.fromisoformat(row["measured_at"]),
         program=row["program"],
-        hosts=(first, second),
+        hosts=tuple(json.loads(row["hosts"])),
         interface=row["interface"],
         settings=json.loads(row["settings"]),
         latency_us=row["latency_us"],

@@ -10,7 +10,7 @@ from typing import Self
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import Transport
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
-from .journal import Holder, Journal, Original, place, tokens_of, told
+from .journal import Holder, Journal, Original, in_words, place, tokens_of
 from .mark import remove, settle, write
 from .registry import host_settings, setting, subject
 from .restore import put_back
@@ -139,7 +139,7 @@ class SettingsControl:
 
     def _take(self, hosts: Sequence[str]) -> None:
         for host, found in self._hold.take(hosts).items():
-            names = ", ".join(map(told, found))
+            names = ", ".join(map(in_words, found))
             self._say(f"Put back on {host}: {names}; a hpltune that has ended had left it changed.")
 
     def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:

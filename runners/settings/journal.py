@@ -79,7 +79,7 @@ def reach_of(ssh: tuple[str, ...]) -> Transport:
     return Ssh(ssh) if ssh else Local()
 
 
-def told(original: Original) -> str:
+def in_words(original: Original) -> str:
     """Name an original with its value, for a list of those that are put back."""
     return f"{original.interface} {recorded_name(original.setting)} = {original.value}".strip()
 

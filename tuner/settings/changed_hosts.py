@@ -12,7 +12,7 @@ from results.store.lease import Lease
 from results.store.networks import NetworkOriginal
 from results.store.store import Store
 from runners.errors import HeldError, RunnerError
-from runners.settings.journal import Holder, Original, reach_of, told
+from runners.settings.journal import Holder, Original, in_words, reach_of
 from runners.settings.mark import settle
 from runners.settings.registry import full_name, recorded_name, subject
 from runners.settings.restore import put_all_back
@@ -164,4 +164,4 @@ def _hosts(originals: Sequence[Original]) -> list[str]:
 
 
 def _values(originals: Sequence[Original], host: str) -> str:
-    return ", ".join(told(each) for each in originals if each.host == host)
+    return ", ".join(in_words(each) for each in originals if each.host == host)

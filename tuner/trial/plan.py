@@ -1,6 +1,5 @@
 """From a point of the search space to something that can be run: the one place where names get their meaning."""
 
-from collections import ChainMap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -172,9 +171,13 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
-    values = {setting(name): str(value) for name, value in placement.settings.items()}
-    of_launch = {one: value for one, value in values.items() if isinstance(one, LaunchSetting)}
-    variables = [one.environment(value) for one, value in of_launch.items()]
+    environment = dict(site.environment(blas, kernel, threads))
+    before: list[str] = []
+    for name, value in placement.settings.items():
+        known = setting(name)
+        if isinstance(known, LaunchSetting):
+            environment |= known.environment(str(value))
+            before += known.command(str(value))
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,
@@ -183,10 +186,10 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         kernel=kernel,
         ranks=placement.ranks,
         threads=threads,
-        environment=dict(ChainMap(*map(dict, variables), site.environment(blas, kernel, threads))),
+        environment=environment,
         launch=placement.launch,
         settings=placement.settings,
-        before=tuple(token for one, value in of_launch.items() for token in one.command(value)),
+        before=tuple(before),
     )
 
 

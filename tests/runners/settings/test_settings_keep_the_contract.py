@@ -74,7 +74,3 @@ class TestBuffers(OnAHost):
     name = "net.tcp_rmem"
     legal = ("4096 65536 131072", "4096 65536 262144")
     illegal = ("1 2", "1 2 3; reboot", 4096)
-
-
-class TestCongestion(OnAHost):
-    name, legal, illegal = "net.tcp_congestion", ("reno", "cubic"), ("cubic net.x=1", "CUBIC", True)

@@ -85,20 +85,6 @@ class ShownSetting:
         return dict(vars(self))
 
 
-def settings_of_hosts(
-    reach: Transport, hosts: Sequence[str], interface: str | None
-) -> Mapping[str, list[ShownSetting]]:
-    """All settings of each host.
-
-    Args:
-        interface: as `--interface`; None takes those that are up.
-
-    Raises:
-        TunerError, RunnerError: a sentence says which host or interface cannot be asked.
-    """
-    return for_each(hosts, lambda host: _settings_of(reach, host, interface))
-
-
 def _settings_of(reach: Transport, host: str, interface: str | None) -> list[ShownSetting]:
     node = look_at(reach, host)
     interfaces = chosen_interfaces(interface, node)
@@ -160,7 +146,7 @@ def net_show(request: NetShowRequest, store: Store | None) -> NetShowResult:
         TunerError, RunnerError: a sentence says which host or interface cannot be asked.
     """
     reach, names = way_to_hosts(request.hosts, request.ssh)
-    settings = settings_of_hosts(reach, names, request.interface)
+    settings = for_each(names, lambda host: _settings_of(reach, host, request.interface))
     changed = {row.host for row in (store.network.originals() if store else ())}
     return NetShowResult(settings, tuple(host for host in names if host in changed))
 
