@@ -7,7 +7,7 @@ from ipaddress import ip_network
 
 from ..errors import UnreachableError
 from ..hosts.transport import Transport, parsed, say_all
-from ..settings.ip_link import ADDRESSES, Interface, interfaces_in
+from ..settings.survey import ADDRESSES, Interface, interfaces_in
 
 SOFTWARE = ("docker", "br-", "veth", "virbr", "cni", "flannel", "cali")
 """What names of interfaces begin with that software makes on a node for itself; no other node is behind them."""

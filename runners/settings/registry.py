@@ -8,10 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from ..errors import RefusedError
-from .ethtool import Adaptive, Coalescing, Offload, Ring
-from .ip_link import Mtu
+from .net import ALGORITHM, THREE_SIZES, Adaptive, Coalescing, Mtu, Offload, Ring, Sysctl
 from .setting import BYTES, HostSetting, InterfaceChoice, Setting, Values, whole
-from .sysctl import ALGORITHM, THREE_SIZES, Sysctl
 
 NETWORK = "net."
 """The family of a name without one: `net probe --with mtu=9000`, and what older versions have recorded."""

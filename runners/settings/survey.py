@@ -2,14 +2,51 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import RefusedError
 from ..hosts.transport import Transport
-from .ip_link import ADDRESSES, Interface, interfaces_in, last_words
+from .net import json_of, last_words
 from .script import converse
 from .setting import CHOICE, Command
 
 WHO: Command = ("id", "-u")
+
+
+@dataclass(frozen=True)
+class Interface:
+    """An interface of a node.
+
+    Attributes:
+        address: the first IPv4 address, or "".
+        mtu: the largest packet in bytes.
+        up: whether it is switched on.
+        loopback: whether it is the node's loopback interface.
+        prefix: bits of the address that name its network.
+    """
+
+    name: str
+    address: str
+    mtu: int
+    up: bool
+    loopback: bool
+    prefix: int = 32
+
+
+ADDRESSES: Command = ("ip", "-j", "addr", "show")
+
+
+def interfaces_in(printed: str) -> tuple[Interface, ...]:
+    """Parse the interfaces in the output of ADDRESSES."""
+    found = []
+    for link in json_of(printed):
+        flags = link.get("flags", ())
+        inet = (entry for entry in link.get("addr_info", ()) if entry.get("family") == "inet")
+        first: dict[str, Any] = next(inet, {})
+        address, prefix = str(first.get("local", "")), int(first.get("prefixlen", 32))
+        name, mtu = str(link.get("ifname", "")), int(link.get("mtu", 0))
+        found.append(Interface(name, address, mtu, "UP" in flags, "LOOPBACK" in flags, prefix))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

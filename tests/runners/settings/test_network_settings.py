@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from runners.errors import InvalidJobError, RefusedError
 from runners.job import INTERFACE
-from runners.settings.ip_link import interfaces_in
 from runners.settings.registry import host_settings, setting
 from runners.settings.setting import CHOICE, interfaces_of
+from runners.settings.survey import interfaces_in
 from search_spaces.parameters.dimension import dimension
 from tuner.settings.dimensions import setting_dimensions
 

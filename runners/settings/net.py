@@ -1,16 +1,55 @@
-"""The settings of `ethtool`: interrupts, rings, offloads.
+"""The settings of networks, `net.*`: by `ip link` (iproute2), `ethtool` and `sysctl`.
 
-We parse its text, not its JSON: up to version 6.1 `--json` works only for `-k`, and old versions do not have it.
+We parse the text of ethtool, not its JSON: up to version 6.1 `--json` works only for `-k`, and old versions do not have
+it.
 """
 
+import json
 import re
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import RefusedError
-from .ip_link import last_words
-from .setting import COUNT, ON_OFF, Command, HostSetting, Reading, Values, checked_interface, whole
+from .setting import COUNT, ON_OFF, Command, HostSetting, Reading, Sizes, Values, checked_interface, whole
 
+LEAST_MTU = 68
+"""The smallest MTU that IPv4 allows (RFC 791)."""
+MTUS = whole(LEAST_MTU, 65_535, "bytes")
 FRAMES = whole(1, unit="frames")
+THREE_SIZES = Sizes(
+    "least, default and most bytes, as 4096 131072 6291456", r"\d{1,10}( \d{1,10}){2}", "[0-9]+( [0-9]+){2}"
+)
+ALGORITHM = Values("the name of an algorithm, as cubic", r"[a-z][a-z0-9_]{0,15}", "[a-z0-9_]+")
+
+
+@dataclass(frozen=True)
+class Mtu(HostSetting):
+    """The largest packet of a link in bytes, IP header included."""
+
+    name: str = "net.mtu"
+    values: Values = MTUS
+    meaning: str = (
+        "The largest packet in bytes. Large packets mean fewer packets and less work for the CPU; every NIC and switch "
+        "must accept them."
+    )
+    per_interface: bool = True
+    moves_link: bool = True
+    between_nodes: bool = True
+
+    def show(self, interface: str) -> Command:
+        """Describe the link as JSON."""
+        return ("ip", "-j", "link", "show", "dev", checked_interface(interface))
+
+    def read(self, printed: str) -> Reading:
+        """Read the field "mtu"."""
+        links = json_of(printed)
+        if not links or "mtu" not in links[0]:
+            raise RefusedError(last_words(printed))
+        return Reading(str(links[0]["mtu"]))
+
+    def write(self, interface: str, value: str) -> Command:
+        """Set the MTU."""
+        return ("ip", "link", "set", "dev", interface, "mtu", value)
 
 
 @dataclass(frozen=True)
@@ -101,3 +140,50 @@ def _found(pattern: str, text: str, what: str, printed: str = "") -> str:
     if match[1] == "n/a":
         raise RefusedError(f"the driver has no {what}")
     return match[1]
+
+
+@dataclass(frozen=True)
+class Sysctl(HostSetting):
+    """A setting of the kernel.
+
+    Attributes:
+        key: its name in `sysctl`.
+    """
+
+    name: str
+    key: str
+    values: Values
+    meaning: str = ""
+    between_nodes: bool = True
+
+    def show(self, interface: str) -> Command:
+        """Show the value alone."""
+        del interface
+        return ("sysctl", "-n", self.key)
+
+    def read(self, printed: str) -> Reading:
+        """Read the value with single blanks."""
+        value = " ".join(printed.split())
+        if not re.fullmatch(self.values.pattern, value):
+            raise RefusedError(last_words(printed))
+        return Reading(value)
+
+    def write(self, interface: str, value: str) -> Command:
+        """Set the value until the node reboots."""
+        del interface
+        return ("sysctl", "-w", f"{self.key}={value}")
+
+
+def json_of(printed: str) -> list[dict[str, Any]]:
+    """Parse the JSON list of `ip -j`, without the empty objects of old versions; empty if it is no JSON."""
+    try:
+        found = json.loads(printed)
+    except ValueError:
+        return []
+    return [entry for entry in found if entry] if isinstance(found, list) else []
+
+
+def last_words(printed: str) -> str:
+    """Return the last lines of a command's output as one line."""
+    lines = [line.strip() for line in printed.splitlines() if line.strip()]
+    return "; ".join(dict.fromkeys(lines[-3:])) or "it said nothing"
