@@ -99,6 +99,20 @@ def test_a_run_like_a_trial_has_its_settings(hpltune: Run, seen: Callable[[], li
     assert {line.rsplit(" ", 1)[0] for line in seen()[before:]} == {"5 fast"}
 
 
+def test_studies_in_turn_change_one_host_together(hpltune: Run, home: Path, seen: Callable[[], list[str]]) -> None:
+    replaying(home, name="prints", gflops=60.0)
+    program(home / "xhpl2", PROGRAM.format(home=home))
+    other = ["xhpl2" if word == "xhpl" else "other" if word == "mine" else word for word in TUNE]
+    for arguments, value in ((TUNE, "5"), (other, "6")):
+        done = hpltune(*arguments, "--set", f"sys.test_value={value}")
+        assert done.returncode == 0, done.stdout + done.stderr
+    before = len(seen())
+    turns = hpltune("compare", "mine", "other", "--interleaved", "--rounds", "2")
+    assert turns.returncode == 0, turns.stdout + turns.stderr
+    assert "somebody else" not in turns.stdout + turns.stderr
+    assert [line.split()[0] for line in seen()[before:]] == ["5", "6", "6", "5"]
+
+
 def test_a_value_that_the_host_refuses_is_a_recorded_outcome(hpltune: Run, home: Path) -> None:
     replaying(home)
     (home / PLACE).unlink()

@@ -255,29 +255,26 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
     """Run the rounds in a study of their own: its name, and what came of them."""
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
-    benches = list({id(one.workbench): one.workbench for one in takers}.values())
     for disturbance in disturbances(first.site):
         listener(Notice(f"Caution: {disturbance}."))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)
-    programs = names if len(benches) > 1 else []
+    programs = names if len({id(one.workbench) for one in takers}) > 1 else []
     study = begin_turns(store, options, machine_facts(options, first), programs)
     session.cautions.begun(study)
-    with closing_study(study, store), ExitStack() as stack:
-        wanted: dict[str, list[Scalar]] = {}
-        for one in takers:
-            for name, value in one.plan.settings.items():
-                wanted.setdefault(name, []).append(value)
-        ready = {id(one): stack.enter_context(settings_around(one, store, study, listener, wanted)) for one in benches}
-        for workbench in ready.values():
-            prepare_settings(workbench.evaluator, wanted)
+    wanted: dict[str, list[Scalar]] = {}
+    for one in takers:
+        for name, value in one.plan.settings.items():
+            wanted.setdefault(name, []).append(value)
+    with closing_study(study, store), settings_around(first, store, study, listener, wanted) as ready:
+        prepare_settings(ready.evaluator, wanted)
         book = FileBook(store, study, session.context.runs)
         runs = {
             one.name: FileRun(
                 one.plan,
                 book,
-                ready[id(one.workbench)].evaluator,
+                replace(one.workbench.evaluator, settings=ready.evaluator.settings),
                 one.walltime_s,
                 listener,
                 stop,
