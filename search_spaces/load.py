@@ -291,27 +291,16 @@ def _parameter(key: str, entry: Any, known: Dimension, settings: Settings | None
 def _check_decider(
     place: str, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
 ) -> None:
-    """Refuse a decider whose value only the budget gives, and cases that it never has."""
-    if decider is None:
-        chosen = f"{parameter.name} depends on {parameter.by}, whose value the budget chooses"
-        raise SpaceError(f"{place}: {chosen}: give {parameter.by} its values as numbers")
-    try:
-        _check_cases(parameter, decider, machine, listed=listed)
-    except SpaceError as error:
-        raise SpaceError(f"{place}: {error}") from error
-
-
-def _check_cases(parameter: Parameter, decider: Parameter, machine: Machine, *, listed: bool) -> None:
-    """Refuse a case that never happens, because its values would silently never be tried.
+    """Refuse a decider whose value only the budget gives, and cases that never happen: they would never be tried.
 
     Args:
         decider: the parameter on which the other depends, with its values on this machine.
         listed: whether the space itself lists the decider's values. Otherwise the machine or the command line decides
             them, a case may be for another machine or command line, and only misspelt names are refused.
-
-    Raises:
-        SpaceError: there is such a case; the message suggests the nearest value.
     """
+    if decider is None:
+        chosen = f"{parameter.name} depends on {parameter.by}, whose value the budget chooses"
+        raise SpaceError(f"{place}: {chosen}: give {parameter.by} its values as numbers")
     elsewhere = {"blas": (*machine.blas, *CATALOGUE), "mpi": (*machine.mpis, *NAMES)}.get(decider.name, ())
     if not listed and not elsewhere:
         return
@@ -320,10 +309,10 @@ def _check_cases(parameter: Parameter, decider: Parameter, machine: Machine, *, 
     for case in parameter.cases or ():
         near = difflib.get_close_matches(str(case), [str(value) for value in known], n=1)
         if case not in known and near:
-            raise SpaceError(f"{case} is no value of {decider.name}: did you mean {near[0]}?{own}")
+            raise SpaceError(f"{place}: {case} is no value of {decider.name}: did you mean {near[0]}?{own}")
         if case not in known and listed:
             shown = ", ".join(map(str, known[:SHOWN])) + (", …" if len(known) > SHOWN else "")
-            raise SpaceError(f"{case} is no value of {decider.name}: expected one of {shown}.{own}")
+            raise SpaceError(f"{place}: {case} is no value of {decider.name}: expected one of {shown}.{own}")
 
 
 def _depending(key: str, entry: Mapping[str, Any], known: Dimension, settings: Settings | None) -> Parameter:

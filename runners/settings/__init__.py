@@ -1,1 +1,1 @@
-"""Shows, applies, verifies and restores the settings of the network between nodes."""
+"""Shows, applies, verifies and restores settings of hosts; those of networks are the first."""

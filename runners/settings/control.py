@@ -101,7 +101,8 @@ class SettingsControl:
                 self._learn(hosts, targets)
                 changes = self._changes(hosts, targets)
                 if changes:
-                    self._now.update(self._changer(hosts).make(changes))
+                    changer = NodeChanger(self._reach, self._present(hosts), self._now, self._patience)
+                    self._now.update(changer.make(changes))
             except RunnerError as error:
                 left = self._put_back(self._originals_of(hosts))
                 if not left:
@@ -215,9 +216,6 @@ class SettingsControl:
         answers = converse(self._reach, host, [known[name].show(interface) for interface, name in keys])
         return {key: value_of(host, key, told) for key, told in zip(keys, answers, strict=True)}
 
-    def _changer(self, hosts: Sequence[str]) -> NodeChanger:
-        return NodeChanger(self._reach, self._present(hosts), self._now, self._patience)
-
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """List the changes for each node, in the order of the settings."""
         order = list(host_settings())
@@ -260,29 +258,21 @@ class Hold:
             For each node the changes that ended hpltune processes had left, which are now undone.
 
         Raises:
-            HeldError: somebody else holds a node's network; the sentence names the holder.
+            HeldError: somebody else holds a node's settings; the sentence names the holder.
             RefusedError: a note cannot be written, or an old change cannot be undone.
             RunnerError: a node does not answer.
         """
         new = tuple(host for host in hosts if host not in self._held)
         try:
             for_each(new, lambda host: self.note(host, ()))
-            left = self._settled(new)
+            left = outcome_of_each(new, lambda host: settle(self._reach, host, self._holder, self._token))
+            for failed in (outcome for outcome in left.values() if isinstance(outcome, RunnerError)):
+                raise failed
         except BaseException:
             for_each(new, self._remove)
             raise
         self._held.update(new)
-        return {host: found for host, found in left.items() if found}
-
-    def _settled(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
-        """Undo what ended hpltune processes have left changed on each node, and return it."""
-        left: dict[str, Sequence[Original]] = {}
-        told = outcome_of_each(hosts, lambda host: settle(self._reach, host, self._holder, self._token))
-        for host, outcome in told.items():
-            if isinstance(outcome, RunnerError):
-                raise outcome
-            left[host] = outcome
-        return left
+        return {host: found for host, found in left.items() if found and not isinstance(found, RunnerError)}
 
     def note(self, host: str, originals: Sequence[Original]) -> None:
         """Record changes in our note on a node.

@@ -1,6 +1,6 @@
-"""A note on a node that tells all its users who has changed its network.
+"""A note on a node that tells all its users who has changed its settings.
 
-A database belongs to a user or a group, but a node belongs to all. So before hpltune changes a node's network, it
+A database belongs to a user or a group, but a node belongs to all. So before hpltune changes settings of a node, it
 leaves a file there that any user may read and only its owner and root may remove: in /run/lock, or in /tmp where that
 is not open to all users. The file names the process, the study, the boot, and each setting with its original value. So
 the changes of a killed hpltune can be undone without its database. A note of an earlier boot is ignored, because a
@@ -110,8 +110,9 @@ def write(reach: Transport, host: str, token: str, holder: Holder, originals: Se
     lines += [f"was {each.interface or '-'} {recorded_name(each.setting)} {each.value}" for each in originals]
     (told,) = converse(reach, host, [("sh", "-c", _WRITE, "note", token, "\n".join(lines), FORMAT)])
     if not told.taken:
+        what = subject(each.setting for each in originals)
         raise RefusedError(
-            f"node {host}: who changes its network cannot be noted there, so nothing is changed: {failure(told)}"
+            f"node {host}: who changes its {what} cannot be noted there, so nothing is changed: {failure(told)}"
         )
 
 
@@ -151,7 +152,7 @@ def settle(
         The originals that are restored.
 
     Raises:
-        HeldError: a living hpltune holds this node's network, or another user left it changed; nothing is restored.
+        HeldError: a living hpltune holds this node's settings, or another user left it changed; nothing is restored.
         RefusedError: a change cannot be undone.
         RunnerError: the node does not answer.
     """

@@ -80,10 +80,6 @@ class ShownSetting:
     fixed: bool
     reason: str
 
-    def to_json(self) -> dict[str, object]:
-        """For scripts."""
-        return dict(vars(self))
-
 
 def _settings_of(reach: Transport, host: str, interface: str | None) -> list[ShownSetting]:
     node = look_at(reach, host)
@@ -132,7 +128,7 @@ class NetShowResult:
             Sentence(f"{host} still has changed settings: `hpltune net restore` restores them.")
             for host in self.changed
         ]
-        facts: list[object] = [each.to_json() for shown in self.settings.values() for each in shown]
+        facts: list[object] = [vars(each) for shown in self.settings.values() for each in shown]
         return Report("Network", tuple(parts), facts)
 
 
