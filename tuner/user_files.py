@@ -12,23 +12,27 @@ LARGEST_BYTES = 32 * 2**20
 """HPL's longest outputs, with a line for each panel, have a few megabytes."""
 
 
-def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES) -> str:
+def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES, *, field: str = "") -> str:
     """The text of a file that is not larger than any of its kind; of a larger one only so much is read.
 
     Args:
         what: how errors call the file, with its name.
+        field: of what was asked that names the file; errors then call it so.
 
     Raises:
         UsageError: it cannot be read, or is larger.
     """
+    head, given = ("", path) if field else (f"{what}: ", None)
     try:
         with path.open("rb") as file:
             read = file.read(largest_bytes + 1)
     except OSError as error:
-        raise UsageError(f"{what}: {error.strerror}") from error
+        raise UsageError(f"{head}{error.strerror}", field=field, given=given) from error
     if len(read) > largest_bytes:
         limit = f"{largest_bytes / 2**20:g} MiB"
-        raise UsageError(f"{what}: the file is larger than {limit}; keep only what HPL read or printed in it")
+        raise UsageError(
+            f"{head}the file is larger than {limit}; keep only what HPL read or printed in it", field=field, given=given
+        )
     return read.decode("utf-8", errors="replace")
 
 
@@ -54,19 +58,19 @@ def require_writable(folder: Path, what: str) -> None:
         raise TunerError(f"{what} {folder}: {there} {why}: give another folder") from error
 
 
-def require_writable_file(path: Path, option: str) -> None:
+def require_writable_file(path: Path, what: str) -> None:
     """Make sure that a file can be written before anything runs.
 
     Args:
-        option: named it.
+        what: named it.
 
     Raises:
         TunerError: it cannot.
     """
     if path.is_dir():
-        raise TunerError(f"{option} {path} is a folder: name a file in it")
+        raise TunerError(f"{what} {path} is a folder: name a file in it")
     if not path.exists() or path.is_file():
-        require_writable(path.resolve().parent, f"{option} {path.name} in")
+        require_writable(path.resolve().parent, f"{what} {path.name} in")
 
 
 def require_new(path: Path, *, force: bool) -> None:
@@ -79,7 +83,7 @@ def require_new(path: Path, *, force: bool) -> None:
         UsageError: there is such a file, with something in it.
     """
     if not force and path.is_file() and path.stat().st_size:
-        raise UsageError(f"{path} is there already and would be lost: give another name, or replace it with --force")
+        raise UsageError(f"{path} is there already and would be lost: give another name, or replace it with «force»")
 
 
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ..search_paths import SearchPaths
 from .blis import Blis
-from .catalogue import NAMED, Blas, BlasError, BlasLibrary, Threading
+from .catalogue import NAMED, Blas, BlasError, BlasLibrary, NoSuchBlasError, Threading
 from .family import BlasFamily, thread_variables
 from .mkl import Mkl
 from .openblas import PYPI, OpenBlas
@@ -50,7 +50,7 @@ def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]
     libraries: list[BlasLibrary] = []
     for name, path in extra.items():
         if not path.is_file():
-            raise BlasError(f"--blas {name}={path}: there is no such file")
+            raise NoSuchBlasError("there is no such file", field="blas", given=f"{name}={path}")
         libraries.append(describe(LibraryFile(name, path.resolve(), NAMED), search, maker=None))
     for maker in FAMILIES.values():
         for found in maker.candidates(search):

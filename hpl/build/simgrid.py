@@ -9,7 +9,7 @@ from ..errors import HplError
 
 OLDEST, NEWEST = (3, 32), (3, 36)
 """Tested with 3.32 (Debian 12); the C functions and options that we use have the same names up to 3.36 (Debian 13)."""
-ADVICE = "`hpltune setup --with simgrid` installs it (Debian and Ubuntu: libsimgrid-dev)"
+ADVICE = "`hpltune setup «with» simgrid` installs it (Debian and Ubuntu: libsimgrid-dev)"
 
 
 class SimGridError(HplError):

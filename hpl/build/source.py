@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from ..errors import HplError
+from ..errors import FieldError, HplError
 from ..search_paths import SearchPaths
 from .private_apt import private_apt
 
@@ -29,6 +29,10 @@ FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") e
 
 class SourceError(HplError):
     """HPL's source could not be obtained."""
+
+
+class UserSourceError(SourceError, FieldError):
+    """The source that the user named is not there."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,7 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
                 tried.append(f"{name}: {error}")
     raise SourceError(
         f"HPL's source could not be had ({'; '.join(tried)}): "
-        "download hpl-2.3.tar.gz yourself and give it with --hpl-source, or your own program with --xhpl"
+        "download hpl-2.3.tar.gz yourself and give it with «hpl_source», or your own program with «xhpl»"
     )
 
 
@@ -107,16 +111,17 @@ def _fetch_hpcc(folder: Path) -> Path:
 
 
 def _of_user(search: SearchPaths, path: Path) -> HplSource:
+    origin = f"«hpl_source» {path}"
     if path.is_dir():
-        return _find_source(path, f"--hpl-source {path}")
+        return _find_source(path, origin)
     if not path.is_file():
-        raise SourceError(f"--hpl-source {path}: there is no such file or folder")
+        raise UserSourceError("there is no such file or folder", field="hpl_source", given=path)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     target = search.cache / "source" / f"user-{digest[:16]}"
     if not target.is_dir():
         target.parent.mkdir(parents=True, exist_ok=True)
         _unpacked(path, target)
-    return _find_source(target, f"--hpl-source {path}")
+    return _find_source(target, origin)
 
 
 def _unpacked(archive: Path, target: Path) -> HplSource:

@@ -96,7 +96,9 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
     counts = check_counts(request.counts, size, noun, where)
     orders = request.orders or (tuple(NodeOrder) if cluster else (NodeOrder.SORTED,))
     if not cluster and NodeOrder.SHUFFLED in orders:
-        raise UsageError("--order shuffled: one machine has no list of nodes; name a cluster with --cluster")
+        raise UsageError(
+            "one machine has no list of nodes; name a cluster with «cluster»", field="order", given="shuffled"
+        )
     choices = _choices(request, whole)
     stored = stored_n(session.store, request.study)
     nb = request.nb or (stored[1] if stored else None) or natural_nb(whole, choices.blas)
@@ -122,7 +124,7 @@ def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
             if whole.nodes
             else "on one machine ranks are counted, each with one"
         )
-        raise UsageError(f"--threads {request.threads}: {what}")
+        raise UsageError(what, field="threads", given=request.threads)
     return RealChoices(0, blas, probe.kernel if probe else "auto", request.threads, request.depth, request.binding)
 
 

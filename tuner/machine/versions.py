@@ -7,6 +7,7 @@ from hpl.build.source import HplSource
 from hpl.build.toolchain import compiler_version
 from hpl.errors import HplError
 
+from ..words import with_options
 from .inventory import Inventory
 
 
@@ -18,7 +19,7 @@ def versions(inventory: Inventory, source: HplSource | None) -> dict[str, str]:
         compiler = "none"
     found = {
         "hpltune": version("hpltune"),
-        "hpl": f"{source.version} ({source.origin})" if source else f"the user's {inventory.xhpl}",
+        "hpl": with_options(f"{source.version} ({source.origin})") if source else f"the user's {inventory.xhpl}",
         "mpi": f"{inventory.mpi.name} {inventory.mpi.version} ({inventory.mpi.origin})",
         "compiler": compiler,
         "python": platform.python_version(),

@@ -6,6 +6,7 @@ from pydantic import BaseModel
 
 from results.report.model import Copied, Figure, Heading, Part, Report, Sentence, Table
 
+from ..words import all_with_options
 from .plain_paths import without_paths
 
 
@@ -51,8 +52,8 @@ class PrintedModel(BaseModel):
 
     @classmethod
     def of(cls, report: Report) -> "PrintedModel":
-        """Make it of a report."""
-        parts = map(PartModel.of, report.parts)
+        """Make it of a report, with the options of the command line, which prints it."""
+        parts = map(PartModel.of, all_with_options(report.parts))
         return cls(title=report.title, parts=[part for part in parts if part is not None])
 
     def report(self) -> Report:

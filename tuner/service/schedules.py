@@ -177,14 +177,16 @@ def parse_cadence(text: str, zone: str) -> tuple[str, Weekly | Interval]:
     words = " ".join(text.split())
     each = _EACH.fullmatch(words)
     if each:
-        seconds = parse_duration_s(each["span"], "--cadence")
+        seconds = parse_duration_s(each["span"], "cadence")
         if seconds < LEAST_S:
-            raise UsageError(f"--cadence {text}: at least {LEAST_S / 60:.0f} minutes are between two campaigns")
+            raise UsageError(
+                f"at least {LEAST_S / 60:.0f} minutes are between two campaigns", field="cadence", given=text
+            )
         return f"every {each['span']}", Interval(timedelta(seconds=seconds))
     at = _AT.fullmatch(words)
     days = _days(at["day"].lower()) if at else None
     if at is None or days is None or int(at["hour"]) > 23 or int(at["minute"]) > 59:
-        raise UsageError(f"--cadence {text[:80]}: write for example {EXAMPLES}")
+        raise UsageError(f"write for example {EXAMPLES}", field="cadence", given=text[:80])
     name = at["zone"] or zone
     try:
         found = ZoneInfo("UTC" if name.upper() == "UTC" else name)
@@ -192,7 +194,7 @@ def parse_cadence(text: str, zone: str) -> tuple[str, Weekly | Interval]:
             raise ValueError(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise UsageError(
-            f"--cadence {text[:80]}: there is no time zone {name}; write one like Europe/Berlin"
+            f"there is no time zone {name}; write one like Europe/Berlin", field="cadence", given=text[:80]
         ) from error
     clock = time(int(at["hour"]), int(at["minute"]))
     return f"every {at['day'].lower()} at {clock:%H:%M} {found.key}", Weekly(days, clock, found)

@@ -20,6 +20,7 @@ from ..events import BuildStep, Listener
 from ..machine.equipment import Equipment, NodeKind
 from ..machine.problem_size import STEP
 from ..user_dirs import UserDirs
+from ..words import with_options
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class SimulatedCluster:
         """The versions of all that may change a result."""
         return {
             "hpltune": version("hpltune"),
-            "hpl": f"{self.source.version} ({self.source.origin})",
+            "hpl": with_options(f"{self.source.version} ({self.source.origin})"),
             SIMULATOR: self.simulator,
             "optuna": version("optuna"),
         }

@@ -249,7 +249,7 @@ def require_network(names: Iterable[str], site: Inventory) -> None:
     if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
         raise PlanError(
             f'{", ".join(asked)}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
-            "file, or --set net.interface=eth0"
+            "file, or «set» net.interface=eth0"
         )
 
 

@@ -132,7 +132,7 @@ def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: 
     before = schema_1.read_bytes()
     sentence = (
         rf"{schema_1} was written by a newer hpltune \(its schema is 9, this hpltune knows up to 8\): "
-        "update hpltune, or give another with --db"
+        "update hpltune, or give another with «db»"
     )
     with pytest.raises(ResultsError, match=sentence):
         Store.open(schema_1)

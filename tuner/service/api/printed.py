@@ -23,6 +23,7 @@ from ...messages.campaigns import AskedQuery
 from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
 from ...reports.page import Page
+from ...words import all_with_options, with_options
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore
@@ -33,7 +34,7 @@ from .trials import Number
 router = APIRouter(prefix="/api/v1", tags=["printed"], dependencies=[needs("read")])
 MOST_ROWS = 10_000
 """Of a page that is printed."""
-Facts = Annotated[bool, Field(description="answer the facts that --json prints, not what people read")]
+Facts = Annotated[bool, Field(description=with_options("answer the facts that «json» prints, not what people read"))]
 
 
 class StudiesPrinted(AskedQuery):
@@ -142,7 +143,7 @@ async def printed_trial(
 async def _facts(answers: KeptAnswers, report: Callable[[], Report]) -> Response:
     """Answer the facts of a report; a long list is read while it is sent."""
     found = await answers.read(report)
-    facts = found.facts
+    facts = all_with_options(found.facts)
     plain = (
         Rows(lambda: map(facts_without_paths, facts.read())) if isinstance(facts, Rows) else facts_without_paths(facts)
     )

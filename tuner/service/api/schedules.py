@@ -66,7 +66,7 @@ class ScheduleModel(BaseModel):
 def create(asked: ScheduleDocument, desk: AtDesk, response: Response) -> ScheduleModel:
     """Hand in a campaign again and again: it is checked now, and each time."""
     store, document = desk.dispatcher.store, asked.document
-    read_as_document(lambda: check_name(asked.name, "--name"))
+    read_as_document(lambda: check_name(asked.name, "name"))
     desk.check_priority(document.priority)
     desk.check_place()
     if document.name is not None:

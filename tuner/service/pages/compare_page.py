@@ -6,6 +6,7 @@ from results.report.html import Frame, to_html
 from results.store.store import Store
 
 from ...commands.stored.compare import CompareRequest, compare
+from ...words import all_with_options
 
 
 def compare_page(store: Store, names: Sequence[str]) -> str:
@@ -16,4 +17,4 @@ def compare_page(store: Store, names: Sequence[str]) -> str:
         ResultsError: there is no such campaign, or one has no valid run.
     """
     page = compare(store, CompareRequest(tuple(names))).page()
-    return to_html([page], frame=Frame((("All campaigns", "/"), ("Compare others", "/compare"))))
+    return to_html([all_with_options(page)], frame=Frame((("All campaigns", "/"), ("Compare others", "/compare"))))

@@ -5,6 +5,8 @@ from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from ...messages.plain_paths import key_of
+from ...words import named
 from .shipped import assets
 
 FILLED_HEADERS = {
@@ -17,7 +19,16 @@ FILLED_HEADERS = {
 @cache
 def _environment() -> Environment:
     loader = PackageLoader("tuner.service.pages")
-    return Environment(loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined)
+    return Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_named
+    )
+
+
+def _named(value: object) -> object:
+    """What a template shows, with fields of what was asked for as a document has them."""
+    if not isinstance(value, str):
+        return value
+    return type(value)(named(value, key_of))
 
 
 def rendered(template: str, **values: object) -> str:

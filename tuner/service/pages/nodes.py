@@ -29,7 +29,7 @@ from ...messages.documents import NodesDocument
 from ...messages.plain_paths import without_paths
 from ...reports.nodes.figures import node_scores
 from ...reports.nodes.kept_list import moment, standing
-from ...words import counted
+from ...words import all_with_options, counted
 from ..api.desk import AtDesk, Offers
 from ..api.node_checks import CheckNumber, require_check
 from ..campaigns.hand_in import HandIn, hand_in
@@ -124,7 +124,7 @@ async def check_report(request: Request, store: OpenStore, answers: KeptAnswers,
 def _report(store: Store, number: int) -> str:
     page = show_check(store, str(number)).page()
     links = (("All checks of nodes", "/node-checks"), (f"Check {number}", f"/node-checks/{number}"))
-    return to_html([page], frame=Frame(links))
+    return to_html([all_with_options(page)], frame=Frame(links))
 
 
 @router.get("/node-checks/{number}/live", response_class=EventStream, status_code=200)

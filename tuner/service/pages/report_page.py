@@ -9,6 +9,7 @@ from results.store.store import Store
 from ...commands.stored.report import figure_source
 from ...commands.stored.show import state
 from ...reports.study_page import StudyPage
+from ...words import all_with_options
 
 
 def report_page(store: Store, name: str) -> str:
@@ -20,4 +21,4 @@ def report_page(store: Store, name: str) -> str:
     study = store.study(name)
     runs, source = state(study, store) == "running", figure_source(store, study)
     page = StudyPage(study, replace(source, taught=lambda: None) if runs else source)
-    return to_html([page.report()], datetime.now(UTC))
+    return to_html([all_with_options(page.report())], datetime.now(UTC))
