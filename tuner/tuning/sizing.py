@@ -164,5 +164,5 @@ def _why_n(N: int, largest_n: int, expected_s: float, wall_s: float | None) -> s
     budget = "" if wall_s is None else f" of {duration(wall_s)}"
     return (
         f"N={N} was chosen from the budget{budget}: a run takes about {duration(expected_s)}. "
-        f"The whole memory would hold N={largest_n}: `--full` measures there."
+        f"The whole memory would hold N={largest_n}: `«full»` measures there."
     )
