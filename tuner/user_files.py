@@ -36,14 +36,15 @@ def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES, *, fiel
     return read.decode("utf-8", errors="replace")
 
 
-def require_writable(folder: Path, what: str) -> None:
+def require_writable(folder: Path, field: str, file: str = "") -> None:
     """Make sure that files can be written into a folder that may not be there yet; nothing is left in it.
 
     Args:
-        what: named it.
+        field: of what was asked that named it.
+        file: the name of the file that is to be in it, where that was named.
 
     Raises:
-        TunerError: none can.
+        UsageError: none can.
     """
     there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists() or one.is_symlink())
     try:
@@ -55,22 +56,23 @@ def require_writable(folder: Path, what: str) -> None:
             if isinstance(error, NotADirectoryError)
             else f"cannot be written ({error.strerror})"
         )
-        raise TunerError(f"{what} {folder}: {there} {why}: give another folder") from error
+        given = f"{file} in {folder}" if file else folder
+        raise UsageError(f"{there} {why}: give another folder", field=field, given=given) from error
 
 
-def require_writable_file(path: Path, what: str) -> None:
+def require_writable_file(path: Path, field: str) -> None:
     """Make sure that a file can be written before anything runs.
 
     Args:
-        what: named it.
+        field: of what was asked that named it.
 
     Raises:
-        TunerError: it cannot.
+        UsageError: it cannot.
     """
     if path.is_dir():
-        raise TunerError(f"{what} {path} is a folder: name a file in it")
+        raise UsageError(f"«{field}» {path} is a folder: name a file in it", field=field)
     if not path.exists() or path.is_file():
-        require_writable(path.resolve().parent, f"{what} {path.name} in")
+        require_writable(path.resolve().parent, field, path.name)
 
 
 def require_new(path: Path, *, force: bool) -> None:

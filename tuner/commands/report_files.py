@@ -49,7 +49,7 @@ def require_files(html: Path | None, plot: Path | None = None) -> None:
     """
     if plot is not None:
         _ending(plot, field="plot")
-    for field, file in (("«html»", html), ("«plot»", plot)):
+    for field, file in (("html", html), ("plot", plot)):
         if file is not None:
             require_writable_file(file, field)
 

@@ -345,7 +345,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
             too, unless the baseline or the file itself is what is wrong.
     """
     if request.junit is not None:
-        require_writable_file(request.junit, "«junit»")
+        require_writable_file(request.junit, "junit")
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         before = baseline_of(store, request.baseline)
         before = replace(before, occasions=known_occasions(store, [(before.study, before.trial)]))

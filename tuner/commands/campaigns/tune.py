@@ -197,7 +197,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
         TunerError, SpaceError, ResultsError: a sentence says what.
     """
     if request.out is not None:
-        require_writable(request.out, "«out»")
+        require_writable(request.out, "out")
     if not (request.resume or request.join):
         if not options.whole_table:
             space_text(options.space)
