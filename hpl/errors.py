@@ -5,7 +5,7 @@ class HplError(Exception):
     """An error in HPL, its input or its libraries; the message is the sentence for the user."""
 
 
-class FieldError(Exception):
+class AskedError(Exception):
     """A user's mistake in a field of what was asked for.
 
     A sentence names fields in guillemets, as «budget»; whoever shows it puts their own name there: `--budget` on the

@@ -2,7 +2,7 @@
 
 import difflib
 
-from hpl.errors import FieldError
+from hpl.errors import AskedError
 
 MOST_NAMES = 4
 """Most names of studies in a sentence."""
@@ -47,7 +47,7 @@ class NoRoomError(DatabaseAwayError):
     """Nothing more can be written: the disk is full or failed, or a limit on file sizes was reached."""
 
 
-class DatabaseAddressError(ResultsError, FieldError):
+class DatabaseAddressError(ResultsError, AskedError):
     """What should name a database cannot."""
 
 

@@ -2,19 +2,19 @@
 
 from dataclasses import dataclass
 
-from hpl.errors import FieldError
+from hpl.errors import AskedError
 
 
 class SpaceError(Exception):
     """An error in a space or a point; the message is one sentence for the user."""
 
 
-class SettingError(SpaceError, FieldError):
+class SettingError(SpaceError, AskedError):
     """A parameter was given, beside the space, a value that it cannot have."""
 
 
 @dataclass(frozen=True)
-class Place:
+class MistakePlace:
     """Where a mistake is: in a space's file, or in a parameter that was given beside it.
 
     Attributes:
@@ -26,7 +26,7 @@ class Place:
     field: str = ""
 
     @classmethod
-    def of_setting(cls, parameter: str) -> "Place":
+    def of_setting(cls, parameter: str) -> "MistakePlace":
         """Return the place of a parameter that was given beside the space."""
         field = f"set.{parameter}"
         return cls(f"«{field}»", field)

@@ -14,7 +14,7 @@ from typing import Any
 
 from hpl.params import Scalar
 
-from .errors import Place, SettingError, SpaceError
+from .errors import MistakePlace, SettingError, SpaceError
 from .machine import Machine
 from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
 from .parameters.cases import check_cases
@@ -96,7 +96,10 @@ def load(
     given = entries(place, wished, text)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
-    places = {key: Place.of_setting(key) if key in wished else Place(f"{place}: parameters.{key}") for key in given}
+    places = {
+        key: MistakePlace.of_setting(key) if key in wished else MistakePlace(f"{place}: parameters.{key}")
+        for key in given
+    }
     parameters = _parameters_here(given, places, machine, as_it_comes=table.get("all_blas") is True)
     for parameter in parameters.values():
         if parameter.by in given:
@@ -130,7 +133,7 @@ def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
         SpaceError: the sentence names the option, and suggests a similar name if there is one.
     """
     for name, texts in overrides.items():
-        place, hint = Place.of_setting(name), _comma_hint(texts)
+        place, hint = MistakePlace.of_setting(name), _comma_hint(texts)
         try:
             dimension(name)
         except SpaceError as error:
@@ -237,7 +240,7 @@ def _ordered(given: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters_here(
-    given: Mapping[str, Any], places: Mapping[str, Place], machine: Machine, *, as_it_comes: bool
+    given: Mapping[str, Any], places: Mapping[str, MistakePlace], machine: Machine, *, as_it_comes: bool
 ) -> dict[str, Parameter]:
     """Make the parameters for a machine by name, without those that keep their default."""
     order = _ordered(given)
@@ -254,7 +257,7 @@ def _parameters_here(
 
 
 def _parameter(
-    place: Place, key: str, entry: Any, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool
+    place: MistakePlace, key: str, entry: Any, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool
 ) -> Parameter | None:
     """Make the parameter of an entry; None if the entry keeps the default."""
     try:
@@ -271,7 +274,7 @@ def _parameter(
 
 
 def _check_decider(
-    place: Place, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
+    place: MistakePlace, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
 ) -> None:
     """Refuse a decider whose value only the budget gives, and cases that it never has."""
     if decider is None:
@@ -326,19 +329,21 @@ def _forbids(place: str, table: Mapping[str, Any]) -> list[Restriction]:
         when = entry.get("when")
         if not isinstance(when, dict) or not when or not entry.get("because"):
             raise SpaceError(f"{where}: expected `when` with parameters and `because` with a sentence")
-        cases = {name: _legal(Place(f"{where}: when.{name}"), name, value) for name, value in _flat(when).items()}
+        cases = {
+            name: _legal(MistakePlace(f"{where}: when.{name}"), name, value) for name, value in _flat(when).items()
+        }
         found.append(forbidden(number, cases, str(entry["because"])))
     return found
 
 
 def _starts(place: str, table: Mapping[str, Any]) -> list[dict[str, Scalar]]:
     return [
-        {name: _legal(Place(f"{where}: {name}"), name, value, most=1)[0] for name, value in _flat(entry).items()}
+        {name: _legal(MistakePlace(f"{where}: {name}"), name, value, most=1)[0] for name, value in _flat(entry).items()}
         for where, entry in _tables(place, table, "start")
     ]
 
 
-def _legal(where: Place, name: str, entry: Any, most: int | None = None) -> tuple[Scalar, ...]:
+def _legal(where: MistakePlace, name: str, entry: Any, most: int | None = None) -> tuple[Scalar, ...]:
     """Check that a parameter could have these values in some space, and return them."""
     try:
         known = dimension(name)
@@ -360,7 +365,7 @@ def _override(name: str, texts: Sequence[str]) -> Any:
     try:
         return [converted(name, text) for text in texts]
     except SpaceError as error:
-        raise Place.of_setting(name).wrong(error) from error
+        raise MistakePlace.of_setting(name).wrong(error) from error
 
 
 class SpaceTomlError(ValueError):

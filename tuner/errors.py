@@ -1,6 +1,6 @@
 """Errors of what was asked for, of plans and of engines; and all errors that say in a sentence what is wrong."""
 
-from hpl.errors import FieldError, HplError
+from hpl.errors import AskedError, HplError
 from results.errors import ResultsError
 from runners.errors import RunnerError
 from search_spaces.errors import SpaceError
@@ -10,7 +10,7 @@ class TunerError(Exception):
     """What is wrong, as one sentence for the user."""
 
 
-class UsageError(TunerError, FieldError):
+class UsageError(TunerError, AskedError):
     """What the user asked for cannot be used: the value of a field, fields that exclude each other, or a file."""
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from ..errors import FieldError, HplError
+from ..errors import AskedError, HplError
 
 NAMED = "--blas"
 """Origin of a library that the user named."""
@@ -15,7 +15,7 @@ class BlasError(HplError):
     """A BLAS library is missing, does not load or cannot be used; the message names it and says what to do."""
 
 
-class NoSuchBlasError(BlasError, FieldError):
+class NoSuchBlasError(BlasError, AskedError):
     """The file of a library that the user named is not there."""
 
 

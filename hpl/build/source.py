@@ -16,7 +16,7 @@ from typing import Any
 
 from filelock import FileLock
 
-from ..errors import FieldError, HplError
+from ..errors import AskedError, HplError
 from ..search_paths import SearchPaths
 from .private_apt import private_apt
 
@@ -31,7 +31,7 @@ class SourceError(HplError):
     """HPL's source could not be obtained."""
 
 
-class UserSourceError(SourceError, FieldError):
+class UserSourceError(SourceError, AskedError):
     """The source that the user named is not there."""
 
 

@@ -180,11 +180,11 @@ def _exit_code(error: Exception) -> int:
 def _is_wrong_usage(error: Exception) -> bool:
     """Whether an error is in what the user wrote: a field of what was asked for, or a file."""
     from hpl.dat_parse import HplDatError
-    from hpl.errors import FieldError
+    from hpl.errors import AskedError
     from runners.toml_file import ClusterFileError
     from search_spaces.errors import SpaceError
 
-    return isinstance(error, FieldError | SpaceError | HplDatError | ClusterFileError)
+    return isinstance(error, AskedError | SpaceError | HplDatError | ClusterFileError)
 
 
 def print_anything() -> None:

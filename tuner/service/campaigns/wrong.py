@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from hpl.errors import FieldError
+from hpl.errors import AskedError
 from runners.toml_file import ClusterFileError
 from search_spaces.errors import SpaceError
 
@@ -42,6 +42,6 @@ def read_as_document(read: Callable[[], T]) -> T:
 
 def in_document(error: Exception) -> WrongDocumentError:
     """The error of a document for an error of a use case."""
-    if isinstance(error, FieldError) and error.field:
+    if isinstance(error, AskedError) and error.field:
         return WrongDocumentError(key_of(error.field), named(error.sentence, key_of))
     return WrongDocumentError("document", named(str(error), key_of))
