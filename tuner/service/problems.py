@@ -28,8 +28,8 @@ from ..errors import UsageError
 from ..messages.plain_paths import without_paths
 from .campaigns.kinds.registry import KINDS
 from .campaigns.wrong import WrongDocumentError
-from .headers import SECURITY_HEADERS
-from .pages.filled import FILLED_HEADERS, rendered
+from .pages.rendering import FILLED_HEADERS, rendered
+from .responses import SECURITY_HEADERS
 
 MEDIA_TYPE = "application/problem+json"
 SENTENCES = {

@@ -21,11 +21,11 @@ from results.store.store import Store
 
 from ..errors import OUR_ERRORS, UsageError
 from ..units import parse_duration_s
+from .background import Duty
 from .campaigns.hand_in import HandIn, hand_in
 from .campaigns.kinds.registry import AnyDocument
 from .campaigns.offered import Offered
 from .campaigns.wrong import WrongDocumentError
-from .duties import Duty
 
 LOOK_S = 5.0
 """Seconds between two looks at the clock."""

@@ -5,13 +5,12 @@ from collections.abc import Collection
 from pathlib import Path
 from tempfile import TemporaryFile
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter
 from pydantic import BaseModel
 from starlette.concurrency import run_in_threadpool
 
-from ..duties import stuck
-from ..kept.answers import KeptAnswers
-from ..opened import OpenStore
+from ..background import stuck
+from ..parts import Parts
 from ..problems import Problem
 
 router = APIRouter(tags=["health"])
@@ -34,15 +33,15 @@ async def healthz() -> Health:
 
 
 @router.get("/readyz")
-async def readyz(request: Request, store: OpenStore, answers: KeptAnswers) -> Health:
+async def readyz(parts: Parts) -> Health:
     """Tell that the database can be read, that there is room on the disk, and that campaigns are started; else 503."""
     try:
         async with asyncio.timeout(MOST_S):
-            await answers.read(store.lists.check)
-            await run_in_threadpool(_require_room, request.app.state.folders)
+            await parts.answers.read(parts.store.lists.check)
+            await run_in_threadpool(_require_room, parts.folders)
     except TimeoutError:
         raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.") from None
-    stopped = stuck(request.app.state.duties)
+    stopped = stuck(parts.duties)
     if stopped:
         raise Problem(503, f"{'; '.join(stopped)}: start the service again.")
     return Health(status="ready")
