@@ -16,7 +16,6 @@ from .api import (
     catalogue,
     downloads,
     handed_in,
-    health,
     machine,
     node_checks,
     operators,
@@ -93,7 +92,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         *(catalogue, machine, printed, webhooks, schedules, node_checks),
     )
     pages = (home, api_page, start, waiting, campaign_pages, node_pages, rendering)
-    for part in (sign_in, operators, health, *apis, *pages):
+    for part in (sign_in, operators, *apis, *pages):
         app.include_router(part.router)
     return app
 

@@ -1,5 +1,6 @@
 """Kinds of answers, and the names under which browsers save them."""
 
+import json
 from typing import Any
 from urllib.parse import quote
 
@@ -63,7 +64,7 @@ class PlainPathsResponse(JSONResponse):
 
 def without_folders(made: BaseModel) -> bytes:
     """Write the same of a model, for an answer that is kept."""
-    return PlainPathsResponse(made.model_dump(mode="json")).body
+    return bytes(PlainPathsResponse(json.loads(made.model_dump_json())).body)
 
 
 def as_json(body: bytes) -> Response:

@@ -1,7 +1,7 @@
 """Campaigns and their best configurations."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
@@ -13,10 +13,9 @@ from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.campaigns import CampaignsRequest, list_campaigns
 from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, Cursor, StudyStanding
 from ...messages.documents import printable_text
-from ...messages.plain_paths import facts_without_paths
 from ..authentication import needs
 from ..parts import CampaignName, Parts, no_query
-from ..responses import as_json
+from ..responses import as_json, without_folders
 from .cursors import campaign_cursor, campaign_place
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=[needs("read")])
@@ -92,8 +91,8 @@ async def campaign(request: Request, parts: Parts, name: CampaignName) -> Respon
 async def best(request: Request, parts: Parts, name: CampaignName, query: Annotated[BestQuery, Query()]) -> Response:
     """Rank the configurations of a campaign."""
 
-    def ranking() -> BestModel:
-        facts = best_of_study(parts.store, BestRequest(name, query.count)).report().facts
-        return BestModel.model_validate({**facts_without_paths(facts), "campaign": name})
+    def ranking() -> bytes:
+        facts: Any = best_of_study(parts.store, BestRequest(name, query.count)).report().facts
+        return without_folders(BestModel.model_validate({**facts, "campaign": name}))
 
     return as_json(await parts.answers.of_study(request, name, ranking))

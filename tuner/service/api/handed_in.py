@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState, WantedState
@@ -12,21 +12,19 @@ from results.store.store import Store
 
 from ...messages.addresses import campaign_address
 from ...messages.documents import HIGHEST, Document
-from ...messages.plain_paths import without_paths
 from ...messages.queue import HandedInModel, LogModel, QueueModel
 from ..authentication import demand, needs
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
-from ..campaigns.kinds.registry import AnyDocument
+from ..campaigns.kinds.registry import DOCUMENTS, AnyDocument
 from ..campaigns.logs import last_lines, log_file
 from ..parts import CampaignName, OpenStore, Parts, no_query
 from ..problems import wrong_document
-from ..responses import as_json
+from ..responses import PlainPathsResponse, as_json
 from .queue_access import OpenQueue, QueueAccess, Runner, ask_of, demand_own, handed_in_entry, shown
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
 LOG_LINES = 200
 """Of the end of a log that are shown."""
-_DOCUMENT: TypeAdapter[Any] = TypeAdapter(AnyDocument)
 Key = Annotated[
     str | None,
     Header(
@@ -74,12 +72,12 @@ def entry_of(store: OpenStore, name: CampaignName) -> HandedInModel:
     return shown(store, handed_in_entry(store, name))
 
 
-@router.get("/queue/{name}/log", dependencies=[needs("read")])
+@router.get("/queue/{name}/log", response_class=PlainPathsResponse, dependencies=[needs("read")])
 def log(parts: Parts, name: CampaignName) -> LogModel:
     """Read the end of what the process of a campaign said."""
     file = log_file(parts.store, parts.dispatcher.user_dirs, handed_in_entry(parts.store, name).name)
     lines = last_lines(file, LOG_LINES)
-    return LogModel(lines=[without_paths(line) for line in lines])
+    return LogModel(lines=list(lines))
 
 
 @router.patch("/queue/{name}")
@@ -137,7 +135,7 @@ def _read(document: Mapping[str, Any]) -> Document:
         Problem: something in it is wrong.
     """
     try:
-        read: Document = _DOCUMENT.validate_python(document)
+        read: Document = DOCUMENTS.validate_python(document)
     except ValidationError as error:
         raise wrong_document(error) from error
     return read

@@ -3,10 +3,10 @@
 from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
-from ...messages.plain_paths import without_paths
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.preview import Preview, PreviewRequest, preview
 from ..parts import no_query
+from ..responses import PlainPathsResponse
 from .queue_access import OpenQueue
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
@@ -40,11 +40,11 @@ class PreviewModel(BaseModel):
             usd=None if expected.usd is None else round(expected.usd, 4),
             ahead=list(seen.ahead),
             wait_s=seen.wait_s,
-            cautions=[without_paths(caution) for caution in seen.cautions],
+            cautions=list(seen.cautions),
         )
 
 
-@router.post("/previews")
+@router.post("/previews", response_class=PlainPathsResponse)
 def preview_of(document: AnyDocument, queue: OpenQueue) -> PreviewModel:
     """Tell what would come of a document: the size of its space, its budget and cost, and what runs before it."""
     asked, parts = PreviewRequest(document, queue.caller.name), queue.parts
