@@ -18,9 +18,9 @@ from results.stats.headline import HeadlineRates
 from results.store.store import Store
 from results.store.study_list import StudyExtent, Tally
 
-from ..commands.stored.report import followers
 from ..commands.stored.show import rates_of, state
 from ..reports.studies import StudyLine
+from ..study.occasions import followers
 
 T = TypeVar("T")
 READERS = 4
