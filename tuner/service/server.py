@@ -18,7 +18,7 @@ from ..errors import TunerError, UsageError
 from .app import create_app
 from .config import ListenTable
 from .connections import Doors, PatientProtocol, TlsDoor
-from .observed.logs import log_config
+from .request_log import log_config
 from .settings import ServiceSettings
 
 DRAIN_S = 5
@@ -42,7 +42,7 @@ class HttpServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End in order."""
-        self._app.state.live.drain()
+        self._app.state.parts.live.drain()
         await super().shutdown(sockets)
 
     @contextmanager

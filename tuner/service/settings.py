@@ -9,9 +9,8 @@ from results.store.store import Store
 
 from ..errors import TunerError, UsageError
 from ..user_dirs import UserDirs
-from .addresses import is_loopback
-from .config import ServiceConfig
-from .identity.peers import UidOf, peer_uid
+from .config import ServiceConfig, is_loopback
+from .peers import UidOf, peer_uid
 
 LogKind = Literal["plain", "json"]
 

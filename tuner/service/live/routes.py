@@ -10,12 +10,10 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from ...messages.live import LiveEvent
-from ..identity.caller import caller_of, needs
-from ..identity.doorkeeper import still_admitted
-from ..opened import CampaignName
+from ..authentication import caller_of, needs
+from ..parts import CampaignName, Parts, ServiceParts
 from ..problems import Problem
 from .feed import Feed
-from .reader import LiveReader
 from .stream import EventStream, Watcher
 from .told import M
 
@@ -38,13 +36,6 @@ class EventsQuery(BaseModel):
     )
 
 
-def _reader(request: Request) -> LiveReader:
-    reader = request.app.state.live
-    assert isinstance(reader, LiveReader)  # noqa: S101 - begun before the first request
-    return reader
-
-
-Reading = Annotated[LiveReader, Depends(_reader)]
 Known = Annotated[EventsQuery, Query()]
 
 
@@ -67,25 +58,25 @@ TOLD: dict[int | str, dict[str, Any]] = {
 
 @router.get("/campaigns/{name}/events", status_code=200, response_class=EventStream, responses=TOLD)
 async def campaign_events(
-    request: Request, reader: Reading, name: CampaignName, query: Known, last: Annotated[str | None, LAST] = None
+    request: Request, parts: Parts, name: CampaignName, query: Known, last: Annotated[str | None, LAST] = None
 ) -> Response:
     """Tell what happens in a campaign as server-sent events, until it ends.
 
     Without an id the stream begins with how the campaign stands. 204 says that nothing will follow the given id.
     """
-    return await stream_of(request, reader, reader.campaign(name), last if last is not None else query.after)
+    return await stream_of(request, parts, parts.live.campaign(name), last if last is not None else query.after)
 
 
 @router.get("/events", status_code=200, response_class=EventStream, responses=TOLD)
 async def all_events(
-    request: Request, reader: Reading, query: Known, last: Annotated[str | None, LAST] = None
+    request: Request, parts: Parts, query: Known, last: Annotated[str | None, LAST] = None
 ) -> Response:
     """Tell what happens in all campaigns that have a study, as server-sent events without an end."""
-    return await stream_of(request, reader, reader.all(), last if last is not None else query.after)
+    return await stream_of(request, parts, parts.live.all(), last if last is not None else query.after)
 
 
 async def stream_of(
-    request: Request, reader: LiveReader, watched: AbstractContextManager[Feed[M]], after: str | None
+    request: Request, parts: ServiceParts, watched: AbstractContextManager[Feed[M]], after: str | None
 ) -> Response:
     """Answer with a stream.
 
@@ -96,7 +87,7 @@ async def stream_of(
         Problem: the id is none of this stream, or too many watch.
     """
     with ExitStack() as stack:
-        stack.enter_context(reader.seat(caller_of(request).name))
+        stack.enter_context(parts.live.seat(caller_of(request).name))
         feed = await run_in_threadpool(stack.enter_context, watched)
         told, (moment, _) = None, feed.place()
         if after is not None:
@@ -105,6 +96,6 @@ async def stream_of(
                 raise Problem(400, FOREIGN)
             if told.id == moment.id and moment.ended:
                 return Response(status_code=204)
-        watcher = Watcher(reader, feed, told)
+        watcher = Watcher(parts.live, feed, told)
         stack.callback(watcher.leave)
-        return EventStream(watcher.events(), stack.pop_all().close, partial(still_admitted, request))
+        return EventStream(watcher.events(), stack.pop_all().close, partial(parts.authenticator.still_admits, request))

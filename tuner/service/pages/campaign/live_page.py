@@ -31,11 +31,11 @@ from ....words import counted
 from ...live.campaign_story import CampaignStory
 from ...live.position import GOES_ON
 from ...live.running_runs import RunningRuns
-from ..filled import rendered
 from ..frames import links_of
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
-from .beliefs import Beliefs, ModelBelief, measured_here
+from ..rendering import rendered
 from .digest import Digest
+from .explanations import Explanations, ModelBelief, measured_here
 
 NEWEST_TRIALS, STORY_ROWS, MOST_RUNNING = 20, 30, 8
 """Of the list of trials, of the table in the Kronos form, and of running trials: rows that are shown."""
@@ -117,13 +117,13 @@ class LivePage:
         store: Store,
         runs: Path,
         name: str,
-        beliefs: Beliefs,
+        explanations: Explanations,
         starts: Starts = lambda _: True,
     ) -> None:
         self._starts = starts
         self._store = store
         self._name = name
-        self._beliefs = beliefs
+        self._explanations = explanations
         self._story = CampaignStory(store, runs, name)
         self._runs = RunningRuns(runs, name)
         self._digest = Digest()
@@ -165,9 +165,18 @@ class LivePage:
         queued = self._of_queue(entry)
         disturbed = self._ask(state)
         self._runs.look(self._digest.running if state == "running" else ())
-        belief = self._beliefs.of(self._name)
+        belief = self._explanations.of(self._name)
         tick = time.monotonic() // CLOCK_S if state == "running" else 0
-        key = (state, study.state, belief, disturbed, self._beliefs.is_asked(self._name), self._runs.now, tick, queued)
+        key = (
+            state,
+            study.state,
+            belief,
+            disturbed,
+            self._explanations.is_asked(self._name),
+            self._runs.now,
+            tick,
+            queued,
+        )
         if shown is not None and not news and key == self._key:
             return shown
         self._key = key
@@ -175,7 +184,7 @@ class LivePage:
         html = {name: part(name, text) for name, text in made.items()}
         marks = {name: sha256(text.encode()).hexdigest()[:8] for name, text in html.items()}
         at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
-        goes_on = state != "complete" or at_work or self._beliefs.is_asked(self._name)
+        goes_on = state != "complete" or at_work or self._explanations.is_asked(self._name)
         return PageParts(study, html, marks, goes_on)
 
     def _of_queue(self, entry: CampaignEntry | None) -> dict[str, str]:
@@ -191,7 +200,7 @@ class LivePage:
         """Ask the model, unless that would take time from a run; the name of the campaign whose run that is."""
         disturbed = measured_here(self._store)
         if disturbed is None and self._digest.ended:
-            ask = self._beliefs.ask if state in GOES_ON else self._beliefs.ask_at_end
+            ask = self._explanations.ask if state in GOES_ON else self._explanations.ask_at_end
             ask(self._name, self._digest.ended)
         return disturbed
 
@@ -239,7 +248,7 @@ class LivePage:
             "model": {
                 "belief": belief,
                 "half_95": half_95,
-                "asked": self._beliefs.is_asked(self._name),
+                "asked": self._explanations.is_asked(self._name),
                 "disturbed": disturbed,
                 "ended": digest.ended,
                 "engine": study.engine,
