@@ -23,9 +23,9 @@ OPTIONS_OF_OTHERS = {
     "runners/hosts/node_facts.py": "a script of a shell",
     "runners/readiness/fact_table.py": "commands of a shell",
     "runners/launchers/base.py": "an option of containers",
-    "runners/launchers/srun.py": "options of srun",
-    "runners/slurm/options.py": "options of sbatch, which a cluster file lists",
-    "tuner/commands/hosts/doctor_cluster.py": "how srun is started",
+    "runners/batch/slurm/options.py": "options of sbatch, which a cluster file lists",
+    "runners/batch/slurm/srun.py": "options of srun",
+    "runners/batch/slurm/system.py": "a script of a shell, and a command of Slurm",
     "tuner/machine/mpi_parameters.py": "a command of Open MPI",
 }
 """Their sentences and scripts name options of other programs."""
