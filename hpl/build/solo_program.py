@@ -26,7 +26,7 @@ def build_solo(source: HplSource, search: SearchPaths, on_step: OnStep | None = 
         ToolchainError: there is no C compiler.
         BuildError: compiling or linking failed, or the cache cannot be written.
     """
-    own = [*sorted(SOLO.glob("*.c")), *([NATIVE / "hpcc_main.c"] if source.kind == "hpcc" else [])]
+    own = [*sorted(SOLO.glob("*.c")), *source.more]
     compiler = c_compiler(search)
     texts = [path.read_text(encoding="utf-8") for path in (*own, SOLO / "mpi.h", NATIVE / "mpi1_compat.h")]
     version = program_output([compiler, "--version"], os.environ).splitlines()[0]
@@ -55,7 +55,7 @@ def _build(compiler: str, source: HplSource, own: Sequence[Path], program: Path,
 
     in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for one process", step)
     step("linking xhpl for one process", 1, 1)
-    wrapped = ("-Wl,--wrap=fopen",) if source.kind == "hpcc" else ()
+    wrapped = [f"-Wl,--wrap={name}" for name in source.wrapped]
     draft = folder / "draft"
     objects = [str(target) for _, target, _ in jobs]
     run_compiler([compiler, *objects, *wrapped, "-o", str(draft), "-ldl", "-lm"], os.environ, log)

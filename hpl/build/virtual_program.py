@@ -38,9 +38,7 @@ def build_virtual(source: HplSource, simgrid: SimGrid, search: SearchPaths, on_s
     Raises:
         BuildError: compiling or linking failed, or the cache cannot be written.
     """
-    own = [*sorted(VIRTUAL.glob("*.c")), NATIVE / "progress.c"]
-    if source.kind == "hpcc":
-        own.append(NATIVE / "hpcc_main.c")
+    own = [*sorted(VIRTUAL.glob("*.c")), NATIVE / "progress.c", *source.more]
     texts = [path.read_text(encoding="utf-8") for path in (*own, VIRTUAL / "virtual.h", NATIVE / "mpi1_compat.h")]
     key = digest(
         [source.kind, source.digest, simgrid.version, str(simgrid.smpicc), *FLAGS, *REPLACED, *WRAPPED, *texts]
@@ -69,7 +67,7 @@ def _build(source: HplSource, simgrid: SimGrid, own: list[Path], xhpl: Xhpl, ste
 
     in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for SimGrid", step)
     step("linking the simulated xhpl", 1, 1)
-    wrapped = (*WRAPPED, "fopen") if source.kind == "hpcc" else WRAPPED
+    wrapped = (*WRAPPED, *source.wrapped)
     draft = folder / "draft"
     program = ["-o", str(draft), *(str(target) for _, target, _ in jobs), *(f"-Wl,--wrap={name}" for name in wrapped)]
     run_compiler([str(simgrid.smpicc), *program, "-Wl,-Bsymbolic", "-ldl"], os.environ, xhpl.log)

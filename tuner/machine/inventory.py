@@ -3,13 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.probe import Probe
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
+from hpl.programs.family import HplProgram
+from hpl.programs.registry import TO_BUILD
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, busy_sentence, memory_available_bytes, unbound_sentence
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -20,8 +21,6 @@ from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
 
-FOREIGN = "xhpl"
-"""Name under which a program the user brought (`--xhpl`) stands where a BLAS would."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
@@ -68,7 +67,7 @@ class Inventory:
     Attributes:
         mpis: MPI libraries that can start ranks here, the preferred one first; at least one.
         probes: by BLAS, the dgemm rate of each kernel that was timed, fastest first.
-        xhpl: a program the user brought; then no BLAS of the catalogue is used.
+        program: what runs; one that is there already uses no BLAS of the catalogue.
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
         flags: instruction sets of all nodes; None takes those of this host.
     """
@@ -78,7 +77,7 @@ class Inventory:
     mpis: tuple[Mpi, ...]
     blas: tuple[Blas, ...]
     probes: Mapping[str, tuple[Probe, ...]]
-    xhpl: Path | None = None
+    program: HplProgram = TO_BUILD
     nodes: Nodes | None = None
     flags: frozenset[str] | None = None
 
@@ -148,15 +147,26 @@ class Inventory:
         found = ", ".join(mpi.name for mpi in self.mpis)
         raise TunerError(f"MPI {name} is not on this machine (found: {found}): install it, or load its module")
 
+    def chosen_blas(self, named: str) -> str:
+        """The BLAS that runs where this one is named: a program that brings its own stands in its place."""
+        return named if self.program.built else self.program.name
+
     def library(self, blas: str, threads: int) -> BlasLibrary | None:
-        """The build of a BLAS for that many threads; None for the user's own program.
+        """The build of a BLAS for that many threads; None for a program that brings its own.
 
         Raises:
             TunerError: this machine has no BLAS of that name.
         """
-        if self.xhpl is not None:
+        if not self.program.built:
             return None
         return self.named(blas).library(threads)
+
+    def libraries(self, blas: str, threads: Sequence[int]) -> list[BlasLibrary]:
+        """The builds of a BLAS for these numbers of threads; none where the program brings its own."""
+        if not self.program.built:
+            return []
+        entry = self.named(blas)
+        return [entry.library(count) for count in threads if count == 1 or entry.threaded]
 
     def named(self, blas: str) -> Blas:
         """The catalogue entry of that name.
@@ -214,8 +224,8 @@ class Inventory:
             slow_kernels: also the kernels too slow to be their library's fastest; None is as `all_blas`.
         """
         flags = cpu_flags() if self.flags is None else self.flags
-        if self.xhpl is not None:
-            facts = {FOREIGN: BlasFacts(kernels=("auto",), threaded=True)}
+        if not self.program.built:
+            facts = {self.program.name: BlasFacts(kernels=("auto",), threaded=True)}
         else:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {

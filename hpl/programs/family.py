@@ -1,0 +1,153 @@
+"""The contract of a family of programs that compute HPL. A new family is one file with a class, and one registry line.
+
+An object of the class is a program of the family that a study runs. Nothing outside asks which family it is: what
+differs is a field or a method here. What a program needs of the machine (its MPI, a BLAS, folders) is handed in.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Self
+
+from .. import output
+from ..blas.catalogue import BlasLibrary
+from ..blas.registry import family
+from ..build.compiling import OnStep
+from ..build.toolchain import Mpi
+from ..output import HplOutput
+from ..params import Scalar
+from ..search_paths import SearchPaths
+from ..witness import RankReport
+from .terms import Terms
+
+
+@dataclass(frozen=True)
+class ReadyProgram:
+    """A program that can be started now.
+
+    Attributes:
+        key: identity of all it was built from; "" where nobody knows that.
+        environment: variables that its ranks need besides those of the plan.
+    """
+
+    path: Path
+    key: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ProgramStart:
+    """What a family adds to the command of a launch for values of its own parameters."""
+
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AskedLibrary:
+    """The BLAS that a run asked for; no `library` where the program brings its own."""
+
+    blas: str
+    kernel: str
+    threads: int
+    library: BlasLibrary | None
+
+
+class HplProgram(ABC):
+    """A program that computes HPL.
+
+    Attributes:
+        name: of its family; it stands where a BLAS would if the program brings its own.
+        terms: what it takes of a configuration.
+        built: hpltune builds it for each MPI and BLAS; else it is there, and brings its BLAS.
+        prints_at_once: a run of it that prints nothing has not begun.
+        stops_at_column: it can be told to stop at a column of the matrix, so that a part of a run can be measured.
+    """
+
+    name: ClassVar[str]
+    terms: ClassVar[Terms] = Terms()
+    built: ClassVar[bool] = False
+    prints_at_once: ClassVar[bool] = False
+    stops_at_column: ClassVar[bool] = False
+
+    @classmethod
+    def recognised(cls, file: Path) -> Self | None:  # noqa: ARG003 - a family that is built recognises no file
+        """Return the program of this family that a file is, or None."""
+        return None
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """A phrase that says what it is and where it is from."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that every node must have."""
+        return ()
+
+    def linked_mpi(self) -> str | None:
+        """Return the name of the one MPI library whose launcher starts it; None where any does, or nobody knows."""
+        return None
+
+    @abstractmethod
+    def ready(
+        self, mpi: Mpi, library: BlasLibrary | None, search: SearchPaths, on_step: OnStep | None = None
+    ) -> ReadyProgram:
+        """Return the program for this MPI and BLAS, built if it is not there yet.
+
+        Raises:
+            hpl.errors.HplError: it cannot be built.
+        """
+
+    def calibrator(
+        self,
+        mpi: Mpi,  # noqa: ARG002 - as all arguments, for families that can
+        library: BlasLibrary | None,  # noqa: ARG002
+        search: SearchPaths,  # noqa: ARG002
+    ) -> ReadyProgram | None:
+        """Return the program that times its routines; None where they are hidden.
+
+        Raises:
+            hpl.errors.HplError: it cannot be built.
+        """
+        return None
+
+    def libraries(
+        self,
+        ready: ReadyProgram,  # noqa: ARG002 - as all arguments, for families that can
+        mpi: Mpi,  # noqa: ARG002
+        library: BlasLibrary | None,  # noqa: ARG002
+    ) -> tuple[Path, ...]:
+        """List the libraries that are copied with it to nodes without a shared folder."""
+        return ()
+
+    def start(self, own: Mapping[str, Scalar]) -> ProgramStart:  # noqa: ARG002 - of families that have some
+        """Return what values of its own parameters, by their names in `terms`, add to a launch."""
+        return ProgramStart()
+
+    def parse(self, stdout: str) -> HplOutput:
+        """Read what it prints, complete or not."""
+        return output.parse(stdout)
+
+    def unproven(self, asked: AskedLibrary, reports: Sequence[RankReport]) -> str | None:
+        """Return the sentence why its ranks did not show that they ran the BLAS asked for; None where they did.
+
+        Ranks say so through `native/witness.c`: it is linked into what we build and preloaded into other programs.
+        """
+        if asked.library is None:
+            return None
+        for report in reports:
+            if sentence := _contradiction(asked, asked.library, report):
+                return f"rank {report.rank} on {report.host}: {sentence}"
+        return None if reports else "no rank reported which BLAS it loaded, so this result says nothing about a BLAS"
+
+
+def _contradiction(asked: AskedLibrary, library: BlasLibrary, report: RankReport) -> str | None:
+    if report.library != library.path:
+        return f"asked for {asked.blas} ({library.path}), but the program loaded {report.library or 'no BLAS'}"
+    if not family(library.family).asked_matches(asked.kernel, report.kernel):
+        return f"asked {asked.blas} for kernel {asked.kernel}, but it runs {report.kernel}"
+    if report.threads is not None and report.threads != asked.threads:
+        return f"asked for {asked.threads} threads per rank, but {asked.blas} uses {report.threads}"
+    return None
