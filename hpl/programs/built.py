@@ -16,7 +16,7 @@ from .family import HplProgram, ReadyProgram
 
 
 @dataclass(frozen=True)
-class BuiltProgram(HplProgram):
+class SourceProgram(HplProgram):
     """A program that is built.
 
     Attributes:

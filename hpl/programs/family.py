@@ -19,7 +19,7 @@ from ..output import HplOutput
 from ..params import Scalar
 from ..search_paths import SearchPaths
 from ..witness import RankReport
-from .terms import Terms
+from .terms import TAKES_ALL, Terms
 
 
 @dataclass(frozen=True)
@@ -62,19 +62,25 @@ class HplProgram(ABC):
         terms: what it takes of a configuration.
         built: hpltune builds it for each MPI and BLAS; else it is there, and brings its BLAS.
         prints_at_once: a run of it that prints nothing has not begun.
+        runs_lists: one launch of it runs all combinations of the lists of HPL.dat.
         stops_at_column: it can be told to stop at a column of the matrix, so that a part of a run can be measured.
     """
 
     name: ClassVar[str]
-    terms: ClassVar[Terms] = Terms()
+    terms: ClassVar[Terms] = TAKES_ALL
     built: ClassVar[bool] = False
     prints_at_once: ClassVar[bool] = False
+    runs_lists: ClassVar[bool] = True
     stops_at_column: ClassVar[bool] = False
 
     @classmethod
     def recognised(cls, file: Path) -> Self | None:  # noqa: ARG003 - a family that is built recognises no file
         """Return the program of this family that a file is, or None."""
         return None
+
+    def stands_for(self, blas: str) -> str:
+        """Return the name under which this BLAS runs: a program that brings its own stands in its place."""
+        return blas if self.built else self.name
 
     @property
     @abstractmethod

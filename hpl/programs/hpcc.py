@@ -8,11 +8,11 @@ from typing import ClassVar
 from ..build.private_apt import private_apt
 from ..build.programs import NATIVE
 from ..build.source import HplSource, digest_of
-from .built import BuiltProgram
+from .built import SourceProgram
 
 
 @dataclass(frozen=True)
-class Hpcc(BuiltProgram):
+class HpccHpl(SourceProgram):
     """HPL without all else that HPC Challenge runs."""
 
     name: ClassVar[str] = "hpcc"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..build.source import HplSource, SourceError, digest_of
-from .built import BuiltProgram
+from .built import SourceProgram
 
 ARCHIVE = "https://www.netlib.org/benchmark/hpl/hpl-2.3.tar.gz"
 SHA256 = "32c5c17d22330e6f2337b681aded51637fb6008d3f0eb7c277b163fadd612830"
@@ -17,7 +17,7 @@ TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True)
-class Netlib(BuiltProgram):
+class NetlibHpl(SourceProgram):
     """An ordinary HPL of any version."""
 
     name: ClassVar[str] = "netlib"

@@ -9,16 +9,17 @@ from filelock import FileLock
 from ..build.source import HplSource, Recognise, SourceError, find_source, unpacked
 from ..errors import HplError
 from ..search_paths import SearchPaths
-from .built import BuiltProgram
+from .built import SourceProgram
 from .family import HplProgram
-from .hpcc import Hpcc
-from .netlib import Netlib
+from .hpcc import HpccHpl
+from .netlib import NetlibHpl
+from .terms import TAKES_ALL, Terms
 from .yours import YourXhpl
 
-FAMILIES: tuple[type[HplProgram], ...] = (Netlib, Hpcc, YourXhpl)
+FAMILIES: tuple[type[HplProgram], ...] = (NetlibHpl, HpccHpl, YourXhpl)
 """In the order in which they are asked for a source, and for what a file of the user's is; the last takes any file."""
 
-TO_BUILD: HplProgram = Netlib()
+TO_BUILD: HplProgram = NetlibHpl()
 """What runs unless the user brings a program, before it is known which source there is."""
 
 
@@ -27,6 +28,11 @@ def program_at(file: Path | None) -> HplProgram:
     if file is None:
         return TO_BUILD
     return next(program for family in FAMILIES if (program := family.recognised(file)) is not None)
+
+
+def terms_of(name: object) -> Terms:
+    """Return what the programs of a family take; a family that is not known takes everything."""
+    return next((family.terms for family in FAMILIES if family.name == name), TAKES_ALL)
 
 
 def with_source(program: HplProgram, search: SearchPaths, user_source: Path | None = None) -> HplProgram:
@@ -76,8 +82,8 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
     )
 
 
-def _built() -> list[type[BuiltProgram]]:
-    return [family for family in FAMILIES if issubclass(family, BuiltProgram)]
+def _built() -> list[type[SourceProgram]]:
+    return [family for family in FAMILIES if issubclass(family, SourceProgram)]
 
 
 def _of_user(folder: Path, path: Path, layouts: Sequence[Recognise]) -> HplSource:

@@ -45,6 +45,11 @@ class OwnParameter:
         return number and self.limits[0] <= float(value) <= self.limits[1]
 
 
+def divisors(cores: int) -> tuple[int, ...]:
+    """Return all numbers of ranks that share so many cores evenly, the largest first."""
+    return tuple(ranks for ranks in range(cores, 0, -1) if cores % ranks == 0)
+
+
 @dataclass(frozen=True)
 class Terms:
     """What a program takes of a configuration; netlib's HPL takes all as it is.
@@ -55,6 +60,8 @@ class Terms:
         own: its own parameters.
         usual_nb: the NB that fits it, where no BLAS tells one.
         memory_bytes: the bytes that it allocates on its fullest rank.
+        ranks_on_node: the numbers of ranks that it can have on a node with so many cores, its own advice first;
+            their threads fill the cores.
     """
 
     ignores: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
@@ -62,6 +69,7 @@ class Terms:
     own: tuple[OwnParameter, ...] = ()
     usual_nb: int = 192
     memory_bytes: Callable[[HplParams], int] = sizing.memory_bytes
+    ranks_on_node: Callable[[int], tuple[int, ...]] = divisors
 
     def refusal(self, name: str, value: Scalar) -> str | None:
         """Return the sentence that the program refuses a value of HPL.dat, or None."""
@@ -85,6 +93,20 @@ class Terms:
         own = {parameter.point_name: parameter.default for parameter in self.own}
         return {**own, **{name: self.taken(name, value) for name, value in words.items()}}
 
+    def layouts(self, cores: int, nodes: int) -> list[tuple[int, int]]:
+        """List ranks and threads of each that fill the cores of equal nodes, its own advice first."""
+        each = cores // nodes
+        threads = [each // ranks for ranks in self.ranks_on_node(each)]
+        return [(cores // count, count) for count in threads]
+
+    def own_of(self, point: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """Return the values of its own parameters in a point by their own names, with defaults for the rest."""
+        return {own.name: point.get(own.point_name, own.default) for own in self.own}
+
     def parameter(self, point_name: str) -> OwnParameter | None:
         """Return its own parameter of this name in points; None where it has none."""
         return next((own for own in self.own if own.point_name == point_name), None)
+
+
+TAKES_ALL = Terms()
+"""Those of netlib's HPL."""

@@ -113,7 +113,7 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
 def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
     """BLAS, kernel, threads and binding of all runs."""
     named, first = one_blas(request.options.blas_only), first_choice(whole)
-    blas = whole.chosen_blas(named or str(first["blas"]))
+    blas = whole.program.stands_for(named or str(first["blas"]))
     probe = whole.best_probe(blas)
     cores = whole.nodes.cores if whole.nodes else whole.host.physical_cores
     if request.threads > 1 and (whole.nodes is None or cores % request.threads):

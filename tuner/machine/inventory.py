@@ -21,6 +21,8 @@ from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
 
+PROGRAM = "program"
+"""Fact of a study: the family whose own parameters it may have searched over."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
@@ -109,7 +111,8 @@ class Inventory:
         """The facts of the host as a study stores them."""
         nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
         timed = {CORE_DGEMM: round(self.dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
-        return {**self.host.to_dict(), **nodes, **(timed if self.dgemm_gflops else {})}
+        own = {PROGRAM: self.program.name} if self.program.terms.own else {}
+        return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property
     def ceiling_gflops(self) -> float:
@@ -147,10 +150,6 @@ class Inventory:
         found = ", ".join(mpi.name for mpi in self.mpis)
         raise TunerError(f"MPI {name} is not on this machine (found: {found}): install it, or load its module")
 
-    def chosen_blas(self, named: str) -> str:
-        """The BLAS that runs where this one is named: a program that brings its own stands in its place."""
-        return named if self.program.built else self.program.name
-
     def library(self, blas: str, threads: int) -> BlasLibrary | None:
         """The build of a BLAS for that many threads; None for a program that brings its own.
 
@@ -160,13 +159,6 @@ class Inventory:
         if not self.program.built:
             return None
         return self.named(blas).library(threads)
-
-    def libraries(self, blas: str, threads: Sequence[int]) -> list[BlasLibrary]:
-        """The builds of a BLAS for these numbers of threads; none where the program brings its own."""
-        if not self.program.built:
-            return []
-        entry = self.named(blas)
-        return [entry.library(count) for count in threads if count == 1 or entry.threaded]
 
     def named(self, blas: str) -> Blas:
         """The catalogue entry of that name.
@@ -247,6 +239,7 @@ class Inventory:
             nodes=self.node_count,
             node_list=self.nodes.listed if self.nodes else (),
             chooser=batch.words.title if batch else "",
+            terms=self.program.terms,
         )
 
     def _rate(self, blas: str) -> float:

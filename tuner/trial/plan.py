@@ -8,7 +8,6 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
-from hpl.programs.terms import OWN
 from runners.errors import RunnerError
 from runners.network.setting import CHOICE, PREFIX, interfaces_of
 from search_spaces.errors import SpaceError
@@ -145,7 +144,7 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         threads=threads,
         launch=Launch.of(params, site),
         network=network_of(params, site),
-        own={name.removeprefix(OWN): value for name, value in params.items() if name.startswith(OWN)},
+        own=params,
     )
     return placed(site, (hpl_params,), render(dat), placement)
 
@@ -157,7 +156,7 @@ class Placement:
     Attributes:
         threads: of each rank.
         network: settings of the nodes by name, without "net.".
-        own: parameters of the program's own, by name without "program.".
+        own: the point with parameters of the program's own; what it lacks has its default.
     """
 
     blas: str
@@ -184,7 +183,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
-    start = site.program.start(placement.own)
+    start = site.program.start(site.program.terms.own_of(placement.own))
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,

@@ -152,7 +152,13 @@ class Workbench:
         Raises:
             hpl.build.programs.BuildError: with the compiler's first message.
         """
-        libraries = {library.path: library for name in names for library in self.site.libraries(name, threads)}
+        entries = [self.site.named(name) for name in names if self.site.program.built]
+        libraries = {
+            entry.library(count).path: entry.library(count)
+            for entry in entries
+            for count in threads
+            if count == 1 or entry.threaded
+        }
         for library, mpi in product(libraries.values(), mpis):
             self.site.program.ready(
                 self.site.mpi_named(mpi), library, self.evaluator.search, lambda *step: listener(BuildStep(*step))
