@@ -222,10 +222,9 @@ def taken_by(terms: Terms) -> list[Restriction]:
     def rule(name: str) -> Restriction:
         return Restriction(f"program_takes_{name}", (name,), lambda point, _: terms.refusal(name, point[name]))
 
-    rules = [rule(name) for name in terms.takes]
-    return (
-        rules if terms.ranks_on_node is divisors else [*rules, Restriction("program_starts", _LAYOUT, ranks_of_program)]
-    )
+    any_ranks = terms.ranks_on_node is divisors
+    ranks = [] if any_ranks else [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)]
+    return [*map(rule, terms.takes), *ranks]
 
 
 def ranks_of_program(point: Point, machine: Machine) -> str | None:

@@ -54,8 +54,18 @@ class MadeUp(ProgramFile):
     def parse(self, stdout: str) -> HplOutput:
         """Read its lines."""
         results = tuple(
-            HplResult("madeup", *map(int, found[:4]), *map(float, found[4:7]), passed=found[7] == "good")
-            for found in _SCORE.findall(stdout)
+            HplResult(
+                code="madeup",
+                N=int(N),
+                NB=int(NB),
+                P=int(P),
+                Q=int(Q),
+                time_s=float(time_s),
+                gflops=float(rate),
+                residual=float(residual),
+                passed=word == "good",
+            )
+            for N, NB, P, Q, time_s, rate, residual, word in _SCORE.findall(stdout)
         )
         return HplOutput(results, (), finished="Bye.\n" in stdout)
 

@@ -49,7 +49,7 @@ def test_a_new_family_is_tuned_with_its_own_parameters(hpltune: Run, home: Path)
     shown = hpltune("show", "made")
     assert "program.split" in shown.stdout, shown.stderr
     assert hpltune("explain", "made").returncode == 0
-    more = hpltune("tune", "--resume", "made", "--trials", "18")
+    more = hpltune("tune", "--resume", "--study", "made", "--trials", "18")
     assert more.returncode == 0, more.stderr
 
 
