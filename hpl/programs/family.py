@@ -60,7 +60,9 @@ class HplProgram(ABC):
     Attributes:
         name: of its family; it stands where a BLAS would if the program brings its own.
         terms: what it takes of a configuration.
-        built: hpltune builds it for each MPI and BLAS; else it is there, and brings its BLAS.
+        built: hpltune builds it for each MPI; else it is there.
+        takes_blas: it runs with a BLAS of this machine; else it brings its own.
+        on_cores: only cores compute, so that their peak bounds its rate; else nobody knows.
         prints_at_once: a run of it that prints nothing has not begun.
         runs_lists: one launch of it runs all combinations of the lists of HPL.dat.
         stops_at_column: it can be told to stop at a column of the matrix, so that a part of a run can be measured.
@@ -69,6 +71,8 @@ class HplProgram(ABC):
     name: ClassVar[str]
     terms: ClassVar[Terms] = TAKES_ALL
     built: ClassVar[bool] = False
+    takes_blas: ClassVar[bool] = False
+    on_cores: ClassVar[bool] = False
     prints_at_once: ClassVar[bool] = False
     runs_lists: ClassVar[bool] = True
     stops_at_column: ClassVar[bool] = False
@@ -80,7 +84,7 @@ class HplProgram(ABC):
 
     def stands_for(self, blas: str) -> str:
         """Return the name under which this BLAS runs: a program that brings its own stands in its place."""
-        return blas if self.built else self.name
+        return blas if self.takes_blas else self.name
 
     @property
     @abstractmethod

@@ -156,7 +156,7 @@ class Inventory:
         Raises:
             TunerError: this machine has no BLAS of that name.
         """
-        if not self.program.built:
+        if not self.program.takes_blas:
             return None
         return self.named(blas).library(threads)
 
@@ -216,7 +216,7 @@ class Inventory:
             slow_kernels: also the kernels too slow to be their library's fastest; None is as `all_blas`.
         """
         flags = cpu_flags() if self.flags is None else self.flags
-        if not self.program.built:
+        if not self.program.takes_blas:
             facts = {self.program.name: BlasFacts(kernels=("auto",), threaded=True)}
         else:
             chosen = self.ranked_blas() if all_blas else self.promising()

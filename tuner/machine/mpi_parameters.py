@@ -4,8 +4,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hpl.build.toolchain import Mpi
-from hpl.mpi_parameters import CONTROL, parameters_of
+from hpl.build.toolchain import CONTROL, Mpi, parameters_of
 from hpl.programs.registry import program_at
 from hpl.search_paths import SearchPaths
 from runners.forwarded import VARIABLES

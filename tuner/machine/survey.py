@@ -7,8 +7,7 @@ from pathlib import Path
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import NotTimedError, Probe, Timing
-from hpl.blas.registry import discover
-from hpl.blas.survey import kernel_survey
+from hpl.blas.registry import discover, kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
@@ -121,7 +120,7 @@ def survey(
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
     mpis = usable_mpis(search, wanted.program, instruments=instruments)
     inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program)
-    if not wanted.program.built:
+    if not wanted.program.takes_blas:
         return inventory
     inventory = replace(inventory, blas=tuple(instruments.blas(search, wanted.extra_blas)))
     if wanted.only:

@@ -21,7 +21,7 @@ MEMORY_FRACTION = 0.8
 
 def natural_nb(inventory: Inventory, blas: str) -> int:
     """The NB that fits the BLAS' own blocking (192 where that is not known)."""
-    if not inventory.program.built:
+    if not inventory.program.takes_blas:
         return inventory.program.terms.usual_nb
     entry = inventory.named(blas)
     probe = inventory.best_probe(blas)
@@ -39,7 +39,7 @@ def textbook(*, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: in
 
 def first_choice(inventory: Inventory) -> Mapping[str, Scalar]:
     """BLAS and kernel with the fastest dgemm here."""
-    if not inventory.program.built:
+    if not inventory.program.takes_blas:
         return {"blas": inventory.program.name, "kernel": "auto"}
     best = inventory.ranked_blas()[0]
     probe = inventory.best_probe(best.name)

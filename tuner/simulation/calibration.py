@@ -12,9 +12,9 @@ from statistics import median
 
 from scipy.stats import spearmanr
 
-from hpl.cpuinfo import ROOT
 from hpl.params import Scalar
 from hpl.private_files import private_folder
+from hpl.rpeak import ROOT
 from results.record import Kind, TrialRecord, TrialState
 from runners.paths import RunPaths
 from runners.toml_file import GIB

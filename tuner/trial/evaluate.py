@@ -193,7 +193,7 @@ class Evaluator:
 
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.built else 0.0
+        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.on_cores else 0.0
         return MachineLimits(site.ceiling_gflops, core_gflops, site.dgemm_gflops > 0)
 
     def _timed(self) -> Inventory:

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hpl import output, variant
-from hpl.contradictions import contradictions
-from hpl.output import HplOutput, HplResult
+from hpl.output import HplOutput, HplResult, contradictions
 from hpl.params import HplParams
 from hpl.programs.family import AskedLibrary
 from hpl.witness import RankReport, parse_panels, parse_reports

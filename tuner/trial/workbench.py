@@ -152,7 +152,7 @@ class Workbench:
         Raises:
             hpl.build.programs.BuildError: with the compiler's first message.
         """
-        entries = [self.site.named(name) for name in names if self.site.program.built]
+        entries = [self.site.named(name) for name in names if self.site.program.takes_blas]
         libraries = {
             entry.library(count).path: entry.library(count)
             for entry in entries

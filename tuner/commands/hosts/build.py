@@ -2,8 +2,7 @@
 
 from dataclasses import dataclass
 
-from hpl.build.simgrid import SimGridError, find_simgrid
-from hpl.build.virtual_program import build_virtual
+from hpl.build.simgrid import SimGridError, build_virtual, find_simgrid
 from hpl.programs.registry import obtain
 from results.report.model import Report, Sentence
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import Probe, Timing
-from hpl.blas.registry import discover
-from hpl.blas.survey import kernel_survey
+from hpl.blas.registry import discover, kernel_survey
 from hpl.build.simgrid import find_simgrid
 from hpl.build.toolchain import compiler_version, find_mpis
 from hpl.errors import HplError
