@@ -7,7 +7,6 @@ from typing import ClassVar
 
 from ..blas.catalogue import BlasLibrary
 from ..build.compiling import BuildError, OnStep
-from ..build.needed import libraries_of
 from ..build.programs import Recipe, build, build_calibrator
 from ..build.source import HplSource, SourceError
 from ..build.toolchain import Mpi
@@ -64,10 +63,6 @@ class SourceProgram(HplProgram):
         """Build the program that times HPL's routines with this BLAS, or take it from the cache."""
         program = build_calibrator(self._recipe(mpi, library), search)
         return ReadyProgram(program.path, program.key)
-
-    def libraries(self, ready: ReadyProgram, mpi: Mpi, library: BlasLibrary | None) -> tuple[Path, ...]:
-        """List the BLAS and what it needs."""
-        return libraries_of(ready.path, self._recipe(mpi, library).library, mpi.variables())
 
     def _recipe(self, mpi: Mpi, library: BlasLibrary | None) -> Recipe:
         if library is None:

@@ -14,9 +14,10 @@ from .. import output
 from ..blas.catalogue import BlasLibrary
 from ..blas.registry import family
 from ..build.compiling import OnStep
+from ..build.needed import libraries_of
 from ..build.toolchain import Mpi
 from ..output import HplOutput
-from ..params import Scalar
+from ..params import HplParams, Scalar
 from ..search_paths import SearchPaths
 from ..witness import RankReport
 from .terms import TAKES_ALL, Terms
@@ -37,8 +38,25 @@ class ReadyProgram:
 
 
 @dataclass(frozen=True)
+class AskedStart:
+    """A launch that is planned.
+
+    Attributes:
+        runs: what HPL.dat asks for.
+        threads: of each rank.
+        own: values of the program's own parameters, by their names in its terms.
+    """
+
+    runs: tuple[HplParams, ...]
+    ranks: int
+    threads: int
+    nodes: int
+    own: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
 class ProgramStart:
-    """What a family adds to the command of a launch for values of its own parameters."""
+    """What a family adds to the command of a launch: arguments, and variables of the ranks."""
 
     arguments: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -123,17 +141,12 @@ class HplProgram(ABC):
         """
         return None
 
-    def libraries(
-        self,
-        ready: ReadyProgram,  # noqa: ARG002 - as all arguments, for families that can
-        mpi: Mpi,  # noqa: ARG002
-        library: BlasLibrary | None,  # noqa: ARG002
-    ) -> tuple[Path, ...]:
-        """List the libraries that are copied with it to nodes without a shared folder."""
-        return ()
+    def libraries(self, ready: ReadyProgram, mpi: Mpi, library: BlasLibrary | None) -> tuple[Path, ...]:
+        """List the libraries that are copied with it to nodes without a shared folder; of its own BLAS nobody knows."""
+        return () if library is None else libraries_of(ready.path, library, mpi.variables())
 
-    def start(self, own: Mapping[str, Scalar]) -> ProgramStart:  # noqa: ARG002 - of families that have some
-        """Return what values of its own parameters, by their names in `terms`, add to a launch."""
+    def start(self, asked: AskedStart) -> ProgramStart:  # noqa: ARG002 - for families that need more than HPL.dat
+        """Return what its command needs besides HPL.dat in the folder where it runs."""
         return ProgramStart()
 
     def parse(self, stdout: str) -> HplOutput:

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
@@ -11,8 +10,8 @@ from as_user import program
 
 from hpl.flops import seconds
 from hpl.output import HplOutput, HplResult
-from hpl.params import HplParams, Scalar
-from hpl.programs.family import ProgramStart
+from hpl.params import HplParams
+from hpl.programs.family import AskedStart, ProgramStart
 from hpl.programs.terms import OwnParameter, Terms
 from hpl.programs.yours import ProgramFile
 from hpl.sizing import memory_bytes
@@ -46,10 +45,10 @@ class MadeUp(ProgramFile):
         """Look for its banner."""
         return cls(file) if file.is_file() and MARK in file.read_bytes() else None
 
-    def start(self, own: Mapping[str, Scalar]) -> ProgramStart:
-        """The part is an argument, the place of the panel a variable."""
-        arguments = ("--split", str(own["split"])) if "split" in own else ()
-        return ProgramStart(arguments, {"MADEUP_PANEL": str(own["panel"])} if "panel" in own else {})
+    def start(self, asked: AskedStart) -> ProgramStart:
+        """The part is an argument, the place of the panel a variable; it counts its threads itself."""
+        own = {"MADEUP_PANEL": str(asked.own["panel"]), "MADEUP_THREADS": str(asked.threads)}
+        return ProgramStart(("--split", str(asked.own["split"])), own)
 
     def parse(self, stdout: str) -> HplOutput:
         """Read its lines."""

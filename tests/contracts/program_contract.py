@@ -13,9 +13,9 @@ from hpl.blas.registry import discover
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.dat import HplDat, render
 from hpl.output import HplResult
-from hpl.params import HplParams
+from hpl.params import HplParams, Scalar
 from hpl.programs import registry
-from hpl.programs.family import AskedLibrary, HplProgram, ReadyProgram
+from hpl.programs.family import AskedLibrary, AskedStart, HplProgram, ReadyProgram
 from hpl.programs.terms import OWN
 from hpl.search_paths import SearchPaths
 from hpl.witness import RankReport
@@ -92,7 +92,7 @@ class ProgramContract:
     @pytest.mark.real
     def test_its_real_output_is_read(self, program: HplProgram, ready: ReadyProgram, mpi: Mpi, tmp_path: Path) -> None:
         (tmp_path / "HPL.dat").write_text(render(HplDat.of(self.taken(program, RUN))))
-        start = program.start({own.name: own.default for own in program.terms.own})
+        start = program.start(self.asked(program))
         root = ["--allow-run-as-root"] if mpi.name == "openmpi" and os.geteuid() == 0 else []
         done = subprocess.run(
             [str(mpi.mpirun), *root, "-np", "1", str(ready.path), *start.arguments],
@@ -134,15 +134,15 @@ class ProgramContract:
     def test_what_it_takes_is_not_refused(self, program: HplProgram) -> None:
         assert not list(program.terms.refusals(program.terms.fitted(RUN.words())))
 
-    def test_the_values_of_its_own_parameters_are_legal_and_start_it(self, program: HplProgram) -> None:
+    def test_each_value_of_its_own_parameters_is_legal_and_another_start(self, program: HplProgram) -> None:
         for own in program.terms.own:
             assert own.point_name == OWN + own.name
             assert own.accepts(own.default), own.expected
-            for value in own.values:
-                assert own.accepts(value)
-                start = program.start({own.name: value})
-                assert start.arguments or start.environment
-        assert all(isinstance(one, str) for one in program.start({}).arguments)
+            assert all(map(own.accepts, own.values)), own.expected
+            starts = [program.start(self.asked(program, **{own.name: value})) for value in own.values]
+            assert all(starts.count(start) == 1 for start in starts)
+        start = program.start(self.asked(program))
+        assert all(isinstance(text, str) for text in (*start.arguments, *start.environment.values()))
 
     def test_a_blas_is_proven_by_its_ranks_where_one_was_asked_for(self, program: HplProgram) -> None:
         library = BlasLibrary("openblas", "openblas", "0.3", Path("/lib/o.so"), Threading.SERIAL, "", "here", ())
@@ -153,6 +153,10 @@ class ProgramContract:
         assert program.unproven(asked, []) is not None
         assert (program.unproven(asked, [right, other]) or "").startswith("rank 1 on n1: asked for openblas")
         assert program.unproven(AskedLibrary(program.name, "auto", 1, None), []) is None
+
+    @staticmethod
+    def asked(program: HplProgram, **own: Scalar) -> AskedStart:
+        return AskedStart((RUN,), ranks=1, threads=1, nodes=1, own={**program.terms.own_of({}), **own})
 
     @staticmethod
     def taken(program: HplProgram, run: HplParams) -> HplParams:

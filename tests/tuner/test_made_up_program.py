@@ -40,6 +40,7 @@ def test_a_new_family_is_tuned_with_its_own_parameters(hpltune: Run, home: Path)
     assert best.command.endswith("madeup-hpl --split 0.5")
     assert "MADEUP_PANEL=device" in best.command
     assert "-np 1 " in best.command
+    assert f"MADEUP_THREADS={best.threads} " in best.command
 
     assert {record.params["blas"] for record in searched} == {"madeup"}
     assert {(record.params["SWAP"], record.params["EQUIL"]) for record in searched} == {("long", "no")}

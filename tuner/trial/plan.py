@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hpl.blas.catalogue import BlasLibrary
 from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
-from hpl.programs.family import HplProgram
+from hpl.programs.family import AskedStart, HplProgram
 from hpl.programs.registry import TO_BUILD
 from runners.errors import RunnerError
 from runners.network.setting import CHOICE, PREFIX, interfaces_of
@@ -183,7 +183,8 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
-    start = site.program.start(site.program.terms.own_of(placement.own))
+    own = site.program.terms.own_of(placement.own)
+    start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, own))
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,
