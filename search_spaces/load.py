@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from hpl.params import Scalar
+from hpl.programs.terms import OWN, OwnParameter
 
 from .errors import MistakePlace, SettingError, SpaceError
 from .machine import Machine
@@ -21,7 +22,7 @@ from .parameters.cases import check_cases
 from .parameters.dimension import DIMENSIONS, dimension, shown
 from .parameters.parameter import Parameter
 from .parameters.values import converted, values
-from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
+from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, taken_by
 from .space import SIZES, SearchSpace, never_legal
 
 KEYS: Mapping[str, tuple[type, str]] = {
@@ -35,6 +36,8 @@ KEYS: Mapping[str, tuple[type, str]] = {
     "start": (list, "[[start]] tables"),
 }
 BUDGET = "budget"
+OWN_OF_PROGRAM = "program"
+"""The entry that stands for all parameters that only the program of a machine has."""
 
 LARGEST_BYTES = 2**20
 """Most bytes of a file: a thousand lines take only some tens of kilobytes."""
@@ -93,7 +96,7 @@ def load(
     if table.get("cluster") and machine.more_cores == Machine.more_cores:
         machine = replace(machine, more_cores=f"add «cluster» {table['cluster']}, which this space is made for")
     wished = overrides or {}
-    given = entries(place, wished, text)
+    given = _with_own(entries(place, wished, text), machine)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {
@@ -105,12 +108,20 @@ def load(
         if parameter.by in given:
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
-    restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table)]
+    restrictions = [*ALWAYS, *taken_by(machine.terms), *_restrictions(place, table), *_forbids(place, table)]
     starts = _starts(place, table)
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
+
+
+def _with_own(given: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+    """Return the entries with all parameters that only the machine's program has in place of `program = "auto"`."""
+    if given.get(OWN_OF_PROGRAM) != AUTO:
+        return dict(given)
+    others = {key: entry for key, entry in given.items() if key != OWN_OF_PROGRAM}
+    return {**{own.point_name: AUTO for own in machine.terms.own}, **others}
 
 
 def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str) -> dict[str, Any]:
@@ -223,10 +234,10 @@ def _tables(place: str, table: Mapping[str, Any], key: str) -> list[tuple[str, d
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten the tables `mpi` and `net` of TOML ("mpi.btl = …") to parameters `mpi.NAME` and `net.NAME`."""
+    """Flatten the tables `mpi`, `net` and `program` of TOML ("mpi.btl = …") to parameters as `mpi.NAME`."""
     found: dict[str, Any] = {}
     for key, value in table.items():
-        if key in {"mpi", "net"} and isinstance(value, dict):
+        if key in {"mpi", "net", "program"} and isinstance(value, dict):
             found.update({f"{key}.{name}": entry for name, entry in value.items()})
         else:
             found[key] = value
@@ -262,15 +273,39 @@ def _parameter(
     """Make the parameter of an entry; None if the entry keeps the default."""
     try:
         dimension(key)
+        own = _own(key, machine) if key.startswith(OWN) else None
+        if entry == AUTO and own is not None:
+            return Parameter(key, own.values)
         if entry == AUTO:
             return automatic(key, machine, layouts, as_it_comes=as_it_comes)
         if entry == BUDGET and key == "N":
             return None
-        if isinstance(entry, dict) and "by" in entry:
-            return _depending(key, entry)
-        return Parameter(key, values(entry))
+        depends = isinstance(entry, dict) and "by" in entry
+        parameter = _depending(key, entry) if depends else Parameter(key, values(entry))
+        return parameter if own is None else _checked(parameter, own)
     except SpaceError as error:
         raise place.wrong(error) from error
+
+
+def _own(key: str, machine: Machine) -> OwnParameter:
+    """Return a parameter that only the machine's program has.
+
+    Raises:
+        SpaceError: it has none of this name.
+    """
+    own = machine.terms.parameter(key)
+    if own is None:
+        known = ", ".join(own.point_name for own in machine.terms.own) or "none"
+        raise SpaceError(f"the program has no such parameter of its own (it has: {known})")
+    return own
+
+
+def _checked(parameter: Parameter, own: OwnParameter) -> Parameter:
+    """Refuse values that a parameter of the program's own does not have."""
+    for value in parameter.values:
+        if not own.accepts(value):
+            raise SpaceError(f"{parameter.name} = {shown(value)}: expected {own.expected}")
+    return parameter
 
 
 def _check_decider(

@@ -12,7 +12,7 @@ from runners.hosts.cluster import stored_cluster
 from ..clock import RealClock
 from ..errors import UsageError
 from ..events import Listener, Notice
-from ..machine.inventory import FOREIGN, Inventory, disturbances
+from ..machine.inventory import Inventory, disturbances
 from ..machine.textbook import first_choice, full_memory_n, natural_nb
 from ..network.around_study import recover_at_start
 from ..options import TuneOptions
@@ -115,7 +115,7 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
 def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
     """BLAS, kernel, threads and binding of all runs."""
     named, first = one_blas(request.options.blas_only), first_choice(whole)
-    blas = FOREIGN if whole.xhpl else named or str(first["blas"])
+    blas = whole.program.stands_for(named or str(first["blas"]))
     probe = whole.best_probe(blas)
     cores = whole.nodes.cores if whole.nodes else whole.host.physical_cores
     if request.threads > 1 and (whole.nodes is None or cores % request.threads):

@@ -62,7 +62,7 @@ def survey_nodes(
     Raises:
         TunerError: a node does not answer, or does not fit the others; the sentence names it.
     """
-    program = [inventory.xhpl] if inventory.xhpl and not cluster.copies else []
+    program = [] if cluster.copies else inventory.program.files
     needed = needed_on_nodes(cluster, inventory.blas)
     wanted = cluster.model_copy(update={"hosts": tuple(host for host in cluster.hosts if host not in without)})
     says, silent = ask_cluster(wanted, shared, inventory.mpi.mpirun, [*program, *needed], ask)

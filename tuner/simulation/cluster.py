@@ -6,9 +6,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hpl.build.simgrid import SimGrid, find_simgrid
-from hpl.build.source import HplSource, obtain
-from hpl.build.virtual_program import build_virtual
+from hpl.build.simgrid import SimGrid, build_virtual, find_simgrid
+from hpl.build.source import HplSource
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from hpl.sizing import NodeShare, n_for_memory, process_grids
 from results.record import SIMULATOR

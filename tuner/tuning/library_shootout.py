@@ -380,7 +380,7 @@ class LibrarySearch:
         space = load_space(self.options, evaluator.site, SMALLEST_N, text)
         require_network(space.parameters, evaluator.site)
         prepare_network(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
-        names, threads, mpis = programs_for(space, evaluator.site)
+        names, threads, mpis = programs_for(space)
         with context.stop.preparing():
             workbench.build(names, threads, context.listener, mpis)
         return space

@@ -127,9 +127,9 @@ def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> N
 
 
 def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site: Inventory) -> Sized:
-    """With the rungs worth having; a program the user brought cannot be stopped at a column."""
+    """With the rungs worth having; not each program can be stopped at a column."""
     starting_s = min(sample.cost_s - sample.time_s for sample in samples)
-    rungs = ladder(session.space.largest_n, run_s - starting_s, starting_s, prefixes=site.xhpl is None)
+    rungs = ladder(session.space.largest_n, run_s - starting_s, starting_s, prefixes=site.program.stops_at_column)
     return Sized(session, RunTimeEstimate(run_s, starting_s), rungs)
 
 

@@ -11,8 +11,7 @@ from hpl.blas import probe as probing
 from hpl.blas.catalogue import BlasError
 from hpl.blas.places import TRIPLET
 from hpl.blas.probe import NotTimedError, Timing, ask
-from hpl.blas.registry import discover
-from hpl.blas.survey import kernel_survey
+from hpl.blas.registry import discover, kernel_survey
 from hpl.search_paths import SearchPaths
 
 SOURCE = r"""

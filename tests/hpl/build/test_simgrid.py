@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from as_user import program
 
-from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
-from hpl.build.source import obtain
-from hpl.build.virtual_program import build_virtual
+from hpl.build.simgrid import SimGrid, SimGridError, build_virtual, find_simgrid
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 
 

@@ -19,7 +19,7 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import FOREIGN, Inventory, disturbances
+from ...machine.inventory import Inventory, disturbances
 from ...machine.textbook import first_choice
 from ...network.around_study import network_around, prepare_network, recover_at_start
 from ...options import TuneOptions, user_program
@@ -277,7 +277,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
             "measure the scheduler, not HPL; change its Ps and Qs, or add «oversubscribe»"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
-    blas = FOREIGN if site.xhpl else named or (model.blas if model and model.blas else str(choice["blas"]))
+    blas = site.program.stands_for(named or (model.blas if model and model.blas else str(choice["blas"])))
     placement = Placement(
         blas=blas,
         kernel=_kernel(request, blas, model, site),
@@ -285,6 +285,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
         threads=threads,
         launch=_launch_like(model, site) if model else Launch(),
         network=network_of(model.params, site) if model and not model.simulated else {},
+        own=model.params if model else {},
     )
     printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
     plan = placed(site, tuple(dat.runs()), printed, placement)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpl.programs.registry import program_at
 from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Report, Sentence
@@ -141,7 +142,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _check(request, options, session.store)
             _trust(request, name, options, session)
             if options.on_machines:
-                program = options.xhpl is not None
+                program = not program_at(options.xhpl).built
                 if needs(session.user_dirs, options.blas_files, program=program):
                     from ...provision.setup import provision_if_needed  # noqa: PLC0415 - few machines need it
 

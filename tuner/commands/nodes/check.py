@@ -11,9 +11,9 @@ from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover, family
 from hpl.build.needed import libraries_of, mpi_library
 from hpl.build.programs import Recipe, build, build_start
-from hpl.build.source import obtain
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
 from results.stats.nodes.finding import Finding, Severity

@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hpl.blas.catalogue import Blas, BlasLibrary
-from hpl.build.node_bench import build_node_bench, build_node_pairs
-from hpl.build.solo_program import build_solo
-from hpl.build.source import obtain
+from hpl.build.node_programs import build_node_bench, build_node_pairs, build_solo
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 
 from ...errors import UsageError

@@ -8,9 +8,10 @@ from threading import Thread
 
 import pytest
 
-from hpl.build import source
 from hpl.build.private_apt import source_lines
-from hpl.build.source import SourceError, obtain
+from hpl.build.source import SourceError
+from hpl.programs import netlib
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 
 TREE = {
@@ -127,7 +128,7 @@ def test_an_archive_of_something_else_is_named_and_not_the_folder_it_was_unpacke
 def test_a_cached_source_needs_no_network(search: SearchPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tree(search.cache / "source", "netlib")
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(source, "NETLIB", "http://127.0.0.1:1/none")
+    monkeypatch.setattr(netlib, "ARCHIVE", "http://127.0.0.1:1/none")
     assert obtain(search).origin.endswith("(cached)")
 
 
@@ -136,7 +137,7 @@ def test_a_download_is_checked_and_the_next_source_tried(
 ) -> None:
     changed = tmp_path / "changed.tar.gz"
     changed.write_bytes(b"changed on the way")
-    monkeypatch.setattr(source, "NETLIB", changed.as_uri())
+    monkeypatch.setattr(netlib, "ARCHIVE", changed.as_uri())
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(SourceError) as caught:
         obtain(search)
@@ -157,7 +158,7 @@ def test_a_download_that_was_cut_short_is_said_and_the_next_source_tried(
 
     with HTTPServer(("127.0.0.1", 0), Cut) as server:
         Thread(target=server.handle_request, daemon=True).start()
-        monkeypatch.setattr(source, "NETLIB", f"http://127.0.0.1:{server.server_port}/hpl-2.3.tar.gz")
+        monkeypatch.setattr(netlib, "ARCHIVE", f"http://127.0.0.1:{server.server_port}/hpl-2.3.tar.gz")
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(SourceError, match=r"came only in part.*no apt-get"):
             obtain(search)
@@ -165,8 +166,8 @@ def test_a_download_that_was_cut_short_is_said_and_the_next_source_tried(
 
 def test_a_good_download_is_kept(search: SearchPaths, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packed = archive(tmp_path / "hpl.tar.gz", {f"hpl-2.3/{name}": text for name, text in TREE.items()})
-    monkeypatch.setattr(source, "NETLIB", packed.as_uri())
-    monkeypatch.setattr(source, "NETLIB_SHA256", hashlib.sha256(packed.read_bytes()).hexdigest())
+    monkeypatch.setattr(netlib, "ARCHIVE", packed.as_uri())
+    monkeypatch.setattr(netlib, "SHA256", hashlib.sha256(packed.read_bytes()).hexdigest())
     assert obtain(search).kind == "netlib"
     packed.unlink()
     assert obtain(search).origin.endswith("(cached)")
