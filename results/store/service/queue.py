@@ -14,6 +14,7 @@ from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, Unkn
 from ...plain import time_text, unicode_text
 from ..lease import Lease
 from ..networks import Transaction
+from ..outbox import tell_state
 from ..rows import json_text, object_of
 from ..schema import CAMPAIGNS, STUDIES
 from .campaign_entry import ENDED, CampaignEntry, CampaignOrder, QueueState, WantedState
@@ -76,6 +77,7 @@ class CampaignQueue:
             if not numbered and name in _taken(connection, name):
                 raise StudyExistsError(f"campaign {order.name} exists already: choose another name")
             connection.execute(insert(CAMPAIGNS).values(**{**row, "name": name}))
+            tell_state(connection, name)
             return _entry(_row(connection, name))
 
     @staticmethod
@@ -160,7 +162,9 @@ class CampaignQueue:
                 values |= {"reason": "", "ended_at": _now() if state in ENDED else None}
                 again = {"attempts": 0, "faults": 0, "not_before": None}
                 values |= again if state is QueueState.QUEUED else {}
-            return _changed(connection, name, values)
+            left = _changed(connection, name, values)
+            tell_state(connection, name)
+            return left
 
     def set_priority(self, name: str, priority: int) -> CampaignEntry:
         """Change the priority of a campaign.
@@ -196,6 +200,7 @@ class CampaignQueue:
                 "not_before": None,
             }
             _changed(connection, name, values)
+            tell_state(connection, name)
             return True
 
     def put_off(self, name: str, reason: str, faults: int, wait_s: float, tell: Tell | None = None) -> bool:
@@ -229,6 +234,7 @@ class CampaignQueue:
             left = _changed(connection, name, values)
             if tell is not None:
                 add_messages(connection, tell(left))
+            tell_state(connection, name)
             return True
 
     def take_over(self, name: str, starter: Lease) -> CampaignEntry | None:
@@ -266,6 +272,7 @@ class CampaignQueue:
                 return False
             if tell is not None:
                 add_messages(connection, tell(_entry(_row(connection, name))))
+            tell_state(connection, name)
             return True
 
     def recover(self, tell: Tell | None = None, silent: Collection[Lease] = ()) -> Sequence[CampaignEntry]:
@@ -286,6 +293,8 @@ class CampaignQueue:
             left = [_entry(_row(connection, entry.name)) for entry in lost]
             if tell is not None:
                 add_messages(connection, [message for entry in left for message in tell(entry)])
+            for entry in left:
+                tell_state(connection, entry.name)
             return left
 
     def declare_dead(self, name: str, tell: Tell | None = None) -> CampaignEntry:
@@ -314,6 +323,7 @@ class CampaignQueue:
             left = _entry(_row(connection, name))
             if tell is not None:
                 add_messages(connection, tell(left))
+            tell_state(connection, name)
             return left
 
     def _is_lost(self, connection: Connection, entry: CampaignEntry, silent: Collection[Lease]) -> bool:

@@ -140,7 +140,7 @@ async def live_check(
     await answers.read(lambda: require_check(store, number))
     with ExitStack() as stack:
         stack.enter_context(reader.seat(caller_of(request).name))
-        await run_in_threadpool(stack.enter_context, reader.all())  # it counts as one who watches
+        await run_in_threadpool(stack.enter_context, reader.watched(None))  # it counts as one who watches
         sent = _sent(store, answers, reader, number, known)
         return EventStream(sent, stack.pop_all().close, partial(still_admitted, request))
 

@@ -93,7 +93,7 @@ def test_the_header_of_a_browser_counts_before_the_address(client: TestClient, s
     store.create_study(a_study())
     trials(store, 70.0, 80.0)
     store.end_study("study", "complete")
-    assert kinds(watched(client, f"{EVENTS}?after=0", "r2")) == ["campaign-ended"]
+    assert kinds(watched(client, f"{EVENTS}?after=0", "5")) == ["campaign-ended"]
 
 
 def test_an_ended_campaign_is_told_with_one_event(client: TestClient, store: Store) -> None:
@@ -117,7 +117,7 @@ def test_a_campaign_that_goes_on_is_told_on(service: OpenService, store: Store) 
     assert rest[-1].data["best_gflops"] == 72.0
 
 
-@pytest.mark.parametrize("known", ["", "x", "r-1", "r5", "c1", "r1.7", "r99999999999", "r1.1.1", "0r", "🙂"])
+@pytest.mark.parametrize("known", ["", "x", "-1", "3", "01", "1.0", "99999999999", "2147483647", "1 ", "r1", "٣", "🙂"])
 def test_an_id_of_no_event_gets_one_sentence(client: TestClient, store: Store, known: str) -> None:
     store.create_study(a_study())
     answer = client.get(EVENTS, params={"after": known})

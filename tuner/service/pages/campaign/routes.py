@@ -94,7 +94,7 @@ async def live_parts(
     page = await run_in_threadpool(pages.of, name)
     with ExitStack() as stack:
         stack.enter_context(reader.seat(caller_of(request).name))
-        feed = await run_in_threadpool(stack.enter_context, reader.campaign(name))
+        feed = await run_in_threadpool(stack.enter_context, reader.watched(name))
         woken = asyncio.Event()
         feed.waiting.add(woken)
         stack.callback(feed.waiting.discard, woken)
