@@ -93,7 +93,7 @@ class Watcher:
         yield format_sse_event(retry=RETRY_MS)
         for event in self._first or ():
             yield self._told(replace(event, id=self._known), is_last=True)
-        if self._first is not None:
+        if self._first == []:
             yield format_sse_event(id=str(self._known))
         last, count = self._feed.place()
         async for part in self._missed(last):
