@@ -48,9 +48,7 @@ def ended(number: int, gflops: float = 75.0) -> TrialEndedEvent:
     amount: dict[str, Any] = {"trials": 1, "failed": 0, "machine_time_s": 3.0, **best}
     measured: dict[str, Any] = {"gflops": gflops, "residual": 2e-3, "passed": True, "time_s": 1.0, "cost_s": 1.5}
     what: dict[str, Any] = {"kind": Kind.SEARCH, "state": TrialState.COMPLETE, "invalidity": None, "reason": ""}
-    return TrialEndedEvent(
-        campaign="one", number=number, params=PARAMS, fastest_gflops=80.0, **amount, **measured, **what
-    )
+    return TrialEndedEvent(campaign="one", number=number, params=PARAMS, **amount, **measured, **what)
 
 
 def stands(state: str, kind: str = "campaign-changed") -> CampaignEvent:
