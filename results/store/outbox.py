@@ -25,7 +25,7 @@ from .schema import CAMPAIGNS, EVENTS, STUDIES, TRIALS
 from .service.campaign_entry import GOES_ON, WAITS, LiveState, QueueState, live_state
 
 KEPT, PRUNED_EACH = 500_000, 10_000
-"""Events that are kept at least, besides the last one of each campaign; and after how many the older ones go."""
+"""Events that are kept at least, besides the last one of each campaign that is there; after how many older ones go."""
 _IN_TURN = 0x68706C6576656E74
 """The advisory lock of those who write events: "hplevent" in ASCII."""
 _NEWEST = (
@@ -143,11 +143,12 @@ class Outbox:
             if campaign is None:
                 kept = known >= pruned
             elif known == 0:
-                query = select(EVENTS.c.event).where(EVENTS.c.campaign == campaign).order_by(EVENTS.c.id).limit(1)
+                here = (EVENTS.c.campaign == campaign) & (EVENTS.c.state != "removed")
+                query = select(EVENTS.c.event).where(here).order_by(EVENTS.c.id).limit(1)
                 return Reach.WHOLE if connection.execute(query).scalar() == EventName.BEGAN else Reach.PRUNED
             else:
-                here = select(EVENTS.c.id).where((EVENTS.c.id == known) & (EVENTS.c.campaign == campaign))
-                kept = connection.execute(here).first() is not None
+                ours = select(EVENTS.c.id).where((EVENTS.c.id == known) & (EVENTS.c.campaign == campaign))
+                kept = connection.execute(ours).first() is not None
                 if not kept and known > pruned:
                     return Reach.FOREIGN
         return Reach.FOREIGN if known > top else Reach.WHOLE if kept else Reach.PRUNED
@@ -216,7 +217,8 @@ class Outbox:
         """Tell what the process of a campaign shows of it."""
         with self.writing() as connection:
             last = _in_turn(connection, campaign)
-            _add(connection, last, campaign, EventName.SHOWN, data=json_text(dict(shown)))
+            if last.state is not None:
+                _add(connection, last, campaign, EventName.SHOWN, data=json_text(dict(shown)))
 
     def _is_abandoned(self, connection: Connection, campaign: str) -> bool:
         """Whether nobody works on a study that says it runs."""
@@ -355,7 +357,8 @@ def _add(
     if number % PRUNED_EACH == 0:
         later = EVENTS.alias("later")
         followed = exists().where((later.c.campaign == EVENTS.c.campaign) & (later.c.id > EVENTS.c.id))
-        connection.execute(delete(EVENTS).where((EVENTS.c.id <= number - KEPT) & followed))
+        old = (EVENTS.c.id <= number - KEPT) & (followed | (EVENTS.c.state == "removed"))
+        connection.execute(delete(EVENTS).where(old))
 
 
 def _last_id(connection: Connection) -> int:

@@ -176,6 +176,9 @@ class OutboxContract:
         store.create_study(a_study())
         assert lines(told(store))[1:] == ["study campaign-began running"]
         assert told(store)[-1].totals == Totals()
+        assert store.outbox.reach(0, "study") is Reach.WHOLE
+        store.outbox.show("nobody", {"kind": "Notice", "text": "late"})
+        assert len(told(store)) == 2, "nobody is told of a campaign that never was"
 
     def test_a_renamed_campaign_takes_what_happened_in_it_along(self, store: Store) -> None:
         store.create_study(a_study())
@@ -217,15 +220,17 @@ class OutboxContract:
         monkeypatch.setattr(outbox, "PRUNED_EACH", 5)
         store.create_study(a_study("old"))
         store.end_study("old", "complete")
+        store.create_study(a_study("gone"))
+        store.delete_study("gone")
         store.create_study(a_study())
-        for _ in range(11):
+        for _ in range(10):
             run(store)
         assert [event.id for event in told(store)] == [2, *range(16, 26)]
         assert store.outbox.reach(2, "old") is Reach.WHOLE
         assert store.outbox.reach(0, "old") is store.outbox.reach(0, "study") is store.outbox.reach(0) is Reach.PRUNED
         assert store.outbox.reach(9, "study") is store.outbox.reach(9) is Reach.PRUNED
         assert store.outbox.reach(16, "study") is store.outbox.reach(15) is Reach.WHOLE
-        assert told(store)[-1].totals.ended == store.outbox.standing("study").totals.ended == 11
+        assert told(store)[-1].totals.ended == store.outbox.standing("study").totals.ended == 10
 
     def test_an_imported_study_is_told_of_with_one_event(self, store: Store) -> None:
         records = [replace(finished(number, 70.0 + number), study="old") for number in (1, 2)]
