@@ -262,7 +262,7 @@ def tell_ended(connection: Connection, record: TrialRecord, *, again: bool = Fal
     Args:
         again: it was told before that it has ended, in another way.
     """
-    last = _in_turn(connection, record.study, but=record.number)
+    last = _in_turn(connection, record.study, but=[record.number])
     totals = count_up(connection, record.study) if again else last.totals.plus(record)
     _add(connection, replace(last, totals=totals), record.study, EventName.TRIAL_ENDED, record.number)
 
@@ -270,7 +270,7 @@ def tell_ended(connection: Connection, record: TrialRecord, *, again: bool = Fal
 def tell_lost(connection: Connection, study: str, numbers: Collection[int]) -> None:
     """Tell that trials have ended that killed processes left running; the last that a transaction writes."""
     for number in numbers:
-        last = _in_turn(connection, study, but=number)
+        last = _in_turn(connection, study, but=numbers)
         totals = replace(last.totals, ended=last.totals.ended + 1, failed=last.totals.failed + 1)
         _add(connection, replace(last, totals=totals), study, EventName.TRIAL_ENDED, number)
 
@@ -313,11 +313,11 @@ class _Last:
     totals: Totals
 
 
-def _in_turn(connection: Connection, campaign: str, but: int | None = None) -> _Last:
+def _in_turn(connection: Connection, campaign: str, but: Collection[int] = ()) -> _Last:
     """Wait until nobody else writes events, and read where a campaign stands.
 
     Args:
-        but: number of a trial that has ended, but is not told of.
+        but: numbers of trials that have ended, but are not told of.
     """
     if connection.dialect.name == "postgresql":
         connection.execute(select(func.pg_advisory_xact_lock(_IN_TURN)))
@@ -326,9 +326,7 @@ def _in_turn(connection: Connection, campaign: str, but: int | None = None) -> _
         return _Last(_last_id(connection), None, Totals())
     top, state, *totals = row
     counted = totals[0] is not None
-    return _Last(
-        top, state, Totals(*totals) if counted else count_up(connection, campaign, [] if but is None else [but])
-    )
+    return _Last(top, state, Totals(*totals) if counted else count_up(connection, campaign, but))
 
 
 def _add(

@@ -25,7 +25,8 @@ def main() -> None:
             store.create_study(a_study(name))
             store.finish(finished(store.begin(begun(name)), 72.0, name))
             store.finish(finished(store.begin(begun(name)), None, name, passed=False))
-        store.begin(begun("running"))
+        for _ in range(2):
+            store.begin(begun("running"))
         store.end_study("complete", "complete")
         store.end_study("failed", "interrupted")
         store.queue.add(ORDER)
