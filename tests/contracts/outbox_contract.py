@@ -165,6 +165,14 @@ class OutboxContract:
         with pytest.raises(UnknownStudyError, match="there is no campaign other"):
             store.outbox.standing("other")
 
+    def test_a_campaign_that_begins_while_a_watcher_comes_is_told_once(self, store: Store) -> None:
+        before, none = store.outbox.standings()
+        store.create_study(a_study())
+        with somebody_at_work(store):
+            after, [stands] = store.outbox.standings()
+        assert lines([*none, *told(store, before)]) == ["study campaign-began running"]
+        assert lines([stands, *told(store, after)]) == ["study campaign running"]
+
     def test_of_a_removed_campaign_only_that_is_told(self, store: Store) -> None:
         store.create_study(a_study())
         known = store.outbox.last_id()

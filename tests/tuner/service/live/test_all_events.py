@@ -5,10 +5,12 @@ from itertools import islice
 import pytest
 from fastapi.testclient import TestClient
 from live_watch import begin, end, trials, watching
+from queue_contract import ORDER
 from record_builders import START, a_study
 from running_service import OpenService
 
 from results.record import Study
+from results.store.service.campaign_entry import WantedState
 from results.store.store import Store
 
 EVENTS = "/api/v1/events"
@@ -38,6 +40,19 @@ def test_campaigns_are_told_of_as_they_begin_and_end(service: OpenService, store
         store.take("old")
         assert (event := next(sent)).kind == "campaign-changed"
         assert event.data["campaign"] == "old"
+
+
+def test_a_campaign_that_waits_is_told_of(service: OpenService, store: Store) -> None:
+    with watching(service.client, f"{EVENTS}?after=0") as sent:
+        store.queue.add(ORDER)
+        store.queue.want("monday", WantedState.PAUSE)
+        store.queue.want("monday", WantedState.CANCEL)
+        told = list(islice(sent, 3))
+    assert [(event.kind, event.data["state"]) for event in told] == [
+        ("campaign-began", "queued"),
+        ("campaign-changed", "paused"),
+        ("campaign-ended", "cancelled"),
+    ]
 
 
 def test_the_stream_of_all_goes_on_after_any_event(service: OpenService, store: Store) -> None:
