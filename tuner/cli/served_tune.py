@@ -70,16 +70,16 @@ def watch_there(
     Raises:
         TunerError: it failed.
     """
-    from ..client.retold import Retold
+    from ..client.display import ServedDisplay
     from ..console import display
     from ..events import Notice
 
     console, name = _console(as_json=as_json), campaign.name
     try:
         with display(console) as listener:
-            retold = Retold(campaign, listener, asked.words)
+            shown = ServedDisplay(campaign, listener, asked.words)
             for event in campaign.events(everything=everything, notice=lambda said: listener(Notice(said))):
-                retold(event)
+                shown(event)
     except Stopped as stopped:
         ask = f"`{asked.words} campaign"
         stopped.sentence = (

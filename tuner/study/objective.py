@@ -277,7 +277,7 @@ def rank_stored(store: Store, study: Study, *, front: bool = False) -> StudyRank
 
 def fastest_of(store: Store, study: Study) -> FastestRun | None:
     """The fastest full run of a stored study that counts; None without one."""
-    record = store.watched.fastest(study.name)
+    record = store.fastest(study.name)
     return None if record is None else FastestRun.of(study, record)
 
 

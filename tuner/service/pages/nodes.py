@@ -128,7 +128,7 @@ async def live_check(request: Request, parts: Parts, number: CheckNumber, known:
     await parts.answers.read(lambda: require_check(parts.store, number))
     with ExitStack() as stack:
         stack.enter_context(parts.live.seat(caller_of(request).name))
-        await run_in_threadpool(stack.enter_context, parts.live.all())  # it counts as one who watches
+        await run_in_threadpool(stack.enter_context, parts.live.watched(None))  # it counts as one who watches
         sent = _sent(parts, number, known)
         return EventStream(sent, stack.pop_all().close, partial(parts.authenticator.still_admits, request))
 

@@ -124,7 +124,7 @@ def _sentence(text: str) -> str:
 
 def measured_here(store: Store) -> str | None:
     """The name of a campaign whose HPL runs on this machine now, from which an explanation would take time; or None."""
-    for study, leases in store.watched.at_work():
+    for study, leases in store.lists.at_work():
         if not study.simulated and any(lease.of_this_host and lease.alive for lease in leases):
             return study.name
     return None

@@ -14,12 +14,11 @@ from results.record import Kind, Study, TrialRecord
 from results.stats.half_interval import half_95
 from results.stats.headline import HeadlineRates, median_text
 from results.stats.ranking import hosts_of
-from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.service.campaign_entry import GOES_ON, CampaignEntry, LiveState, QueueState
 from results.store.store import Store
 
 from ....budget import Budget
 from ....machine.equipment import Equipment
-from ....messages.live import LiveState
 from ....messages.plain_paths import without_paths
 from ....reports.ranking import figures, headline_rates
 from ....reports.story import story_table
@@ -28,8 +27,6 @@ from ....study.cautions import cautions_of
 from ....study.objective import UNITS, StudyRanking, rank_stored
 from ....units import duration
 from ....words import counted
-from ...live.campaign_story import CampaignStory
-from ...live.position import GOES_ON
 from ...live.running_runs import RunningRuns
 from ..frames import links_of
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
@@ -124,7 +121,6 @@ class LivePage:
         self._store = store
         self._name = name
         self._explanations = explanations
-        self._story = CampaignStory(store, runs, name)
         self._runs = RunningRuns(runs, name)
         self._digest = Digest()
         self._lock = threading.Lock()
@@ -159,8 +155,8 @@ class LivePage:
 
     def _read(self, shown: PageParts | None) -> PageParts:
         study = self._store.study(self._name)
-        news = self._digest.read(self._store.watched, self._name)
-        state = self._story.state(study.state)
+        news = self._digest.read(self._store.lists, self._name)
+        state = self._store.outbox.state(self._name)
         entry = self._store.queue.find(self._name)
         queued = self._of_queue(entry)
         disturbed = self._ask(state)
@@ -207,14 +203,14 @@ class LivePage:
     def _made(
         self, study: Study, state: LiveState, belief: ModelBelief | None, disturbed: str | None
     ) -> dict[str, str]:
-        digest, watched = self._digest, self._store.watched
+        digest = self._digest
         steps = digest.improvements[-STORY_ROWS:]
         running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
         found = self._ranked(study)
         rates = headline_rates(study, found)
         stands = [rates.trial] if rates else []
         wanted = [*running, *stands, *(one.number for one in steps)]
-        known = {one.number: one for one in watched.of_numbers(self._name, wanted)}
+        known = {one.number: one for one in self._store.lists.of_numbers(self._name, wanted)}
         best = known.get(rates.trial) if rates else None
         newest = self._store.newest_records(self._name, NEWEST_TRIALS)[::-1]
         left = time_left(study, digest, datetime.now(UTC), newest[0].session if newest else 0)

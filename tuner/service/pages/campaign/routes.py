@@ -73,7 +73,7 @@ async def live_parts(request: Request, parts: Parts, name: CampaignName, known: 
     page = await run_in_threadpool(parts.pages.of, name)
     with ExitStack() as stack:
         stack.enter_context(parts.live.seat(caller_of(request).name))
-        feed = await run_in_threadpool(stack.enter_context, parts.live.campaign(name))
+        feed = await run_in_threadpool(stack.enter_context, parts.live.watched(name))
         woken = asyncio.Event()
         feed.waiting.add(woken)
         stack.callback(feed.waiting.discard, woken)
