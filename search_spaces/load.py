@@ -1,4 +1,4 @@
-"""Loads spaces from TOML files of bounded size; every mistake is named with its file and key, or with its option.
+"""Loads spaces from TOML files of bounded size; every mistake is named with its file and key, or with its field.
 
 `runners/toml_file.py` reads texts in the same way: the two folders are siblings that never import each other.
 """
@@ -15,13 +15,14 @@ from typing import Any
 from hpl.blas.registry import CATALOGUE
 from hpl.build.toolchain import NAMES
 from hpl.params import Scalar
+from hpl.programs.terms import OWN
 
-from .errors import SpaceError
+from .errors import MistakePlace, SettingError, SpaceError
 from .machine import Machine
 from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
 from .parameters.dimension import DIMENSIONS, Dimension, Settings, dimension, shown
 from .parameters.parameter import Parameter, converted, values
-from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
+from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, taken_by
 from .space import SIZES, SearchSpace, never_legal
 
 KEYS: Mapping[str, tuple[type, str]] = {
@@ -37,6 +38,8 @@ KEYS: Mapping[str, tuple[type, str]] = {
 BUDGET = "budget"
 OF_ENTRIES = frozenset({"low", "high", "by"})
 """Keys that tell a range or cases from the table of a family."""
+OWN_OF_PROGRAM = "program"
+"""The entry that stands for all parameters that only the program of a machine has."""
 
 LARGEST_BYTES = 2**20
 """Most bytes of a file: a thousand lines take only some tens of kilobytes."""
@@ -100,23 +103,34 @@ def load(
     place, text = (name, text) if text is not None else _text(name)
     table = _table(place, text)
     if table.get("cluster") and machine.more_cores == Machine.more_cores:
-        machine = replace(machine, more_cores=f"add --cluster {table['cluster']}, which this space is made for")
+        machine = replace(machine, more_cores=f"add «cluster» {table['cluster']}, which this space is made for")
     wished = overrides or {}
-    given = entries(place, wished, text, settings)
+    given = _with_own(entries(place, wished, text, settings), machine)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
-    places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
+    places = {
+        key: MistakePlace.of_setting(key) if key in wished else MistakePlace(f"{place}: parameters.{key}")
+        for key in given
+    }
     parameters = _parameters_here(given, places, machine, settings, as_it_comes=table.get("all_blas") is True)
     for parameter in parameters.values():
         if parameter.by in given:
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
-    restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table, settings)]
+    restrictions = [*ALWAYS, *taken_by(machine.terms), *_restrictions(place, table), *_forbids(place, table, settings)]
     starts = _starts(place, table, settings)
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
+
+
+def _with_own(given: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+    """Return the entries with all parameters that only the machine's program has in place of `program = "auto"`."""
+    if given.get(OWN_OF_PROGRAM) != AUTO:
+        return dict(given)
+    others = {key: entry for key, entry in given.items() if key != OWN_OF_PROGRAM}
+    return {**{own.point_name: AUTO for own in machine.terms.own}, **others}
 
 
 def entries(
@@ -144,17 +158,17 @@ def check_overrides(overrides: Mapping[str, Sequence[str]], settings: Settings) 
         SpaceError: the sentence names the option, and suggests a similar name if there is one.
     """
     for name, texts in overrides.items():
-        place = f"--set {name}"
+        place, hint = MistakePlace.of_setting(name), _comma_hint(texts)
         try:
             dimension(name, settings)
         except SpaceError as error:
-            raise SpaceError(f"{place}: {error}") from error
+            raise place.wrong(error) from error
         try:
             entry = _override(name, texts, settings)
             if isinstance(entry, list):
                 _legal(place, name, entry, settings)
-        except SpaceError as error:
-            raise SpaceError(f"{error}{_comma_hint(texts)}") from error
+        except SettingError as error:
+            raise SettingError(f"{error.sentence}{hint}", field=error.field, given=error.given) from error
 
 
 def _comma_hint(texts: Sequence[str]) -> str:
@@ -170,7 +184,7 @@ def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> l
     """List a sentence for each value of `--set` that no legal point has, and for each rule or start without effect."""
     given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]
     return [
-        *(f"--set {name}: {sentence}." for name in given for sentence in never_legal(space, name)),
+        *(f"«set.{name}»: {sentence}." for name in given for sentence in never_legal(space, name)),
         *(f"Space {space.name}: {sentence}." for sentence in space.idle(overrides)),
     ]
 
@@ -237,7 +251,8 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     """Flatten the table of each family in TOML ("mpi.btl = …") to parameters FAMILY.NAME."""
     found: dict[str, Any] = {}
     for key, value in table.items():
-        if isinstance(value, dict) and (key == "mpi" or (key not in DIMENSIONS and OF_ENTRIES.isdisjoint(value))):
+        of_settings = isinstance(value, dict) and key not in DIMENSIONS and OF_ENTRIES.isdisjoint(value)
+        if isinstance(value, dict) and (key in {"mpi", OWN_OF_PROGRAM} or of_settings):
             found.update({f"{key}.{name}": entry for name, entry in value.items()})
         else:
             found[key] = value
@@ -252,7 +267,7 @@ def _ordered(given: Mapping[str, Any]) -> list[str]:
 
 def _parameters_here(
     given: Mapping[str, Any],
-    places: Mapping[str, str],
+    places: Mapping[str, MistakePlace],
     machine: Machine,
     settings: Settings | None,
     *,
@@ -268,12 +283,14 @@ def _parameters_here(
         layouts = full_layouts(machine) if key == "layout" else _layouts(found, machine)
         try:
             known = dimension(key, settings)
+            if key.startswith(OWN):
+                known = _of_program(key, machine)
             if given[key] == AUTO:
                 parameter = automatic(key, machine, layouts, as_it_comes=as_it_comes)
             else:
                 parameter = _parameter(key, given[key], known, settings)
         except SpaceError as error:
-            raise SpaceError(f"{places[key]}: {error}") from error
+            raise places[key].wrong(error) from error
         if parameter is not None:
             found[key] = parameter
     return {key: found[key] for key in order if key in found}
@@ -288,8 +305,22 @@ def _parameter(key: str, entry: Any, known: Dimension, settings: Settings | None
     return Parameter(key, values(entry), known=known)
 
 
+def _of_program(key: str, machine: Machine) -> Dimension:
+    """Return what is known of a parameter that only the machine's program has.
+
+    Raises:
+        SpaceError: it has none of this name.
+    """
+    own = machine.terms.parameter(key)
+    if own is None:
+        known = ", ".join(own.point_name for own in machine.terms.own) or "none"
+        raise SpaceError(f"the program has no such parameter of its own (it has: {known})")
+    default = own.default
+    return Dimension(own.expected, own.accepts, lambda _point, _machine: default)
+
+
 def _check_decider(
-    place: str, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
+    place: MistakePlace, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
 ) -> None:
     """Refuse a decider whose value only the budget gives, and cases that never happen: they would never be tried.
 
@@ -300,7 +331,7 @@ def _check_decider(
     """
     if decider is None:
         chosen = f"{parameter.name} depends on {parameter.by}, whose value the budget chooses"
-        raise SpaceError(f"{place}: {chosen}: give {parameter.by} its values as numbers")
+        raise place.wrong(f"{chosen}: give {parameter.by} its values as numbers")
     elsewhere = {"blas": (*machine.blas, *CATALOGUE), "mpi": (*machine.mpis, *NAMES)}.get(decider.name, ())
     if not listed and not elsewhere:
         return
@@ -309,10 +340,10 @@ def _check_decider(
     for case in parameter.cases or ():
         near = difflib.get_close_matches(str(case), [str(value) for value in known], n=1)
         if case not in known and near:
-            raise SpaceError(f"{place}: {case} is no value of {decider.name}: did you mean {near[0]}?{own}")
+            raise place.wrong(f"{case} is no value of {decider.name}: did you mean {near[0]}?{own}")
         if case not in known and listed:
             shown = ", ".join(map(str, known[:SHOWN])) + (", …" if len(known) > SHOWN else "")
-            raise SpaceError(f"{place}: {case} is no value of {decider.name}: expected one of {shown}.{own}")
+            raise place.wrong(f"{case} is no value of {decider.name}: expected one of {shown}.{own}")
 
 
 def _depending(key: str, entry: Mapping[str, Any], known: Dimension, settings: Settings | None) -> Parameter:
@@ -358,30 +389,38 @@ def _forbids(place: str, table: Mapping[str, Any], settings: Settings | None) ->
         when = entry.get("when")
         if not isinstance(when, dict) or not when or not entry.get("because"):
             raise SpaceError(f"{where}: expected `when` with parameters and `because` with a sentence")
-        cases = {name: _legal(f"{where}: when.{name}", name, value, settings) for name, value in _flat(when).items()}
+        cases = {
+            name: _legal(MistakePlace(f"{where}: when.{name}"), name, value, settings)
+            for name, value in _flat(when).items()
+        }
         found.append(forbidden(number, cases, str(entry["because"])))
     return found
 
 
 def _starts(place: str, table: Mapping[str, Any], settings: Settings | None) -> list[dict[str, Scalar]]:
     return [
-        {name: _legal(f"{where}: {name}", name, value, settings, most=1)[0] for name, value in _flat(entry).items()}
+        {
+            name: _legal(MistakePlace(f"{where}: {name}"), name, value, settings, most=1)[0]
+            for name, value in _flat(entry).items()
+        }
         for where, entry in _tables(place, table, "start")
     ]
 
 
-def _legal(where: str, name: str, entry: Any, settings: Settings | None, most: int | None = None) -> tuple[Scalar, ...]:
+def _legal(
+    where: MistakePlace, name: str, entry: Any, settings: Settings | None, most: int | None = None
+) -> tuple[Scalar, ...]:
     """Check that a parameter could have these values in some space, and return them."""
     try:
         known = dimension(name, settings)
         listed = values(entry)
     except SpaceError as error:
-        raise SpaceError(f"{where}: {error}") from error
+        raise where.wrong(error) from error
     if not listed or (most is not None and len(listed) > most):
-        raise SpaceError(f"{where}: expected {'one value' if most == 1 else 'at least one value'}, not {entry}")
+        raise where.wrong(f"expected {'one value' if most == 1 else 'at least one value'}, not {entry}")
     for value in listed:
         if not known.accepts(value):
-            raise SpaceError(f"{where} = {shown(value)}: expected {known.expected}")
+            raise where.wrong(f"expected {known.expected}", f" = {shown(value)}")
     return listed
 
 
@@ -392,7 +431,7 @@ def _override(name: str, texts: Sequence[str], settings: Settings | None) -> Any
     try:
         return [converted(name, text, settings) for text in texts]
     except SpaceError as error:
-        raise SpaceError(f"--set {name}: {error}") from error
+        raise MistakePlace.of_setting(name).wrong(error) from error
 
 
 class SpaceTomlError(ValueError):

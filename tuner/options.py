@@ -126,13 +126,15 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
     for value in values:
         name, equals, file = value.partition("=")
         if not name or (equals and not file):
-            raise UsageError(f"--blas {value}: write a name like openblas, or NAME=/path/to/library.so")
+            raise UsageError("write a name like openblas, or NAME=/path/to/library.so", field="blas", given=value)
         if equals:
             path = Path(file).expanduser().absolute()
             if not path.is_file():
-                raise UsageError(f"--blas {value}: there is no file {path}")
+                raise UsageError(f"there is no file {path}", field="blas", given=value)
             if files.setdefault(name, path) != path:
-                raise UsageError(f"--blas {value}: {name} is {files[name]} already: give {path} a name of its own")
+                raise UsageError(
+                    f"{name} is {files[name]} already: give {path} a name of its own", field="blas", given=value
+                )
         names.append(name)
     return tuple(dict.fromkeys(names)), files
 
@@ -152,7 +154,7 @@ def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
             listed = []
         choices = [choice.strip() for choice in listed if choice.strip()]
         if not name.strip() or not equals or not choices:
-            raise UsageError(f"--set {value}: write NAME=VALUE[,VALUE], for example --set NB=128,192")
+            raise UsageError("write NAME=VALUE[,VALUE], for example «set» NB=128,192", field="set", given=value)
         overrides.setdefault(name.strip(), []).extend(choices)
     return overrides
 
@@ -172,7 +174,7 @@ def user_program(path: Path | None) -> Path | None:
         return None
     absolute = path.expanduser().absolute()
     if not absolute.is_file():
-        raise UsageError(f"--xhpl {path}: there is no such file")
+        raise UsageError("there is no such file", field="xhpl", given=path)
     if not os.access(absolute, os.X_OK):
-        raise UsageError(f"--xhpl {path}: the file is not executable; try chmod +x {path}")
+        raise UsageError(f"the file is not executable; try chmod +x {path}", field="xhpl", given=path)
     return absolute

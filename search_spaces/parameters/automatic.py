@@ -23,17 +23,19 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_come
     Raises:
         SpaceError: "auto" has no meaning for this parameter.
     """
-    if name == "blas":
-        return Parameter(name, tuple(machine.blas))
-    if name == "mpi":
-        return Parameter(name, machine.mpis)
+    listed: Mapping[str, Sequence[Scalar]] = {
+        "blas": tuple(machine.blas),
+        "mpi": machine.mpis,
+        "layout": layouts,
+        **{each.point_name: each.values for each in machine.terms.own},
+    }
+    if name in listed:
+        return Parameter(name, tuple(listed[name]))
     if name == "kernel":
         own = (AUTO,) if as_it_comes else ()
         return Parameter.depending(
             name, "blas", {blas: (*dict.fromkeys((*facts.kernels, *own)),) for blas, facts in machine.blas.items()}
         )
-    if name == "layout":
-        return Parameter(name, tuple(layouts))
     if name == "grid":
         grids = [f"{P}x{Q}" for layout in layouts for P, Q in process_grids(ranks_and_threads(layout)[0])]
         return Parameter(name, tuple(dict.fromkeys(grids)))
@@ -52,9 +54,8 @@ _OF_NODES: Mapping[str, Callable[[Machine], tuple[Scalar, ...]]] = {
 def full_layouts(machine: Machine) -> tuple[str, ...]:
     """List the layouts (ranks x threads) that fill the cores of every node, single-threaded ones first."""
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
-    each = machine.cores // machine.nodes
-    counts = [threads for threads in range(1, each + 1) if each % threads == 0]
-    return tuple(f"{machine.cores // threads}x{threads}" for threads in counts if threads == 1 or threaded)
+    layouts = machine.terms.layouts(machine.cores, machine.nodes)
+    return tuple(f"{ranks}x{threads}" for ranks, threads in layouts if threads == 1 or threaded)
 
 
 def layouts_by_nodes(dropped: Parameter, machine: Machine) -> Parameter:

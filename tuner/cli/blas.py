@@ -110,7 +110,7 @@ def blas(
     real = read_cluster(str(cluster)) if cluster else None
     if cluster and real is None:
         raise UsageError(f"--cluster {cluster} is a virtual cluster: BLAS libraries are compared on real machines")
-    wall_s = parse_duration_s(budget, "--budget") if budget else None
+    wall_s = parse_duration_s(budget, "budget") if budget else None
     if wall_s is None and trials is None:
         wall_s, trials = (None, DEFAULT_FULL) if full else (DEFAULT_S, None)
     options = TuneOptions(

@@ -163,7 +163,7 @@ def check(
                 raise UsageError("--facts measures nothing, and --soak measures long: leave one out")
             if facts and groups:
                 raise UsageError("--facts measures nothing, and --groups runs HPL: leave one out")
-            soak_s = parse_duration_s(soak, "--soak") if soak else None
+            soak_s = parse_duration_s(soak, "soak") if soak else None
             request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()), soak_s, groups, seed)
             kept = KeepRequest(cluster_name(cluster), keep is not False, baseline)
             done = keep_check(lambda told: check_nodes(request, told, stop), kept, store, listener)

@@ -9,7 +9,7 @@ import typer
 from .common import given
 from .server import Asked, opened
 from .signals import Stopped
-from .terminal import INTERRUPTED, show_report
+from .terminal import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,16 +70,16 @@ def watch_there(
     Raises:
         TunerError: it failed.
     """
-    from ..client.retold import Retold
+    from ..client.display import ServedDisplay
     from ..console import display
     from ..events import Notice
 
     console, name = _console(as_json=as_json), campaign.name
     try:
         with display(console) as listener:
-            retold = Retold(campaign, listener, asked.words)
+            shown = ServedDisplay(campaign, listener, asked.words)
             for event in campaign.events(everything=everything, notice=lambda said: listener(Notice(said))):
-                retold(event)
+                shown(event)
     except Stopped as stopped:
         ask = f"`{asked.words} campaign"
         stopped.sentence = (
@@ -96,21 +96,18 @@ def _show_end(asked: Asked, client: "Client", campaign: "ServedCampaign", consol
     Raises:
         TunerError: it failed, or found nothing.
     """
-    from ..client.printed import printed
     from ..client.problems import ServiceError
     from ..errors import TunerError
     from ..messages.addresses import printed_address
-    from .served import print_facts, standing
+    from .served import show_printed, standing
 
     info, name = campaign.info(), campaign.name
     if info.in_queue == "failed":
         raise TunerError(f"campaign {name} failed: {campaign.entry().reason or 'its log says why'}")
     ended = info.state == "complete"
     try:
-        if as_json:
-            print_facts(client, f"{printed_address(name)}/best", count=SHOWN)
-        else:
-            show_report(console, printed(client.connection, name, "/best", count=SHOWN), as_json=False)
+        show_printed(client, f"{printed_address(name)}/best", as_json=as_json, count=SHOWN)
+        if not as_json:
             console.print(f"Its HPL.dat: {asked.words} export dat {name} > HPL.dat", soft_wrap=True)
     except ServiceError as error:
         if ended or error.status not in {404, 409}:

@@ -17,6 +17,15 @@ if TYPE_CHECKING:
     from ..client.server import Server
 
 VARIABLE = "HPLTUNE_SERVER"
+FIELDS = {
+    "name": "study",
+    "program": "xhpl",
+    "rpeak_gflops": "rpeak",
+    "price_usd": "price",
+    "power_w": "power",
+    "tolerance_percent": "tolerance",
+}
+"""Fields of what is asked for whose key in a document has another name."""
 TAKEN = ("tune", "show", "best", "report", "export", "campaign")
 """Commands that a service is asked for."""
 HERE_ONLY = {
@@ -113,9 +122,21 @@ def opened(asked: Asked) -> "Iterator[Client]":
     """
     from ..client.client import Client
     from ..client.problems import RefusedDocumentError
+    from ..errors import UsageError
 
     with Client(asked.server.url, asked.server.token) as client:
         try:
             yield client
         except RefusedDocumentError as error:
-            raise error.of_options() from error
+            told = (f"{option_of(path)}: {sentence}" for path, sentence in error.errors)
+            raise UsageError("; ".join(told)) from error
+
+
+def option_of(path: str) -> str:
+    """The option that stands for a place in a document: `--set NB` for set.NB."""
+    from ..words import option
+
+    head, _, rest = path.partition(".")
+    if head in {"document", "query"}:
+        return rest or head
+    return f"{option(FIELDS.get(head, head))} {rest}".strip()

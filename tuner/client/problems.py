@@ -8,15 +8,6 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import TunerError, UsageError
 
-OPTIONS = {
-    "name": "--study",
-    "program": "--xhpl",
-    "rpeak_gflops": "--rpeak",
-    "price_usd": "--price",
-    "power_w": "--power",
-    "tolerance_percent": "--tolerance",
-}
-"""Options of the command line whose key in a document has another name."""
 AWAY = frozenset({502, 503, 504})
 """Answers of a service, or of a proxy before it, that may be another soon."""
 LISTS_ALL = "/api/v1/campaigns lists all"
@@ -49,10 +40,6 @@ class RefusedDocumentError(UsageError):
         super().__init__("; ".join(f"{path}: {sentence}" for path, sentence in errors))
         self.errors = tuple(errors)
 
-    def of_options(self) -> UsageError:
-        """The same in the words of the command line."""
-        return UsageError("; ".join(f"{option_of(path)}: {sentence}" for path, sentence in self.errors))
-
 
 class WrongPart(BaseModel):
     """One thing that is wrong in what a service was asked."""
@@ -67,15 +54,6 @@ class ProblemModel(BaseModel):
     status: int
     detail: str
     errors: list[WrongPart] = []
-
-
-def option_of(path: str) -> str:
-    """The option of the command line that stands for a place in a document: `--set NB` for set.NB."""
-    head, _, rest = path.partition(".")
-    if head in {"document", "query"}:
-        return rest or head
-    option = OPTIONS.get(head, f"--{head.replace('_', '-')}")
-    return f"{option} {rest}".strip()
 
 
 def checked(response: httpx2.Response, url: str) -> httpx2.Response:

@@ -1,9 +1,13 @@
-"""Sentences for people elsewhere: without the folders of the service's machine."""
+"""Sentences for people elsewhere: with keys of documents, and without the folders of the service's machine."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..words import named
+
+KEYS = {"xhpl": "program", "rpeak": "rpeak_gflops", "power": "power_w", "price": "price_usd", "study": "name"}
+"""Keys of a document that are called otherwise than the field of a use case."""
 _WORD = re.compile(r"[^\s:;,()'\"`]+")
 """What a path can be part of; each letter is looked at once, however long a text of strangers is."""
 _BEGIN = re.compile(r"(?<![\w/.])(?:~|/(?=[^/]))")
@@ -11,9 +15,17 @@ OWN = "/api/"
 """How addresses of the service begin, which are no paths of its machine."""
 
 
+def key_of(field: str) -> str:
+    """The key of a document for a field of a use case: name for study, set.NB as it is."""
+    return KEYS.get(field, field)
+
+
 def without_paths(text: str) -> str:
-    """A text in which absolute paths are only the names of their files: /home/ada/HPL.dat becomes …/HPL.dat."""
-    return "".join(_pieces(text))
+    """A text in which absolute paths are only the names of their files: /home/ada/HPL.dat becomes …/HPL.dat.
+
+    Fields stand in it as a document has them.
+    """
+    return "".join(_pieces(named(text, key_of)))
 
 
 def facts_without_paths(facts: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A tuning as people ask for it, in the words of the command line: `tune` and the service read it in the same way."""
+"""A tuning as people ask for it: `tune` and the service read it in the same way."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +34,7 @@ class AskedLimits:
         Raises:
             UsageError: the text is no time.
         """
-        return parse_duration_s(self.run_time, "--run-time") if self.run_time else None
+        return parse_duration_s(self.run_time, "run_time") if self.run_time else None
 
 
 @dataclass(frozen=True)
@@ -65,31 +65,33 @@ class AskedMachine:
         """What names the table; None where machines or simulations are wanted.
 
         Raises:
-            UsageError: there is an option of real or virtual machines beside it, or one of tables without it.
+            UsageError: there is a field of real or virtual machines beside it, or one of tables without it.
         """
         if self.replay is None:
             if self.replay_speed is not None:
-                raise UsageError("--replay-speed is for tables: name one with --replay")
+                raise UsageError("«replay_speed» is for tables: name one with «replay»", field="replay_speed")
             return None
         given = {
-            "--cluster": self.cluster,
-            "--parallel": self.parallel > 1,
-            "--jobs": self.jobs,
-            "--limit": self.limit,
-            "--nodes-check": self.nodes_check,
+            "cluster": self.cluster,
+            "parallel": self.parallel > 1,
+            "jobs": self.jobs,
+            "limit": self.limit,
+            "nodes_check": self.nodes_check,
         }
         refuse_beside_replay(given)
         return {"table": str(self.replay.expanduser().absolute()), "speed": self.replay_speed or 0.0}
 
 
 def refuse_beside_replay(given: Mapping[str, object]) -> None:
-    """Refuse options that change nothing where a table stands in place of a machine.
+    """Refuse fields that change nothing where a table stands in place of a machine.
 
     Raises:
         UsageError: there is one.
     """
-    for option in (option for option, value in given.items() if value):
-        raise UsageError(f"{option} is for machines that run HPL and changes nothing with --replay: leave it out")
+    for name in (name for name, value in given.items() if value):
+        raise UsageError(
+            f"«{name}» is for machines that run HPL and changes nothing with «replay»: leave it out", field=name
+        )
 
 
 @dataclass(frozen=True)
@@ -125,18 +127,18 @@ class AskedSearch:
         """Refuse what a table has no use for: it says what there is, and at which N it ran.
 
         Raises:
-            UsageError: there is such an option.
+            UsageError: there is such a field.
         """
         refuse_beside_replay(
             {
-                "--blas": self.blas_only,
-                "--xhpl": self.xhpl,
-                "--hpl-source": self.hpl_source,
-                "--from-simulation": self.from_simulation,
-                "--warm-start": self.warm_start,
-                "--full": self.full,
-                "--no-reference": not self.reference,
-                "--memory-fraction": self.memory_fraction != AskedSearch.memory_fraction,
+                "blas": self.blas_only,
+                "xhpl": self.xhpl,
+                "hpl_source": self.hpl_source,
+                "from_simulation": self.from_simulation,
+                "warm_start": self.warm_start,
+                "full": self.full,
+                "reference": not self.reference,
+                "memory_fraction": self.memory_fraction != AskedSearch.memory_fraction,
             }
         )
 
@@ -144,17 +146,19 @@ class AskedSearch:
         """Refuse what a virtual cluster has no use for: its file names its libraries, and it learns from simulations.
 
         Raises:
-            UsageError: there is such an option.
+            UsageError: there is such a field.
         """
         given = {
-            "--blas": self.blas_only,
-            "--xhpl": self.xhpl,
-            "--from-simulation": self.from_simulation,
-            "--warm-start": self.warm_start,
-            "--no-reference": not self.reference,
+            "blas": self.blas_only,
+            "xhpl": self.xhpl,
+            "from_simulation": self.from_simulation,
+            "warm_start": self.warm_start,
+            "reference": not self.reference,
         }
-        for option in (option for option, value in given.items() if value):
-            raise UsageError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
+        for name in (name for name, value in given.items() if value):
+            raise UsageError(
+                f"«{name}» is for real machines and changes nothing on a virtual «cluster»: leave it out", field=name
+            )
 
 
 @dataclass(frozen=True)
@@ -169,13 +173,14 @@ class AskedTuning:
         """Read all of it.
 
         Raises:
-            UsageError: something contradicts something else, or cannot be read; the sentence begins with its option.
+            UsageError: something contradicts something else, or cannot be read; the error has its field.
             runners.toml_file.ClusterFileError: the cluster cannot be used.
         """
         search, machine = self.search, self.machine
         if search.points is not None and search.engine != "grid":
             raise UsageError(
-                f"--points {search.points} makes the engine grid coarser: add --engine grid, or leave it out"
+                f"«points» {search.points} makes the engine grid coarser: add «engine» grid, or leave it out",
+                field="points",
             )
         replay = machine.check_replayed()
         if replay is not None:

@@ -119,13 +119,13 @@ def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> Net
     recover_at_start(store, partial(may_reach, store, folders), listener)
     wanted = _combinations(request.settings)
     if request.through not in PROGRAMS:
-        raise UsageError(f"--through {request.through}: expected one of {', '.join(PROGRAMS)}")
+        raise UsageError(f"expected one of {', '.join(PROGRAMS)}", field="through", given=request.through)
     if request.study is not None:
         store.study(request.study)
     reach, names = way_to_hosts(request.hosts, request.ssh)
     note_named(store, folders, TuneOptions(real_cluster={"ssh": reach.program} if isinstance(reach, Ssh) else None))
     if len(names) != 2:
-        raise UsageError(f"--hosts {request.hosts}: a probe is between two hosts, as --hosts h1,h2")
+        raise UsageError("a probe is between two hosts, as «hosts» h1,h2", field="hosts", given=request.hosts)
     path = _path(request, reach, names)
     attempts: list[Attempt] = []
     left: list[str] = []
@@ -153,11 +153,11 @@ def _combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
         name = full_name(name.strip())
         given = [value.strip() for value in values.split(",") if value.strip()]
         if not equals or not given:
-            raise UsageError(f"--with {one}: write NAME=VALUE[,VALUE], as --with mtu=1500,9000")
+            raise UsageError("write NAME=VALUE[,VALUE], as «with» mtu=1500,9000", field="with", given=one)
         try:
             given = [setting(name).text(value) for value in given]
         except RunnerError as error:
-            raise UsageError(f"--with {one}: {error}") from error
+            raise UsageError(str(error), field="with", given=one) from error
         choices.setdefault(name, []).extend(given)
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]
 
@@ -175,7 +175,7 @@ def _path(request: NetProbeRequest, reach: Transport, names: Sequence[str]) -> _
     first, second = (look_at(reach, name) for name in names)
     interfaces = chosen_interfaces(request.interface, first)[: None if request.interface else 1]
     if not interfaces:
-        raise TunerError(f"{names[0]} has no interface that is up: name one with --interface")
+        raise TunerError(f"{names[0]} has no interface that is up: name one with «interface»")
     require_interfaces({node.host: node for node in (first, second)}, interfaces)
     return _Path(reach, (first, second), interfaces)
 

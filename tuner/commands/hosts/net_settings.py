@@ -40,18 +40,18 @@ def way_to_hosts(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[s
     """
     if hosts is None:
         if ssh is not None:
-            raise UsageError("--ssh says how hosts are reached: name them with --hosts")
+            raise UsageError("«ssh» says how hosts are reached: name them with «hosts»", field="ssh")
         return Local(), (platform.node(),)
     try:
         names = tuple(dict.fromkeys(checked(name.strip()) for name in hosts.split(",")))
     except InvalidJobError as error:
-        raise UsageError(f"--hosts {hosts}: {error}; write names with commas between, as h1,h2") from error
+        raise UsageError(f"{error}; write names with commas between, as h1,h2", field="hosts", given=hosts) from error
     try:
         words = tuple(shlex.split(ssh or "ssh"))
     except ValueError as error:
-        raise UsageError(f"--ssh {ssh}: {error}") from error
+        raise UsageError(str(error), field="ssh", given=ssh) from error
     if not words:
-        raise UsageError('--ssh: give the program and its options, as --ssh "ssh -F file"')
+        raise UsageError('give the program and its options, as «ssh» "ssh -F file"', field="ssh", given="")
     return Ssh(anchored(words, Path.cwd())), names
 
 
@@ -66,7 +66,7 @@ def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
     try:
         return interfaces_of(interface)
     except InvalidJobError as error:
-        raise UsageError(f"--interface {interface}: {error}") from error
+        raise UsageError(str(error), field="interface", given=interface) from error
 
 
 @dataclass(frozen=True)
@@ -222,12 +222,12 @@ def rules(user: str, interface: str | None) -> str:
     """
     if ALIAS.fullmatch(user):
         everybody = "all users" if user.endswith("ALL") else "something else than a user"
-        raise UsageError(f"--user {user}: sudo reads that as {everybody}: name one user, or a group as %hpc")
+        raise UsageError(f"sudo reads that as {everybody}: name one user, or a group as %hpc", field="user", given=user)
     if not USER.fullmatch(user):
-        raise UsageError(f"--user {user}: that is no user's name; a group is written as %hpc")
+        raise UsageError("that is no user's name; a group is written as %hpc", field="user", given=user)
     interfaces = chosen_interfaces(interface, look_at(Local(), "here"))
     if not interfaces:
-        raise TunerError("this machine has no interface that leads out of it: name those of the nodes with --interface")
+        raise TunerError("this machine has no interface that leads out of it: name those of the nodes with «interface»")
     lines = [
         "# What `hpltune` runs as root to tune a network. On every node: /etc/sudoers.d/hpltune, mode 0440.",
         "# Needs sudo 1.9.10 or newer. Check it with: visudo -c -f FILE",

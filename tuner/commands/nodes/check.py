@@ -11,9 +11,9 @@ from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover, family
 from hpl.build.needed import libraries_of, mpi_library
 from hpl.build.programs import Recipe, build, build_start
-from hpl.build.source import obtain
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
 from results.stats.nodes.finding import Finding, Severity
@@ -196,7 +196,7 @@ def _blas(search: SearchPaths, name: str | None) -> Blas | None:
     """
     found = {blas.name: blas for blas in discover(search, {})}
     if name is not None and name not in found:
-        raise UsageError(f"--blas {name}: this machine has {', '.join(found) or 'no BLAS library'}")
+        raise UsageError(f"this machine has {', '.join(found) or 'no BLAS library'}", field="blas", given=name)
     usual = (one for one in ("openblas", "blis", *found) if one in found)
     return found[name] if name is not None else next((found[one] for one in usual), None)
 
@@ -226,7 +226,7 @@ def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:
     """
     faults = [parse_fault(text) for text in asked.faults]
     if asked.groups is not None and asked.groups > asked.size:
-        raise UsageError(f"--groups {asked.groups}: the cluster has only {counted(asked.size, 'node')}")
+        raise UsageError(f"the cluster has only {counted(asked.size, 'node')}", field="groups", given=asked.groups)
     scatter = BLADES if asked.spread_percent is None else VirtualScatter(asked.spread_percent / 100.0)
     check = virtual_check(asked.size, asked.per_switch, faults, asked.seed, asked.groups, scatter)
     known = {*check.nodes, *check.switches.values()}
@@ -235,7 +235,9 @@ def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:
             if name not in known:
                 first, last = check.nodes[0], check.nodes[-1]
                 raise UsageError(
-                    f"--fault {fault.kind}:{name}: there is no {name}: nodes are {first} to {last}, switches s01 …"
+                    f"there is no {name}: nodes are {first} to {last}, switches s01 …",
+                    field="fault",
+                    given=f"{fault.kind}:{name}",
                 )
     return NodesCheckResult(verdict_of(check))
 
@@ -249,13 +251,15 @@ def parse_fault(text: str) -> PlantedFault:
     kind, _, rest = text.partition(":")
     names, _, percent = rest.partition(":")
     if kind not in KINDS or not names:
-        raise UsageError(f"--fault {text}: write KIND:NODE[,NODE][:PERCENT], with a kind of {', '.join(KINDS)}")
+        raise UsageError(
+            f"write KIND:NODE[,NODE][:PERCENT], with a kind of {', '.join(KINDS)}", field="fault", given=text
+        )
     try:
         lost = float(percent or "5")
     except ValueError:
         lost = -1.0
     if not 0.0 < lost < 100.0:
-        raise UsageError(f"--fault {text}: the percent that it takes of the rate are above 0 and below 100")
+        raise UsageError("the percent that it takes of the rate are above 0 and below 100", field="fault", given=text)
     return PlantedFault(kind, tuple(names.split(",")), lost)
 
 
@@ -267,15 +271,17 @@ def cluster_for_groups(file: Path | None, size: int) -> Cluster:
         runners.toml_file.ClusterFileError: the file cannot be used.
     """
     if file is None:
-        raise UsageError(f"--groups {size}: this machine is one node: name a cluster with --cluster FILE")
+        raise UsageError("this machine is one node: name a cluster with «cluster» FILE", field="groups", given=size)
     cluster = load_real_cluster(file)
     if cluster.batch is not None:
         raise UsageError(
-            f"--groups {size}: {file} is of {cluster.batch.words.title}, through which no groups run yet; write a "
-            'cluster file with backend = "ssh" and the hosts of an allocation'
+            f"{file} is of {cluster.batch.words.title}, through which no groups run yet; write a cluster file with "
+            'backend = "ssh" and the hosts of an allocation',
+            field="groups",
+            given=size,
         )
     if size > cluster.size:
-        raise UsageError(f"--groups {size}: {cluster.name} has only {counted(cluster.size, 'node')}")
+        raise UsageError(f"{cluster.name} has only {counted(cluster.size, 'node')}", field="groups", given=size)
     return cluster
 
 
