@@ -20,7 +20,7 @@ _AS_THEY_ARE = (
 
 
 def to_json_lines(records: Iterable[TrialRecord]) -> str:
-    """Write the columns of the CSV, then `hosts`, `params`, `versions`, `measurements`, `hpl_dat`, `output` and `errors_text`."""
+    """Write the columns of the CSV, with all fields of a record that are objects or long texts as they are."""
     return "".join(map(json_line, records))
 
 

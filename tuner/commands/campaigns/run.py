@@ -25,8 +25,7 @@ from ...network.around_study import network_around, prepare_network, recover_at_
 from ...options import TuneOptions, user_program
 from ...reports.run import run_facts, run_sentences
 from ...stopping import StopRequest
-from ...study.file_book import FileBook
-from ...study.file_run import FileRun
+from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
@@ -341,7 +340,7 @@ def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
         if run.stop.requested:
             break
         done = run.measure()
-        records += done.records
+        records += done.in_order
         if done.lost_nodes:
             break
     return records
