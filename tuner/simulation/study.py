@@ -26,7 +26,7 @@ from ..study.search.scheduler import Scheduler, replay_records
 from ..study.search.workers import Batch, Ended
 from ..study.session import StudySession
 from ..trial.ladder import rung_of
-from ..trial.launching import in_turn
+from ..trial.launching import Queue, in_turn
 from ..trial.records import started
 
 Begin = Callable[[Question, int], TrialRecord | None]
@@ -58,25 +58,11 @@ class VirtualRunTime:
             self.guessed_s = max(self.guessed_s, cost_s / rung_of(record).operations)
 
 
-class ToldTrials(Protocol):
+class ToldTrials(Queue[TrialRecord], Protocol):
     """Trials that no machine runs: they begin, and end in the order in which they began."""
-
-    @property
-    def free(self) -> bool:
-        """Whether another trial may begin."""
-        ...
-
-    @property
-    def under_way(self) -> int:
-        """How many have begun and not ended."""
-        ...
 
     def begin(self, record: TrialRecord, *, rung: Rung = FULL, repeat: int = 0) -> TrialRecord | None:
         """Begin a trial that ran so often before; its record where it ended at once because it cannot run."""
-        ...
-
-    def end_oldest(self) -> TrialRecord:
-        """Wait for the trial that began first, and commit what came of it."""
         ...
 
 
