@@ -33,7 +33,7 @@ from tuner.engines.base import Engine
 from tuner.engines.registry import ENGINES, make_engine
 from tuner.machine.inventory import Inventory
 from tuner.study.objective import of_study
-from tuner.study.search.replay import replay_records
+from tuner.study.search.scheduler import replay_records
 from tuner.trial.ladder import outcome_of
 from tuner.trial.plan import TrialPlan, plan
 from tuner.trial.records import started

@@ -144,7 +144,7 @@ def run_of(measured: LaunchResult, N: int) -> Run:
 def launched(workshop: Workbench, wish: Point, folder: Path, stop: StopRequest) -> Run:
     """One real launch of a complete point, in the words of the file."""
     try:
-        measured = workshop.evaluator.evaluate(plan(wish, workshop.site), folder, LIMIT_S, lambda _: None, stop)
+        measured = workshop.evaluator.evaluate(plan(wish, workshop.site), folder, LIMIT_S, stop)
     except (PlanError, HplError, RunnerError) as error:
         return Run(None, 0.0, 0.0, (), str(error))
     return run_of(measured, int(wish["N"]))

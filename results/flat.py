@@ -1,10 +1,11 @@
 """Converts a trial to a row of plain values, the columns of every table that hpltune writes."""
 
+import json
 import re
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
-from .plain import finite, time_text
+from .plain import finite, finite_figures, time_text
 from .record import FIGURES, Kind, TrialRecord
 
 GRID = re.compile(r"[1-9]\d{0,8}x[1-9]\d{0,8}")
@@ -22,6 +23,7 @@ COLUMNS: dict[str, type[Cell]] = {
     "key": str, "command": str, "directory": str, "xhpl_key": str,
     "simulated": bool, "part": float, "session": int, "hosts": str,
     "rank": int, "expected_gflops": float, "percent_of_peak": float, "rates": str, "cautions": str,
+    "measurements": str,
 }  # fmt: skip
 """Names and types of the columns in their order; `more_columns` follow, and later versions only append columns."""
 
@@ -73,6 +75,8 @@ def flat(record: TrialRecord, placed: Placed | None = None) -> dict[str, Cell]:
         row["library"], row["library_version"] = record.observed.library, record.observed.version
         row["library_kernel"], row["library_threads"] = record.observed.kernel, record.observed.threads
         row["hosts"] = ",".join(record.observed.hosts)
+    measurements = finite_figures(record.measurements)
+    row["measurements"] = json.dumps(measurements) if measurements else None
     if placed is not None:
         row.update(asdict(placed))
     return row

@@ -1,7 +1,13 @@
 """Converts figures, texts and times to forms that all databases and text files can store."""
 
 import math
+from collections.abc import Mapping
 from datetime import UTC, datetime
+
+
+def finite_figures(figures: Mapping[str, float]) -> dict[str, float]:
+    """Return named figures without those that are infinite or NaN."""
+    return {name: figure for name, figure in figures.items() if math.isfinite(figure)}
 
 
 def finite(figure: float | None) -> float | None:

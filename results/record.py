@@ -183,6 +183,7 @@ class TrialRecord:
         gflops: HPL's own rate in GFLOPS; it is kept even if the residual FAILED, but never ranked then.
         part: its part of a full run: n / N of a small run, the part of the columns of a stopped one, else 1.
         session: number of its session of the study, from 0.
+        measurements: what observers measured while it ran, by a name with its unit; empty where nothing was measured.
         residual, passed: HPL's check, the residual without a unit; None if the run ended before.
         command: the command line, quoted for a shell.
         directory: the folder of the run's files.
@@ -224,6 +225,7 @@ class TrialRecord:
     versions: Mapping[str, str] = field(default_factory=dict)
     part: float = 1.0
     session: int = 0
+    measurements: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def simulated(self) -> bool:

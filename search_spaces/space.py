@@ -6,7 +6,7 @@ point has a number.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -134,6 +134,18 @@ class SearchSpace:
         """
         parameters = list(self.parameters.values())
         return SearchSpace(self.name, self.machine, parameters, (*self.restrictions, *rules), self._starts)
+
+    def at(self, N: int) -> "SearchSpace":
+        """Make the same space for an N that was chosen; where the space gives N itself, that counts.
+
+        Raises:
+            SpaceError: no point is legal.
+        """
+        machine, parameters = replace(self.machine, N=N), list(self.parameters.values())
+        try:
+            return SearchSpace(self.name, machine, parameters, self.restrictions, self._starts)
+        except SpaceError as error:
+            raise SpaceError(f"{self.name}: {error}") from error
 
     def __len__(self) -> int:
         """Count the legal points."""

@@ -10,7 +10,7 @@ from hpl.params import HplParams
 
 from ..errors import ResultsError
 from ..flat import Placed, flat
-from ..plain import unicode_text
+from ..plain import finite_figures, unicode_text
 from ..record import Invalidity, Kind, Observed, TrialRecord, TrialState
 
 _AS_THEY_ARE = (
@@ -20,7 +20,7 @@ _AS_THEY_ARE = (
 
 
 def to_json_lines(records: Iterable[TrialRecord]) -> str:
-    """Write the columns of the CSV, then `hosts`, `params`, `versions`, `hpl_dat`, `output` and `errors_text`."""
+    """Write the columns of the CSV, with all fields of a record that are objects or long texts as they are."""
     return "".join(map(json_line, records))
 
 
@@ -64,6 +64,7 @@ def _object(record: TrialRecord, placed: Placed | None) -> dict[str, Any]:
         "hosts": list(record.observed.hosts) if record.observed else None,
         "params": dict(record.params),
         "versions": dict(record.versions),
+        "measurements": finite_figures(record.measurements),
         "hpl_dat": record.hpl_dat,
         "output": record.output,
         "errors_text": record.errors_text,
@@ -82,6 +83,7 @@ def _record(row: dict[str, Any]) -> TrialRecord:
         observed=_observed(row),
         part=row.get("part", 1.0),
         session=row.get("session", 0),
+        measurements=row.get("measurements", {}),
     )
 
 

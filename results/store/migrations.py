@@ -201,6 +201,11 @@ def m009_events(connection: Connection) -> None:
     )
 
 
+def m010_measurements(connection: Connection) -> None:
+    """Add to trials what observers measured while they ran."""
+    connection.execute(text("ALTER TABLE trials ADD COLUMN measurements TEXT NOT NULL DEFAULT '{}'"))
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
@@ -211,6 +216,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m007_node_checks,
     m008_heard_of,
     m009_events,
+    m010_measurements,
 )
 
 

@@ -21,7 +21,7 @@ from hpl.params import HplParams, parse_grid
 
 from ..errors import DamagedError
 from ..flat import COLUMNS, Cell, Placed, imported_size
-from ..plain import finite, time_text, unicode_text
+from ..plain import finite, finite_figures, time_text, unicode_text
 from ..record import FIGURES, IMPORTED, MEASURED, Invalidity, Kind, Observed, Study, TrialRecord, TrialState, rates_of
 from .schema import HPL_COLUMNS, TRIALS
 
@@ -43,7 +43,9 @@ FLAT = (
     *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
 )
 """The columns that `row_of` reads, in its order."""
-_SIMULATED, _RATES, _HOSTS = (3 + list(COLUMNS).index(name) for name in ("simulated", "rates", "hosts"))
+_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS = (
+    3 + list(COLUMNS).index(name) for name in ("simulated", "rates", "hosts", "measurements")
+)
 CONTENDER = tuple(
     TRIALS.c[name]
     for name in (
@@ -100,6 +102,7 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
         "hosts": json_text(observed.hosts) if observed else None,
         "params": json_text(dict(record.params)),
         "versions": json_text(dict(record.versions)),
+        "measurements": json_text(finite_figures(record.measurements)),
     }
 
 
@@ -121,6 +124,7 @@ def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
             invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
             params=object_of(row["params"], "params"),
             versions=object_of(row["versions"], "versions"),
+            measurements=object_of(row["measurements"], "measurements"),
             hpl=_hpl_of(row),
             observed=_observed_of(row),
             started_at=datetime.fromisoformat(row["started_at"]),
@@ -173,6 +177,7 @@ def row_of(row: Sequence[Any]) -> Row:
         cells[_RATES] = _rates(row[_RATES])
         cells[_SIMULATED] = cells[_RATES] not in {MEASURED, IMPORTED}
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
+        cells[_MEASUREMENTS] = None if row[_MEASUREMENTS] == "{}" else row[_MEASUREMENTS]
         return cells[3:], object_of(row[2], "params")
     except ValueError as error:
         raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error

@@ -91,6 +91,7 @@ TRIALS = Table(
     Column("part", Float, nullable=False),
     Column("session", Integer, nullable=False),
     Column("owner", Text),
+    Column("measurements", Text, nullable=False),
     Index("trials_by_key", "study", "key"),
 )
 

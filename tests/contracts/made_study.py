@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from record_builders import begun, finished
 from replayed import replaying
 
 from hpl.params import Scalar
@@ -25,16 +26,15 @@ from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.study.incumbent import Incumbent
-from tuner.study.ledger import LearningBook, Ledger
+from tuner.study.ledger import Ledger
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
 from tuner.study.search.budget_rule import BudgetRule
 from tuner.study.search.drift_monitor import DriftMonitor
-from tuner.study.search.launch_limits import LaunchLimits
 from tuner.study.search.launch_worker import LaunchWorker
 from tuner.study.search.others import OtherProcesses
-from tuner.study.search.run_time import RunTimeEstimate
 from tuner.study.search.scheduler import Scheduler
+from tuner.study.search.search_limits import RunTimeEstimate, SearchLimits
 from tuner.study.search.unavailable import UnavailableParts
 from tuner.study.search.workers import LaunchWorkers
 from tuner.study.session import StudyContext, StudySession
@@ -57,7 +57,7 @@ class MadeStudy:
 
     session: StudySession
     ledger: Ledger
-    limits: LaunchLimits
+    limits: SearchLimits
     evaluators: tuple[Evaluator, ...]
 
     @classmethod
@@ -71,7 +71,7 @@ class MadeStudy:
     ) -> "MadeStudy":
         incumbent = Incumbent(session.objective)
         ledger = Ledger(context=session.context, study=session.study, meter=session.meter, incumbent=incumbent)
-        limits = LaunchLimits(
+        limits = SearchLimits(
             session=session,
             incumbent=incumbent,
             run_time=RunTimeEstimate(expected_s),
@@ -93,8 +93,10 @@ class MadeStudy:
         return self.session.meter
 
     @property
-    def book(self) -> LearningBook:
-        return LearningBook(self.ledger, (self.limits.learn,))
+    def book(self) -> Ledger:
+        """The ledger from which the limits learn."""
+        self.ledger.learners = (self.limits.learn,)
+        return self.ledger
 
     @property
     def workers(self) -> list[LaunchWorker]:
@@ -113,6 +115,16 @@ class MadeStudy:
 
     def stopping_early(self, early_stopping: EarlyStopping) -> "MadeStudy":
         return replace(self, limits=replace(self.limits, early_stopping=early_stopping))
+
+    def lower_bound(self, key: str) -> float | None:
+        """What a run of a configuration must be able to reach."""
+        return self.limits.of_launch(FULL, 1, key).must_reach_gflops
+
+    def keep(self, key: str, kind: Kind, gflops: float) -> None:
+        """Keep a trial as if it had been run."""
+        number = self.ledger.begin(begun(key=key, kind=kind))
+        assert number is not None
+        self.ledger.commit(finished(number, gflops, key=key, kind=kind))
 
     def records(self, kinds: tuple[Kind, ...] | None = None) -> Sequence[TrialRecord]:
         return self.session.records(kinds)

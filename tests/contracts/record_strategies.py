@@ -110,4 +110,5 @@ def outcomes() -> st.SearchStrategy[TrialRecord]:
         versions=versions,
         part=st.floats(0.01, 1.0),
         session=st.integers(0, 9),
+        measurements=st.dictionaries(texts, st.floats(allow_nan=False, allow_infinity=False), max_size=3),
     )

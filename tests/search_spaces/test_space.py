@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hpl.params import Scalar
 from search_spaces import blocks
 from search_spaces.errors import SpaceError
+from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import Point, dimension
 from search_spaces.parameters.parameter import Parameter, integers
@@ -268,3 +269,19 @@ def test_the_largest_n_is_that_of_all_values_not_of_the_first() -> None:
     assert space("NB", extra=(sizes,)).largest_n == 32000
     parts = Parameter("memory_fraction", (0.2, 0.8, 0.4))
     assert space("NB", extra=(parts,)).largest_n > 1.9 * space("NB", extra=(replace(parts, values=(0.2,)),)).largest_n
+
+
+def test_a_space_for_another_n_is_the_one_that_is_loaded_for_it() -> None:
+    for text in (
+        "parameters = { NB = [64, 128], grid = ['1x4', '2x2'] }",
+        "parameters = { N = [2000, 3000], NB = 64 }",
+    ):
+        small, large = (load("test", replace(MACHINE, N=N), text=text) for N in (1024, 30_000))
+        changed = small.at(30_000)
+        assert [changed.complete(point) for point in changed] == [large.complete(point) for point in large]
+        assert (changed.largest_n, changed.asked_n) == (large.largest_n, large.asked_n)
+
+
+def test_where_no_point_of_another_n_is_legal_the_sentence_names_the_space() -> None:
+    with pytest.raises(SpaceError, match=r"^test: .*N = 90000"):
+        load("test", MACHINE, text="parameters = { NB = [64, 128] }").at(90_000)

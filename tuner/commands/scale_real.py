@@ -22,7 +22,7 @@ from ..scaling.plan import ScalingPlan, check_counts, estimated_s, largest_affor
 from ..scaling.real_site import RealChoices, RealSite
 from ..settings.around_study import recover_at_start
 from ..stopping import StopRequest
-from ..study.file_book import FileBook
+from ..study.file_run import FileBook
 from ..study.lifecycle import closing_study
 from ..study.trust import may_reach, note_named
 from ..trial.workbench import Workbench

@@ -20,10 +20,9 @@ from ..scaling.simulated_site import SimulatedSite, VirtualChoices, cores_of_eac
 from ..scaling.site import ORDER
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.session import AFFORDABLE_S, PANEL_RANK_S, USUAL_NB, cores_here, facts_of
-from ..simulation.simulator import Simulator
-from ..simulation.trials import SimulatedTrials
+from ..simulation.simulator import SimulatedTrials, Simulator
 from ..stopping import StopRequest
-from ..study.file_book import FileBook
+from ..study.file_run import FileBook
 from ..study.lifecycle import closing_study
 from ..trial.plan import TrialPlan, label
 from .scale import ScaleRequest, ScaleResult, begun, checked_n, known_runs, one_blas, stored_n

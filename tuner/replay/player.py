@@ -3,7 +3,8 @@
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -26,6 +27,7 @@ from ..stopping import Stopping
 from ..trial.evaluate import STOP_AT, LaunchResult, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..trial.ladder import at_rung
+from ..trial.observers.contract import LaunchObserver
 from ..trial.plan import Launch, PlanError, TrialPlan, parse_layout
 from ..words import counted
 from .landscape import Run
@@ -97,28 +99,30 @@ class Player:
 
     table: ReplayTable
     speed: float = 0.0
+    jobs: int = field(default=1, init=False)
     runner: LocalRunner = field(default_factory=lambda: LocalRunner(NoMpi()))
+    _asked: deque[tuple[ReplayPlan, Path, Sequence[LaunchObserver]]] = field(default_factory=deque, init=False)
 
     def close(self) -> None:
         """End what still runs."""
         self.runner.close()
 
-    def play(
-        self, plan: ReplayPlan, directory: Path, stop: Stopping, on_fraction: Callable[[float, float], None]
-    ) -> LaunchResult:
-        """Write the run's folder, run the program there, and judge what it printed.
+    def start(self, plan: ReplayPlan, directory: Path, observers: Sequence[LaunchObserver]) -> None:
+        """Remember a plan, which is played when its result is waited for."""
+        self._asked.append((plan, directory, observers))
 
-        Args:
-            on_fraction: told the part of HPL's operations that is done, and the real seconds since the start.
+    def next_result(self, stop: Stopping) -> LaunchResult:
+        """Write the folder of the run that was asked for first, run the program there, and judge what it printed.
 
         Raises:
             RunnerError, TunerError: it cannot be started.
         """
+        plan, directory, observers = self._asked.popleft()
         started_at = datetime.now(UTC)
         with run_folder(directory) as paths:
             paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
             (directory / TABLE).write_text(json.dumps(self._told(plan)), encoding="utf-8")
-            status = self._wait(self._job(plan, directory), Tail(paths.stderr), stop, on_fraction)
+            status = self._wait(self._job(plan, directory), Tail(paths.stderr), stop, observers)
         stdout, stderr = paths.read_stdout(), paths.read_stderr()
         return LaunchResult(
             verdict=judge_replayed(plan, status, stdout, stderr, self.table),
@@ -140,14 +144,14 @@ class Player:
             launcher_environment=stop_at,
         )
 
-    def _wait(self, job: Job, tail: Tail, stop: Stopping, on_fraction: Callable[[float, float], None]) -> JobStatus:
+    def _wait(self, job: Job, tail: Tail, stop: Stopping, observers: Sequence[LaunchObserver]) -> JobStatus:
         """Start a job and wait for its end, telling how far it is."""
-        job_id, began_s = self.runner.submit(job), time.monotonic()
+        job_id = self.runner.submit(job)
         while True:
             status = self.runner.poll([job_id])[job_id]
             panels = parse_panels("\n".join(tail.lines()))
-            if panels:
-                on_fraction(panels[-1].fraction, time.monotonic() - began_s)
+            for observer in observers:
+                observer.look(panels)
             if status.state.final:
                 return status
             if stop.at_once:

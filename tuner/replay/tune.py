@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,18 +12,14 @@ from search_spaces.load import space_text
 
 from ..engines.fidelity import FULL, Rung
 from ..errors import TunerError
-from ..events import TrialProgress, TrialStarted
 from ..options import TuneOptions
 from ..simulation.session import Named, ToldMachine, told_study
 from ..simulation.study import ToldTrials, VirtualStudy
-from ..study.ledger import LearningBook
+from ..study.ledger import Ledger
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
 from ..study.session import StudyContext
-from ..trial.judge import Failure
 from ..trial.ladder import part_at
-from ..trial.pipeline import Planned, TrialBook, launched, planned, records_of
-from ..trial.pipeline import begin as begin_trial
-from ..trial.records import rejected
+from ..trial.launching import QueuedTrials, planned
 from ..tuning.campaign import TuneOutcome
 from ..units import duration
 from ..words import counted
@@ -44,7 +40,7 @@ def read_table(replay: Mapping[str, Any]) -> ReplayTable:
 
 
 @dataclass
-class ReplayedTrials:
+class ReplayedTrials(QueuedTrials[ReplayPlan]):
     """Trials that a player plays one after the other.
 
     Attributes:
@@ -52,18 +48,9 @@ class ReplayedTrials:
         named: tells a plan from others in one line.
     """
 
-    player: Player
-    book: TrialBook
-    context: StudyContext
+    runner: Player
     seed: int
     named: Named
-    jobs: int = 1
-    _begun: list[Planned[ReplayPlan]] = field(default_factory=list)
-
-    @property
-    def under_way(self) -> int:
-        """How many have begun and not ended."""
-        return len(self._begun)
 
     def begin(self, record: TrialRecord, *, rung: Rung = FULL, repeat: int = 0) -> TrialRecord | None:
         """Commit that a trial runs; it is played when its end is waited for.
@@ -71,30 +58,9 @@ class ReplayedTrials:
         Returns:
             The record where it ended at once because the table has no such run, else None.
         """
-        table = self.player.table
-        plan = planned(lambda: replay_plan(record.params, table, rung, self.seed, repeat))
-        new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: table.simulator})
-        trial = begin_trial(self.book, new, plan)
-        if isinstance(trial, TrialRecord):
-            return trial
-        self.context.listener(TrialStarted(trial.begun.number, self.named(trial.plan, trial.begun), None))
-        self._begun.append(trial)
-        return None
-
-    def end_oldest(self) -> TrialRecord:
-        """Play the trial that began first, and commit what came of it."""
-        trial = self._begun.pop(0)
-        number = trial.begun.number
-        directory = self.book.folder(number)
-
-        def on_fraction(fraction: float, elapsed_s: float) -> None:
-            self.context.listener(TrialProgress(number, fraction, elapsed_s))
-
-        result = launched(lambda: self.player.play(trial.plan, directory, self.context.stop, on_fraction))
-        if isinstance(result, Failure):
-            return self.book.commit(rejected(trial.begun, result))
-        (record,) = records_of([trial], trial.plan, result, directory)
-        return self.book.commit(record)
+        plan = planned(replay_plan, record.params, self.runner.table, rung, self.seed, repeat)
+        new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: self.runner.table.simulator})
+        return self.start(new, plan, lambda plan: self.named(plan, new))
 
 
 @contextmanager
@@ -119,8 +85,8 @@ def replayed_session(
         speed = float((options.replay or {}).get("speed", 0.0))
         with closing(Player(table, speed)) as player:
 
-            def trials(book: LearningBook, named: Named) -> ToldTrials:
-                return ReplayedTrials(player, book, context, options.seed, named)
+            def trials(book: Ledger, named: Named) -> ToldTrials:
+                return ReplayedTrials(player, book, context.listener, context.stop, options.seed, named)
 
             study = told_study(begun, options, told, context, trials)
             yield replace(study, most_runs=table.runs_of)

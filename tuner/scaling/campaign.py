@@ -11,6 +11,7 @@ from ..clock import Clock
 from ..events import Listener, Notice, TrialEnded
 from ..stopping import Stopping
 from ..study.file_run import key_of
+from ..trial.launching import in_turn
 from ..units import duration
 from ..words import counted, listed
 from .plan import PlannedRun, ScalingPlan
@@ -90,25 +91,23 @@ class ScalingCampaign:
         """
         began_s = self.clock.now_s()
         waiting, under_way, skipped = deque(self._unknown(exact=exact)), deque[tuple[PlannedRun, float]](), 0
-        while waiting or under_way:
-            if waiting and self.site.free and not self.stop.requested:
-                run = waiting.popleft()
-                expected_s = self.pace.expected_s(run)
-                if run.count > len(self.site.names) > 0 or self._late(began_s, expected_s):
-                    skipped += 1
-                    continue
-                under_way.append((self._on_nodes_left(run), self.clock.now_s()))
-                self.site.begin(under_way[-1][0], expected_s)
-            elif under_way:
-                run, start_s = under_way.popleft()
-                ended = self.site.end_oldest()
-                if ended.record.ranked:
-                    self.pace.learn(run, self.clock.now_s() - start_s)
-                if ended.lost_nodes:
-                    waiting.appendleft(run)
-                self._take(ended, waiting)
-            else:
-                break
+
+        def begin(run: PlannedRun) -> None:
+            nonlocal skipped
+            expected_s = self.pace.expected_s(run)
+            if run.count > len(self.site.names) > 0 or self._late(began_s, expected_s):
+                skipped += 1
+                return
+            under_way.append((self._on_nodes_left(run), self.clock.now_s()))
+            self.site.begin(under_way[-1][0], expected_s)
+
+        for ended in in_turn(waiting, begin, self.site, self.stop):
+            run, start_s = under_way.popleft()
+            if ended.record.ranked:
+                self.pace.learn(run, self.clock.now_s() - start_s)
+            if ended.lost_nodes:
+                waiting.appendleft(run)
+            self._take(ended, waiting)
         if skipped and not self._lost:
             self.listener(Notice(f"{counted(skipped, 'run')} left out: «time» {duration(self.limit_s)} is over."))
         return CampaignEnd(tuple(self._records), tuple(self._lost), skipped)

@@ -3,24 +3,21 @@
 from dataclasses import dataclass, field, replace
 
 from hpl.params import Scalar
-from results.record import Kind, TrialRecord
+from results.record import Kind
 from results.stats.scaling.runs import NodeOrder
 
-from ..clock import RealClock
 from ..errors import OUR_ERRORS
-from ..events import Listener, Notice, TrialProgress, TrialStarted
+from ..events import Listener
 from ..machine.cluster_nodes import with_nodes
 from ..machine.inventory import Inventory
 from ..machine.textbook import textbook
 from ..stopping import Stopping
-from ..study.file_book import FileBook
-from ..study.file_run import key_of
+from ..study.file_run import FileBook, key_of
 from ..trial.evaluate import Evaluator, memory_shortage
 from ..trial.judge import Failure
-from ..trial.pipeline import begin, launched, planned, records_of, set_aside
+from ..trial.launching import Launching, LaunchLimits, PlannedTrial, planned, reject
 from ..trial.plan import label, plan
-from ..trial.records import rejected, started
-from ..trial.repeat import Launched, Repeater
+from ..trial.records import started
 from ..words import counted
 from .plan import PlannedRun
 from .site import EndedRun, words_of
@@ -68,6 +65,11 @@ class RealSite:
         """Whether another run may begin: one at a time."""
         return not self._ended
 
+    @property
+    def under_way(self) -> int:
+        """How many runs have begun and not ended."""
+        return len(self._ended)
+
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """HPL's documented advice on the squarest grid, one rank for each core or for several."""
         choices, ranks = self.choices, self._ranks(run.count)
@@ -96,9 +98,15 @@ class RealSite:
 
     def begin(self, run: PlannedRun, expected_s: float | None) -> None:
         """Run HPL on the nodes of a run, once more after a lost node came back."""
-        evaluator = replace(self.evaluator, site=self.inventory(run))
-        repeater = Repeater(evaluator.site, lambda said: self.listener(Notice(said)), self.stop, RealClock())
-        done = repeater.launch(lambda last: self._launch(evaluator, run, expected_s, last=last))
+        evaluator, params, book = replace(self.evaluator, site=self.inventory(run)), self.params(run), self._book()
+        new = started(book.study, params, Kind.RUN, key_of(params))
+        asked = planned(plan, params, evaluator.site)
+        if isinstance(asked, Failure):
+            self._ended.append(EndedRun(reject(book, new, asked)))
+            return
+        launching = Launching(evaluator=evaluator, book=book, listener=self.listener, stop=self.stop)
+        limits = LaunchLimits(limit_s=self.choices.limit_s, expected_s=expected_s)
+        done = launching.measure({0: PlannedTrial(new, asked, label(asked, told(run)))}, limits)
         self._ended.append(EndedRun(done.records[0], done.lost_nodes))
 
     def end_oldest(self) -> EndedRun:
@@ -108,32 +116,6 @@ class RealSite:
     def without(self, lost: tuple[str, ...]) -> None:
         """Go on without nodes that are lost."""
         self.names = tuple(name for name in self.names if name not in lost)
-
-    def _launch(self, evaluator: Evaluator, run: PlannedRun, expected_s: float | None, *, last: bool) -> Launched:
-        params, book = self.params(run), self._book()
-        new = started(book.study, params, Kind.RUN, key_of(params))
-        trial = begin(book, new, planned(lambda: plan(params, evaluator.site)))
-        if isinstance(trial, TrialRecord):
-            return Launched([trial])
-        number = trial.begun.number
-        self.listener(TrialStarted(number, label(trial.plan, told(run)), expected_s))
-        clock, directory = RealClock(), book.folder(number)
-        began_s = clock.now_s()
-        result = launched(
-            lambda: evaluator.evaluate(
-                trial.plan,
-                directory,
-                self.choices.limit_s,
-                lambda panel: self.listener(TrialProgress(number, panel.fraction, clock.now_s() - began_s)),
-                self.stop,
-            )
-        )
-        if isinstance(result, Failure):
-            return Launched([book.commit(rejected(trial.begun, result))])
-        records = records_of([trial], trial.plan, result, directory)
-        disturbed = "" if last or result.verdict.cancelled else result.disturbed
-        records = [book.commit(record) for record in (set_aside(records) if disturbed else records)]
-        return Launched(records, result.lost_nodes, disturbed)
 
     def _book(self) -> FileBook:
         if self.book is None:

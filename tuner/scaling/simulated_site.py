@@ -10,10 +10,10 @@ from runners.virtual.cluster import VirtualCluster
 from ..errors import UsageError
 from ..machine.textbook import textbook
 from ..simulation.plan import virtual_plan
-from ..simulation.trials import SimulatedTrials
+from ..simulation.simulator import SimulatedTrials
 from ..study.file_run import key_of
 from ..trial.judge import Failure
-from ..trial.pipeline import planned
+from ..trial.launching import planned
 from ..trial.records import started
 from .plan import PlannedRun
 from .site import EndedRun, words_of
@@ -56,7 +56,12 @@ class SimulatedSite:
     @property
     def free(self) -> bool:
         """Whether another simulation may begin."""
-        return self._trials().simulator.free
+        return self._trials().free
+
+    @property
+    def under_way(self) -> int:
+        """How many runs have begun and not ended."""
+        return len(self._ended)
 
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """HPL's documented advice on the squarest grid, one rank for each core."""
@@ -66,7 +71,7 @@ class SimulatedSite:
 
     def why_not(self, run: PlannedRun) -> str | None:
         """Why a run cannot be had on this cluster."""
-        found = planned(lambda: virtual_plan(self.params(run), self.cluster, order=run.nodes))
+        found = planned(virtual_plan, self.params(run), self.cluster, order=run.nodes)
         return found.reason if isinstance(found, Failure) else None
 
     def begin(self, run: PlannedRun, expected_s: float | None) -> None:

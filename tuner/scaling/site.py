@@ -6,6 +6,7 @@ from typing import Protocol
 from hpl.params import Scalar
 from results.record import TrialRecord
 
+from ..trial.launching import Queue
 from .plan import PlannedRun
 
 COUNT, ORDER, REPEAT, NODES = "scale.count", "scale.order", "scale.repeat", "scale.nodes"
@@ -24,16 +25,12 @@ class EndedRun:
     lost_nodes: tuple[str, ...] = ()
 
 
-class ScalingSite(Protocol):
+class ScalingSite(Queue[EndedRun], Protocol):
     """A machine that runs HPL on some of its nodes."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The nodes, sorted as the cluster lists them; empty on one machine, where ranks are counted."""
-
-    @property
-    def free(self) -> bool:
-        """Whether another run may begin."""
 
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """The configuration of a run, as its record keeps it."""
@@ -43,9 +40,6 @@ class ScalingSite(Protocol):
 
     def begin(self, run: PlannedRun, expected_s: float | None) -> None:
         """Begin a run."""
-
-    def end_oldest(self) -> EndedRun:
-        """Wait for the end of the run that began first."""
 
     def without(self, lost: tuple[str, ...]) -> None:
         """Go on without nodes."""

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +14,10 @@ from results.record import Kind, TrialRecord, TrialState
 from runners.virtual.cluster import VirtualCluster
 
 from ..stopping import StopRequest
-from ..trial.pipeline import NO_STUDY, MemoryBook
+from ..trial.launching import NO_STUDY, MemoryBook, in_turn
 from ..trial.records import started
 from .cluster import SimulatedCluster
-from .simulator import Simulator
-from .trials import SimulatedTrials
+from .simulator import SimulatedTrials, Simulator
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,12 @@ def simulate(
     book = MemoryBook(folder)
     trials = SimulatedTrials(simulator, book, lambda _: None, stop)
 
-    def collect() -> None:
-        ended = trials.end_oldest()
-        shutil.rmtree(ended.directory, ignore_errors=True)
+    def begin(wish: Wish) -> None:
+        trials.begin(started(NO_STUDY, wish.params, Kind.RUN, ""), cluster=wish.cluster)
 
     try:
-        for wish in wishes:
-            while not simulator.free:
-                collect()
-            if stop.requested:
-                break
-            trials.begin(started(NO_STUDY, wish.params, Kind.RUN, ""), cluster=wish.cluster)
-        while trials.under_way:
-            collect()
+        for ended in in_turn(deque(wishes), begin, trials, stop):
+            shutil.rmtree(ended.directory, ignore_errors=True)
     finally:
         simulator.close()
         shutil.rmtree(folder, ignore_errors=True)

@@ -28,7 +28,8 @@ from ..machine.inventory import Inventory
 from ..machine.textbook import textbook
 from ..stopping import StopRequest
 from ..trial.evaluate import Evaluator
-from ..trial.pipeline import NO_STUDY, MemoryBook, run_alone
+from ..trial.judge import Failure
+from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, planned, reject
 from ..trial.plan import plan
 from ..trial.records import started
 from ..trial.workbench import Workbench
@@ -146,7 +147,13 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
     with _folder(workbench) as folder:
         calibrator = Calibrator(workbench.evaluator, asked.binding, folder, stop)
         found = Measurements(_shared(asked, calibrator, listener))
-        book, numbers = MemoryBook(folder / "checks"), range(len(asked.points))
+        numbers = range(len(asked.points))
+        launching = Launching(
+            evaluator=workbench.evaluator,
+            book=MemoryBook(folder / "checks"),
+            listener=lambda event: listener(event) if isinstance(event, Notice) else None,
+            stop=stop,
+        )
         for turn in range(asked.rounds):
             head = f"Round {turn + 1} of {asked.rounds}: "
             for blas, kernel in asked.kernels.items():
@@ -157,11 +164,20 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
             for number in random.Random(turn).sample(numbers, len(numbers)):  # noqa: S311 - not for secrets
                 if stop.requested:
                     return found
-                new = started(NO_STUDY, asked.points[number], Kind.RUN, "")
-                found.add_check(number, run_alone(workbench.evaluator, book, new, CHECK_LIMIT_S, stop))
+                found.add_check(number, _checked(launching, asked.points[number]))
             if numbers:
                 listener(Notice(f"{head}{len(numbers)} HPL runs to check against are done"))
     return found
+
+
+def _checked(launching: Launching, params: Mapping[str, Scalar]) -> TrialRecord:
+    """Run a complete point in full in a launch of its own."""
+    new = started(NO_STUDY, params, Kind.RUN, "")
+    asked = planned(plan, params, launching.evaluator.site)
+    if isinstance(asked, Failure):
+        return reject(launching.book, new, asked)
+    done = launching.measure({0: PlannedTrial(new, asked)}, LaunchLimits(limit_s=CHECK_LIMIT_S))
+    return done.records[0]
 
 
 def _shared(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> SharedMemory:

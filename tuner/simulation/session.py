@@ -10,27 +10,25 @@ from results.store.store import Store
 from search_spaces.load import passed_over
 from search_spaces.space import SearchSpace
 
-from ..budget import Meter
 from ..clock import ToldClock
 from ..engines.fidelity import FULL, Ladder
 from ..engines.perf.probes import Probes
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
-from ..study.incumbent import Incumbent
 from ..study.kinds import SEARCHED
-from ..study.ledger import LearningBook, Ledger
+from ..study.ledger import Ledger
 from ..study.lifecycle import Begun, MachineFacts, begin, closing_study, go_on
 from ..study.objective import Objective
+from ..study.open import StudyOpener
 from ..study.search.budget_rule import FailuresInARow
-from ..study.session import StudyContext, StudySession
+from ..study.session import StudyContext
 from ..trial.ladder import ladder
 from ..trial.plan import TrialPlan, label
 from ..trial.varying_label import varying_label
 from .cluster import SimulatedCluster, equipment_of
 from .known import probes_of, refuse_impossible, simulated_space
-from .simulator import Simulator
+from .simulator import SimulatedTrials, Simulator
 from .study import ToldTrials, VirtualRunTime, VirtualStudy
-from .trials import SimulatedTrials
 
 AFFORDABLE_S = 30.0
 """A simulation of a search should not take longer than this on one core, unless the user asks for the whole memory."""
@@ -66,7 +64,7 @@ def virtual_session(
                 noisy=bool(site.cluster.noise.between_runs),
             )
 
-            def trials(book: LearningBook, named: Named) -> ToldTrials:
+            def trials(book: Ledger, named: Named) -> ToldTrials:
                 return SimulatedTrials(simulator, book, context.listener, context.stop, named)
 
             study = told_study(begun, options, told, context, trials)
@@ -98,7 +96,7 @@ def told_study(
     options: TuneOptions,
     machine: ToldMachine,
     context: StudyContext,
-    make_trials: Callable[[LearningBook, Named], ToldTrials],
+    make_trials: Callable[[Ledger, Named], ToldTrials],
 ) -> VirtualStudy:
     """The study with all that its earlier trials told.
 
@@ -108,23 +106,23 @@ def told_study(
     stored, space = context.store.study(begun.name), machine.space
     for sentence in passed_over(space, options.overrides or {}):
         context.say(sentence)
-    meter = Meter(options.budget, ToldClock(), spent_wall_s=sum(record.cost_s or 0.0 for record in begun.earlier))
-    objective = Objective.of(options.objective, stored, options.pareto)
-    session = StudySession(context=context, study=begun.name, space=space, objective=objective, meter=meter)
-    ledger = Ledger(
-        context=context,
-        study=begun.name,
-        meter=meter,
-        incumbent=Incumbent(objective),
-        joinable=False,
-        told_clock=True,
-    )
     run_time, failures = VirtualRunTime(), FailuresInARow()
-    book = LearningBook(ledger, (run_time.learn, failures.learn))
+    opened = StudyOpener(
+        study=begun.name,
+        context=context,
+        space=space,
+        objective=Objective.of(options.objective, stored, options.pareto),
+        budget=options.budget,
+        earlier=begun.earlier,
+        joinable=False,
+        told_clock=ToldClock(),
+        learners=(run_time.learn, failures.learn),
+    ).open()
+    session, ledger = opened.session, opened.ledger
     earlier = [record for record in begun.earlier if record.kind in SEARCHED]
     ledger.count(earlier)
     for record in earlier:
-        book.remember(record)
+        ledger.remember(record)
 
     def named(plan: TrialPlan, record: TrialRecord) -> str:
         return label(plan, varying_label(record.params, space.varying))
@@ -132,7 +130,7 @@ def told_study(
     return VirtualStudy(
         session=session,
         ledger=ledger,
-        trials=make_trials(book, named),
+        trials=make_trials(ledger, named),
         noisy=machine.noisy,
         probes=machine.probes,
         run_time=run_time,

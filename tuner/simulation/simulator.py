@@ -2,8 +2,8 @@
 
 import time
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from hpl import output
 from hpl.flops import seconds
 from hpl.params import HplParams
 from hpl.witness import parse_panels
-from results.record import Invalidity, Observed
+from results.record import SIMULATOR, Invalidity, Observed, TrialRecord
 from runners.base import JobId
 from runners.job import Job
 from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
@@ -21,15 +21,21 @@ from runners.local import LocalRunner
 from runners.paths import RunPaths
 from runners.status import JobState, JobStatus
 from runners.tail import Tail
+from runners.virtual.cluster import VirtualCluster
 from runners.virtual.cost_model import cost_model, kernel_sends
 from runners.virtual.platform import Setup, platform_xml
 
-from ..stopping import StopRequest
+from ..engines.fidelity import FULL, Rung
+from ..stopping import Stopping
 from ..trial.evaluate import LaunchResult, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
+from ..trial.ladder import at_rung, part_at
+from ..trial.launching import QueuedTrials, planned
+from ..trial.observers.contract import LaunchObserver
+from ..trial.plan import TrialPlan, label
 from ..units import gibibytes
 from .cluster import SimulatedCluster
-from .plan import VirtualPlan
+from .plan import VirtualPlan, virtual_plan
 
 POLL_S = 0.005
 MEMORY_SHARE = 0.6
@@ -46,7 +52,7 @@ class Pending:
     job: JobId
     started_at: datetime
     tail: Tail
-    on_fraction: Callable[[float, float], None]
+    observers: Sequence[LaunchObserver]
     outgrown: str = ""
     status: JobStatus | None = None
 
@@ -72,13 +78,11 @@ class Simulator:
         """Whether another simulation may start."""
         return len(self._pending) < self.jobs
 
-    def start(
-        self, plan: VirtualPlan, directory: Path, on_fraction: Callable[[float, float], None] = lambda *_: None
-    ) -> None:
+    def start(self, plan: VirtualPlan, directory: Path, observers: Sequence[LaunchObserver] = ()) -> None:
         """Write the run's folder and start it.
 
         Args:
-            on_fraction: told the part of HPL's operations that is done, and the real seconds since the start.
+            observers: look at its panels; of a simulation nothing else can be watched.
 
         Raises:
             RunnerError, TunerError: it cannot be started.
@@ -101,9 +105,9 @@ class Simulator:
             (directory / MODEL).write_text(model, encoding="utf-8")
             started = runner.submit(job)
         tail = Tail(paths.stderr)
-        self._pending.append(Pending(plan, directory, runner, started, datetime.now(UTC), tail, on_fraction))
+        self._pending.append(Pending(plan, directory, runner, started, datetime.now(UTC), tail, observers))
 
-    def next_result(self, stop: StopRequest) -> LaunchResult:
+    def next_result(self, stop: Stopping) -> LaunchResult:
         """Wait for the simulation that was started first. All of them are watched meanwhile."""
         while True:
             for pending in self._pending:
@@ -114,7 +118,7 @@ class Simulator:
                 return self._measured(first, first.status)
             time.sleep(POLL_S)
 
-    def run(self, plan: VirtualPlan, directory: Path, stop: StopRequest) -> LaunchResult:
+    def run(self, plan: VirtualPlan, directory: Path, stop: Stopping) -> LaunchResult:
         """Start one and wait for it; nothing else may be pending."""
         self.start(plan, directory)
         return self.next_result(stop)
@@ -125,16 +129,15 @@ class Simulator:
             pending.runner.close()
         self._pending.clear()
 
-    def _watch(self, pending: Pending, stop: StopRequest) -> None:
+    def _watch(self, pending: Pending, stop: Stopping) -> None:
         if pending.status is not None and pending.status.state.final:
             return
         pending.status = pending.runner.poll([pending.job])[pending.job]
         if pending.status.state.final:
             return
         panels = parse_panels("\n".join(pending.tail.lines()))
-        if panels:
-            elapsed_s = (datetime.now(UTC) - pending.started_at).total_seconds()
-            pending.on_fraction(panels[-1].fraction, elapsed_s)
+        for observer in pending.observers:
+            observer.look(panels)
         if stop.at_once:
             pending.runner.cancel([pending.job])
         resident = pending.runner.resident_bytes(pending.job)
@@ -163,6 +166,44 @@ class Simulator:
             cost_s=seconds(asked.N, rate) if rate else 0.0,
             xhpl_key=self.site.program_key,
         )
+
+
+@dataclass
+class SimulatedTrials(QueuedTrials[VirtualPlan]):
+    """Trials on one simulator, several at a time: each is begun, simulated and recorded as a real one is.
+
+    Attributes:
+        named: tells a plan from others in one line.
+    """
+
+    runner: Simulator
+    named: Callable[[TrialPlan, TrialRecord], str] = lambda plan, _: label(plan)
+
+    def begin(
+        self,
+        record: TrialRecord,
+        *,
+        rung: Rung = FULL,
+        repeat: int = 0,
+        cluster: VirtualCluster | None = None,
+        order: tuple[int, ...] = (),
+    ) -> TrialRecord | None:
+        """Commit that a trial runs, and start its simulation.
+
+        Args:
+            record: a new one, with a complete point.
+            rung: how much of a full run it is.
+            repeat: how often the same ran before: the noise of the run follows from it.
+            cluster: a variant of the simulator's cluster; None for that itself.
+            order: as `virtual_plan` takes it.
+
+        Returns:
+            The record where it ended at once because it cannot run, else None.
+        """
+        wish = at_rung(record.params, rung)
+        plan = planned(virtual_plan, wish, cluster or self.runner.site.cluster, record.key, repeat, order)
+        new = replace(record, part=part_at(record.params, rung), versions={SIMULATOR: self.runner.site.simulator})
+        return self.start(new, plan, lambda plan: self.named(plan, new))
 
 
 def launcher(site: SimulatedCluster, setup: Setup, ranks: int) -> Smpi:

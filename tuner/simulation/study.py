@@ -22,11 +22,11 @@ from ..study.kinds import KINDS, is_compared
 from ..study.ledger import Ledger
 from ..study.objective import Objective
 from ..study.search.budget_rule import BudgetRule, FailuresInARow
-from ..study.search.replay import replay_records
-from ..study.search.scheduler import Scheduler
+from ..study.search.scheduler import Scheduler, replay_records
 from ..study.search.workers import Batch, Ended
 from ..study.session import StudySession
 from ..trial.ladder import rung_of
+from ..trial.launching import Queue, in_turn
 from ..trial.records import started
 
 Begin = Callable[[Question, int], TrialRecord | None]
@@ -58,25 +58,11 @@ class VirtualRunTime:
             self.guessed_s = max(self.guessed_s, cost_s / rung_of(record).operations)
 
 
-class ToldTrials(Protocol):
+class ToldTrials(Queue[TrialRecord], Protocol):
     """Trials that no machine runs: they begin, and end in the order in which they began."""
-
-    @property
-    def jobs(self) -> int:
-        """How many may be under way at a time."""
-        ...
-
-    @property
-    def under_way(self) -> int:
-        """How many have begun and not ended."""
-        ...
 
     def begin(self, record: TrialRecord, *, rung: Rung = FULL, repeat: int = 0) -> TrialRecord | None:
         """Begin a trial that ran so often before; its record where it ended at once because it cannot run."""
-        ...
-
-    def end_oldest(self) -> TrialRecord:
-        """Wait for the trial that began first, and commit what came of it."""
         ...
 
 
@@ -196,15 +182,12 @@ class VirtualStudy:
     def try_all(self, points: Sequence[Mapping[str, Scalar]], kind: Kind) -> None:
         """Simulate complete points, several at a time; those that were not simulated before."""
         known = {record.key for record in self.session.records() if record.ranked}
-        for point in points:
-            if self.stopped or self.space.key(point) in known:
-                continue
-            if self.trials.under_way >= self.trials.jobs:
-                self.trials.end_oldest()
-            if self._begin(point, kind) is None:
+
+        def begin(point: Mapping[str, Scalar]) -> None:
+            if self.space.key(point) not in known and self._begin(point, kind) is None:
                 known.add(self.space.key(point))
-        while self.trials.under_way:
-            self.trials.end_oldest()
+
+        deque(in_turn(deque(points), begin, self.trials, self.session.context.stop), maxlen=0)
 
 
 @dataclass
@@ -222,7 +205,7 @@ class SimulatedWorkers:
     @property
     def free(self) -> bool:
         """Whether another simulation may start."""
-        return len(self._asked) < self.trials.jobs
+        return self.trials.free
 
     @property
     def under_way(self) -> Batch:

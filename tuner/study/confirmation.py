@@ -9,7 +9,7 @@ from search_spaces.parameters.dimension import Point
 
 from ..events import PhaseStarted
 from .kinds import RANKED
-from .search.run_time import RunTime
+from .search.search_limits import RunTime
 from .session import StudySession
 from .shootout import libraries_of, with_rivals
 

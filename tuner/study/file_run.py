@@ -2,23 +2,68 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from hpl.params import Scalar
-from results.record import Kind, TrialRecord
+from results.record import Kind, TrialRecord, TrialState
+from results.store.store import Store
 
-from ..clock import RealClock
-from ..events import Listener, Notice, TrialEnded, TrialProgress, TrialStarted
+from ..events import Listener, TrialEnded, TrialStarted
 from ..stopping import Stopping
 from ..trial.evaluate import Evaluator
-from ..trial.judge import Failure
-from ..trial.pipeline import Planned, begin, launched, records_of, set_aside
+from ..trial.launching import Launching, LaunchLimits, LaunchOutcome, PlannedTrial
 from ..trial.plan import TrialPlan, label
-from ..trial.records import not_reached, rejected, started
-from ..trial.repeat import Launched, Repeater
-from .file_book import FileBook
+from ..trial.records import not_reached, started
+from .run_folders import trial_folder
 
 SHOWN_RUNS = 20
 """Of a file with more runs only so many get a line each, and those that do not count; all are stored."""
+
+
+@dataclass(frozen=True)
+class FileBook:
+    """The trials of a study that only measures a file.
+
+    Attributes:
+        runs: folder below which studies have theirs.
+    """
+
+    store: Store
+    study: str
+    runs: Path
+
+    def begin(self, record: TrialRecord) -> int:
+        """Commit that a trial runs, and return its number."""
+        return self.store.begin(record)
+
+    def commit(self, record: TrialRecord) -> TrialRecord:
+        """Commit what came of a trial, and return it."""
+        self.store.finish(record)
+        return record
+
+    def folder(self, number: int) -> Path:
+        """Where a trial runs."""
+        return trial_folder(self.runs, self.study, number)
+
+
+@dataclass(frozen=True)
+class ShownFileBook(FileBook):
+    """The book of one file, which shows each of its runs when it has ended."""
+
+    plan: TrialPlan
+    listener: Listener
+
+    def commit(self, record: TrialRecord) -> TrialRecord:
+        """Commit what came of a trial, and show it."""
+        super().commit(record)
+        if record.hpl is not None:
+            if record.ranked and self.plan.runs.index(record.hpl) >= SHOWN_RUNS:
+                return record
+            alone = replace(self.plan, runs=(record.hpl,))
+            self.listener(TrialStarted(record.number, label(alone), None))
+        if record.hpl is not None or record.state is TrialState.FAILED:
+            self.listener(TrialEnded(record))
+        return record
 
 
 @dataclass(frozen=True)
@@ -41,7 +86,7 @@ class FileRun:
     kind: Kind = Kind.RUN
     words: Mapping[str, Scalar] = field(default_factory=dict)
 
-    def measure(self) -> Launched:
+    def measure(self) -> LaunchOutcome:
         """Launch the file, once more after a lost node came back or somebody changed the network meanwhile.
 
         Returns:
@@ -51,47 +96,20 @@ class FileRun:
             TunerError: no run can be started here; the trials stay RUNNING.
             results.errors.ResultsError: the store cannot be written.
         """
-        repeater = Repeater(
-            self.evaluator.site, lambda sentence: self.listener(Notice(sentence)), self.stop, RealClock()
+        book = ShownFileBook(self.book.store, self.book.study, self.book.runs, self.plan, self.listener)
+        launching = Launching(
+            evaluator=self.evaluator, book=book, listener=self.listener, stop=self.stop, whole_file=True
         )
-        return repeater.launch(lambda last: self._launch(last=last))
+        trials = {place: self._trial(run.words()) for place, run in enumerate(self.plan.runs)}
+        done = launching.measure(trials, LaunchLimits(limit_s=self.walltime_s))
+        for trial in done.left.values():
+            book.commit(not_reached(trial.record))
+        return done
 
-    def _launch(self, *, last: bool) -> Launched:
-        begun = [self._begun(run.words()) for run in self.plan.runs]
-        trials = [one for one in begun if isinstance(one, Planned)]
-        first = trials[0].begun.number
-        self.listener(TrialStarted(first, label(self.plan), None))
-        directory, clock = self.book.folder(first), RealClock()
-        began_s = clock.now_s()
-        result = launched(
-            lambda: self.evaluator.evaluate(
-                self.plan,
-                directory,
-                self.walltime_s,
-                lambda panel: self.listener(TrialProgress(first, panel.fraction, clock.now_s() - began_s)),
-                self.stop,
-            )
-        )
-        if isinstance(result, Failure):
-            for one in trials[1:]:
-                self.book.commit(not_reached(one.begun))
-            failed = self.book.commit(rejected(trials[0].begun, result))
-            self.listener(TrialEnded(failed))
-            return Launched([failed])
-        records = records_of(trials, self.plan, result, directory)
-        disturbed = "" if last or result.verdict.cancelled else result.disturbed
-        records = [self.book.commit(record) for record in (set_aside(records) if disturbed else records)]
-        for index, record in enumerate(records):
-            if index < SHOWN_RUNS or not record.ranked:
-                alone = replace(self.plan, runs=(self.plan.runs[index],))
-                self.listener(TrialStarted(record.number, label(alone), None))
-                self.listener(TrialEnded(record))
-        return Launched(records, result.lost_nodes, disturbed)
-
-    def _begun(self, words: dict[str, Scalar]) -> Planned[TrialPlan] | TrialRecord:
-        """One of the file's configurations, committed as running."""
+    def _trial(self, words: dict[str, Scalar]) -> PlannedTrial[TrialPlan]:
+        """One of the file's configurations."""
         params = {**words, **self._layout(), **self.words}
-        return begin(self.book, started(self.book.study, params, self.kind, key_of(params)), self.plan)
+        return PlannedTrial(started(self.book.study, params, self.kind, key_of(params)), self.plan, label(self.plan))
 
     def _layout(self) -> dict[str, Scalar]:
         """What the file does not say of its configurations, in the words of a space."""

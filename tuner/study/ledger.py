@@ -24,6 +24,7 @@ class Ledger:
         told_clock: the clock only moves by what trials cost.
         whole: meter of the budget of which this ledger has a share: what is spent counts there too, and the display
             tells what is left of it; None where there is no other.
+        learners: hear of each trial after it is committed, before the next is.
         lock: whoever reads or changes what trials have told holds it.
         known: numbers of the trials that were begun here, or counted.
     """
@@ -35,6 +36,7 @@ class Ledger:
     joinable: bool = True
     told_clock: bool = False
     whole: Meter | None = None
+    learners: Sequence[Callable[[TrialRecord], None]] = ()
     lock: RLock = field(default_factory=RLock, init=False)
     known: set[int] = field(default_factory=set, init=False)
     _others_seen: bool = field(default=False, init=False)
@@ -68,7 +70,7 @@ class Ledger:
         return trial_folder(self.context.runs, self.study, number)
 
     def commit(self, record: TrialRecord) -> TrialRecord:
-        """Store what came of a trial, charge the budget, and tell the display."""
+        """Store what came of a trial, charge the budget, tell the display, and let others learn."""
         with self.lock:
             if self.told_clock:
                 self.meter.clock.sleep(record.cost_s or 0.0)
@@ -85,7 +87,18 @@ class Ledger:
                 again=self._runs_again(record),
             )
             self.context.listener(ended)
+            self._learn(record)
         return record
+
+    def remember(self, record: TrialRecord) -> None:
+        """Learn from a trial of an earlier session, which is counted already."""
+        with self.lock:
+            self.incumbent.note(record)
+            self._learn(record)
+
+    def _learn(self, record: TrialRecord) -> None:
+        for learn in self.learners:
+            learn(record)
 
     def count(self, records: Sequence[TrialRecord]) -> None:
         """Charge the budget for trials of earlier times and of others that have ended, each once."""
@@ -103,40 +116,3 @@ class Ledger:
         again = record.kind in SEARCHED and same in self._ran
         self._ran.add(same)
         return again
-
-
-@dataclass(frozen=True)
-class LearningBook:
-    """A ledger of which something learns: each trial is learnt before the next is committed.
-
-    Attributes:
-        learners: hear of each trial after it is committed, under the ledger's lock.
-    """
-
-    ledger: Ledger
-    learners: Sequence[Callable[[TrialRecord], None]]
-
-    def begin(self, record: TrialRecord) -> int | None:
-        """As the ledger."""
-        return self.ledger.begin(record)
-
-    def folder(self, number: int) -> Path:
-        """As the ledger."""
-        return self.ledger.folder(number)
-
-    def commit(self, record: TrialRecord) -> TrialRecord:
-        """Commit what came of a trial, and learn from it."""
-        with self.ledger.lock:
-            self.ledger.commit(record)
-            self._learn(record)
-        return record
-
-    def remember(self, record: TrialRecord) -> None:
-        """Learn from a trial of an earlier session, which the ledger has counted."""
-        with self.ledger.lock:
-            self.ledger.incumbent.note(record)
-            self._learn(record)
-
-    def _learn(self, record: TrialRecord) -> None:
-        for learn in self.learners:
-            learn(record)

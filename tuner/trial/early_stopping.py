@@ -33,12 +33,14 @@ class StopDecision:
         part: of the columns that are done, as in STOPS; `column` where it is.
         time_s: until then.
         most_gflops: what it would have reached at most, with CERTAINTY.
+        best_gflops: what it had to reach.
     """
 
     part: float
     column: int
     time_s: float
     most_gflops: float
+    best_gflops: float
 
 
 @dataclass
@@ -88,7 +90,7 @@ class EarlyStopping:
         usual_sd = math.hypot(USUAL_SD, self.noise_at_first) * math.sqrt(left)
         ahead = mean + prediction_margin(ratios, usual_sd, 1 - (1 - CERTAINTY) / len(STOPS))
         most = rate_until(panel) * math.exp(ahead)
-        return None if most >= best_gflops else StopDecision(stop, panel.column, panel.time_s, most)
+        return None if most >= best_gflops else StopDecision(stop, panel.column, panel.time_s, most, best_gflops)
 
 
 def rate_until(panel: Panel) -> float:

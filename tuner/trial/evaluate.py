@@ -1,8 +1,9 @@
 """One trial: build, write, check the memory, run, judge."""
 
 import math
+import socket
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -32,7 +33,9 @@ from ..machine.inventory import Inventory
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
 from ..units import duration, gibibytes
+from .early_stopping import StopDecision
 from .judge import Failure, Verdict, judge
+from .observers.contract import LaunchObserver, Measurements, SolveTime, together
 from .plan import TrialPlan
 from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
 
@@ -66,6 +69,8 @@ class LaunchResult:
         unavailable: parameters of the plan that together cannot be had on these nodes, with their values.
         cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
         begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
+        stopped: why an observer ended it; None where none did.
+        measurements: what was measured during each run, in HPL's order; fewer where nothing was.
     """
 
     verdict: Verdict
@@ -81,6 +86,63 @@ class LaunchResult:
     disturbed: str = ""
     in_vain: bool = False
     unavailable: Mapping[str, Scalar] = field(default_factory=dict)
+    stopped: StopDecision | None = None
+    measurements: Sequence[Measurements] = ()
+
+
+@dataclass
+class LaunchWatch:
+    """What is seen of a launch while it runs: when its runs begin, and what its observers decide.
+
+    Attributes:
+        ends_between: a request to stop ends the launch where a further run of it begins.
+        begun_s: when the first panel of each run was heard of, by the monotonic clock.
+        stopped_s: HPL's seconds of a run that was to stop at a column; None before it did.
+        decision: why an observer ends it; None while none does.
+        over: a further run began after a request to stop.
+    """
+
+    observers: Sequence[LaunchObserver] = ()
+    ends_between: bool = False
+    begun_s: list[float] = field(default_factory=list, init=False)
+    stopped_s: float | None = field(default=None, init=False)
+    decision: StopDecision | None = field(default=None, init=False)
+    over: bool = field(default=False, init=False)
+
+    @contextmanager
+    def of(self, job: Job, nodes: Sequence[str]) -> Iterator[None]:
+        """Tell observers that a job will be submitted now; and of its end where the block cannot run it."""
+        for observer in self.observers:
+            observer.begin(job, nodes)
+        try:
+            yield
+        except BaseException:
+            self.end()
+            raise
+
+    def look(self, panels: Sequence[Panel], stop: Stopping) -> None:
+        """Take in what rank 0 has begun since the last look, and let observers look."""
+        for panel in panels:
+            if panel.column == 0:
+                self.over |= self.ends_between and bool(self.begun_s) and stop.requested
+                self.begun_s.append(time.monotonic())
+            if panel.stopped:
+                self.stopped_s = panel.time_s
+        for observer in self.observers:
+            decision = observer.look(panels)
+            self.decision = self.decision or decision
+
+    def solves(self, runs: int, times_s: Sequence[float]) -> list[SolveTime]:
+        """When HPL solved so many runs, of which the first have these times."""
+        ends_s = [*times_s, *([self.stopped_s] if self.stopped_s is not None else [])]
+        return [
+            SolveTime(began_s, began_s + ends_s[number] if began_s is not None and number < len(ends_s) else None)
+            for number, began_s in enumerate((*self.begun_s[:runs], *[None] * (runs - len(self.begun_s))))
+        ]
+
+    def end(self, solves: Sequence[SolveTime] = ()) -> Sequence[Measurements]:
+        """Tell observers that the processes have ended, and put together what they measured."""
+        return together([observer.end(solves) for observer in self.observers])
 
 
 @dataclass(frozen=True)
@@ -109,16 +171,16 @@ class Evaluator:
         plan: TrialPlan,
         directory: Path,
         walltime_s: float,
-        on_panel: Callable[[Panel], None],
         stop: Stopping,
+        watch: LaunchWatch | None = None,
     ) -> LaunchResult:
         """Run a plan and judge it. Everything that can go wrong with the run itself becomes a fault, not an error.
 
         Args:
             directory: made here; holds HPL.dat, the command line and both outputs afterwards.
             walltime_s: seconds after which the whole process tree is ended.
-            on_panel: told about each panel rank 0 has begun.
             stop: looked at all the time; `at_once` ends the run, `requested` one that has not begun.
+            watch: a new one; None where nothing watches.
 
         Raises:
             TunerError: as `run_folder`; or somebody else has a node's network.
@@ -132,20 +194,16 @@ class Evaluator:
         shortage = memory_shortage(plan, self.site)
         if shortage:
             return self._not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
-        begun_s: list[float] = []
-
-        def heard(panel: Panel) -> None:
-            if panel.column == 0:
-                begun_s.append(time.monotonic() - began)
-            on_panel(panel)
-
+        watch = watch or LaunchWatch()
+        here = () if self.site.nodes else (socket.gethostname(),)
         try:
             self._set_hosts(plan)
             began = time.monotonic()
             with run_folder(directory) as paths:
                 paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
                 job = self._job(plan, program, directory, walltime_s)
-                status = self.run_job(job, heard, stop, begins_s=self.begins_s)
+                with watch.of(job, job.nodes or here):
+                    status = self.run_job(job, watch, stop, begins_s=self.begins_s)
         except RefusedError as error:
             failed = self._not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
             return replace(failed, unavailable=plan.with_setting(error.setting))
@@ -161,6 +219,9 @@ class Evaluator:
         if self.settings is not None and not status.lost_nodes:
             disturbed = self.settings.disturbed(self.site.node_names)
         stdout, stderr = paths.read_stdout(), self._said(paths)
+        times_s = [result.time_s for result in plan.program.parse(stdout).results][: len(plan.runs)]
+        runs = len(plan.runs) if status.state is JobState.CANCELLED else min(len(times_s) + 1, len(plan.runs))
+        measurements = watch.end(watch.solves(runs, times_s))
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
@@ -172,9 +233,11 @@ class Evaluator:
             cost_s=cost_s,
             xhpl_key=program.key,
             lost_nodes=status.lost_nodes,
-            begun_s=tuple(begun_s),
+            begun_s=tuple(begun_s - began for begun_s in watch.begun_s),
             disturbed=disturbed,
             in_vain=status.state is JobState.FAILED and status.started_at is None,
+            stopped=watch.decision,
+            measurements=measurements,
         )
 
     def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, launch_s: float) -> Verdict:
@@ -271,12 +334,10 @@ class Evaluator:
         self._set_hosts(plan)
         private_folder(directory)
         job = self._job(plan, program, directory, walltime_s)
-        return self.run_job(replace(job, program=(*job.program, *arguments), inputs=()), lambda _: None, stop)
+        return self.run_job(replace(job, program=(*job.program, *arguments), inputs=()), LaunchWatch(), stop)
 
-    def run_job(
-        self, job: Job, on_panel: Callable[[Panel], None], stop: Stopping, *, begins_s: float = math.inf
-    ) -> JobStatus:
-        """Start a job and wait for its end, telling of panels and looking whether it shall be ended at once.
+    def run_job(self, job: Job, watch: LaunchWatch, stop: Stopping, *, begins_s: float = math.inf) -> JobStatus:
+        """Start a job and wait for its end, watching it and looking whether it shall be ended at once.
 
         A job that waits in a queue says so now and then, and is ended as soon as no further trial may start.
 
@@ -295,13 +356,12 @@ class Evaluator:
         while True:
             status = self.runner.poll([job_id])[job_id]
             waits, waited_s = status.state is JobState.QUEUED, time.monotonic() - began_s
-            for panel in parse_panels("\n".join(tail.lines())):
-                on_panel(panel)
+            watch.look(parse_panels("\n".join(tail.lines())), stop)
             if status.state.final:
                 return status
             if waits:
                 begin.deadline_s = time.monotonic() + begins_s
-            if stop.at_once:
+            if stop.at_once or watch.over or watch.decision is not None:
                 self.runner.cancel([job_id])
             elif begin.missed():
                 self.runner.cancel([job_id])

@@ -1,7 +1,7 @@
 """From a point of the search space to something that can be run: the one place where names get their meaning."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.dat import HplDat, render
@@ -268,6 +268,18 @@ def require_settings(names: Iterable[str], site: Inventory) -> None:
             f'{network}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
             "file, or «set» net.interface=eth0"
         )
+
+
+def merge_plans(plans: Sequence[TrialPlan]) -> TrialPlan | None:
+    """One plan for several of one run each, in HPL's order; None where no HPL.dat holds just them, or more differs."""
+    first = plans[0]
+    if len(plans) == 1:
+        return first
+    dat = HplDat.together([plan.runs[0] for plan in plans])
+    alike = all(replace(plan, runs=first.runs, hpl_dat=first.hpl_dat) == first for plan in plans)
+    if dat is None or not alike or not first.program.runs_lists or first.stop_at is not None:
+        return None
+    return replace(first, runs=tuple(dat.runs()), hpl_dat=render(dat))
 
 
 def parse_layout(layout: str) -> tuple[int, int]:

@@ -13,7 +13,6 @@ from ..words import with_options
 from .early_stopping import CERTAINTY, StopDecision
 from .evaluate import LaunchResult
 from .judge import Failure
-from .launch import costs_s
 from .plan import TrialPlan
 
 
@@ -49,7 +48,7 @@ def not_reached(begun: TrialRecord) -> TrialRecord:
     return replace(begun, state=TrialState.CANCELLED, ended_at=datetime.now(UTC), cost_s=0.0)
 
 
-def given_up(record: TrialRecord, hopeless: StopDecision, best_gflops: float) -> TrialRecord:
+def given_up(record: TrialRecord, hopeless: StopDecision) -> TrialRecord:
     """A full run that was ended because it could not win any more, with what ran of it."""
     N = record.hpl.N if record.hpl else 0
     return replace(
@@ -60,8 +59,8 @@ def given_up(record: TrialRecord, hopeless: StopDecision, best_gflops: float) ->
         time_s=hopeless.time_s,
         gflops=None,
         reason=(
-            f"stopped early: at most {hopeless.most_gflops:.4g} GFLOPS; the best reaches at least {best_gflops:.4g} "
-            f"({100 * CERTAINTY:.0f} % sure)"
+            f"stopped early: at most {hopeless.most_gflops:.4g} GFLOPS; the best reaches at least "
+            f"{hopeless.best_gflops:.4g} ({100 * CERTAINTY:.0f} % sure)"
         ),
     )
 
@@ -106,5 +105,29 @@ def finished(
         started_at=measured.started_at,
         ended_at=measured.ended_at,
         cost_s=costs_s(measured)[index],
+        measurements=measured.measurements[index] if index < len(measured.measurements) else {},
         xhpl_key=measured.xhpl_key,
     )
+
+
+def reached(measured: LaunchResult) -> int:
+    """Runs of a launch that HPL came to: those with a result, and the one that has none because it failed."""
+    return min(len(measured.verdict.results) + 1, len(measured.verdict.faults))
+
+
+def costs_s(measured: LaunchResult) -> list[float]:
+    """Seconds by our clock that each run of a launch answers for: HPL's time of it, and an equal part of all else.
+
+    Where HPL tells more than the launch took, its times are parts of what it took.
+
+    A run without a result took the seconds since it began; those that HPL did not come to cost nothing.
+    """
+    count, came_to = len(measured.verdict.faults), reached(measured)
+    told_s = [result.time_s for result in measured.verdict.results[:count]]
+    scale = min(1.0, measured.cost_s / sum(told_s)) if sum(told_s) > 0 else 1.0
+    own_s = [scale * one_s for one_s in told_s]
+    if len(own_s) < came_to:
+        begun_s = measured.begun_s[len(own_s)] if len(own_s) < len(measured.begun_s) else measured.cost_s
+        own_s.append(measured.cost_s - begun_s)
+    rest_s = max(0.0, measured.cost_s - sum(own_s)) / came_to
+    return [one_s + rest_s for one_s in own_s] + [0.0] * (count - came_to)

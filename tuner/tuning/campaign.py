@@ -12,8 +12,6 @@ from search_spaces.load import wants_all_blas
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..budget import Meter
-from ..clock import RealClock
 from ..engines.base import Engine
 from ..engines.context import EngineContext
 from ..engines.registry import make_engine
@@ -23,33 +21,30 @@ from ..machine.problem_size import SMALLEST_N
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.confirmation import Confirmation
-from ..study.incumbent import Incumbent
-from ..study.ledger import LearningBook, Ledger
-from ..study.lifecycle import Begun, elapsed_s
+from ..study.lifecycle import Begun
 from ..study.objective import Objective, of_study
+from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.search.budget_rule import BudgetRule
 from ..study.search.drift_monitor import DriftMonitor
 from ..study.search.launch_breaker import LaunchBreaker
-from ..study.search.launch_limits import LaunchLimits
 from ..study.search.launch_worker import LaunchWorker
 from ..study.search.others import OtherProcesses
 from ..study.search.reference_runs import ReferenceRuns, tell_changes
-from ..study.search.run_time import RunTimeEstimate
 from ..study.search.scheduler import Scheduler
+from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
 from ..study.search.unavailable import UnavailableParts
 from ..study.search.workers import LaunchWorkers
 from ..study.session import StudyContext, StudySession
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
-from ..trial.time_limit import unknown_limit_s
 from ..trial.workbench import Workbench
 from .extrapolation import Extrapolation
 from .full_memory import SMALLER_RUNS, predict_full
 from .parts import evaluators_of
 from .ping_pong import timed_at_first
 from .seeding import probes, seed_engine, tell_earlier
-from .sizing import Sized, size
+from .sizing import StudySize, size
 from .space import load_space, programs_for, searched_n
 
 
@@ -74,11 +69,18 @@ class TuneOutcome:
 
 
 def tune(
-    options: TuneOptions, begun: Begun, workbench: Workbench, context: StudyContext, *, joined: bool = False
+    options: TuneOptions,
+    begun: Begun,
+    workbench: Workbench,
+    context: StudyContext,
+    space: SearchSpace,
+    *,
+    joined: bool = False,
 ) -> TuneOutcome:
     """Run a study that was entered.
 
     Args:
+        space: the study's, on this workbench, with any N.
         joined: other processes work on it too, on nodes of their own; who began it confirms the winner.
 
     Raises:
@@ -87,30 +89,31 @@ def tune(
     name, earlier = begun.name, begun.earlier
     study = context.store.study(name)
     text = study.space_text
-    space = load_space(options, workbench.site, searched_n(earlier) or SMALLEST_N, text)
-    _prepare(space, options, text, workbench, context)
-    objective = Objective.of(options.objective, study, options.pareto)
-    meter = Meter(options.budget, RealClock(), spent_wall_s=elapsed_s(earlier))
-    session = StudySession(
-        context=context,
+    compares = wants_all_blas(options.space, text)
+    left_out = None if options.blas_only else too_slow(workbench.site, all_blas=compares)
+    if left_out and "blas" in space.parameters and "blas" not in (options.overrides or {}):
+        context.say(left_out)
+    prepare(space, workbench.evaluator, workbench, context)
+    opened = StudyOpener(
         study=name,
+        context=context,
         space=space,
-        objective=objective,
-        meter=meter,
-        number=1 + max((record.session for record in earlier), default=-1),
-    )
-    ledger = Ledger(context=context, study=name, meter=meter, incumbent=Incumbent(objective))
-    ledger.count(earlier)
+        objective=Objective.of(options.objective, study, options.pareto),
+        budget=options.budget,
+        earlier=earlier,
+        number=next_session(earlier),
+    ).open()
+    opened.ledger.count(earlier)
     unavailable = UnavailableParts(context, name)
     while True:
-        evaluators, sentence = evaluators_of(space, workbench)
+        session = opened.session
+        evaluators, sentence = evaluators_of(session.space, workbench)
         if sentence:
             context.say(sentence)
         campaign = Campaign(
             options=options,
-            text=text,
-            session=session,
-            ledger=ledger,
+            compares=compares,
+            opened=opened,
             unavailable=unavailable,
             evaluators=evaluators,
             joined=joined,
@@ -126,28 +129,24 @@ def tune(
                     f"no configuration fits what is left without node {', '.join(lost.nodes)} ({error}): "
                     f"{_goes_on(session)} once it is repaired"
                 ) from error
-            session = replace(session, space=space, shrunk=True)
+            opened = replace(opened, session=replace(session, space=space, shrunk=True))
 
 
-def _prepare(space: SearchSpace, options: TuneOptions, text: str, workbench: Workbench, context: StudyContext) -> None:
-    """Take the network, say which libraries are left out, and build the programs that a search may need.
+def prepare(space: SearchSpace, evaluator: Evaluator, workbench: Workbench, context: StudyContext) -> None:
+    """Take the network, and build the programs that a search on some nodes of a workbench may need.
 
     Raises:
         TunerError, HplError: something is missing; a sentence says what.
     """
+    require_settings(space.parameters, evaluator.site)
+    prepare_settings(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
     names, threads, mpis = programs_for(space)
-    require_settings(space.parameters, workbench.site)
-    prepare_settings(workbench.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
-    all_blas = wants_all_blas(options.space, text)
-    left_out = None if options.blas_only else too_slow(workbench.site, all_blas=all_blas)
-    if left_out and "blas" in space.parameters and "blas" not in (options.overrides or {}):
-        context.say(left_out)
     with context.stop.preparing():
         workbench.build(names, threads, context.listener, mpis)
 
 
 @dataclass(frozen=True)
-class Searched:
+class SearchResult:
     """A search that has ended.
 
     Attributes:
@@ -166,16 +165,15 @@ class Campaign:
     """A study on the nodes that are there: pilots, search, confirmation, prediction.
 
     Attributes:
-        text: the TOML of the space as it was when the study began.
-        session: before N is known.
+        compares: libraries are compared, so that the best of each is confirmed.
+        opened: the study, before N is known.
         evaluators: one for each part of the nodes on which a trial runs.
         joined: who began the study confirms the winner.
     """
 
     options: TuneOptions
-    text: str
-    session: StudySession
-    ledger: Ledger
+    compares: bool
+    opened: OpenStudy
     unavailable: UnavailableParts
     evaluators: Sequence[Evaluator]
     joined: bool
@@ -189,25 +187,25 @@ class Campaign:
         """
         return self._finish(self.search())
 
-    def search(self) -> Searched:
+    def search(self) -> SearchResult:
         """From the pilots to the end of the search.
 
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
-        sized = size(self._pilot_worker(), self.options, self.text)
+        sized = size(self._pilot_worker(), self.options)
         session, options = sized.session, self.options
         noise = session.objective.noise_at_first
         early_stopping, drift = EarlyStopping(noise_at_first=noise), DriftMonitor(noise_at_first=noise)
         engine, first = self._engine(session, drift, early_stopping)
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
-        confirmation = Confirmation(session, sized.run_time, wants_all_blas(options.space, self.text))
+        confirmation = Confirmation(session, sized.run_time, self.compares)
         reserved_runs = confirmation.most_finalists * options.confirm + SMALLER_RUNS
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(
             session=session,
-            ledger=self.ledger,
+            ledger=self.opened.ledger,
             workers=LaunchWorkers(deque(workers)),
             rule=BudgetRule(meter=session.meter, reserved_runs=reserved_runs),
             run_time=sized.run_time,
@@ -215,18 +213,18 @@ class Campaign:
             repeats=options.repeats,
             first=first,
             drift=drift,
-            others=OtherProcesses(session, self.ledger),
+            others=OtherProcesses(session, self.opened.ledger),
             unavailable=self.unavailable,
         )
         ended = scheduler.search(engine)
         session.say(f"Search stopped: {ended}.")
-        return Searched(confirmation, workers[0], ended)
+        return SearchResult(confirmation, workers[0], ended)
 
     def _engine(
         self, session: StudySession, drift: DriftMonitor, early_stopping: EarlyStopping
     ) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
-        evaluator, options, incumbent = self.evaluators[0], self.options, self.ledger.incumbent
+        evaluator, options, incumbent = self.evaluators[0], self.options, self.opened.ledger.incumbent
         measured = timed_at_first(session, evaluator, probes(evaluator.site))
         with session.context.stop.preparing():
             known = EngineContext(points=options.points, probes=measured)
@@ -234,10 +232,10 @@ class Campaign:
             first = seed_engine(options, session, engine)
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
             tell_earlier(session, engine, earlier, drift=drift, early_stopping=early_stopping, incumbent=incumbent)
-        self.ledger.count(earlier)
+        self.opened.ledger.count(earlier)
         return engine, first
 
-    def _finish(self, searched: Searched) -> TuneOutcome:
+    def _finish(self, searched: SearchResult) -> TuneOutcome:
         """Confirm the winner and predict its run at the whole memory, unless the others do."""
         confirmation, worker, ended = searched.confirmation, searched.worker, searched.ended
         session = confirmation.session
@@ -256,17 +254,18 @@ class Campaign:
         return TuneOutcome(study=study, ranking=ranking, full=full, ended=ended, interrupted=session.stopped)
 
     def _pilot_worker(self) -> LaunchWorker:
-        """Runs the pilots, of which nothing is known."""
-        limits = self._limits(self.session, RunTimeEstimate(), EarlyStopping())
-        return LaunchWorker(self.session, self.ledger, limits, self.unavailable, self.evaluators[0])
+        """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""
+        self.opened.ledger.learners = ()
+        limits = self._limits(self.opened.session, RunTimeEstimate(), EarlyStopping())
+        return LaunchWorker(self.opened.session, self.opened.ledger, limits, self.unavailable, self.evaluators[0])
 
-    def _workers(self, sized: Sized, early_stopping: EarlyStopping, *, every_rate: bool) -> list[LaunchWorker]:
+    def _workers(self, sized: StudySize, early_stopping: EarlyStopping, *, every_rate: bool) -> list[LaunchWorker]:
         """Run the search's trials, one for each part of the nodes."""
         limits = self._limits(sized.session, sized.run_time, early_stopping, every_rate=every_rate)
-        book = LearningBook(self.ledger, (limits.learn,))
+        self.opened.ledger.learners = (limits.learn,)
         breaker = LaunchBreaker(sized.session.study, sized.session.space)
         return [
-            LaunchWorker(sized.session, book, limits, self.unavailable, evaluator, breaker)
+            LaunchWorker(sized.session, self.opened.ledger, limits, self.unavailable, evaluator, breaker)
             for evaluator in self.evaluators
         ]
 
@@ -277,10 +276,10 @@ class Campaign:
         early_stopping: EarlyStopping,
         *,
         every_rate: bool = False,
-    ) -> LaunchLimits:
-        return LaunchLimits(
+    ) -> SearchLimits:
+        return SearchLimits(
             session=session,
-            incumbent=self.ledger.incumbent,
+            incumbent=self.opened.ledger.incumbent,
             run_time=run_time,
             early_stopping=early_stopping,
             unknown_s=unknown_limit_s(self.options.budget.whole_s or DEFAULT_WALL_S),

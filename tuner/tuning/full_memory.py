@@ -42,7 +42,8 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
             break
         smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
         samples += samples_of([worker.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
-    noise = noise_of_runs(session, drift_corrected(ranking, session.objective.noise_at_first))
+    shown = session.objective.noise_at_first
+    noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
     full = extrapolate(samples, N, noise, site.ceiling_gflops, max(winner.gflops))
     note_prediction(session.context.store, session.study, NotedPrediction(full, best.number))
     return full

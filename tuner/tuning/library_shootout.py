@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from hpl.errors import HplError
 from results.record import Kind, TrialRecord
 from results.stats.ranking import Ranked
+from search_spaces.load import wants_all_blas
 from search_spaces.space import SearchSpace
 
 from ..budget import Meter
@@ -17,25 +18,21 @@ from ..events import PhaseStarted
 from ..machine.inventory import with_one_blas
 from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
-from ..settings.around_study import prepare_settings
-from ..study.incumbent import Incumbent
-from ..study.ledger import Ledger
 from ..study.lifecycle import Begun, elapsed_s
 from ..study.objective import Objective
+from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
 from ..study.search.launch_worker import LaunchWorker
 from ..study.search.reference_runs import tell_changes
 from ..study.search.unavailable import UnavailableParts
-from ..study.session import StudyContext, StudySession
+from ..study.session import StudyContext
 from ..study.shootout import blas_of, n_of
-from ..trial.evaluate import Evaluator
-from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
 from ..units import compact, duration
 from ..words import listed
-from .campaign import Campaign
+from .campaign import Campaign, prepare
 from .sizing import BudgetTooSmallError
-from .space import load_space, programs_for, searched_n
+from .space import load_space, searched_n
 
 SEARCH_PART = 0.65
 """Part of the time for the searches; the rest is for the rounds."""
@@ -130,7 +127,7 @@ class BlasCampaign:
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
         """
         names = [entry.name for entry in self.workbench.site.ranked_blas()]
-        number = 1 + max((record.session for record in self.begun.earlier), default=-1)
+        number = next_session(self.begun.earlier)
         dgemm = self._dgemm(names)
         champions = self._champions(names, number)
         champions = self._searched_again(champions, dgemm, number + len(names))
@@ -261,7 +258,7 @@ class BlasCampaign:
 
 
 @dataclass(frozen=True)
-class Played:
+class RoundsResult:
     """What the rounds told, and why they ended.
 
     Attributes:
@@ -273,7 +270,9 @@ class Played:
     failed: Mapping[str, str]
 
 
-def play(champions: Mapping[str, Champion], study: str, context: StudyContext, meter: Meter, session: int) -> Played:
+def play(
+    champions: Mapping[str, Champion], study: str, context: StudyContext, meter: Meter, session: int
+) -> RoundsResult:
     """Run each champion once a round, each round in an order of its own, so that no library always runs first.
 
     Args:
@@ -285,7 +284,7 @@ def play(champions: Mapping[str, Champion], study: str, context: StudyContext, m
         NodesLostError, TunerError, ResultsError: a sentence says what prevents it.
     """
     draw = random.Random(f"{study} {session}")  # noqa: S311 - no secret
-    workers = {name: _in_rounds(champion, study, context, meter, session) for name, champion in champions.items()}
+    workers = {name: _in_rounds(champion, meter, session) for name, champion in champions.items()}
     failures, failed = dict.fromkeys(champions, 0), dict[str, str]()
     store = context.store
     noise = shown_noise(store.study(study), store.records(study, kinds=(Kind.SEARCH,)))
@@ -296,7 +295,7 @@ def play(champions: Mapping[str, Champion], study: str, context: StudyContext, m
         order = Rounds.of(store.records(study, kinds=(Kind.CONFIRMATION,)), left, noise).order()
         ended = _why_end(order, turn, [champions[name] for name in left], context, meter)
         if ended:
-            return Played(order, ended, failed)
+            return RoundsResult(order, ended, failed)
         turn += 1
         for name in draw.sample(left, len(left)):
             if context.stop.requested:
@@ -320,12 +319,12 @@ def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyC
     return meter.out_of_time(sum(champion.full_s or 0.0 for champion in left))
 
 
-def _in_rounds(champion: Champion, study: str, context: StudyContext, meter: Meter, number: int) -> LaunchWorker:
+def _in_rounds(champion: Champion, meter: Meter, number: int) -> LaunchWorker:
     """The worker of a champion's search, for which now the whole budget counts."""
     worker = champion.worker
-    session = replace(worker.session, meter=meter, number=number)
-    ledger = Ledger(context=context, study=study, meter=meter, incumbent=Incumbent(session.objective), joinable=False)
-    return replace(worker, session=session, book=ledger, limits=replace(worker.limits, session=session))
+    opened = OpenStudy.again(worker.session, meter, number)
+    limits = replace(worker.limits, session=opened.session)
+    return replace(worker, session=opened.session, book=opened.ledger, limits=limits)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -355,13 +354,12 @@ class LibrarySearch:
         """
         text = context.store.study(self.study).space_text
         evaluator = replace(workbench.evaluator, site=with_one_blas(workbench.site, self.blas))
-        space = self._space(evaluator, workbench, context, text)
-        session, ledger = self._begun(space, context)
+        space = load_space(self.options, evaluator.site, SMALLEST_N, text)
+        prepare(space, evaluator, workbench, context)
         campaign = Campaign(
             options=self.options,
-            text=text,
-            session=session,
-            ledger=ledger,
+            compares=wants_all_blas(self.options.space, text),
+            opened=self._opened(space, context),
             unavailable=UnavailableParts(context, self.study),
             evaluators=(evaluator,),
             joined=False,
@@ -375,39 +373,22 @@ class LibrarySearch:
         champion = champions(in_rounds, confirmation.session.ranking()).get(self.blas)
         return None if champion is None else Champion(champion, worker, confirmation.run_time.full_s)
 
-    def _space(self, evaluator: Evaluator, workbench: Workbench, context: StudyContext, text: str) -> SearchSpace:
-        """The space of this library, for which programs are built and the network is taken."""
-        space = load_space(self.options, evaluator.site, SMALLEST_N, text)
-        require_settings(space.parameters, evaluator.site)
-        prepare_settings(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
-        names, threads, mpis = programs_for(space)
-        with context.stop.preparing():
-            workbench.build(names, threads, context.listener, mpis)
-        return space
-
-    def _begun(self, space: SearchSpace, context: StudyContext) -> tuple[StudySession, Ledger]:
-        objective = Objective.of("gflops", context.store.study(self.study))
+    def _opened(self, space: SearchSpace, context: StudyContext) -> OpenStudy:
         earlier = self._earlier_trials()
-        meter = Meter(self.options.budget, RealClock(), spent_wall_s=elapsed_s(earlier))
-        session = StudySession(
-            context=context,
+        opened = StudyOpener(
             study=self.study,
+            context=context,
             space=space,
-            objective=objective,
-            meter=meter,
+            objective=Objective.of("gflops", context.store.study(self.study)),
+            budget=self.options.budget,
+            earlier=earlier,
             number=self.number,
             blas=self.blas,
-        )
-        ledger = Ledger(
-            context=context,
-            study=self.study,
-            meter=meter,
-            incumbent=Incumbent(objective),
             joinable=False,
             whole=self.whole,
-        )
-        ledger.count(earlier)
-        return session, ledger
+        ).open()
+        opened.ledger.count(earlier)
+        return opened
 
     def _earlier_trials(self) -> list[TrialRecord]:
         """Those of this library."""

@@ -15,7 +15,7 @@ from ..options import TuneOptions
 from ..study.incumbent import Incumbent
 from ..study.kinds import SEARCHED
 from ..study.search.drift_monitor import DriftMonitor, anchor_rate
-from ..study.search.replay import replay_records
+from ..study.search.scheduler import replay_records
 from ..study.session import StudySession
 from ..trial.early_stopping import EarlyStopping
 from ..trial.ladder import rung_of
@@ -90,4 +90,5 @@ def tell_earlier(
     ]
     for record in full:
         early_stopping.learn(parse_panels(record.errors_text), record.gflops or 0.0)
+    incumbent.remember(earlier)
     incumbent.replace_by(full)

@@ -18,14 +18,14 @@ from ..study.confirmation import FINALISTS
 from ..study.lifecycle import withdraw
 from ..study.noise_at_first import noise_of_pilots, note_noise
 from ..study.search.launch_worker import LaunchWorker
-from ..study.search.run_time import RunTimeEstimate
+from ..study.search.search_limits import RunTimeEstimate
 from ..study.session import StudySession
 from ..study.shootout import libraries_of, small_n
 from ..trial.ladder import ladder
 from ..units import duration
 from .full_memory import SMALLER_RUNS
 from .pilot import pilot, target_s
-from .space import load_space, searched_n
+from .space import searched_n
 
 
 class BudgetTooSmallError(TunerError):
@@ -42,7 +42,7 @@ class BudgetTooSmallError(TunerError):
 
 
 @dataclass(frozen=True)
-class Sized:
+class StudySize:
     """What the pilots told.
 
     Attributes:
@@ -56,12 +56,11 @@ class Sized:
     ladder: Ladder = (FULL,)
 
 
-def size(worker: LaunchWorker, options: TuneOptions, text: str) -> Sized:
+def size(worker: LaunchWorker, options: TuneOptions) -> StudySize:
     """Run the pilots that the study still needs, choose N and say why.
 
     Args:
         worker: runs the pilots.
-        text: the space's TOML.
 
     Raises:
         TunerError: no pilot runs, or the budget or an allocation is smaller than one run.
@@ -75,13 +74,13 @@ def size(worker: LaunchWorker, options: TuneOptions, text: str) -> Sized:
     noise = note_noise(session.context.store, session.study, noise_of_pilots(session.records((Kind.PILOT,))))
     session = replace(session, objective=replace(session.objective, noise_at_first=noise))
     if not samples:
-        return Sized(session, RunTimeEstimate())
+        return StudySize(session, RunTimeEstimate())
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
     known_n = searched_n(earlier)
     N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))
     if session.shrunk or site.facts().get("nodes") != session.context.store.study(session.study).host.get("nodes"):
         N = min(N, largest_n)
-    session = _in_space(session, options, site, N, largest_n=largest_n, text=text)
+    session = _in_space(session, options, site, N, largest_n=largest_n)
     run_s = launch_s(samples, session.space.largest_n)
     if known_n is None:
         _check_budget(session, run_s, options, asked_n)
@@ -94,13 +93,11 @@ def size(worker: LaunchWorker, options: TuneOptions, text: str) -> Sized:
     return _sized(session, samples, run_s, site)
 
 
-def _in_space(
-    session: StudySession, options: TuneOptions, site: Inventory, N: int, *, largest_n: int, text: str
-) -> StudySession:
+def _in_space(session: StudySession, options: TuneOptions, site: Inventory, N: int, *, largest_n: int) -> StudySession:
     """The session in the space at a study's N; says which node allows no larger one, and what the space passes over."""
     if site.nodes and site.nodes.scarcest and session.space.asked_n is None and largest_n <= N:
         session.say(f"Node {site.nodes.scarcest} has the least free memory: it allows no larger N.")
-    session = replace(session, space=load_space(options, site, N, text))
+    session = replace(session, space=session.space.at(N))
     for sentence in passed_over(session.space, options.overrides or {}):
         session.say(sentence)
     return session
@@ -126,11 +123,11 @@ def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> N
         )
 
 
-def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site: Inventory) -> Sized:
+def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site: Inventory) -> StudySize:
     """With the rungs worth having; not each program can be stopped at a column."""
     starting_s = min(sample.cost_s - sample.time_s for sample in samples)
     rungs = ladder(session.space.largest_n, run_s - starting_s, starting_s, prefixes=site.program.stops_at_column)
-    return Sized(session, RunTimeEstimate(run_s, starting_s), rungs)
+    return StudySize(session, RunTimeEstimate(run_s, starting_s), rungs)
 
 
 def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:

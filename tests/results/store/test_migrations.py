@@ -2,6 +2,7 @@ import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -226,4 +227,15 @@ def test_a_database_of_schema_8_tells_how_its_campaigns_stand(tmp_path: Path) ->
         assert store.abandon_running("running", "killed") == 2
         *_, one, other = store.outbox.after(0, store.outbox.last_id())
         assert (one.totals, other.totals) == (Totals(3, 1, 6.5, 72.0, 1), Totals(4, 2, 6.5, 72.0, 1))
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_of_trials_of_schema_8_nothing_was_measured(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_8.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-8.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        assert [before.measurements for before in store.records("complete")] == [{}, {}]
+        number = store.begin(begun("complete"))
+        store.finish(replace(finished(number, study="complete"), measurements={"package_power_w": 41.5}))
+        assert store.get("complete", number).measurements == {"package_power_w": 41.5}
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

@@ -33,6 +33,10 @@ class MadeUpSite:
     def free(self) -> bool:
         return not self.ended
 
+    @property
+    def under_way(self) -> int:
+        return len(self.ended)
+
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         return {"N": run.N, **words_of(run, self.names)}
 

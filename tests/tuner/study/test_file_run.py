@@ -24,8 +24,7 @@ from tuner.events import Event, Notice
 from tuner.machine.inventory import Nodes
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
-from tuner.study.file_book import FileBook
-from tuner.study.file_run import FileRun
+from tuner.study.file_run import FileBook, FileRun
 from tuner.trial.plan import Launch, Placement, placed
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
@@ -87,9 +86,9 @@ def file_run(home: Path, store: Store, events: list[Event], losses: int) -> File
 
 def test_each_configuration_has_a_record_that_is_begun_before_the_launch(home: Path, store: Store) -> None:
     done = file_run(home, store, [], losses=0).measure()
-    assert [record.params["NB"] for record in done.records] == [32, 64]
-    assert [record.number for record in done.records] == [1, 2]
-    assert {record.directory for record in done.records} == {str(home / "runs/run-HPL-1/00001")}
+    assert [record.params["NB"] for record in done.in_order] == [32, 64]
+    assert [record.number for record in done.in_order] == [1, 2]
+    assert {record.directory for record in done.in_order} == {str(home / "runs/run-HPL-1/00001")}
     assert [store.get("run-HPL-1", number).key.split()[1] for number in (1, 2)] == ["NB=32", "NB=64"]
 
 
@@ -98,7 +97,7 @@ def test_a_file_is_run_once_more_after_a_node_was_lost(home: Path, store: Store)
     done = file_run(home, store, events, losses=1).measure()
     said = [event.text for event in events if isinstance(event, Notice)]
     assert said == ["Node n2 failed: the run is repeated on what Slurm gives."]
-    assert [record.number for record in done.records] == [3, 4]
+    assert [record.number for record in done.in_order] == [3, 4]
     assert done.lost_nodes == ()
     assert [record.state for record in store.records("run-HPL-1")][:2] == [TrialState.CANCELLED] * 2
 
@@ -106,5 +105,5 @@ def test_a_file_is_run_once_more_after_a_node_was_lost(home: Path, store: Store)
 def test_a_file_whose_nodes_are_lost_twice_keeps_the_records_of_its_last_launch(home: Path, store: Store) -> None:
     done = file_run(home, store, [], losses=2).measure()
     assert done.lost_nodes == ("n2",)
-    assert [record.number for record in done.records] == [3, 4]
-    assert {record.state for record in done.records} == {TrialState.CANCELLED}
+    assert [record.number for record in done.in_order] == [3, 4]
+    assert {record.state for record in done.in_order} == {TrialState.CANCELLED}

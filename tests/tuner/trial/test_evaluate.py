@@ -26,7 +26,7 @@ from runners.status import JobState, JobStatus
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Inventory
 from tuner.stopping import StopRequest
-from tuner.trial.evaluate import Evaluator
+from tuner.trial.evaluate import Evaluator, LaunchWatch
 
 FAKE = Path(__file__).parents[2] / "fake_bin/mpirun"
 WAITS = "Slurm job 7 waits: others come first (Priority)"
@@ -111,7 +111,7 @@ def evaluator(runner: Runner, events: list[Event], *, patience_s: float = 60.0, 
 def test_a_run_that_cannot_be_started_now_is_submitted_again_and_this_is_said_once(job: Job) -> None:
     runner, events = Busy(3, transient=True), list[Event]()
     with runner:
-        status = evaluator(runner, events).run_job(job, lambda _: None, StopRequest())
+        status = evaluator(runner, events).run_job(job, LaunchWatch(), StopRequest())
     assert status.state is JobState.COMPLETED
     assert runner.asked == 4
     assert events == [Notice(f"{SILENT}: trying again for at most 1 min.")]
@@ -121,21 +121,21 @@ def test_a_run_that_cannot_be_started_now_is_submitted_again_and_this_is_said_on
 def test_what_does_not_pass_is_an_error_in_the_end(job: Job, *, transient: bool, patience_s: float) -> None:
     runner = Busy(10**6, transient=transient)
     with runner, pytest.raises(SubmitError, match="Socket timed out"):
-        evaluator(runner, [], patience_s=patience_s).run_job(job, lambda _: None, StopRequest())
+        evaluator(runner, [], patience_s=patience_s).run_job(job, LaunchWatch(), StopRequest())
     assert runner.asked > 1 if transient and patience_s else runner.asked == 1
 
 
 def test_the_user_need_not_wait_for_what_cannot_be_started(job: Job) -> None:
     runner = Busy(10**6, transient=True)
     with runner:
-        status = evaluator(runner, [], again_s=30.0).run_job(job, lambda _: None, OnceAsked(runner))
+        status = evaluator(runner, [], again_s=30.0).run_job(job, LaunchWatch(), OnceAsked(runner))
     assert (status.state, status.message, runner.asked) == (JobState.CANCELLED, "the run was cancelled", 1)
 
 
 def test_a_run_that_waits_in_a_queue_says_why_and_for_how_long_and_not_at_each_look(job: Job) -> None:
     events, looks = list[Event](), count()
     with Queue(lambda: bool(events) and next(looks) > 10) as runner:
-        status = evaluator(runner, events).run_job(job, lambda _: None, StopRequest())
+        status = evaluator(runner, events).run_job(job, LaunchWatch(), StopRequest())
     assert status.state is JobState.COMPLETED
     (said,) = events
     assert isinstance(said, Notice)
@@ -148,21 +148,21 @@ def test_one_ctrl_c_ends_a_run_that_still_waits_in_a_queue(job: Job) -> None:
     events = list[Event]()
     with Queue(lambda: False) as runner:
         long = replace(job, program=("/bin/sleep", "600"))
-        status = evaluator(runner, events).run_job(long, lambda _: None, OnceAsked(runner))
+        status = evaluator(runner, events).run_job(long, LaunchWatch(), OnceAsked(runner))
     assert status.state is JobState.CANCELLED
     assert events == [Notice("The run was still waiting for its nodes, so it is cancelled.")]
 
 
 def test_one_ctrl_c_lets_a_run_that_has_begun_end(job: Job) -> None:
     with Queue(lambda: True) as runner:
-        status = evaluator(runner, []).run_job(job, lambda _: None, OnceAsked(runner))
+        status = evaluator(runner, []).run_job(job, LaunchWatch(), OnceAsked(runner))
     assert status.state is JobState.COMPLETED
 
 
 def test_a_run_whose_ranks_never_begin_ends_by_a_deadline_of_its_own(job: Job, tmp_path: Path) -> None:
     hangs = program(tmp_path / "mpirun", "#!/bin/sh\necho '[vm:1] no answer from the moon' >&2\nsleep 600\n")
     with LocalRunner(OpenMpi.installed(hangs, "4.1.4")) as runner:
-        status = evaluator(runner, []).run_job(job, lambda _: None, StopRequest(), begins_s=0.5)
+        status = evaluator(runner, []).run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5)
     assert status.state is JobState.FAILED
     assert status.message == "no rank began within 0.5 s: no answer from the moon"
 
@@ -173,15 +173,15 @@ def test_a_program_of_the_users_that_prints_late_has_begun(tmp_path: Path) -> No
     with Begun(lambda _, job_id: has_ranks(job_id)) as runner:
         ours = evaluator(runner, [])
         users = replace(ours, site=replace(ours.site, program=program_at(own)))
-        assert users.run_job(job, lambda _: None, StopRequest(), begins_s=0.5).state is JobState.COMPLETED
-        assert ours.run_job(job, lambda _: None, StopRequest(), begins_s=0.5).state is JobState.FAILED
+        assert users.run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5).state is JobState.COMPLETED
+        assert ours.run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5).state is JobState.FAILED
 
 
 def test_a_run_that_has_printed_may_be_silent_as_long_as_it_likes(tmp_path: Path) -> None:
     own = program(tmp_path / "own", "#!/bin/sh\necho HPLinpack\nsleep 2\n")
     job = Job(program=(str(own),), ranks=1, directory=tmp_path, walltime_s=600.0)
     with Begun(lambda job, _: bool(RunPaths(job.directory).read_stdout())) as runner:
-        status = evaluator(runner, []).run_job(job, lambda _: None, StopRequest(), begins_s=0.5)
+        status = evaluator(runner, []).run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5)
     assert status.state is JobState.COMPLETED
 
 
@@ -190,6 +190,6 @@ def test_time_in_a_queue_is_no_time_in_which_ranks_should_have_begun(tmp_path: P
     own = program(tmp_path / "own", "#!/bin/sh\nsleep 60\n")
     job = Job(program=(str(own),), ranks=1, directory=tmp_path, walltime_s=600.0)
     with Queue(lambda: next(looks) > 20) as runner:
-        status = evaluator(runner, []).run_job(job, lambda _: None, StopRequest(), begins_s=0.5)
+        status = evaluator(runner, []).run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5)
     assert status.message == "no rank began within 0.5 s"
     assert runner.asked > 21

@@ -17,8 +17,9 @@ from results.store.store import Store
 from tuner.machine.textbook import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
-from tuner.trial.early_stopping import FEWEST, EarlyStopping, StopDecision
-from tuner.trial.evaluate import LaunchResult
+from tuner.trial.early_stopping import FEWEST, EarlyStopping
+from tuner.trial.evaluate import LaunchResult, LaunchWatch
+from tuner.trial.observers.early_stopping import EarlyStoppingObserver
 from tuner.trial.plan import plan
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs
@@ -34,7 +35,7 @@ def workbench(home: Path) -> Workbench:
 def run_prefix(workbench: Workbench, folder: Path, part: float, **changes: Scalar) -> LaunchResult:
     point = {**textbook(N=1000, NB=32, blas="openblas", kernel="auto", ranks=2, threads=1), **changes}
     asked = replace(plan(point, workbench.site), stop_at=part)
-    return workbench.evaluator.evaluate(asked, folder, 60.0, lambda _: None, StopRequest())
+    return workbench.evaluator.evaluate(asked, folder, 60.0, StopRequest())
 
 
 @pytest.mark.real
@@ -97,22 +98,14 @@ def test_a_run_that_cannot_win_is_ended_and_its_beginning_kept(workbench: Workbe
     early_stopping = EarlyStopping()
     for _ in range(FEWEST):
         early_stopping.learn([Panel(1000, column, 1e-4 + column / 1e3) for column in range(0, 1000, 32)], 0.4)
-    stop = StopRequest()
-    ended: list[StopDecision] = []
-    seen = [0]
-
-    def on_panel(panel: Panel) -> None:
-        found = early_stopping.hopeless(panel, seen[-1], best_gflops=1e6)
-        seen.append(panel.column)
-        if found is not None and not ended:
-            ended.append(found)
-            stop.ask(at_once=True)
-
+    watch = LaunchWatch([EarlyStoppingObserver(early_stopping, must_reach_gflops=1e6)])
     point = textbook(N=9000, NB=64, blas="openblas", kernel="auto", ranks=2, threads=1)
-    measured = workbench.evaluator.evaluate(plan(point, workbench.site), tmp_path / "run", 120.0, on_panel, stop)
+    asked = plan(point, workbench.site)
+    measured = workbench.evaluator.evaluate(asked, tmp_path / "run", 120.0, StopRequest(), watch)
+    assert measured.stopped is not None
     assert measured.verdict.cancelled
-    assert ended[0].part < 0.7
-    assert ended[0].most_gflops < 1e6
+    assert measured.stopped.part < 0.7
+    assert measured.stopped.most_gflops < 1e6
 
 
 @pytest.mark.parametrize(

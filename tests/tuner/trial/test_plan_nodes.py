@@ -14,8 +14,7 @@ from runners.hosts.host_facts import host_facts
 from tuner.machine.cluster_nodes import on_nodes
 from tuner.machine.inventory import Inventory, Nodes
 from tuner.trial.evaluate import memory_shortage
-from tuner.trial.launch import merge_plans
-from tuner.trial.plan import PlanError, TrialPlan, plan
+from tuner.trial.plan import PlanError, TrialPlan, merge_plans, plan
 
 HOSTS = ("n1", "n2", "n3", "n4")
 SPEEDS = {"n1": 80.0, "n2": 50.0, "n3": 81.0, "n4": 80.5}

@@ -26,8 +26,7 @@ from ...options import TuneOptions
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
-from ...study.file_book import FileBook
-from ...study.file_run import FileRun
+from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, begin_turns, closing_study
 from ...study.occasions import MACHINE
 from ...study.trust import may_reach
@@ -306,8 +305,8 @@ def _rounds(
             if stop.requested:
                 break
             done = runs[one.name].measure()
-            turns.records += done.records
-            took_s[one.name] = max((run.cost_s or 0.0 for run in done.records), default=0.0) or took_s[one.name]
+            turns.records += done.in_order
+            took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
             if done.lost_nodes:
                 turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
                 return turns

@@ -24,8 +24,7 @@ from ...options import TuneOptions, user_program
 from ...reports.run import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
-from ...study.file_book import FileBook
-from ...study.file_run import FileRun
+from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
@@ -340,7 +339,7 @@ def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
         if run.stop.requested:
             break
         done = run.measure()
-        records += done.records
+        records += done.in_order
         if done.lost_nodes:
             break
     return records

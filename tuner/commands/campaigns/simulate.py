@@ -13,11 +13,9 @@ from ...errors import TunerError, UsageError
 from ...events import Listener, Notice, TrialEnded
 from ...simulation.cluster import SimulatedCluster, cluster_from
 from ...simulation.session import facts_of
-from ...simulation.simulator import Simulator
-from ...simulation.trials import SimulatedTrials
+from ...simulation.simulator import SimulatedTrials, Simulator
 from ...stopping import StopRequest
-from ...study.file_book import FileBook
-from ...study.file_run import key_of
+from ...study.file_run import FileBook, key_of
 from ...study.lifecycle import begin_file, closing_study
 from ...trial.records import started
 from ...words import counted
@@ -84,6 +82,7 @@ def _simulated(
             break
         P, Q = (int(part) for part in str(words["grid"]).split("x"))
         params: dict[str, Scalar] = {**words, "layout": f"{P * Q}x1"}
-        records.append(trials.run(started(study, params, Kind.RUN, key_of(params)), repeat=repeat))
+        new = started(study, params, Kind.RUN, key_of(params))
+        records.append(trials.begin(new, repeat=repeat) or trials.end_oldest())
         trials.listener(TrialEnded(records[-1]))
     return tuple(records)

@@ -246,15 +246,16 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
                 listener(Notice(sentence))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
+        space = load_space(options, workbench.site, SMALLEST_N, text)
         if not stored:
-            require_alike_parts(load_space(options, workbench.site, SMALLEST_N, text), workbench)
+            require_alike_parts(space, workbench)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
         session.cautions.begun(begun.name)
         names = entries(options.space, options.overrides, text)
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench.site, listener)
-            return campaign.tune(options, begun, ready, session.context, joined=join)
+            return campaign.tune(options, begun, ready, session.context, space, joined=join)
 
 
 def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:

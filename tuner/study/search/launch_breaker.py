@@ -11,7 +11,7 @@ from results.record import Invalidity, TrialState
 from search_spaces.space import SearchSpace
 
 from ...errors import TunerError
-from ...trial.repeat import Launched
+from ...trial.launching import LaunchOutcome
 
 MOST = 3
 """Launches in a row that may fail alike."""
@@ -28,14 +28,14 @@ class LaunchBreaker:
         self._last = ""
         self._count = 0
 
-    def note(self, done: Launched) -> None:
+    def note(self, done: LaunchOutcome) -> None:
         """Note what came of a launch.
 
         Raises:
             TunerError: it is one of too many; the sentence says how to go on.
         """
-        reasons = [record.reason for record in done.records if record.invalidity is Invalidity.RUNTIME]
-        failed = all(record.state is TrialState.FAILED for record in done.records)
+        reasons = [record.reason for record in done.in_order if record.invalidity is Invalidity.RUNTIME]
+        failed = all(record.state is TrialState.FAILED for record in done.in_order)
         if done.began or not failed or not reasons or not self._watches:
             self._last, self._count = "", 0
             return

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hpl.params import Scalar
-from results.record import Kind, TrialState
+from results.record import Kind, TrialRecord, TrialState
 from search_spaces.parameters.dimension import Point
 
 from ...engines.base import Engine
@@ -13,13 +13,15 @@ from ...engines.fidelity import FULL, Ladder, Question
 from ...events import PhaseStarted
 from ...stopping import Interrupted
 from ...trial.ladder import outcomes_of
+from ..kinds import is_conclusive
 from ..ledger import Ledger
 from ..machine_changes import MOVED
+from ..objective import Objective
 from ..session import StudySession
 from .budget_rule import BudgetRule, SearchState
 from .drift_monitor import DriftMonitor, anchor_rate
 from .others import OtherProcesses
-from .run_time import RunTime
+from .search_limits import RunTime
 from .unavailable import UnavailableParts
 from .workers import Ended, Workers
 
@@ -179,6 +181,16 @@ class Scheduler:
     def _show_remarks(self, engine: Engine) -> None:
         for remark in engine.take_remarks():
             self.session.say(remark)
+
+
+def replay_records(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:
+    """Rebuild an engine from the store: the records are the only state a study has.
+
+    Nothing is known of a trial that the user ended, or whose end was not seen because hpltune was killed.
+    """
+    for record, outcome in zip(records, outcomes_of(records), strict=True):
+        if is_conclusive(record):
+            engine.tell(record.params, objective.outcome(record.params, outcome))
 
 
 def why_nothing_left(engine: Engine) -> str:

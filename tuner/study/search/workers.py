@@ -1,11 +1,11 @@
 """Where the trials of a search run: as the scheduler sees it, and on one or several parts of real machines."""
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import ParamSpec, Protocol, Self, TypeVar
+from typing import Protocol, Self
 
 from results.record import TrialRecord
 
@@ -16,9 +16,6 @@ Batch = Sequence[Question]
 """Questions on one rung; where there are several they may share a launch."""
 Ended = tuple[Batch, Sequence[TrialRecord]]
 """A batch, and a record of each of its questions."""
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class Workers(Protocol):
@@ -57,13 +54,13 @@ class LaunchWorkers:
 
     idle: deque[LaunchWorker]
     share_launches: bool = field(default=True, init=False)
-    _executor: Executor = field(init=False)
+    _executor: Executor | None = field(init=False)
     _running: dict[Future[list[list[TrialRecord]]], tuple[Batch, LaunchWorker]] = field(
         default_factory=dict, init=False
     )
 
     def __post_init__(self) -> None:
-        self._executor = ThreadPoolExecutor(len(self.idle)) if len(self.idle) > 1 else SerialExecutor()
+        self._executor = ThreadPoolExecutor(len(self.idle)) if len(self.idle) > 1 else None
 
     @property
     def free(self) -> bool:
@@ -76,7 +73,13 @@ class LaunchWorkers:
         return [question for batch, _ in self._running.values() for question in batch]
 
     def submit(self, batch: Batch, repeats: int) -> Sequence[Ended]:
-        """Give a batch to a worker that has nothing to do."""
+        """Give a batch to a worker that has nothing to do; the only worker measures it at once.
+
+        Raises:
+            TunerError, results.errors.ResultsError: as `LaunchWorker.measure`.
+        """
+        if self._executor is None:
+            return [(batch, records) for records in self.idle[0].measure(batch, repeats)]
         worker = self.idle.popleft()
         self._running[self._executor.submit(worker.measure, batch, repeats)] = (batch, worker)
         return ()
@@ -102,17 +105,5 @@ class LaunchWorkers:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Wait for what still runs."""
-        self._executor.shutdown()
-
-
-class SerialExecutor(Executor):
-    """Does one thing after the other, in the thread that asks."""
-
-    def submit(self, work: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
-        """Do the work now; what it raises is in the future."""
-        future: Future[T] = Future()
-        try:
-            future.set_result(work(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - whoever asks for the result gets it
-            future.set_exception(error)
-        return future
+        if self._executor is not None:
+            self._executor.shutdown()

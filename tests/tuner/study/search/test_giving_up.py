@@ -11,7 +11,6 @@ from results.record import Kind
 from search_spaces.load import load
 from tuner.engines.fidelity import FULL, Question
 from tuner.engines.registry import make_engine
-from tuner.study.incumbent import incumbent_lower_bound
 from tuner.study.noise_at_first import BUSY_NOISE
 from tuner.study.search.drift_monitor import DriftMonitor
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
@@ -39,9 +38,9 @@ def hard_to_beat(make_study: MakeStudy) -> MadeStudy:
 
 def test_a_single_lucky_run_is_no_bar(make_study: MakeStudy) -> None:
     study = make_study()
-    assert study.limits.lower_bound("another") is None
+    assert study.lower_bound("another") is None
     gflops = study.trial(point(N=600, NB=96), Kind.SEARCH).gflops
-    bar = study.limits.lower_bound("another")
+    bar = study.lower_bound("another")
     assert gflops is not None
     assert bar is not None
     assert 0.7 * gflops < bar < 0.85 * gflops
@@ -55,19 +54,19 @@ def test_how_much_small_runs_differ_says_how_far_the_best_may_owe_its_rate_to_lu
     records = [("best", Kind.SEARCH, 100.0)]
     records += [(key, Kind.SMALL, 30 * factor) for key in ("a", "b") for factor in (1 - apart, 1 + apart)]
     for key, kind, gflops in records:
-        study.store.finish(finished(study.store.begin(begun(key=key, kind=kind)), gflops, key=key, kind=kind))
-    bar = study.limits.lower_bound("another")
+        study.keep(key, kind, gflops)
+    bar = study.lower_bound("another")
     assert bar is not None
     assert 100 * least < bar < 100 * most
 
 
 def test_where_the_machine_has_shown_more_noise_the_best_is_trusted_less(make_study: MakeStudy) -> None:
     study = make_study()
-    study.store.finish(finished(study.store.begin(begun(key="best")), 100.0, key="best"))
-    before = study.limits.lower_bound("another")
+    study.keep("best", Kind.SEARCH, 100.0)
+    before = study.lower_bound("another")
     session = study.session
     noisy = replace(session, objective=replace(session.objective, noise_at_first=BUSY_NOISE))
-    bar = incumbent_lower_bound(noisy, "another")
+    bar = study.ledger.incumbent.lower_bound(noisy, "another")
     assert before is not None
     assert bar is not None
     assert bar < 55 < before
@@ -76,10 +75,27 @@ def test_where_the_machine_has_shown_more_noise_the_best_is_trusted_less(make_st
 def test_a_faster_run_does_not_lower_the_bar(make_study: MakeStudy) -> None:
     study = make_study()
     for gflops in (99.9, 100.0, 100.1, 100.0):
-        study.store.finish(finished(study.store.begin(begun(key="often")), gflops, key="often"))
-    bar = study.limits.lower_bound("another")
-    study.store.finish(finished(study.store.begin(begun(key="once")), 100.2, key="once"))
-    assert study.limits.lower_bound("another") == pytest.approx(bar, rel=1e-3)
+        study.keep("often", Kind.SEARCH, gflops)
+    bar = study.lower_bound("another")
+    study.keep("once", Kind.SEARCH, 100.2)
+    assert study.lower_bound("another") == pytest.approx(bar, rel=1e-3)
+
+
+def test_a_later_session_knows_what_the_best_of_earlier_ones_reaches(make_study: MakeStudy) -> None:
+    study = make_study()
+    for kind, gflops in ((Kind.SEARCH, 100.0), (Kind.CONFIRMATION, 101.0), (Kind.SMALL, 30.0), (Kind.SMALL, 33.0)):
+        study.keep("best", kind, gflops)
+    later = study.later(lambda _: None)
+    assert later.lower_bound("another") is None
+    tell_earlier(
+        later.session,
+        make_engine("random", study.space, 0),
+        later.records(),
+        drift=DriftMonitor(),
+        early_stopping=EarlyStopping(),
+        incumbent=later.ledger.incumbent,
+    )
+    assert later.lower_bound("another") == study.lower_bound("another") is not None
 
 
 @pytest.mark.heavy

@@ -24,8 +24,8 @@ from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
+from tuner.study.search.search_limits import SPARE_S, limit_s, outlasted_sentence, unknown_limit_s
 from tuner.study.session import StudyContext, StudySession
-from tuner.trial.time_limit import SPARE_S, limit_s, outlasted_sentence, unknown_limit_s
 
 FAKE = """#!{python}
 import os, sys, time
@@ -110,7 +110,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
 
 def given_s(study: MadeStudy) -> float:
     """What the next run in full is given."""
-    return study.limits.limit_s(study.limits.should_take_s(FULL))
+    return study.limits.of_launch(FULL, 1, None).limit_s
 
 
 def expected_s(study: MadeStudy) -> float | None:

@@ -1,0 +1,191 @@
+"""The one way of a trial: with a program of ours in place of HPL, and with launches that come out as a test wants."""
+
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from as_user import program
+from replayed import replaying
+
+from hpl.params import Scalar
+from results.record import Invalidity, Kind, TrialRecord, TrialState
+from runners.batch.slurm.system import Slurm
+from runners.hosts.cluster import Cluster
+from runners.launchers.openmpi import OpenMpi
+from runners.local import LocalRunner
+from tuner.clock import Clock, RealClock, ToldClock
+from tuner.events import Event, Notice, TrialStarted
+from tuner.machine.inventory import Inventory, Nodes
+from tuner.machine.textbook import textbook
+from tuner.options import TuneOptions
+from tuner.stopping import StopRequest
+from tuner.trial.evaluate import Evaluator, LaunchResult
+from tuner.trial.judge import Failure, Verdict
+from tuner.trial.launching import (
+    NO_STUDY,
+    Launching,
+    LaunchLimits,
+    LaunchOutcome,
+    MemoryBook,
+    PlannedTrial,
+    planned,
+    reject,
+)
+from tuner.trial.plan import plan
+from tuner.trial.records import started
+from tuner.trial.workbench import Workbench
+from tuner.user_dirs import UserDirs
+
+pytestmark = pytest.mark.usefixtures("mpirun")
+LIMITS = LaunchLimits(limit_s=60.0)
+CLUSTER = Cluster(name="lab", backend="slurm", batch=Slurm(nodes=2))
+DISTURBED = {"disturbed": "node h2: eth0: net.tso is on"}
+LOST = {"lost_nodes": ("n2",)}
+DONE: dict[str, Any] = {}
+
+
+@pytest.fixture
+def workbench(home: Path) -> Workbench:
+    """Of a program that fails."""
+    options = TuneOptions(xhpl=program(home / "xhpl", "#!/bin/sh\nexit 3\n"))
+    return Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False)
+
+
+def new(**changes: Scalar) -> TrialRecord:
+    point = {**textbook(N=600, NB=32, blas="xhpl", kernel="auto", ranks=2, threads=1), **changes}
+    return started(NO_STUDY, point, Kind.RUN, "")
+
+
+def launched(evaluator: Evaluator, book: MemoryBook) -> TrialRecord:
+    """The record of a run alone."""
+    launching = Launching(evaluator=evaluator, book=book, listener=lambda _: None, stop=StopRequest())
+    done = launching.measure({0: PlannedTrial(new(), plan(new().params, evaluator.site))}, LIMITS)
+    return done.records[0]
+
+
+@pytest.mark.heavy
+def test_a_run_that_fails_is_a_record_with_its_reason_and_its_folder(workbench: Workbench, home: Path) -> None:
+    book = MemoryBook(home / "runs")
+    record = launched(workbench.evaluator, book)
+    assert (record.number, record.state) == (1, TrialState.FAILED)
+    assert "ended with code 3" in record.reason
+    assert record.directory == str(book.folder(1))
+    assert book.records == {1: record}
+
+
+def test_what_cannot_be_planned_is_a_record_too_and_nothing_starts(workbench: Workbench, home: Path) -> None:
+    book, wish = MemoryBook(home / "runs"), new(layout="4x1", grid="1x2")
+    fault = planned(plan, wish.params, workbench.site)
+    assert isinstance(fault, Failure)
+    record = reject(book, wish, fault)
+    assert (record.state, record.invalidity) == (TrialState.FAILED, Invalidity.CONSTRAINTS)
+    assert "needs 2 ranks, the layout starts 4" in record.reason
+    assert book.records == {1: record}
+    assert not (home / "runs").exists()
+
+
+def test_a_launcher_that_does_not_start_is_a_reason(workbench: Workbench, home: Path) -> None:
+    runner = LocalRunner(OpenMpi.installed(home / "no-mpirun", "4.1.4"))
+    record = launched(replace(workbench.evaluator, runner=runner), MemoryBook(home / "runs"))
+    assert (record.state, record.invalidity) == (TrialState.FAILED, Invalidity.RUNTIME)
+
+
+class Taken(MemoryBook):
+    """A book where somebody else runs everything."""
+
+    def begin(self, record: TrialRecord) -> None:  # type: ignore[override]
+        del record
+
+
+def test_what_somebody_else_runs_is_left_to_them(workbench: Workbench, home: Path) -> None:
+    book = Taken(home / "runs")
+    record = launched(workbench.evaluator, book)
+    assert (record.number, record.state) == (0, TrialState.CANCELLED)
+    assert not book.records
+    assert not (home / "runs").exists()
+
+
+@pytest.fixture
+def slurm(home: Path) -> Inventory:
+    """A site whose nodes Slurm chooses."""
+    options = TuneOptions(xhpl=replaying(home))
+    found = Workbench.open(options, UserDirs.of_user(), lambda _: None, probing=False).site
+    return replace(found, nodes=Nodes((), 2, 1, 2**30, CLUSTER))
+
+
+@dataclass(frozen=True)
+class Launches(Evaluator):
+    """Launches come out as they are told."""
+
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
+
+    def evaluate(self, *_: Any) -> LaunchResult:
+        verdict, now = Verdict((), (None,), None, cancelled=False), datetime.now(UTC)
+        return replace(LaunchResult(verdict, "", "", "", now, now, 1.0, ""), **self.outcomes.pop(0))
+
+
+def repeated(
+    site: Inventory, *outcomes: dict[str, Any], stop: StopRequest | None = None, clock: Clock | None = None
+) -> tuple[LaunchOutcome, list[TrialRecord], list[str]]:
+    """What came of a trial, all records of it, and what was said."""
+    events, book = list[Event](), MemoryBook(Path("runs"))
+    evaluator = Launches(site, None, None, LocalRunner({}), outcomes=list(outcomes))  # type: ignore[arg-type]
+    launching = Launching(
+        evaluator=evaluator,
+        book=book,
+        listener=events.append,
+        stop=stop or StopRequest(),
+        clock=clock or RealClock(),
+    )
+    done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
+    assert evaluator.outcomes == []
+    assert sum(isinstance(event, TrialStarted) for event in events) == len(outcomes)
+    said = [event.text for event in events if isinstance(event, Notice)]
+    return done, list(book.records.values()), said
+
+
+def test_what_comes_to_its_end_is_launched_once(slurm: Inventory) -> None:
+    done, records, said = repeated(slurm, DONE)
+    assert [done.records[0]] == records
+    assert (done.lost_nodes, done.disturbed, said) == ((), "", [])
+
+
+def test_a_disturbed_launch_is_repeated_once_and_then_counts_as_it_is(slurm: Inventory) -> None:
+    done, records, said = repeated(slurm, DISTURBED, DISTURBED)
+    assert [record.state for record in records] == [TrialState.CANCELLED, TrialState.COMPLETE]
+    assert done.records[0] == records[1]
+    assert (done.disturbed, said) == ("", ["node h2: eth0: net.tso is on: the run is repeated."])
+
+
+def test_a_launch_that_died_with_a_node_is_repeated_once(slurm: Inventory) -> None:
+    done, records, said = repeated(slurm, LOST, LOST)
+    assert (len(records), done.lost_nodes) == (2, ("n2",))
+    assert said == ["Node n2 failed: the run is repeated on what Slurm gives."]
+
+
+def test_a_launch_that_died_with_a_node_may_be_disturbed_as_well(slurm: Inventory) -> None:
+    done, records, said = repeated(slurm, DISTURBED, LOST, DONE)
+    assert len(records) == 3
+    assert done.records[0] == records[2]
+    assert (done.lost_nodes, len(said)) == ((), 2)
+
+
+def test_a_lost_node_is_asked_again_with_a_pause(slurm: Inventory, tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    refused = program(tmp_path / "ssh", f"#!/bin/sh\necho >>{asked}\necho 'Connection refused' >&2\nexit 255\n")
+    cluster = Cluster(name="lab", backend="ssh", hosts=("n1",), ssh=(str(refused),), return_s=20.0)
+    alone = replace(slurm, nodes=Nodes(("n1",), 1, 1, 2**30, cluster))
+    done, _, _ = repeated(alone, {"lost_nodes": ("n1",)}, clock=ToldClock())
+    assert done.lost_nodes == ("n1",)
+    assert len(asked.read_text().splitlines()) <= 12
+
+
+@pytest.mark.parametrize("first", [LOST, DISTURBED])
+def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: dict[str, Any]) -> None:
+    stop = StopRequest()
+    stop.ask()
+    done, records, said = repeated(slurm, first, stop=stop)
+    assert (len(records), said) == (1, [])
+    assert (done.lost_nodes, done.disturbed) == (first.get("lost_nodes", ()), first.get("disturbed", ""))
