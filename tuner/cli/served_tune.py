@@ -1,12 +1,12 @@
 """`tune` on a service: hands the search in, and shows it as if it ran here."""
 
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .common import given
+from ..asks.field import OFFERED, Ask, AskedField, fields_of
+from ..asks.tune import TuneAsk
 from .server import Asked, opened
 from .signals import Stopped
 from .terminal import INTERRUPTED, show_report
@@ -17,26 +17,19 @@ if TYPE_CHECKING:
     from ..client.campaign import ServedCampaign
     from ..client.client import Client
 
-KEYS = {
-    "set_": "set",
-    "study": "name",
-    "xhpl": "program",
-    "rpeak": "rpeak_gflops",
-    "price": "price_usd",
-    "power": "power_w",
-}
-"""Keys of a document that have another name than the parameter of `tune`."""
-NO_KEYS = frozenset({"as_json", "resume"})
 SHOWN = 5
 
 
-def tune_there(asked: Asked, context: typer.Context, *, as_json: bool) -> None:
-    """Hand in a search with the options that were given, watch it to its end, and print what it found.
+def tune_there(asked: Asked, ask: TuneAsk, name: str | None, *, as_json: bool) -> None:
+    """Hand in a search, watch it to its end, and print what it found.
+
+    Args:
+        name: of the campaign; None takes a free one.
 
     Raises:
         TunerError: it is refused, or it failed.
     """
-    document = _document(context)
+    document = {"kind": "tune", **_keys(ask), **({} if name is None else {"name": name})}
     with opened(asked) as client:
         entry = client.hand_in(document)
         _console(as_json=as_json).print(f"Handed in campaign {entry.name} at {asked.server.url}.", soft_wrap=True)
@@ -127,41 +120,24 @@ def _console(*, as_json: bool) -> "Console":
     return output(stderr=as_json)
 
 
-def _document(context: typer.Context) -> dict[str, Any]:
-    """The options that were given, as the document that a service takes.
+def _keys(ask: Ask) -> dict[str, Any]:
+    """What is asked as keys of a document, those left out that are as they are by themselves.
 
     Raises:
-        UsageError: one of them names a file of this machine, or cannot be read.
+        UsageError: one of them names a file of this machine.
     """
-    names = {parameter.name or "" for parameter in context.command.params} - NO_KEYS
-    document: dict[str, Any] = {"kind": "tune"}
-    for name in sorted(names):
-        if given(context, {name}):
-            value = context.params[name]
-            document[KEYS.get(name, name)] = READERS.get(name, _same)(value)
-    return document
+    fields = [field for field in fields_of(type(ask)) if not field.said.here]
+    keys = {field.key: getattr(ask, field.key) for field in fields if getattr(ask, field.key) != field.default_there}
+    for field in fields:
+        if field.said.names in OFFERED and field.key in keys:
+            value = keys[field.key]
+            for name in (value,) if isinstance(value, str) else value:
+                _refuse_file(field, name)
+    return keys
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _named(option: str, what: str) -> Callable[[Any], str]:
-    def read(value: Any) -> str:
-        return _name(option, what, str(value))
-
-    return read
-
-
-def _all_named(option: str, what: str) -> Callable[[Sequence[str]], list[str]]:
-    def read(values: Sequence[str]) -> list[str]:
-        return [_name(option, what, value) for value in values]
-
-    return read
-
-
-def _name(option: str, what: str, value: str) -> str:
-    """A name that the service knows; no file of this machine.
+def _refuse_file(field: AskedField, value: str) -> None:
+    """Refuse what is no name that a service knows.
 
     Raises:
         UsageError: it is a path.
@@ -169,33 +145,6 @@ def _name(option: str, what: str, value: str) -> str:
     from ..errors import UsageError
 
     if "/" in value or "=" in value or Path(value).suffix in {".toml", ".so", ".out", ".dat"}:
-        raise UsageError(f"{option} {value}: a service reads no file of this machine: name {what} that it offers")
-    return value
-
-
-def _values(given_: Sequence[str]) -> dict[str, list[Any]]:
-    from ..options import parse_overrides
-
-    return {name: [_number(value) for value in values] for name, values in parse_overrides(given_).items()}
-
-
-def _number(text: str) -> int | str:
-    return int(text) if text.isdecimal() and str(int(text)) == text else text
-
-
-def _price(text: str) -> float | None:
-    from ..units import parse_price_usd
-
-    return parse_price_usd(text)
-
-
-READERS: dict[str, Callable[[Any], Any]] = {
-    "space": _named("--space", "a space"),
-    "cluster": _named("--cluster", "a cluster"),
-    "xhpl": _named("--xhpl", "a program"),
-    "blas": _all_named("--blas", "a library"),
-    "warm_start": _all_named("--warm-start", "a study"),
-    "set_": _values,
-    "price": _price,
-}
-"""How options become what a document has, where that is something else."""
+        raise UsageError(
+            f"{field.option} {value}: a service reads no file of this machine: name a {field.said.names} that it offers"
+        )

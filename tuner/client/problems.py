@@ -6,17 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 import httpx2
 from pydantic import BaseModel, ValidationError
 
+from ..asks.registry import option_of
 from ..errors import TunerError, UsageError
 
-OPTIONS = {
-    "name": "--study",
-    "program": "--xhpl",
-    "rpeak_gflops": "--rpeak",
-    "price_usd": "--price",
-    "power_w": "--power",
-    "tolerance_percent": "--tolerance",
-}
-"""Options of the command line whose key in a document has another name."""
 AWAY = frozenset({502, 503, 504})
 """Answers of a service, or of a proxy before it, that may be another soon."""
 LISTS_ALL = "/api/v1/campaigns lists all"
@@ -51,7 +43,7 @@ class RefusedDocumentError(UsageError):
 
     def of_options(self) -> UsageError:
         """The same in the words of the command line."""
-        return UsageError("; ".join(f"{option_of(path)}: {sentence}" for path, sentence in self.errors))
+        return UsageError("; ".join(f"{_option(path)}: {sentence}" for path, sentence in self.errors))
 
 
 class WrongPart(BaseModel):
@@ -69,13 +61,12 @@ class ProblemModel(BaseModel):
     errors: list[WrongPart] = []
 
 
-def option_of(path: str) -> str:
+def _option(path: str) -> str:
     """The option of the command line that stands for a place in a document: `--set NB` for set.NB."""
     head, _, rest = path.partition(".")
     if head in {"document", "query"}:
         return rest or head
-    option = OPTIONS.get(head, f"--{head.replace('_', '-')}")
-    return f"{option} {rest}".strip()
+    return f"{option_of(head)} {rest}".strip()
 
 
 def checked(response: httpx2.Response, url: str) -> httpx2.Response:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Self
 
 from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover, family
@@ -24,6 +25,8 @@ from runners.hosts.identity import CLONES, NEW_ID
 from runners.readiness.fact_table import fact_named
 from runners.readiness.odd_facts import OddFact
 
+from ...asks.field import Useless
+from ...asks.nodes import NodesAsk
 from ...errors import TunerError, UsageError
 from ...events import BuildStep, Listener, WorkEnded, WorkStarted
 from ...machine.survey import usable_mpis
@@ -35,6 +38,7 @@ from ...nodes.planted import BLADES, KINDS, PlantedFault, VirtualScatter, virtua
 from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
+from ...units import parse_duration_s
 from ...user_dirs import UserDirs
 from ...words import counted
 from .reaching import reached
@@ -82,6 +86,25 @@ class NodesCheckRequest:
     soak_s: float | None = None
     groups: int | None = None
     seed: int = 0
+
+    @classmethod
+    def of(cls, ask: NodesAsk, cluster: Path | None) -> Self:
+        """What is asked of real nodes.
+
+        Args:
+            cluster: the file that the name in the ask stands for.
+
+        Raises:
+            UsageError: something contradicts something else, or cannot be read.
+        """
+        if ask.facts and ask.soak:
+            raise UsageError("--facts measures nothing, and --soak measures long: leave one out")
+        if ask.facts and ask.groups:
+            raise UsageError("--facts measures nothing, and --groups runs HPL: leave one out")
+        if ask.seed and not ask.groups:
+            raise UsageError(f"--seed {Useless.ON_REAL_NODES}")
+        soak_s = parse_duration_s(ask.soak, "--soak") if ask.soak else None
+        return cls(cluster, ask.repeats, ask.facts, ask.blas, ask.benchmarks, soak_s, ask.groups, ask.seed)
 
 
 @dataclass(frozen=True)

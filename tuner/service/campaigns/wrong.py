@@ -7,12 +7,11 @@ from typing import TypeVar
 from runners.toml_file import ClusterFileError
 from search_spaces.errors import SpaceError
 
+from ...asks.registry import in_keys, key_of
 from ...errors import TunerError
 
-KEYS = {"xhpl": "program", "rpeak": "rpeak_gflops", "power": "power_w", "price": "price_usd", "study": "name"}
-"""Keys of a document whose option of the command line has another name."""
 _OPTION = re.compile(r"--([a-z-]+)(?: ([^\s:]+(?: = [^:]*)?))?: ")
-_NAMED = re.compile(r"--([a-z-]+)")
+_NAMED = re.compile(r"--[a-z-]+")
 T = TypeVar("T")
 
 
@@ -47,17 +46,8 @@ def in_document(error: Exception) -> WrongDocumentError:
     said = str(error)
     found, named = _OPTION.match(said), _NAMED.match(said)
     if found is None:
-        return WrongDocumentError(_key(named[1]) if named else "document", _without_options(said))
-    path = _key(found[1])
+        return WrongDocumentError(key_of(named[0]) if named else "document", in_keys(said))
+    path = key_of(f"--{found[1]}")
     if path == "set" and found[2]:
         path = f"set.{found[2].partition(' ')[0].partition('=')[0]}"
-    return WrongDocumentError(path, _without_options(said[found.end() :]))
-
-
-def _without_options(sentence: str) -> str:
-    """A sentence with keys of a document in place of options: `--run-time` becomes run_time."""
-    return re.sub(r"--([a-z][a-z-]*)", lambda found: _key(found[1]), sentence)
-
-
-def _key(option: str) -> str:
-    return KEYS.get(option, option.replace("-", "_"))
+    return WrongDocumentError(path, in_keys(said[found.end() :]))

@@ -56,21 +56,20 @@ class CampaignKind(ABC):
     """A kind of campaign."""
 
     name: ClassVar[str]
-    document: ClassVar[type[Document]]
 
     @abstractmethod
-    def check(self, document: Any, offered: Offered, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, offered: Offered, store: Store) -> tuple[str, ...]:
         """Check a document as far as can be done before its turn, and return the machines that it works on.
 
         Raises:
             WrongDocumentError: something in it is wrong; it says where.
         """
 
-    def expected(self, document: Any, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - others read them
+    def expected(self, document: Document, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - others read them
         """What a campaign may take; its document was checked."""
         return Expected("")
 
-    def size(self, document: Any, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:  # noqa: ARG002
+    def size(self, document: Document, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:  # noqa: ARG002
         """How many combinations it chooses from.
 
         Raises:
@@ -79,7 +78,7 @@ class CampaignKind(ABC):
         return SpaceSize()
 
     @abstractmethod
-    def base_name(self, document: Any) -> str:
+    def base_name(self, document: Document) -> str:
         """What a campaign without a name is named after."""
 
     @abstractmethod

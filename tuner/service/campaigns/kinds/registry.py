@@ -1,15 +1,20 @@
 """The kinds of campaigns by their names."""
 
-from typing import Annotated
+from functools import reduce
+from operator import or_
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from ....messages.documents import CheckDocument, NodesDocument, TuneDocument
+from ....messages.documents import Document, document_of
 from .base import CampaignKind
 from .check import CheckKind
 from .nodes import NodesKind
 from .tune import TuneKind
 
 KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in (TuneKind(), CheckKind(), NodesKind())}
-AnyDocument = Annotated[TuneDocument | CheckDocument | NodesDocument, Field(discriminator="kind")]
+if TYPE_CHECKING:
+    AnyDocument = Document
+else:
+    AnyDocument = Annotated[reduce(or_, map(document_of, KINDS)), Field(discriminator="kind")]
 """A document of some kind."""
