@@ -3,12 +3,13 @@
 import re
 from functools import cache
 
+from .blas import BlasAsk
 from .check import CheckAsk
 from .field import Ask, fields_of
 from .nodes import NodesAsk
 from .tune import TuneAsk
 
-ASKS: dict[str, type[Ask]] = {"tune": TuneAsk, "check": CheckAsk, "nodes": NodesAsk}
+ASKS: dict[str, type[Ask]] = {"tune": TuneAsk, "check": CheckAsk, "nodes": NodesAsk, "blas": BlasAsk}
 """By the kind of a campaign."""
 _OPTION = re.compile(r"--([a-z][a-z-]*)")
 

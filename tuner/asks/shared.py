@@ -1,5 +1,6 @@
 """Options that several commands have."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -16,8 +17,20 @@ from .field import (
     SIZES,
     AskField,
     Named,
+    Scalar,
     Useless,
 )
+
+
+def overrides(texts: Sequence[str]) -> Mapping[str, Sequence[Scalar]]:
+    """The values of `--set` as a document has them.
+
+    Raises:
+        TunerError: they cannot be read.
+    """
+    from .texts import read_overrides  # noqa: PLC0415 - --help does without
+
+    return read_overrides(texts)
 
 
 def _price_usd(text: str) -> float | None:
@@ -176,6 +189,7 @@ RealClusterFile = Annotated[
     str | None,
     AskField(
         help="The TOML file of a real cluster to run on.",
+        described="a real cluster that the service offers; null for its own machine",
         metavar="FILE",
         panel=CLUSTER,
         names=Named.CLUSTER,

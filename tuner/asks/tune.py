@@ -34,13 +34,8 @@ from .shared import (
     Program,
     Rpeak,
     Source,
+    overrides,
 )
-
-
-def _overrides(texts: Sequence[str]) -> Mapping[str, Sequence[Scalar]]:
-    from .texts import read_overrides  # noqa: PLC0415 - --help does without
-
-    return read_overrides(texts)
 
 
 @dataclass(frozen=True)
@@ -230,7 +225,7 @@ class TuneAsk(SearchSettings):
             label="Other parameters",
             hint="A line for each, such as grid = 1x2, 2x1.",
             typed=list[str] | None,
-            read=_overrides,
+            read=overrides,
         ),
     ] = field(default_factory=dict)
     replay: Annotated[

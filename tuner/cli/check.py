@@ -7,10 +7,12 @@ import typer
 
 from ..asks.check import CheckAsk
 from .common import Db, Html, Json
+from .server import asked_server
 from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
 
 def check(
+    context: typer.Context,
     ask: CheckAsk,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdict as JUnit XML, for CI services.")
@@ -50,6 +52,12 @@ def check(
         CheckVerdict.CANNOT_TELL: 2,
         CheckVerdict.STOPPED: INTERRUPTED,
     }
+    there = asked_server(context, {"db", "html", "junit"})
+    if there is not None:
+        from .served_ask import ask_there
+
+        facts = ask_there(there, "check", ask, as_json=as_json)
+        raise typer.Exit(codes[CheckVerdict(facts["verdict"])])
     console, files = output(stderr=as_json), ReportFiles(html)
     files.require()
     with watched(console) as (listener, stop):

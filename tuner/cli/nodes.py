@@ -6,11 +6,12 @@ from typing import Annotated
 
 import typer
 
-from ..asks.field import Useless
+from ..asks.field import Useless, keys_here
 from ..asks.nodes import NodesAsk
 from .ask_options import with_options
 from .common import LARGEST_INT, Db, Html, Json, console, open_store, remark
 from .plain_help import PlainCommand, PlainGroup
+from .server import asked_server, choose_server_of_group
 from .terminal import INTERRUPTED, ReportFiles, show_and_write, show_report, watched
 
 nodes = typer.Typer(
@@ -23,7 +24,13 @@ nodes = typer.Typer(
 MOST_LISTED = 30
 
 
+@nodes.callback()
+def _group(context: typer.Context) -> None:
+    choose_server_of_group(context)
+
+
 def check(
+    context: typer.Context,
     ask: NodesAsk,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print nothing where all is well, else only what is wrong.")
@@ -80,6 +87,12 @@ def check(
 
         hpltune nodes check --virtual 484 --groups 8 --fault flaky-node:node483
     """
+    there = asked_server(context, {"db", "html", "quiet"} | keys_here(NodesAsk))
+    if there is not None:
+        from .served_ask import ask_there
+
+        facts = ask_there(there, "nodes", ask, as_json=as_json)
+        raise typer.Exit(0 if facts["ready"] and facts["alike"] else 1)
     from ..commands.nodes.check import (
         NodesCheckRequest,
         VirtualClusterAsked,

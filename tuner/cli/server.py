@@ -15,13 +15,14 @@ if TYPE_CHECKING:
 
     from ..client.client import Client
     from ..client.server import Server
+    from ..errors import UsageError
 
-VARIABLE = "HPLTUNE_SERVER"
-TAKEN = ("tune", "show", "best", "report", "export", "campaign")
+NAME, VARIABLE = "hpltune", "HPLTUNE_SERVER"
+TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check")
 """Commands that a service is asked for."""
+ALL_TAKEN = f"{', '.join(TAKEN[:-1])} and {TAKEN[-1]}"
 HERE_ONLY = {
     "study": "a service deletes and renames nothing: do that on its machine",
-    "check": "hand a check in as a document, or run it on the service's machine",
 }
 Url = Annotated[
     str | None,
@@ -29,7 +30,7 @@ Url = Annotated[
         "--server",
         metavar="URL",
         envvar=VARIABLE,
-        help="Ask a service instead of this machine: tune, show, best, report, export and campaign.",
+        help=f"Ask a service instead of this machine: {ALL_TAKEN}.",
     ),
 ]
 
@@ -52,17 +53,34 @@ def choose_server(context: typer.Context, url: str | None) -> None:
     Raises:
         UsageError: such a command is asked of a service.
     """
-    from ..errors import UsageError
-
     command, on_line = context.invoked_subcommand, bool(given(context, {"server"}))
     if url is None or command is None:
         return
-    if command not in TAKEN:
-        if on_line:
-            why = HERE_ONLY.get(command, f"a service is asked for {', '.join(TAKEN[:-1])} and {TAKEN[-1]}")
-            raise UsageError(f"--server is not for {command}: {why}")
+    if command in {taken.partition(" ")[0] for taken in TAKEN}:
+        context.obj = (url, f"{NAME} --server {shlex.quote(url)}" if on_line else NAME)
+    elif on_line:
+        raise _not_taken(command)
+
+
+def choose_server_of_group(context: typer.Context) -> None:
+    """The same for a group, of which not all commands are asked of a service.
+
+    Raises:
+        UsageError: such a command is asked of a service.
+    """
+    root, command = context.find_root(), f"{context.info_name} {context.invoked_subcommand}"
+    if command in TAKEN or not isinstance(root.obj, tuple):
         return
-    context.obj = (url, f"hpltune --server {shlex.quote(url)}" if on_line else "hpltune")
+    root.obj, words = None, root.obj[1]
+    if words != NAME:
+        raise _not_taken(command)
+
+
+def _not_taken(command: str) -> "UsageError":
+    from ..errors import UsageError
+
+    why = HERE_ONLY.get(command, f"a service is asked for {ALL_TAKEN}")
+    return UsageError(f"--server is not for {command}: {why}")
 
 
 def asked_server(context: typer.Context, not_there: "AbstractSet[str]" = frozenset()) -> Asked | None:

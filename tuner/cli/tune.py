@@ -97,13 +97,13 @@ def tune(
     """
     there = asked_server(context, HERE | keys_here(TuneAsk))
     if there is not None:
-        from .served_tune import resume_there, tune_there
+        from .served_ask import ask_there, resume_there
 
         if resume:
             _check_beside(context, "resume", "a campaign of a service keeps them", frozenset())
             resume_there(there, study, as_json=as_json)
         else:
-            tune_there(there, ask, study, as_json=as_json)
+            ask_there(there, "tune", ask, study, as_json=as_json)
         return
     from ..commands.campaigns.extension import BudgetExtension
     from ..commands.campaigns.reading import ThisMachine, run_time_s, tune_options

@@ -116,18 +116,27 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
     return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
 
 
-def _check(request: BlasRequest, session: Session) -> None:
+def check_options(options: TuneOptions) -> None:
     """Refuse what is wrong whatever the machine is.
 
     Raises:
         TunerError, SpaceError: a sentence says what.
     """
-    space_text(request.options.space)
-    check_overrides(request.options.overrides or {})
-    if "blas" in (request.options.overrides or {}):
+    space_text(options.space)
+    check_overrides(options.overrides or {})
+    if "blas" in (options.overrides or {}):
         raise UsageError("--set blas=… : here --blas NAME chooses the libraries, once for each")
-    if len(request.options.blas_only) == 1:
-        raise UsageError(f"--blas {request.options.blas_only[0]}: a comparison needs two libraries or more")
+    if len(options.blas_only) == 1:
+        raise UsageError(f"--blas {options.blas_only[0]}: a comparison needs two libraries or more")
+
+
+def _check(request: BlasRequest, session: Session) -> None:
+    """Refuse what is wrong with a new comparison.
+
+    Raises:
+        TunerError, SpaceError: a sentence says what.
+    """
+    check_options(request.options)
     if request.study is not None:
         check_name(request.study)
         if request.study in {study.name for study in session.store.studies()}:

@@ -348,8 +348,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
     if request.junit is not None:
         require_writable_file(request.junit, "--junit")
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
-        before = baseline_of(store, request.ask.baseline)
-        before = replace(before, occasions=known_occasions(store, [(before.study, before.trial)]))
+        before = _before(store, request.ask)
     listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
     began_s, busy = time.monotonic(), _busy(before)
     try:
@@ -361,6 +360,24 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         raise
     result = replace(_compared(request, before, measured), busy=busy)
     return _written(result, time.monotonic() - began_s)
+
+
+def check_of_study(store: Store, ask: CheckAsk, name: str) -> CheckResult:
+    """What a check found whose runs are in a study of this name.
+
+    Raises:
+        TunerError, ResultsError: its baseline cannot be compared with any more, or it ran in another study.
+    """
+    records = tuple(store.records(name))
+    if len(records) < ask.runs:
+        raise TunerError(f"check {name} was stopped; where it began anew, its log says what it found")
+    return _compared(CheckRequest(ask), _before(store, ask), RunResult(store.study(name), records, interrupted=False))
+
+
+def _before(store: Store, ask: CheckAsk) -> Baseline:
+    """The baseline, with what other checks tell of its occasions."""
+    before = baseline_of(store, ask.baseline)
+    return replace(before, occasions=known_occasions(store, [(before.study, before.trial)]))
 
 
 def _median(rates: Sequence[float]) -> str:

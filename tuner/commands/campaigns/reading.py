@@ -5,6 +5,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, Protocol
 
+from ...asks.blas import BlasAsk
 from ...asks.field import Useless
 from ...asks.texts import override_texts
 from ...asks.tune import SearchSettings, TuneAsk
@@ -23,6 +24,9 @@ from ...study.objective import check_objective, check_pareto
 from ...tuning.warm_start import absolute
 from ...units import parse_duration_s
 from ..real_cluster import RealCluster, check_nodes_check, check_parallel, read_cluster
+
+DEFAULT_BLAS_S, DEFAULT_FULL_BLAS = 600.0, 12
+"""Wall time of a comparison of libraries where no limit is given; with --full, search trials of each."""
 
 
 class NamedThings(Protocol):
@@ -113,6 +117,38 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
         limit_s=simulation.limit_s,
         replay=replay,
         warm_start=tuple(things.source(name) for name in ask.warm_start),
+    )
+
+
+def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
+    """Read all that is asked of a comparison of libraries.
+
+    Raises:
+        UsageError: something contradicts something else, or cannot be read; the sentence begins with its option.
+        runners.toml_file.ClusterFileError: the cluster cannot be used.
+    """
+    names, files = things.libraries(ask.blas)
+    real = read_cluster(None if ask.cluster is None else things.cluster(ask.cluster))
+    if ask.cluster and real is None:
+        raise UsageError(f"--cluster {ask.cluster} is a virtual cluster: BLAS libraries are compared on real machines")
+    wall_s, trials = parse_duration_s(ask.budget, "--budget") if ask.budget else None, ask.trials
+    if wall_s is None and trials is None:
+        wall_s, trials = (None, DEFAULT_FULL_BLAS) if ask.full else (DEFAULT_BLAS_S, None)
+    return TuneOptions(
+        space=things.space(ask.space),
+        seed=ask.seed,
+        budget=Budget(trials=trials, wall_s=wall_s),
+        full=ask.full,
+        memory_fraction=ask.memory_fraction,
+        overrides={name: override_texts(values) for name, values in ask.set.items()},
+        blas_only=names,
+        blas_files=files,
+        hpl_source=user_source(ask.hpl_source),
+        rpeak_gflops=ask.rpeak_gflops,
+        price_usd=ask.price_usd or (real.price_usd if real else None),
+        power_w=ask.power_w or (real.power_w if real else None),
+        real_cluster=real.cluster.table() if real else None,
+        shootout=True,
     )
 
 

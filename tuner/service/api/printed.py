@@ -19,14 +19,19 @@ from ...commands.stored.show import (
     show_trial,
     show_trials,
 )
+from ...errors import TunerError
 from ...messages.campaigns import AskedQuery
+from ...messages.documents import document_of
 from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
 from ...reports.page import Page
+from ..campaigns.kinds.registry import KINDS
 from ..identity.caller import needs
 from ..kept.answers import KeptAnswers
 from ..opened import CampaignName, OpenStore
+from ..problems import Problem
 from .cursors import LARGEST
+from .desk import handed_in_entry
 from .responses import as_json
 from .trials import Number
 
@@ -58,6 +63,12 @@ class TrialPrinted(AskedQuery):
     """As the options of `hpltune show NAME NUMBER`."""
 
     output: bool = False
+    facts: Facts = False
+
+
+class ResultPrinted(AskedQuery):
+    """Nothing else can be chosen."""
+
     facts: Facts = False
 
 
@@ -133,6 +144,26 @@ async def printed_trial(
 
     def report() -> Report:
         return show_trial(store, TrialRequest(name, number, query.output)).report()
+
+    if query.facts:
+        return await _facts(answers, report)
+    return as_json(await answers.read(lambda: PrintedModel.of(report()).model_dump_json().encode()))
+
+
+@router.get("/printed/campaigns/{name}/result", response_model=PrintedModel)
+async def printed_result(
+    store: OpenStore, answers: KeptAnswers, name: CampaignName, query: Annotated[ResultPrinted, Query()]
+) -> Response:
+    """Print what the command of a campaign prints at its end."""
+    entry = handed_in_entry(store, name)
+    kind = KINDS[entry.order.kind]
+    document = document_of(kind.name).model_validate(entry.order.document)
+
+    def report() -> Report:
+        try:
+            return kind.report(document, name, store)
+        except TunerError as error:
+            raise Problem(409, f"{error}.") from error
 
     if query.facts:
         return await _facts(answers, report)

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from results.report.model import Report
 from results.store.store import Store
 from runners.hosts.cluster import Cluster
 from runners.toml_file import ClusterFileError
 
 from ....commands.real_cluster import read_cluster
+from ....commands.stored.best import BestRequest, best_of_study
 from ....events import Listener
 from ....messages.documents import Document
 from ....stopping import StopRequest
@@ -18,6 +20,9 @@ from ..expected import Expected, SpaceSize
 from ..host_survey import HostSurvey
 from ..offered import Offered
 from ..wrong import WrongDocumentError
+
+SHOWN = 5
+"""Configurations that are told at the end of a search."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,14 @@ class CampaignKind(ABC):
     @abstractmethod
     def base_name(self, document: Document) -> str:
         """What a campaign without a name is named after."""
+
+    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - others read it
+        """What its command tells at the end of a campaign of this name.
+
+        Raises:
+            TunerError, ResultsError: there is nothing to tell.
+        """
+        return best_of_study(store, BestRequest(name, SHOWN)).report()
 
     @abstractmethod
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:

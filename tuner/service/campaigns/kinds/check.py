@@ -4,11 +4,12 @@ import platform
 from typing import ClassVar
 
 from results.errors import UnknownStudyError
+from results.report.model import Report
 from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
 
 from ....asks.check import CheckAsk
-from ....commands.campaigns.check import CheckRequest, CheckVerdict, baseline_of, check
+from ....commands.campaigns.check import CheckRequest, CheckVerdict, baseline_of, check, check_of_study
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
@@ -50,6 +51,10 @@ class CheckKind(CampaignKind):
     def base_name(self, document: Document) -> str:
         """The baseline's name behind the word check."""
         return f"check-{document.ask.baseline}"
+
+    def report(self, document: Document, name: str, store: Store) -> Report:
+        """The verdict, as `check` prints it."""
+        return check_of_study(store, document.ask, name).report()
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
         """Measure; a check that was stopped measures from its beginning, in another study."""

@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import ClassVar
 
 from results.errors import ResultsError
+from results.report.model import Report
 from results.store.store import Store
 
 from ....asks.nodes import NodesAsk
 from ....commands.nodes.check import NodesCheckRequest, check_nodes, cluster_name
 from ....commands.nodes.choosing import chosen_baseline
 from ....commands.nodes.keeping import KeepRequest, keep_check
+from ....commands.nodes.kept import show_check
 from ....commands.nodes.steps import GROUPS, STEPS
 from ....commands.session import open_session
+from ....errors import TunerError
 from ....events import Listener
 from ....messages.documents import Document, document_of
 from ....stopping import StopRequest
@@ -50,6 +53,13 @@ class NodesKind(CampaignKind):
     def base_name(self, document: Document) -> str:
         """The cluster's name behind the word nodes."""
         return f"nodes-{document.ask.cluster or platform.node()}"
+
+    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - the contract's
+        """The check that it kept, as `nodes show` prints it."""
+        kept = store.node_checks.lines(campaign=name, count=1)
+        if not kept:
+            raise TunerError(f"campaign {name} keeps no check")
+        return show_check(store, str(kept[0].number)).report()
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
         """Check the nodes; a check that was stopped begins anew."""

@@ -8,11 +8,12 @@ from pydantic import Field
 
 from ....messages.documents import Document, document_of
 from .base import CampaignKind
+from .blas import BlasKind
 from .check import CheckKind
 from .nodes import NodesKind
 from .tune import TuneKind
 
-KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in (TuneKind(), CheckKind(), NodesKind())}
+KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in (TuneKind(), CheckKind(), NodesKind(), BlasKind())}
 if TYPE_CHECKING:
     AnyDocument = Document
 else:

@@ -1,13 +1,10 @@
 """A campaign that searches, as `hpltune tune` does."""
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import ClassVar
 
 from results.store.store import Store
 from search_spaces.load import check_overrides, space_text
 
-from ....asks.texts import override_texts
 from ....asks.tune import TuneAsk
 from ....commands.campaigns.reading import tune_options
 from ....commands.campaigns.tune import TuneRequest, tune
@@ -22,6 +19,7 @@ from ..expected import Expected, SpaceSize
 from ..expected_tuning import expected_of, size_of
 from ..host_survey import HostSurvey
 from ..offered import Offered
+from ..offered_things import OfferedThings, check_set
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -72,26 +70,6 @@ class TuneKind(CampaignKind):
         return WorkResult(result.interrupted)
 
 
-class OfferedThings:
-    """What names in a document stand for: what the service offers.
-
-    Every method raises WrongDocumentError where it offers no such thing.
-    """
-
-    def __init__(self, offered: Offered) -> None:
-        self.offered = offered
-        self.space, self.cluster, self.program = offered.space, offered.cluster, offered.program
-
-    def libraries(self, names: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, Path]]:
-        """The names of BLAS libraries, and the files of those that are not in the catalogue."""
-        files = {name: self.offered.library(name) for name in names}
-        return tuple(files), {name: file for name, file in files.items() if file is not None}
-
-    def source(self, name: str) -> str:
-        """The name of a study."""
-        return name
-
-
 def options_of(ask: TuneAsk, offered: Offered, store: Store) -> TuneOptions:
     """Read what is asked as `tune` reads its options.
 
@@ -102,25 +80,10 @@ def options_of(ask: TuneAsk, offered: Offered, store: Store) -> TuneOptions:
         _require_study(store, name, "warm_start")
     if ask.from_simulation is not None:
         _require_study(store, ask.from_simulation, "from_simulation")
-    _check_set(ask, offered)
+    check_set(ask.set, offered)
     return read_as_document(lambda: tune_options(ask, OfferedThings(offered)))
 
 
 def _require_study(store: Store, name: str, path: str) -> None:
     if not store.queue.is_study(name):
         raise WrongDocumentError(path, f"there is no study {name}: /api/v1/campaigns lists all")
-
-
-def _check_set(ask: TuneAsk, offered: Offered) -> None:
-    """Check that values of parameters are given, and that those that reach MPI are allowed.
-
-    Raises:
-        WrongDocumentError: one is not allowed, or has no value.
-    """
-    for name, values in ask.set.items():
-        if not override_texts(values):
-            raise WrongDocumentError(f"set.{name}", "give a value at least")
-        if name.startswith("mpi.") and name.removeprefix("mpi.") not in offered.mpi_parameters:
-            raise WrongDocumentError(
-                f"set.{name}", "the service does not let documents set this MPI parameter: ask who runs it"
-            )

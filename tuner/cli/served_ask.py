@@ -1,12 +1,12 @@
-"""`tune` on a service: hands the search in, and shows it as if it ran here."""
+"""What is asked of a service instead of this machine: it is handed in, and shown as if it ran here."""
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ..asks.field import OFFERED, Ask, AskedField, fields_of
-from ..asks.tune import TuneAsk
 from .server import Asked, opened
 from .signals import Stopped
 from .terminal import INTERRUPTED, show_report
@@ -16,24 +16,29 @@ if TYPE_CHECKING:
 
     from ..client.campaign import ServedCampaign
     from ..client.client import Client
+    from ..messages.queue import HandedInModel
 
 SHOWN = 5
 
 
-def tune_there(asked: Asked, ask: TuneAsk, name: str | None, *, as_json: bool) -> None:
-    """Hand in a search, watch it to its end, and print what it found.
+def ask_there(asked: Asked, kind: str, ask: Ask, name: str | None = None, *, as_json: bool) -> dict[str, Any]:
+    """Hand in what is asked, watch it to its end, and print what it found.
 
     Args:
+        kind: of the campaign.
         name: of the campaign; None takes a free one.
+
+    Returns:
+        What scripts are told of what it found.
 
     Raises:
         TunerError: it is refused, or it failed.
     """
-    document = {"kind": "tune", **_keys(ask), **({} if name is None else {"name": name})}
+    document = {"kind": kind, **_keys(ask), **({} if name is None else {"name": name})}
     with opened(asked) as client:
         entry = client.hand_in(document)
         _console(as_json=as_json).print(f"Handed in campaign {entry.name} at {asked.server.url}.", soft_wrap=True)
-        watch_there(asked, client, client.campaign(entry.name), everything=True, as_json=as_json)
+        return watch_there(asked, client, client.campaign(entry.name), everything=True, as_json=as_json)
 
 
 def resume_there(asked: Asked, name: str | None, *, as_json: bool) -> None:
@@ -54,11 +59,14 @@ def resume_there(asked: Asked, name: str | None, *, as_json: bool) -> None:
 
 def watch_there(
     asked: Asked, client: "Client", campaign: "ServedCampaign", *, everything: bool, as_json: bool = False
-) -> None:
+) -> dict[str, Any]:
     """Show a campaign live until it ends, and print what it found; Ctrl-C leaves it running.
 
     Args:
         everything: begin with what has happened already.
+
+    Returns:
+        What scripts are told of what it found.
 
     Raises:
         TunerError: it failed.
@@ -80,38 +88,78 @@ def watch_there(
             f"{ask} pause {name}` and {ask} cancel {name}` stop it"
         )
         raise
-    _show_end(asked, client, campaign, console, as_json=as_json)
+    return _show_end(asked, client, campaign, console, as_json=as_json)
 
 
-def _show_end(asked: Asked, client: "Client", campaign: "ServedCampaign", console: "Console", *, as_json: bool) -> None:
+def _show_end(
+    asked: Asked, client: "Client", campaign: "ServedCampaign", console: "Console", *, as_json: bool
+) -> dict[str, Any]:
     """Print what a campaign found, and how it ended.
+
+    Returns:
+        What scripts are told of it; nothing of a search.
 
     Raises:
         TunerError: it failed, or found nothing.
     """
-    from ..client.printed import printed
     from ..client.problems import ServiceError
     from ..errors import TunerError
-    from ..messages.addresses import printed_address
-    from .served import print_facts, standing
+    from .served import standing
 
-    info, name = campaign.info(), campaign.name
-    if info.in_queue == "failed":
-        raise TunerError(f"campaign {name} failed: {campaign.entry().reason or 'its log says why'}")
-    ended = info.state == "complete"
+    name, entry = campaign.name, _entry(campaign)
+    if entry is not None and entry.state == "failed":
+        raise TunerError(f"campaign {name} failed: {entry.reason or 'its log says why'}")
+    search = entry is None or entry.document["kind"] == "tune"
+    ended = entry.state == "done" if entry is not None and not search else campaign.info().state == "complete"
+    facts = {}
     try:
-        if as_json:
-            print_facts(client, f"{printed_address(name)}/best", count=SHOWN)
+        if search:
+            _print(client, name, "/best", console, as_json=as_json, count=SHOWN)
         else:
-            show_report(console, printed(client.connection, name, "/best", count=SHOWN), as_json=False)
+            facts = _print(client, name, "/result", console, as_json=as_json)
+        if search and not as_json:
             console.print(f"Its HPL.dat: {asked.words} export dat {name} > HPL.dat", soft_wrap=True)
     except ServiceError as error:
         if ended or error.status not in {404, 409}:
             raise
     if not ended:
-        said = standing(campaign.entry()) if info.in_queue is not None else f"Campaign {name} is {info.state}."
+        said = f"Campaign {name} is {campaign.info().state}." if entry is None else standing(entry)
         console.print(f"{said} `{asked.words} campaign resume {name}` lets it go on.", soft_wrap=True)
         raise typer.Exit(INTERRUPTED)
+    return facts
+
+
+def _entry(campaign: "ServedCampaign") -> "HandedInModel | None":
+    """How a campaign stands in the queue; None where the command line of its machine began it.
+
+    Raises:
+        ServiceError: the service does not tell.
+    """
+    from ..client.problems import ServiceError
+
+    try:
+        return campaign.entry()
+    except ServiceError as error:
+        if error.status != 404:
+            raise
+        return None
+
+
+def _print(
+    client: "Client", name: str, more: str, console: "Console", *, as_json: bool, **query: int
+) -> dict[str, Any]:
+    """Print something of a campaign, and return what scripts are told of it."""
+    from ..client.printed import facts, printed
+    from ..messages.addresses import printed_address
+
+    with facts(client.connection, f"{printed_address(name)}{more}", **query) as parts:
+        told = "".join(parts)
+    if as_json:
+        print(told)
+    else:
+        show_report(console, printed(client.connection, name, more, **query), as_json=False)
+    found: dict[str, Any] = json.loads(told)
+    return found
 
 
 def _console(*, as_json: bool) -> "Console":
