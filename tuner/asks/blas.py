@@ -16,27 +16,22 @@ class BlasAsk(Ask):
     budget: Annotated[
         str | None,
         AskField(
-            help="Wall time of the whole comparison: 10m, 1h30m. Default: 10m, unless --trials or --full is given.",
+            "Wall time of the whole comparison: 10m, 1h30m. Default: 10m, unless --trials or --full is given.",
             metavar="TIME",
             panel=BUDGET,
         ),
     ] = None
     trials: Annotated[
-        int | None,
-        AskField(help="Limit of search trials of each library.", panel=BUDGET, least=1, most=MOST_RUNS),
+        int | None, AskField("Limit of search trials of each library.", panel=BUDGET, least=1, most=MOST_RUNS)
     ] = None
     full: Annotated[
-        bool,
-        AskField(
-            help="Measure at the N that fills the memory. Default limit: 12 trials a library.",
-            panel=BUDGET,
-        ),
+        bool, AskField("Measure at the N that fills the memory. Default limit: 12 trials a library.", panel=BUDGET)
     ] = False
     memory_fraction: MemoryFraction = 0.8
     space: Annotated[
         str,
         AskField(
-            help="A shipped space or a TOML file.",
+            "A shipped space or a TOML file.",
             described="name of a space that the service offers",
             metavar="SPACE",
             panel=SEARCH,
@@ -46,7 +41,7 @@ class BlasAsk(Ask):
     set: Annotated[
         Mapping[str, Scalar | Sequence[Scalar]],
         AskField(
-            help="Set the values of a parameter: --set N=8000. Repeatable.",
+            "Set the values of a parameter: --set N=8000. Repeatable.",
             described="values of parameters",
             metavar="NAME=V[,V]",
             panel=SEARCH,
@@ -54,7 +49,7 @@ class BlasAsk(Ask):
             read=overrides,
         ),
     ] = field(default_factory=dict)
-    seed: Annotated[int, AskField(help="Seed of the random numbers.", panel=SEARCH, least=0, most=LARGEST_SEED)] = 0
+    seed: Annotated[int, AskField("Seed of the random numbers.", panel=SEARCH, least=0, most=LARGEST_SEED)] = 0
     hpl_source: Source = None
     rpeak_gflops: Rpeak = None
     price_usd: Price = None

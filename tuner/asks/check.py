@@ -16,19 +16,15 @@ class CheckAsk(Ask):
     baseline: Annotated[
         str,
         AskField(
-            help="The study of a real machine whose best configuration is measured again.",
+            "The study of a real machine whose best configuration is measured again.",
             metavar="STUDY",
             names=Named.STUDY,
         ),
     ]
-    runs: Annotated[int, AskField(help="How often the configuration is run.", least=1, most=MOST_CHECKED)] = 3
+    runs: Annotated[int, AskField("How often the configuration is run.", least=1, most=MOST_CHECKED)] = 3
     tolerance_percent: Annotated[
         float,
         AskField(
-            help="Loss of speed that is no reason to worry.",
-            option="--tolerance",
-            metavar="PERCENT",
-            least=0.0,
-            most=50.0,
+            "Loss of speed that is no reason to worry.", option="--tolerance", metavar="PERCENT", least=0.0, most=50.0
         ),
     ] = 2.0

@@ -1,7 +1,7 @@
 """An option of a command, which is a key of a document as well: all that is said of it, once."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from enum import StrEnum
 from inspect import Parameter, get_annotations
 from typing import Any, get_args, get_type_hints
@@ -47,7 +47,7 @@ class Useless(StrEnum):
     ON_REAL_NODES = "is for virtual clusters: add --virtual NODES, or leave it out"
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class AskField:
     """What is said of an option.
 
@@ -71,6 +71,7 @@ class AskField:
     """
 
     help: str
+    _: KW_ONLY
     described: str = ""
     option: str = ""
     metavar: str | None = None

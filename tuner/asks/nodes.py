@@ -19,7 +19,7 @@ class NodesAsk(Ask):
     cluster: Annotated[
         str | None,
         AskField(
-            help="The TOML file of a real cluster to run on.",
+            "The TOML file of a real cluster to run on.",
             described="a real cluster that the service offers; null for its own machine",
             metavar="FILE",
             names=Named.CLUSTER,
@@ -29,12 +29,12 @@ class NodesAsk(Ask):
         ),
     ] = None
     facts: Annotated[
-        bool, AskField(help="Ask nodes for their facts only; measure nothing.", useless=(Useless.ON_VIRTUAL_NODES,))
+        bool, AskField("Ask nodes for their facts only; measure nothing.", useless=(Useless.ON_VIRTUAL_NODES,))
     ] = False
     repeats: Annotated[
         int,
         AskField(
-            help="Runs of each benchmark; the best of each node counts.",
+            "Runs of each benchmark; the best of each node counts.",
             least=1,
             most=MOST_REPEATS,
             useless=(Useless.ON_VIRTUAL_NODES,),
@@ -43,7 +43,7 @@ class NodesAsk(Ask):
     benchmarks: Annotated[
         tuple[str, ...],
         AskField(
-            help="Only this one: stream, dgemm, hpcc, hpl, pairs, groups. Repeatable.",
+            "Only this one: stream, dgemm, hpcc, hpl, pairs, groups. Repeatable.",
             described="only these; none takes the usual",
             option="--benchmark",
             metavar="NAME",
@@ -53,28 +53,25 @@ class NodesAsk(Ask):
     soak: Annotated[
         str | None,
         AskField(
-            help="Run HPL again and again for this time, as 30m or 2h.",
-            metavar="TIME",
-            useless=(Useless.ON_VIRTUAL_NODES,),
+            "Run HPL again and again for this time, as 30m or 2h.", metavar="TIME", useless=(Useless.ON_VIRTUAL_NODES,)
         ),
     ] = None
     blas: Annotated[
         str | None,
         AskField(
-            help="Use this BLAS library.",
+            "Use this BLAS library.",
             metavar="NAME",
             described="name of the BLAS library to use; null takes the usual",
             useless=(Useless.ON_VIRTUAL_NODES,),
         ),
     ] = None
     virtual: Annotated[
-        int | None,
-        AskField(help="Judge a virtual cluster instead.", metavar="NODES", least=1, most=MOST_NODES, here=True),
+        int | None, AskField("Judge a virtual cluster instead.", metavar="NODES", least=1, most=MOST_NODES, here=True)
     ] = None
     per_switch: Annotated[
         int,
         AskField(
-            help="Nodes at each switch of a virtual cluster.",
+            "Nodes at each switch of a virtual cluster.",
             least=1,
             most=MOST_NODES,
             here=True,
@@ -84,7 +81,7 @@ class NodesAsk(Ask):
     fault: Annotated[
         tuple[str, ...],
         AskField(
-            help="Plant a fault in a virtual cluster. Repeatable.",
+            "Plant a fault in a virtual cluster. Repeatable.",
             metavar="KIND:NODE[:PERCENT]",
             here=True,
             useless=(Useless.ON_REAL_NODES,),
@@ -93,7 +90,7 @@ class NodesAsk(Ask):
     spread: Annotated[
         float | None,
         AskField(
-            help="How much sound nodes of a virtual cluster differ: 0.4 by default, today's nodes 2 to 3.",
+            "How much sound nodes of a virtual cluster differ: 0.4 by default, today's nodes 2 to 3.",
             metavar="PERCENT",
             least=0.0,
             most=10.0,
@@ -102,19 +99,19 @@ class NodesAsk(Ask):
         ),
     ] = None
     seed: Annotated[
-        int, AskField(help="Seed of a virtual cluster, or of groups.", least=0, most=LARGEST_SEED, here=True)
+        int, AskField("Seed of a virtual cluster, or of groups.", least=0, most=LARGEST_SEED, here=True)
     ] = 0
     groups: Annotated[
         int | None,
-        AskField(help="Run HPL on groups of so many nodes.", metavar="NODES", least=2, most=MOST_NODES, here=True),
+        AskField("Run HPL on groups of so many nodes.", metavar="NODES", least=2, most=MOST_NODES, here=True),
     ] = None
-    keep: Annotated[
-        bool | None, AskField(help="Keep the check; by default unless the cluster is virtual.", here=True)
-    ] = None
+    keep: Annotated[bool | None, AskField("Keep the check; by default unless the cluster is virtual.", here=True)] = (
+        None
+    )
     baseline: Annotated[
         str | None,
         AskField(
-            help="Compare with an earlier check: its number, a day, first, last, or default (see nodes baseline).",
+            "Compare with an earlier check: its number, a day, first, last, or default (see nodes baseline).",
             described="an earlier check: its number, a day, first, last or default; null compares with none",
             metavar="CHECK",
             there="default",

@@ -42,7 +42,7 @@ def _price_usd(text: str) -> float | None:
 Engine = Annotated[
     str,
     AskField(
-        help="hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe, optuna-gp, smac.",
+        "hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe, optuna-gp, smac.",
         metavar="ENGINE",
         panel=SEARCH,
         label="Engine",
@@ -52,7 +52,7 @@ Engine = Annotated[
 Rpeak = Annotated[
     float | None,
     AskField(
-        help="Theoretical peak, in place of the detected one.",
+        "Theoretical peak, in place of the detected one.",
         option="--rpeak",
         metavar="GFLOPS",
         panel=MACHINE,
@@ -66,7 +66,7 @@ Rpeak = Annotated[
 Jobs = Annotated[
     int | None,
     AskField(
-        help="Simulations at a time. Default: one per core.",
+        "Simulations at a time. Default: one per core.",
         panel=CLUSTER,
         section=QUEUE,
         label="Simulations at a time",
@@ -79,7 +79,7 @@ Jobs = Annotated[
 Libraries = Annotated[
     tuple[str, ...],
     AskField(
-        help="Use only this BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so. Repeatable.",
+        "Use only this BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so. Repeatable.",
         described="only these BLAS libraries",
         metavar="NAME[=FILE]",
         panel=MACHINE,
@@ -93,7 +93,7 @@ Libraries = Annotated[
 Program = Annotated[
     str | None,
     AskField(
-        help="Run this xhpl; build none.",
+        "Run this xhpl; build none.",
         described="an xhpl that the service offers; null builds one",
         option="--xhpl",
         metavar="FILE",
@@ -109,7 +109,7 @@ Program = Annotated[
 Source = Annotated[
     Path | None,
     AskField(
-        help="HPL's source: a folder or a tarball of HPL or HPCC.",
+        "HPL's source: a folder or a tarball of HPL or HPCC.",
         metavar="PATH",
         panel=MACHINE,
         here=True,
@@ -119,7 +119,7 @@ Source = Annotated[
 Price = Annotated[
     float | None,
     AskField(
-        help="Price of the machine in US dollars, for $/GFLOPS.",
+        "Price of the machine in US dollars, for $/GFLOPS.",
         option="--price",
         metavar="USD",
         panel=MACHINE,
@@ -135,7 +135,7 @@ Price = Annotated[
 Power = Annotated[
     float | None,
     AskField(
-        help="Power under load, for MFLOPS/W.",
+        "Power under load, for MFLOPS/W.",
         option="--power",
         metavar="WATT",
         panel=MACHINE,
@@ -149,7 +149,7 @@ Power = Annotated[
 Cluster = Annotated[
     str | None,
     AskField(
-        help="The TOML file of a real cluster to run on; or a virtual cluster to simulate, a file or a shipped name.",
+        "The TOML file of a real cluster to run on; or a virtual cluster to simulate, a file or a shipped name.",
         described="a cluster that the service offers; null for its own machine",
         metavar="CLUSTER",
         panel=CLUSTER,
@@ -163,7 +163,7 @@ Cluster = Annotated[
 Limit = Annotated[
     str | None,
     AskField(
-        help="Real time after which a simulation is stopped. Default: 10m.",
+        "Real time after which a simulation is stopped. Default: 10m.",
         metavar="TIME",
         panel=BUDGET,
         section=QUEUE,
@@ -175,7 +175,7 @@ Limit = Annotated[
 MemoryFraction = Annotated[
     float,
     AskField(
-        help="Part of the free memory that the matrix fills with --full.",
+        "Part of the free memory that the matrix fills with --full.",
         panel=BUDGET,
         section=SIZES,
         label="Part of the memory that N may fill",
@@ -188,7 +188,7 @@ MemoryFraction = Annotated[
 RealClusterFile = Annotated[
     str | None,
     AskField(
-        help="The TOML file of a real cluster to run on.",
+        "The TOML file of a real cluster to run on.",
         described="a real cluster that the service offers; null for its own machine",
         metavar="FILE",
         panel=CLUSTER,

@@ -49,7 +49,7 @@ class SearchSettings(Ask):
     objective: Annotated[
         str,
         AskField(
-            help="gflops, percent-of-peak, usd-per-gflops or mflops-per-watt.",
+            "gflops, percent-of-peak, usd-per-gflops or mflops-per-watt.",
             metavar="NAME",
             panel=SEARCH,
             section=FIRST,
@@ -59,7 +59,7 @@ class SearchSettings(Ask):
     pareto: Annotated[
         str | None,
         AskField(
-            help="Search the front of GFLOPS against percent-of-peak, usd-per-gflops or mflops-per-watt.",
+            "Search the front of GFLOPS against percent-of-peak, usd-per-gflops or mflops-per-watt.",
             metavar="OBJECTIVE",
             panel=SEARCH,
             label="Weigh GFLOPS against",
@@ -68,7 +68,7 @@ class SearchSettings(Ask):
     full: Annotated[
         bool,
         AskField(
-            help="Measure at the N that fills the memory. Default limit: 24 trials.",
+            "Measure at the N that fills the memory. Default limit: 24 trials.",
             panel=BUDGET,
             section=SIZES,
             label="Measure with the N that fills the memory",
@@ -79,7 +79,7 @@ class SearchSettings(Ask):
     points: Annotated[
         int | None,
         AskField(
-            help="Number of points of a coarse grid, with --engine grid.",
+            "Number of points of a coarse grid, with --engine grid.",
             panel=SEARCH,
             label="Points of a coarse grid",
             hint="With the engine grid only.",
@@ -90,7 +90,7 @@ class SearchSettings(Ask):
     repeats: Annotated[
         int,
         AskField(
-            help="Runs of each configuration during the search.",
+            "Runs of each configuration during the search.",
             panel=BUDGET,
             label="Runs of each configuration",
             least=1,
@@ -100,7 +100,7 @@ class SearchSettings(Ask):
     confirm: Annotated[
         int,
         AskField(
-            help="Further runs of each of the three best configurations.",
+            "Further runs of each of the three best configurations.",
             panel=BUDGET,
             label="Further runs of the best ones",
             least=0,
@@ -110,21 +110,20 @@ class SearchSettings(Ask):
     reference: Annotated[
         bool,
         AskField(
-            help="Run one configuration again after every tenth full run, in at most a tenth of the budget, to see "
+            "Run one configuration again after every tenth full run, in at most a tenth of the budget, to see "
             "whether the machine changes. These runs count as --trials; with less than 20 there are none.",
             label="Leave out runs that tell whether the machine changes",
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
     ] = True
     seed: Annotated[
-        int,
-        AskField(help="Seed of the engine's random numbers.", panel=SEARCH, label="Seed", least=0, most=LARGEST_SEED),
+        int, AskField("Seed of the engine's random numbers.", panel=SEARCH, label="Seed", least=0, most=LARGEST_SEED)
     ] = 0
     rpeak_gflops: Rpeak = None
     parallel: Annotated[
         int,
         AskField(
-            help="Trials at a time; each has a K-th of a real cluster's nodes.",
+            "Trials at a time; each has a K-th of a real cluster's nodes.",
             metavar="K",
             panel=CLUSTER,
             section=QUEUE,
@@ -138,7 +137,7 @@ class SearchSettings(Ask):
     nodes_check: Annotated[
         str | None,
         AskField(
-            help="Check the nodes of a real cluster first: refuse a study on bad ones, or leave them out.",
+            "Check the nodes of a real cluster first: refuse a study on bad ones, or leave them out.",
             metavar="refuse|drop",
             section=QUEUE,
             label="Bad nodes of a cluster",
@@ -150,7 +149,7 @@ class SearchSettings(Ask):
     from_simulation: Annotated[
         str | None,
         AskField(
-            help="Try the best configurations of a simulated study first, and learn from its rates.",
+            "Try the best configurations of a simulated study first, and learn from its rates.",
             described="name of a simulated study, whose best configurations are tried first",
             metavar="STUDY",
             panel=SEARCH,
@@ -169,7 +168,7 @@ class TuneAsk(SearchSettings):
     space: Annotated[
         str,
         AskField(
-            help="A shipped space or a TOML file; without it, --replay takes all that its table has.",
+            "A shipped space or a TOML file; without it, --replay takes all that its table has.",
             described="name of a space that the service offers",
             metavar="SPACE",
             panel=SEARCH,
@@ -181,7 +180,7 @@ class TuneAsk(SearchSettings):
     budget: Annotated[
         str | None,
         AskField(
-            help="Wall time of the whole study: 90s, 5m, 1h30m; node-hours: 2nh; on a virtual --cluster also 20usd. "
+            "Wall time of the whole study: 90s, 5m, 1h30m; node-hours: 2nh; on a virtual --cluster also 20usd. "
             "Default: 5m, unless --trials, --run-time or --full is given.",
             metavar="TIME",
             panel=BUDGET,
@@ -194,7 +193,7 @@ class TuneAsk(SearchSettings):
     trials: Annotated[
         int | None,
         AskField(
-            help="Limit of search trials; cheap runs count too.",
+            "Limit of search trials; cheap runs count too.",
             panel=BUDGET,
             label="Most trials",
             hint="Empty: the budget alone decides.",
@@ -206,7 +205,7 @@ class TuneAsk(SearchSettings):
     run_time: Annotated[
         str | None,
         AskField(
-            help="Limit of the time in HPL runs alone.",
+            "Limit of the time in HPL runs alone.",
             metavar="TIME",
             panel=BUDGET,
             label="Most time in runs of HPL",
@@ -217,7 +216,7 @@ class TuneAsk(SearchSettings):
     set: Annotated[
         Mapping[str, Scalar | Sequence[Scalar]],
         AskField(
-            help="Set the values of a parameter: --set NB=128,192. Repeatable.",
+            "Set the values of a parameter: --set NB=128,192. Repeatable.",
             described="values of parameters",
             metavar="NAME=V[,V]",
             panel=SEARCH,
@@ -231,7 +230,7 @@ class TuneAsk(SearchSettings):
     replay: Annotated[
         Path | None,
         AskField(
-            help="Run nothing and take the runs of a table: a CSV as `export csv` writes it, or a landscape (JSON).",
+            "Run nothing and take the runs of a table: a CSV as `export csv` writes it, or a landscape (JSON).",
             metavar="TABLE",
             panel=MACHINE,
             here=True,
@@ -240,7 +239,7 @@ class TuneAsk(SearchSettings):
     replay_speed: Annotated[
         float | None,
         AskField(
-            help="Real seconds for each second of the table; 1 is as it was. Default: 0, as fast as it can.",
+            "Real seconds for each second of the table; 1 is as it was. Default: 0, as fast as it can.",
             metavar="FACTOR",
             panel=MACHINE,
             least=0.0,
@@ -258,7 +257,7 @@ class TuneAsk(SearchSettings):
     warm_start: Annotated[
         tuple[str, ...],
         AskField(
-            help="Learn from an earlier study, an output of HPL or an HPL.dat. Repeatable.",
+            "Learn from an earlier study, an output of HPL or an HPL.dat. Repeatable.",
             described="names of studies to learn from",
             metavar="SOURCE",
             panel=SEARCH,
