@@ -93,13 +93,7 @@ def check(
 
         facts = ask_there(there, "nodes", ask, as_json=as_json)
         raise typer.Exit(0 if facts["ready"] and facts["alike"] else 1)
-    from ..commands.nodes.check import (
-        NodesCheckRequest,
-        VirtualClusterAsked,
-        check_nodes,
-        check_virtual,
-        cluster_name,
-    )
+    from ..commands.nodes.check import check_asked, check_nodes, check_virtual, cluster_name
     from ..commands.nodes.keeping import KeepRequest, keep_check
     from ..console import output
     from ..nodes.planted import virtual_name
@@ -107,6 +101,8 @@ def check(
     files = ReportFiles(html)
     files.require()
     ask.refuse_useless(Useless.ON_REAL_NODES if ask.virtual is None else Useless.ON_VIRTUAL_NODES)
+    if ask.virtual is None:
+        check_asked(ask)
     out = output(stderr=as_json)
     out.quiet = quiet
     kept = ask.virtual is None if ask.keep is None else ask.keep
@@ -114,12 +110,12 @@ def check(
     with watched(out, ends_at_once=True) as (listener, stop), opened as store:
         if ask.virtual is None:
             cluster = None if ask.cluster is None else Path(ask.cluster)
-            request, keep = NodesCheckRequest.of(ask, cluster), KeepRequest(cluster_name(cluster), kept, ask.baseline)
-            done = keep_check(lambda told: check_nodes(request, told, stop), keep, store, listener)
+            keep = KeepRequest(cluster_name(cluster), kept, ask.baseline)
+            done = keep_check(lambda told: check_nodes(ask, cluster, told, stop), keep, store, listener)
         else:
-            asked = VirtualClusterAsked(ask.virtual, ask.per_switch, ask.fault, ask.seed, ask.groups, ask.spread)
-            keep = KeepRequest(virtual_name(ask.virtual), kept, ask.baseline, virtual=True)
-            done = keep_check(lambda _: check_virtual(asked), keep, store, listener)
+            size = ask.virtual
+            keep = KeepRequest(virtual_name(size), kept, ask.baseline, virtual=True)
+            done = keep_check(lambda _: check_virtual(ask, size), keep, store, listener)
     out.quiet = False
     report, page = done.brief() if quiet else done.report(), done.result.page() if html else None
     show_and_write(out, report, files, as_json=as_json, page=page)

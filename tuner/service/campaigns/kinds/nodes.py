@@ -9,7 +9,7 @@ from results.report.model import Report
 from results.store.store import Store
 
 from ....asks.nodes import NodesAsk
-from ....commands.nodes.check import NodesCheckRequest, check_nodes, cluster_name
+from ....commands.nodes.check import check_asked, check_nodes, cluster_name
 from ....commands.nodes.choosing import chosen_baseline
 from ....commands.nodes.keeping import KeepRequest, keep_check
 from ....commands.nodes.kept import show_check
@@ -41,7 +41,7 @@ class NodesKind(CampaignKind):
                 raise WrongDocumentError("benchmarks", f"{name} is none: choose of {offered_names}")
         if ask.blas is not None:
             offered.library(ask.blas)
-        read_as_document(lambda: NodesCheckRequest.of(ask, file))
+        read_as_document(lambda: check_asked(ask))
         if ask.baseline is not None:
             baseline = ask.baseline
             try:
@@ -65,10 +65,9 @@ class NodesKind(CampaignKind):
         """Check the nodes; a check that was stopped begins anew."""
         ask: NodesAsk = document_of(self.name).model_validate(order.document).ask
         file = _file(ask, order.offered)
-        request = NodesCheckRequest.of(ask, file)
         kept = KeepRequest(cluster_name(file), baseline=ask.baseline, campaign=order.name)
         with open_session(order.db, listener, stop) as session:
-            done = keep_check(lambda told: check_nodes(request, told, stop), kept, session.store, listener)
+            done = keep_check(lambda told: check_nodes(ask, file, told, stop), kept, session.store, listener)
         return WorkResult(done.result.interrupted, done.sentence.removesuffix("."), slower=done.worse)
 
 
