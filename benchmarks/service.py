@@ -29,6 +29,7 @@ from script import as_script, count
 from sqlalchemy import insert
 
 from results.record import Study
+from results.store.outbox import tell_begun, tell_ended
 from results.store.rows import output_row, trial_row
 from results.store.schema import OUTPUTS, TRIALS
 from results.store.service.campaign_entry import CampaignOrder
@@ -174,6 +175,9 @@ def _add(store: Store, number: int) -> None:
         with store._database.writing() as connection:  # noqa: SLF001 - faster than a transaction a trial
             connection.execute(insert(TRIALS), [trial_row(one) for one in some])
             connection.execute(insert(OUTPUTS), [output_row(one) for one in some])
+            for one in some:
+                tell_begun(connection, LIVE, one.number)
+                tell_ended(connection, one)
 
 
 def row(answered: Answered) -> str:

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import variant
-from .contradictions import contradictions
 from .errors import HplError
-from .output import BEGIN, HplOutput, HplResult, eps_of, lines, parse
+from .output import BEGIN, HplOutput, HplResult, contradictions, eps_of, lines, parse, stamp_of
 from .params import HplParams, Scalar
-from .stamps import stamp_of
 
 VARIANT = "variant"
 """The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""

@@ -8,16 +8,20 @@ HPL prints up to six lines behind a result line, each the time of the rank that 
 rfact (the recursive factorisation of panels; within it pfact, and within that mxswp, the search of pivots with their
 exchange), update (of the rest of the matrix; within it laswp, the exchange of rows) and "up tr sv" (the triangular
 solve). Source: HPL_pdtest.c.
+
+HPL 2.1 and later print time stamps around `HPL_pdgesv`, where they read the timer: the matrix is generated before the
+first stamp, and checked after the last one, so both tell the same seconds. A stamp has neither fractions nor a time
+zone, and jumps in the night in which summer time begins or ends.
 """
 
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
+from itertools import pairwise
 
 from .flops import seconds
-from .stamps import Stamps, stamp_of
 from .variant import is_code
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -49,6 +53,71 @@ _TESTS = re.compile(r"(\d{1,9}) tests? completed and (passed|failed)\b")
 BEGIN = re.compile(r"T/V\s*:\s*Wall time")
 """The line that every launch prints once, below the names of the program."""
 _LINE = re.compile(rf"(?:\+ )?Max aggregated wall time ({'|'.join(PHASES)})[ .]*: +(\d{{1,12}}\.\d\d)")
+STAMP = re.compile(r"HPL_pdgesv\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+SLACK_S = 2.0
+"""Seconds that stamps may be off: each is cut to a second, and ranks do not begin and end in one moment."""
+SLACK = 0.01
+"""Part of the time that stamps may be off besides: one clock is corrected while the other goes on."""
+MINUTE_S = 60.0
+"""Seconds that they may be off where both are of a full minute: such a clock may count minutes only."""
+SUMMER_TIME_S = (-3600.0, -1800.0, 1800.0, 3600.0)
+"""Seconds by which a clock jumps when summer time begins or ends; it does so between midnight and four."""
+NIGHT_ENDS = 4
+
+
+@dataclass(frozen=True)
+class Stamps:
+    """When a solve started and ended, as its program printed it, without a time zone."""
+
+    start: datetime
+    end: datetime
+
+    @property
+    def apart_s(self) -> float:
+        """Seconds from the start to the end; negative where the end comes first."""
+        return (self.end - self.start).total_seconds()
+
+    def contradiction(self, time_s: float) -> str:
+        """Say how they contradict the time that HPL printed; "" where they do not, or may not."""
+        if self._fit(self.apart_s, time_s):
+            return ""
+        told = f"its time stamps, {_clock(self.start)} and {_clock(self.end, self.start.date())}"
+        if self.apart_s < 0:
+            return f"{told}, say that it ended before it started"
+        return f"HPL says that it took {time_s:.2f} s, but {told}, are {self.apart_s:.0f} s apart"
+
+    def may_follow(self, before: "Stamps", time_s: float) -> bool:
+        """Whether a solve with these stamps may have started after another one that took so many seconds."""
+        later_s = (self.start - before.start).total_seconds()
+        return later_s >= time_s or before._fit(later_s, time_s)  # noqa: SLF001 - of its own class
+
+    def _fit(self, apart_s: float, time_s: float) -> bool:
+        """Whether so many seconds by the stamps may be those of the time, in view of what else moves a clock."""
+        minutes = MINUTE_S if self.start.second == self.end.second == 0 else 0.0
+        slack_s = SLACK_S + SLACK * time_s + minutes
+        return any(abs(apart_s + jump_s - time_s) <= slack_s for jump_s in (0.0, *self._jumps_s(time_s)))
+
+    def _jumps_s(self, time_s: float) -> tuple[float, ...]:
+        """Seconds by which the clock may have jumped meanwhile: none where no part of the night was in it."""
+        ended = self.start + timedelta(seconds=min(time_s, timedelta(days=365).total_seconds()))
+        by_night = self.start.hour < NIGHT_ENDS or ended.date() != self.start.date()
+        return SUMMER_TIME_S if by_night else ()
+
+
+def stamp_of(line: str) -> tuple[str, datetime] | None:
+    """Read a line: "start" or "end", and the time; None where the line is another."""
+    found = STAMP.match(line)
+    if found is None:
+        return None
+    try:
+        return found[1], datetime.strptime(" ".join(found[2].split()), "%a %b %d %H:%M:%S %Y")
+    except ValueError:
+        return None
+
+
+def _clock(moment: datetime, day: date | None = None) -> str:
+    """Write a time, without its day where that is known already."""
+    return f"{moment:%H:%M:%S}" if moment.date() == day else f"{moment:%Y-%m-%d %H:%M:%S}"
 
 
 @dataclass(frozen=True)
@@ -317,3 +386,35 @@ def phase_of(line: str) -> tuple[str, float] | None:
     """Read a line: the name of the phase and its seconds, to 0.01 s; None where the line is another."""
     found = _LINE.fullmatch(line)
     return (found[1], float(found[2])) if found else None
+
+
+def contradictions(results: Sequence[HplResult], passed_told: int | None) -> list[str]:
+    """Say of each run that a launch printed why it does not count; "" where nothing speaks against it.
+
+    Args:
+        results: all that the launch printed, in its order.
+        passed_told: how many tests passed by its last lines; None where it does not say it.
+    """
+    passed = sum(result.passed is True for result in results)
+    if passed_told is not None and passed > passed_told:
+        rows = "1 result passes" if passed == 1 else f"{passed} results pass"
+        return [f"{rows} in this output, but its last lines say that {passed_told} passed"] * len(results)
+    return _overlaps(results)
+
+
+def _overlaps(results: Sequence[HplResult]) -> list[str]:
+    """Say which runs went on at once by their time stamps: a launch computes one after another."""
+    dated = [(number, result) for number, result in enumerate(results) if result.stamps is not None]
+    said = [""] * len(results)
+    for (before, first), (number, second) in pairwise(dated):
+        if first.stamps is None or second.stamps is None or second.stamps.may_follow(first.stamps, first.time_s):
+            continue
+        later_s = (second.stamps.start - first.stamps.start).total_seconds()
+        when = f"{later_s:.0f} s after" if later_s >= 0 else f"{-later_s:.0f} s before"
+        sentence = (
+            f"a launch computes one run after another, but by the time stamps one started {when} another "
+            f"that took {first.time_s:.2f} s"
+        )
+        said[before] = said[before] or sentence
+        said[number] = sentence
+    return said

@@ -1,7 +1,8 @@
 """Computes Rpeak = cores x clock x FLOP per cycle, with the reason for each factor.
 
 The clock is the advertised one, as in the TOP500. With turbo a run can exceed 100 %; AVX throttling lowers the rate
-below what the kernels could reach.
+below what the kernels could reach. Facts of the CPUs are read from /proc/cpuinfo and small files of the kernel, below
+a root that the caller names.
 """
 
 import os
@@ -13,15 +14,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .cpuinfo import ROOT, CpuInfo, cpu_flags, read, text
 from .errors import HplError
 
-__all__ = ["Rpeak", "RpeakError", "cpu_flags", "detect"]
-
+ROOT = Path("/")
 PLACEHOLDER_GHZ = 1.0
 
 TABLE = Path(__file__).with_name("microarchitectures.toml")
-NOTHING_KNOWN = "this CPU is not in the table and shows no vector instructions; give the peak with --rpeak"
+NOTHING_KNOWN = "this CPU is not in the table and shows no vector instructions; give the peak with «rpeak»"
 
 
 class RpeakError(HplError, ValueError):
@@ -60,8 +59,68 @@ class Rpeak:
         """
         if not 0 < gflops < float("inf"):
             raise RpeakError(f"Rpeak = {gflops} GFLOPS: expected a number above zero")
-        sentence = f"{gflops:g} GFLOPS were given with --rpeak (detected: {self.gflops:.1f})."
+        sentence = f"{gflops:g} GFLOPS were given with «rpeak» (detected: {self.gflops:.1f})."
         return replace(self, gflops=gflops, reasoning=(sentence,))
+
+
+@dataclass(frozen=True)
+class CpuInfo:
+    """The fields of /proc/cpuinfo.
+
+    Attributes:
+        processors: the fields of each logical CPU, by the CPU's number.
+        general: fields of the whole machine (ARM's "Model", POWER's "platform").
+    """
+
+    processors: Mapping[int, Mapping[str, str]]
+    general: Mapping[str, str]
+
+    def field(self, cpu: int, name: str) -> str:
+        """Return a field of a CPU, else of the machine, else ""."""
+        return self.processors.get(cpu, {}).get(name) or self.general.get(name, "")
+
+
+def read_cpuinfo(root: Path = ROOT) -> CpuInfo:
+    """Read /proc/cpuinfo below `root`; a file that cannot be read counts as one without CPUs."""
+    return parse_cpuinfo(text(root / "proc/cpuinfo"))
+
+
+def parse_cpuinfo(cpuinfo: str) -> CpuInfo:
+    """Parse the text of /proc/cpuinfo: a block of "name : value" lines for each CPU."""
+    processors: dict[int, dict[str, str]] = {}
+    general: dict[str, str] = {}
+    block = general
+    for line in cpuinfo.splitlines():
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if name == "processor" and value.isdecimal():
+            block = processors.setdefault(int(value), {})
+        elif colon:
+            block.setdefault(name, value)
+        elif not line.strip():
+            block = general
+    return CpuInfo(processors, general)
+
+
+def cpu_flags(root: Path = ROOT) -> frozenset[str]:
+    """Return the instruction sets of all CPUs, in the kernel's words ("avx512f", "asimd", "altivec supported")."""
+    info = read_cpuinfo(root)
+    listed = [flags_of(info, cpu) for cpu in info.processors]
+    return frozenset.intersection(*listed) if listed else frozenset()
+
+
+def text(path: Path) -> str:
+    """Read a small file of the kernel, stripped; "" where it cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
+
+
+def flags_of(info: CpuInfo, cpu: int) -> frozenset[str]:
+    """Return the instruction sets of one CPU, in the kernel's words."""
+    words = (info.field(cpu, "flags") or info.field(cpu, "Features")).split()
+    power = ["altivec supported"] if "altivec" in info.field(cpu, "cpu") else []
+    return frozenset([*words, *power])
 
 
 @dataclass(frozen=True)
@@ -110,7 +169,7 @@ def detect(root: Path = ROOT, *, usable: Collection[int] | None = None, archspec
         usable: the logical CPUs to count; None takes those on which this process may run.
         archspec_name: archspec's name of the CPU; None asks archspec, for this machine only.
     """
-    info = read(root)
+    info = read_cpuinfo(root)
     cores = usable_cores(info, root, usable)
     flags = cpu_flags(root)
     named = (_archspec_host() if root == ROOT else "") if archspec_name is None else archspec_name
@@ -135,7 +194,7 @@ def _reasons(counts: Mapping[_Kind, int], info: CpuInfo) -> Iterator[str]:
         if kind.clock.ghz:
             yield f"{whose}{_figure(kind.ghz)} GHz ({kind.clock.origin})."
         else:
-            yield f"{whose}{kind.clock.origin}: {PLACEHOLDER_GHZ:g} GHz is a placeholder, give the peak with --rpeak."
+            yield f"{whose}{kind.clock.origin}: {PLACEHOLDER_GHZ:g} GHz is a placeholder, give the peak with «rpeak»."
         yield f"{whose}{kind.type.flop_per_cycle} FLOP/cycle ({kind.type.reasoning})."
     if any("hypervisor" in info.field(cpu, "flags").split() for cpu in info.processors):
         yield (
@@ -148,7 +207,7 @@ def _total(counts: Mapping[_Kind, int], gflops: float) -> str:
     terms = " + ".join(
         f"{count} x {_figure(kind.ghz)} GHz x {kind.type.flop_per_cycle}" for kind, count in counts.items()
     )
-    return f"Rpeak = {terms} = {gflops:.1f} GFLOPS; override it with --rpeak."
+    return f"Rpeak = {terms} = {gflops:.1f} GFLOPS; override it with «rpeak»."
 
 
 def _figure(ghz: float) -> str:

@@ -1,7 +1,7 @@
 """Sizes of a run: the largest N, the memory it takes, and the process grids for a number of ranks."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from .errors import HplError
@@ -76,12 +76,16 @@ def n_for_memory(nodes: Sequence[NodeShare], *, fraction: float, NB: int, P: int
     return whole if whole >= (1 - ACCEPTED_LOSS) * N else N
 
 
-def n_that_fits(params: HplParams, memory_bytes_: int) -> int:
-    """Return the largest N, up to that of the parameters, whose run fits this memory over all ranks; 0 if none fits."""
+def n_that_fits(params: HplParams, free_bytes: int, needed_bytes: Callable[[HplParams], int] = memory_bytes) -> int:
+    """Return the largest N, up to that of the parameters, whose run fits this memory over all ranks; 0 if none fits.
+
+    Args:
+        needed_bytes: what a run needs on its fullest rank.
+    """
     low, high = 0, params.N + 1
     while high - low > 1:
         middle = (low + high) // 2
-        fits = params.ranks * memory_bytes(replace(params, N=middle)) <= memory_bytes_
+        fits = params.ranks * needed_bytes(replace(params, N=middle)) <= free_bytes
         low, high = (middle, high) if fits else (low, middle)
     return low
 

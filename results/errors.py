@@ -2,6 +2,8 @@
 
 import difflib
 
+from hpl.errors import AskedError
+
 MOST_NAMES = 4
 """Most names of studies in a sentence."""
 
@@ -39,6 +41,14 @@ def no_such_study(name: str, place: str, names: list[str]) -> UnknownStudyError:
     study, mark, trial = name.rpartition("#")
     hint = f": `hpltune show {study} {trial}` shows a trial of a study" if mark and study in names else ""
     return UnknownStudyError(f"there is no study {name} in {place} ({known}){hint}")
+
+
+class NoRoomError(DatabaseAwayError):
+    """Nothing more can be written: the disk is full or failed, or a limit on file sizes was reached."""
+
+
+class DatabaseAddressError(ResultsError, AskedError):
+    """What should name a database cannot."""
 
 
 class StudyExistsError(ResultsError):

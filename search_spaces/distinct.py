@@ -23,7 +23,7 @@ LOOKED_AT = 10_000
 """Points that are compared for an estimate, which takes as long."""
 LEAST_DRAWN = 30
 MAY_BE_ALIKE = MERGED | {"rank_order"}
-"""Parameters of which two values may be equivalent."""
+"""Parameters of which two values may be equivalent, besides those that a program ignores."""
 JOINT = frozenset({"SWAP", "swap_threshold"})
 """These two are joined, because two values of SWAP are equivalent only for some thresholds."""
 
@@ -69,7 +69,8 @@ class Alike:
     def __init__(self, space: SearchSpace) -> None:
         self.looked_at = 0
         self._space = space
-        self._blocks = [_Block(parts) for parts in _joined(space.blocks)]
+        may_be_alike = MAY_BE_ALIKE.union(space.machine.terms.ignores)
+        self._blocks = [_Block(parts, may_be_alike) for parts in _joined(space.blocks, may_be_alike)]
 
     def count(self, point: Point) -> int:
         """Count the points that are equivalent to a legal one, itself included."""
@@ -85,9 +86,9 @@ class Alike:
 class _Block:
     """The partial points of a block, grouped by the parameters whose values are never equivalent."""
 
-    def __init__(self, parts: Sequence[Point]) -> None:
+    def __init__(self, parts: Sequence[Point], may_be_alike: frozenset[str]) -> None:
         self.names = _names(parts)
-        self._distinguishing = sorted(self.names - MAY_BE_ALIKE)
+        self._distinguishing = sorted(self.names - may_be_alike)
         self._parts: dict[tuple[Scalar | None, ...], list[Point]] = {}
         for part in parts:
             self._parts.setdefault(self._group_key(part), []).append(part)
@@ -100,13 +101,13 @@ class _Block:
         return tuple(map(point.get, self._distinguishing))
 
 
-def _joined(blocks: Iterable[Sequence[Point]]) -> list[Sequence[Point]]:
+def _joined(blocks: Iterable[Sequence[Point]], may_be_alike: frozenset[str]) -> list[Sequence[Point]]:
     """Return the blocks with possibly equivalent parts; those with JOINT are merged to one."""
     apart: list[Sequence[Point]] = []
     joint: list[Sequence[Point]] = []
     for parts in blocks:
         names = _names(parts)
-        if names & MAY_BE_ALIKE:
+        if names & may_be_alike:
             (joint if names & JOINT else apart).append(parts)
     together = [{name: value for part in several for name, value in part.items()} for several in product(*joint)]
     return [*apart, together]

@@ -1,4 +1,4 @@
-"""Loads spaces from TOML files of bounded size; every mistake is named with its file and key, or with its option.
+"""Loads spaces from TOML files of bounded size; every mistake is named with its file and key, or with its field.
 
 `runners/toml_file.py` reads texts in the same way: the two folders are siblings that never import each other.
 """
@@ -13,15 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from hpl.params import Scalar
+from hpl.programs.terms import OWN, OwnParameter
 
-from .errors import SpaceError
+from .errors import MistakePlace, SettingError, SpaceError
 from .machine import Machine
 from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
 from .parameters.cases import check_cases
 from .parameters.dimension import DIMENSIONS, dimension, shown
 from .parameters.parameter import Parameter
 from .parameters.values import converted, values
-from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden
+from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, taken_by
 from .space import SIZES, SearchSpace, never_legal
 
 KEYS: Mapping[str, tuple[type, str]] = {
@@ -35,6 +36,8 @@ KEYS: Mapping[str, tuple[type, str]] = {
     "start": (list, "[[start]] tables"),
 }
 BUDGET = "budget"
+OWN_OF_PROGRAM = "program"
+"""The entry that stands for all parameters that only the program of a machine has."""
 
 LARGEST_BYTES = 2**20
 """Most bytes of a file: a thousand lines take only some tens of kilobytes."""
@@ -91,23 +94,34 @@ def load(
     place, text = (name, text) if text is not None else _text(name)
     table = _table(place, text)
     if table.get("cluster") and machine.more_cores == Machine.more_cores:
-        machine = replace(machine, more_cores=f"add --cluster {table['cluster']}, which this space is made for")
+        machine = replace(machine, more_cores=f"add «cluster» {table['cluster']}, which this space is made for")
     wished = overrides or {}
-    given = entries(place, wished, text)
+    given = _with_own(entries(place, wished, text), machine)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
-    places = {key: f"--set {key}" if key in wished else f"{place}: parameters.{key}" for key in given}
+    places = {
+        key: MistakePlace.of_setting(key) if key in wished else MistakePlace(f"{place}: parameters.{key}")
+        for key in given
+    }
     parameters = _parameters_here(given, places, machine, as_it_comes=table.get("all_blas") is True)
     for parameter in parameters.values():
         if parameter.by in given:
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
-    restrictions = [*ALWAYS, *_restrictions(place, table), *_forbids(place, table)]
+    restrictions = [*ALWAYS, *taken_by(machine.terms), *_restrictions(place, table), *_forbids(place, table)]
     starts = _starts(place, table)
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
+
+
+def _with_own(given: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+    """Return the entries with all parameters that only the machine's program has in place of `program = "auto"`."""
+    if given.get(OWN_OF_PROGRAM) != AUTO:
+        return dict(given)
+    others = {key: entry for key, entry in given.items() if key != OWN_OF_PROGRAM}
+    return {**{own.point_name: AUTO for own in machine.terms.own}, **others}
 
 
 def entries(name: str, overrides: Mapping[str, Sequence[str]] | None, text: str) -> dict[str, Any]:
@@ -130,17 +144,17 @@ def check_overrides(overrides: Mapping[str, Sequence[str]]) -> None:
         SpaceError: the sentence names the option, and suggests a similar name if there is one.
     """
     for name, texts in overrides.items():
-        place = f"--set {name}"
+        place, hint = MistakePlace.of_setting(name), _comma_hint(texts)
         try:
             dimension(name)
         except SpaceError as error:
-            raise SpaceError(f"{place}: {error}") from error
+            raise place.wrong(error) from error
         try:
             entry = _override(name, texts)
             if isinstance(entry, list):
                 _legal(place, name, entry)
-        except SpaceError as error:
-            raise SpaceError(f"{error}{_comma_hint(texts)}") from error
+        except SettingError as error:
+            raise SettingError(f"{error.sentence}{hint}", field=error.field, given=error.given) from error
 
 
 def _comma_hint(texts: Sequence[str]) -> str:
@@ -156,7 +170,7 @@ def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> l
     """List a sentence for each value of `--set` that no legal point has, and for each rule or start without effect."""
     given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]
     return [
-        *(f"--set {name}: {sentence}." for name in given for sentence in never_legal(space, name)),
+        *(f"«set.{name}»: {sentence}." for name in given for sentence in never_legal(space, name)),
         *(f"Space {space.name}: {sentence}." for sentence in space.idle(overrides)),
     ]
 
@@ -220,10 +234,10 @@ def _tables(place: str, table: Mapping[str, Any], key: str) -> list[tuple[str, d
 
 
 def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten the tables `mpi` and `net` of TOML ("mpi.btl = …") to parameters `mpi.NAME` and `net.NAME`."""
+    """Flatten the tables `mpi`, `net` and `program` of TOML ("mpi.btl = …") to parameters as `mpi.NAME`."""
     found: dict[str, Any] = {}
     for key, value in table.items():
-        if key in {"mpi", "net"} and isinstance(value, dict):
+        if key in {"mpi", "net", "program"} and isinstance(value, dict):
             found.update({f"{key}.{name}": entry for name, entry in value.items()})
         else:
             found[key] = value
@@ -237,7 +251,7 @@ def _ordered(given: Mapping[str, Any]) -> list[str]:
 
 
 def _parameters_here(
-    given: Mapping[str, Any], places: Mapping[str, str], machine: Machine, *, as_it_comes: bool
+    given: Mapping[str, Any], places: Mapping[str, MistakePlace], machine: Machine, *, as_it_comes: bool
 ) -> dict[str, Parameter]:
     """Make the parameters for a machine by name, without those that keep their default."""
     order = _ordered(given)
@@ -254,33 +268,57 @@ def _parameters_here(
 
 
 def _parameter(
-    place: str, key: str, entry: Any, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool
+    place: MistakePlace, key: str, entry: Any, machine: Machine, layouts: Sequence[str], *, as_it_comes: bool
 ) -> Parameter | None:
     """Make the parameter of an entry; None if the entry keeps the default."""
     try:
         dimension(key)
+        own = _own(key, machine) if key.startswith(OWN) else None
+        if entry == AUTO and own is not None:
+            return Parameter(key, own.values)
         if entry == AUTO:
             return automatic(key, machine, layouts, as_it_comes=as_it_comes)
         if entry == BUDGET and key == "N":
             return None
-        if isinstance(entry, dict) and "by" in entry:
-            return _depending(key, entry)
-        return Parameter(key, values(entry))
+        depends = isinstance(entry, dict) and "by" in entry
+        parameter = _depending(key, entry) if depends else Parameter(key, values(entry))
+        return parameter if own is None else _checked(parameter, own)
     except SpaceError as error:
-        raise SpaceError(f"{place}: {error}") from error
+        raise place.wrong(error) from error
+
+
+def _own(key: str, machine: Machine) -> OwnParameter:
+    """Return a parameter that only the machine's program has.
+
+    Raises:
+        SpaceError: it has none of this name.
+    """
+    own = machine.terms.parameter(key)
+    if own is None:
+        known = ", ".join(own.point_name for own in machine.terms.own) or "none"
+        raise SpaceError(f"the program has no such parameter of its own (it has: {known})")
+    return own
+
+
+def _checked(parameter: Parameter, own: OwnParameter) -> Parameter:
+    """Refuse values that a parameter of the program's own does not have."""
+    for value in parameter.values:
+        if not own.accepts(value):
+            raise SpaceError(f"{parameter.name} = {shown(value)}: expected {own.expected}")
+    return parameter
 
 
 def _check_decider(
-    place: str, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
+    place: MistakePlace, parameter: Parameter, decider: Parameter | None, machine: Machine, *, listed: bool
 ) -> None:
     """Refuse a decider whose value only the budget gives, and cases that it never has."""
     if decider is None:
         chosen = f"{parameter.name} depends on {parameter.by}, whose value the budget chooses"
-        raise SpaceError(f"{place}: {chosen}: give {parameter.by} its values as numbers")
+        raise place.wrong(f"{chosen}: give {parameter.by} its values as numbers")
     try:
         check_cases(parameter, decider, machine, listed=listed)
     except SpaceError as error:
-        raise SpaceError(f"{place}: {error}") from error
+        raise place.wrong(error) from error
 
 
 def _depending(key: str, entry: Mapping[str, Any]) -> Parameter:
@@ -326,30 +364,32 @@ def _forbids(place: str, table: Mapping[str, Any]) -> list[Restriction]:
         when = entry.get("when")
         if not isinstance(when, dict) or not when or not entry.get("because"):
             raise SpaceError(f"{where}: expected `when` with parameters and `because` with a sentence")
-        cases = {name: _legal(f"{where}: when.{name}", name, value) for name, value in _flat(when).items()}
+        cases = {
+            name: _legal(MistakePlace(f"{where}: when.{name}"), name, value) for name, value in _flat(when).items()
+        }
         found.append(forbidden(number, cases, str(entry["because"])))
     return found
 
 
 def _starts(place: str, table: Mapping[str, Any]) -> list[dict[str, Scalar]]:
     return [
-        {name: _legal(f"{where}: {name}", name, value, most=1)[0] for name, value in _flat(entry).items()}
+        {name: _legal(MistakePlace(f"{where}: {name}"), name, value, most=1)[0] for name, value in _flat(entry).items()}
         for where, entry in _tables(place, table, "start")
     ]
 
 
-def _legal(where: str, name: str, entry: Any, most: int | None = None) -> tuple[Scalar, ...]:
+def _legal(where: MistakePlace, name: str, entry: Any, most: int | None = None) -> tuple[Scalar, ...]:
     """Check that a parameter could have these values in some space, and return them."""
     try:
         known = dimension(name)
         listed = values(entry)
     except SpaceError as error:
-        raise SpaceError(f"{where}: {error}") from error
+        raise where.wrong(error) from error
     if not listed or (most is not None and len(listed) > most):
-        raise SpaceError(f"{where}: expected {'one value' if most == 1 else 'at least one value'}, not {entry}")
+        raise where.wrong(f"expected {'one value' if most == 1 else 'at least one value'}, not {entry}")
     for value in listed:
         if not known.accepts(value):
-            raise SpaceError(f"{where} = {shown(value)}: expected {known.expected}")
+            raise where.wrong(f"expected {known.expected}", f" = {shown(value)}")
     return listed
 
 
@@ -360,7 +400,7 @@ def _override(name: str, texts: Sequence[str]) -> Any:
     try:
         return [converted(name, text) for text in texts]
     except SpaceError as error:
-        raise SpaceError(f"--set {name}: {error}") from error
+        raise MistakePlace.of_setting(name).wrong(error) from error
 
 
 class SpaceTomlError(ValueError):

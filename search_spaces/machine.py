@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from hpl.programs.terms import TAKES_ALL, Terms
+
 
 @dataclass(frozen=True)
 class BlasFacts:
@@ -59,6 +61,7 @@ class Machine:
         mpis: MPI libraries by name, the preferred one first.
         N: order of the matrix from the budget, or None if it is not chosen.
         more_cores: advice for a layout that needs more cores than there are.
+        terms: what the program takes of a configuration.
         node_list: the nodes in the order in which ranks fill them; empty if a run's nodes are not known before it.
         chooser: what chooses the nodes of a run then, in words.
     """
@@ -72,6 +75,7 @@ class Machine:
     more_cores: str = "take fewer ranks or threads"
     node_list: tuple[MachineNode, ...] = ()
     chooser: str = "a batch system"
+    terms: Terms = TAKES_ALL
 
     @property
     def fills_nodes(self) -> bool:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from hpl.params import HplParams, Scalar, parse_grid
-from hpl.sizing import memory_bytes, n_that_fits
+from hpl.programs.terms import Terms, divisors
+from hpl.sizing import n_that_fits
 
 from .machine import Machine
 from .node_order import BY_SPEED, BY_SWITCH, LISTED
@@ -78,7 +79,7 @@ def a_node_is_left(point: Point, machine: Machine) -> str | None:
     if machine.nodes > 1:
         chosen = f"{machine.chooser} chooses the nodes of a run, so none can be dropped before"
         return f'{asked}: {chosen}: backend = "ssh" can'
-    return f"{asked}: there is one node only: leave it out, or name a cluster with --cluster"
+    return f"{asked}: there is one node only: leave it out, or name a cluster with «cluster»"
 
 
 def idle_nodes_are_dropped(point: Point, machine: Machine) -> str | None:
@@ -110,7 +111,7 @@ def order_is_known(point: Point, machine: Machine) -> str | None:
         unknown = [node.name for node in machine.node_list if not node.switch]
         return f"{asked}: nobody told the switch of {', '.join(unknown)}: name it in [switches] of the cluster file"
     if order in BY_SPEED and any(node.speed is None for node in machine.node_list):
-        measured = "write [speeds] into the cluster file, or add --nodes-check drop"
+        measured = "write [speeds] into the cluster file, or add «nodes_check» drop"
         return f"{asked}: nobody told how fast the nodes are: {measured}"
     return None
 
@@ -146,11 +147,12 @@ def nbmin_at_most_nb(point: Point, _machine: Machine) -> str | None:
 def fits_memory(point: Point, machine: Machine) -> str | None:
     """Require that the matrices and panels of all ranks fit the memory."""
     params = HplParams.from_words(point)
-    needed, free = params.ranks * memory_bytes(params), machine.without(dropped_nodes(point)).memory_bytes
+    memory_bytes, free = machine.terms.memory_bytes, machine.without(dropped_nodes(point)).memory_bytes
+    needed = params.ranks * memory_bytes(params)
     if needed <= free:
         return None
     asked = f"N = {params.N} with NB = {params.NB} needs {_gibibytes(needed)}"
-    largest = n_that_fits(params, free)
+    largest = n_that_fits(params, free, memory_bytes)
     smaller = f"take at most N = {largest}" if largest else "take a smaller NB"
     return f"{asked}, but only {_gibibytes(free)} may be used: {smaller}"
 
@@ -212,6 +214,27 @@ RESTRICTIONS: Mapping[str, Restriction] = {
     )
 }
 """Restrictions that a space may name."""
+
+
+def taken_by(terms: Terms) -> list[Restriction]:
+    """List the rules that a program takes only some values of a line of HPL.dat, and only some numbers of ranks."""
+
+    def rule(name: str) -> Restriction:
+        return Restriction(f"program_takes_{name}", (name,), lambda point, _: terms.refusal(name, point[name]))
+
+    any_ranks = terms.ranks_on_node is divisors
+    ranks = [] if any_ranks else [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)]
+    return [*map(rule, terms.takes), *ranks]
+
+
+def ranks_of_program(point: Point, machine: Machine) -> str | None:
+    """Require a number of ranks on each node with which the program can be started."""
+    ranks, _ = ranks_and_threads(point["layout"])
+    left = machine.without(dropped_nodes(point))
+    known = machine.terms.ranks_on_node(left.cores // left.nodes)
+    if ranks // left.nodes in known:
+        return None
+    return f"the layout {point['layout']} is refused by the program: it takes {', '.join(map(str, known))} ranks a node"
 
 
 def forbidden(number: int, when: Mapping[str, tuple[Scalar, ...]], because: str) -> Restriction:

@@ -14,6 +14,7 @@ import numpy as np
 
 from hpl.canonical import canonical
 from hpl.params import HplParams, Scalar
+from hpl.programs.terms import OWN
 from hpl.sizing import NodeShare, SizingError, n_for_memory
 
 from .blocks import components, legal_parts
@@ -28,7 +29,7 @@ SIZES = ("N", "memory_fraction")
 """Parameters that give the size of the matrix: a space has one of them, or none if the budget decides."""
 
 NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi", "nodes_dropped", "rank_order")
-"""Parameters of a configuration besides HPL's own, `mpi.*` and `net.*`."""
+"""Parameters of a configuration besides HPL's own, `mpi.*`, `net.*` and `program.*`."""
 
 ABSENT = -1
 UNKNOWN = -2
@@ -188,7 +189,7 @@ class SearchSpace:
         for name in params:
             if name in self.parameters:
                 continue
-            if name not in DIMENSIONS or params[name] != self._completion.default(name, params):
+            if params[name] != self._completion.default(name, params):
                 known = ", ".join(self.parameters)
                 return f"{name} = {params[name]} is not a value of the space {self.name}, which searches over {known}"
         for name, parameter in self.parameters.items():
@@ -206,7 +207,9 @@ class SearchSpace:
     def key(self, params: Point) -> str:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
         full = self.complete(params)
-        others = {name: value for name, value in full.items() if name in NOT_HPL or name[:4] in {"mpi.", "net."}}
+        others = {
+            name: value for name, value in full.items() if name in NOT_HPL or name.startswith(("mpi.", "net.", OWN))
+        }
         words = {**others, **self._representative_words(full)}
         return " ".join(f"{name}={value}" for name, value in sorted(words.items()))
 
@@ -285,7 +288,7 @@ class SearchSpace:
 
     def _representative_words(self, full: Point) -> dict[str, Scalar]:
         """Return what points share that run the same instructions on alike nodes: HPL's parameters and the order."""
-        words = canonical(HplParams.from_words(full)).words()
+        words = {**canonical(HplParams.from_words(full)).words(), **self.machine.terms.ignores}
         return {**words, "rank_order": self._orders.of(full)} if "rank_order" in full else words
 
     def _refused(self, start: Point) -> str | None:
@@ -329,7 +332,9 @@ class Completion:
             if name not in full:
                 value = dimension.default(full, self.machine)
                 if value is not None:
-                    full[name] = value
+                    full[name] = self.machine.terms.taken(name, value)
+        for own in self.machine.terms.own:
+            full.setdefault(own.point_name, own.default)
         return full
 
     def with_n(self, full: Point) -> dict[str, Scalar]:
@@ -342,7 +347,7 @@ class Completion:
             return dict(full)
         if "memory_fraction" not in full:
             if self.machine.N is None:
-                raise SpaceError(f"the space {self.space} leaves N to the budget, but none was chosen: give --set N=…")
+                raise SpaceError(f"the space {self.space} leaves N to the budget, but none was chosen: give «set» N=…")
             return {**full, "N": self.machine.N}
         ranks, _ = ranks_and_threads(full["layout"])
         P, _, Q = str(full["grid"]).partition("x")

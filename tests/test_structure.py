@@ -14,6 +14,7 @@ PACKAGES = ("tuner", "search_spaces", "results", "runners", "hpl")
 MOST_LINES, SMALL_LINES, FEWEST_MODULES, MOST_FIELDS, MOST_METHODS = 600, 80, 4, 12, 20
 REGISTRIES = {
     "hpl/blas/registry.py": "one file a maker of BLAS libraries",
+    "hpl/programs/registry.py": "one file a family of programs",
     "runners/network/registry.py": "one file a program of nodes that has settings",
     "tuner/reports/figures/registry.py": "one file a figure",
     "tuner/service/campaigns/kinds/registry.py": "one file a kind of campaign",

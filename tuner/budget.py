@@ -49,10 +49,10 @@ class Budget:
         """
         if self.whole_s is None or run_s <= self.whole_s:
             return None
-        option = "--budget" if self.whole_s == self.wall_s else "--run-time"
+        field = "budget" if self.whole_s == self.wall_s else "run_time"
         return (
             f"one run takes about {duration(run_s)}, more than the budget ({self}) allows: "
-            f"a search needs {option} {compact(runs * run_s)} or more"
+            f"a search needs «{field}» {compact(runs * run_s)} or more"
         )
 
     def __str__(self) -> str:

@@ -17,6 +17,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.segment import Segment
+from rich.text import Text
 
 from results.report.model import Report
 from results.report.outcome import outcome
@@ -39,7 +40,7 @@ from .events import (
     WorkStarted,
 )
 from .units import duration
-from .words import counted, printable
+from .words import counted, printable, with_options
 
 WIDE, BESIDE, LEAST = 120, 64, 12
 """Columns from which labels are shown whole, those that times and figures take beside them, and what is left of one."""
@@ -59,6 +60,10 @@ class Terminal(Console):
         """Render as Rich does; only Rich itself may colour, move or clear."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Make a text of sentences, with the options of the command line in place of fields."""
+        return super().render_str(with_options(text), **options)
 
     def on_broken_pipe(self) -> None:
         """Leave as a program does that the signal ends."""
@@ -90,7 +95,7 @@ class PlainLines:
                 self._print(text)
             case Remark(text):
                 with suppress(OSError):
-                    print(f"hpltune: {printable(text)}", file=sys.stderr)
+                    print(f"hpltune: {printable(with_options(text))}", file=sys.stderr)
             case WorkStarted(text):
                 self._print(f"{text} …")
             case PartFound(parts):

@@ -1,6 +1,6 @@
-"""Errors of the command line, of plans and of engines; and all errors that say in a sentence what is wrong."""
+"""Errors of what was asked for, of plans and of engines; and all errors that say in a sentence what is wrong."""
 
-from hpl.errors import HplError
+from hpl.errors import AskedError, HplError
 from results.errors import ResultsError
 from runners.errors import RunnerError
 from search_spaces.errors import SpaceError
@@ -10,8 +10,8 @@ class TunerError(Exception):
     """What is wrong, as one sentence for the user."""
 
 
-class UsageError(TunerError):
-    """What the user wrote cannot be used: an option's value, options that exclude each other, or a file."""
+class UsageError(TunerError, AskedError):
+    """What the user asked for cannot be used: the value of a field, fields that exclude each other, or a file."""
 
 
 class NotReadyError(TunerError):

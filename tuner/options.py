@@ -102,13 +102,15 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
     for value in values:
         name, equals, file = value.partition("=")
         if not name or (equals and not file):
-            raise UsageError(f"--blas {value}: write a name like openblas, or NAME=/path/to/library.so")
+            raise UsageError("write a name like openblas, or NAME=/path/to/library.so", field="blas", given=value)
         if equals:
             path = Path(file).expanduser().absolute()
             if not path.is_file():
-                raise UsageError(f"--blas {value}: there is no file {path}")
+                raise UsageError(f"there is no file {path}", field="blas", given=value)
             if files.setdefault(name, path) != path:
-                raise UsageError(f"--blas {value}: {name} is {files[name]} already: give {path} a name of its own")
+                raise UsageError(
+                    f"{name} is {files[name]} already: give {path} a name of its own", field="blas", given=value
+                )
         names.append(name)
     return tuple(dict.fromkeys(names)), files
 
@@ -126,7 +128,7 @@ def user_program(name: str) -> Path:
     """
     absolute = Path(name).expanduser().absolute()
     if not absolute.is_file():
-        raise UsageError(f"--xhpl {name}: there is no such file")
+        raise UsageError("there is no such file", field="xhpl", given=name)
     if not os.access(absolute, os.X_OK):
-        raise UsageError(f"--xhpl {name}: the file is not executable; try chmod +x {name}")
+        raise UsageError(f"the file is not executable; try chmod +x {name}", field="xhpl", given=name)
     return absolute

@@ -13,29 +13,29 @@ _COMMA = re.compile(r"\d+,\d+[smhd]")
 _PART = re.compile(r"(\d+(?:\.\d+)?)([smhd])")
 
 
-def parse_duration_s(text: str, option: str) -> float:
+def parse_duration_s(text: str, field: str) -> float:
     """Seconds meant by `text`: "90s", "5m", "1h30m", "2d".
 
     Args:
         text: what the user wrote.
-        option: the option it was given to, for the message.
+        field: of what was asked that it was given to.
 
     Raises:
         TunerError: it is not a duration, or not a sensible one.
     """
     cleaned = text.strip().lower()
     if re.fullmatch(r"\d+(\.\d+)?", cleaned):
-        raise UsageError(f"{option} {text}: a duration needs a unit: write for example 90s, 5m or 1h30m")
+        raise UsageError("a duration needs a unit: write for example 90s, 5m or 1h30m", field=field, given=text)
     parts = _PART.findall(cleaned)
     if not parts or "".join(number + unit for number, unit in parts) != "".join(cleaned.split()):
         if _COMMA.fullmatch(cleaned):
-            raise UsageError(f"{option} {text}: write it with a point: {cleaned.replace(',', '.')}")
-        raise UsageError(f"{option} {text}: not a duration; write for example 90s, 5m or 1h30m")
+            raise UsageError(f"write it with a point: {cleaned.replace(',', '.')}", field=field, given=text)
+        raise UsageError("not a duration; write for example 90s, 5m or 1h30m", field=field, given=text)
     seconds = sum(float(number) * _UNITS_S[unit] for number, unit in parts)
-    return sensible_s(seconds, f"{option} {text}")
+    return sensible_s(seconds, field, text)
 
 
-def parse_price_usd(text: str | None, option: str = "--price") -> float | None:
+def parse_price_usd(text: str | None, field: str = "price") -> float | None:
     """US dollars meant by `text`: "1200", "1200.50", "$1200"; None for None.
 
     Raises:
@@ -46,17 +46,17 @@ def parse_price_usd(text: str | None, option: str = "--price") -> float | None:
     try:
         return price_usd(text)
     except PriceError as error:
-        raise UsageError(f"{option} {text}: {error}") from error
+        raise UsageError(str(error), field=field, given=text) from error
 
 
-def sensible_s(seconds: float, what: str) -> float:
+def sensible_s(seconds: float, field: str, given: str) -> float:
     """A duration that somebody can mean.
 
     Raises:
         TunerError: it is none, or more than a life.
     """
     if not 0 < seconds <= LONGEST_S:
-        raise UsageError(f"{what}: a duration must be above zero and at most a hundred years")
+        raise UsageError("a duration must be above zero and at most a hundred years", field=field, given=given)
     return seconds
 
 

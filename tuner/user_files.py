@@ -12,34 +12,39 @@ LARGEST_BYTES = 32 * 2**20
 """HPL's longest outputs, with a line for each panel, have a few megabytes."""
 
 
-def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES) -> str:
+def read_text(path: Path, what: str, largest_bytes: int = LARGEST_BYTES, *, field: str = "") -> str:
     """The text of a file that is not larger than any of its kind; of a larger one only so much is read.
 
     Args:
         what: how errors call the file, with its name.
+        field: of what was asked that names the file; errors then call it so.
 
     Raises:
         UsageError: it cannot be read, or is larger.
     """
+    head, given = ("", path) if field else (f"{what}: ", None)
     try:
         with path.open("rb") as file:
             read = file.read(largest_bytes + 1)
     except OSError as error:
-        raise UsageError(f"{what}: {error.strerror}") from error
+        raise UsageError(f"{head}{error.strerror}", field=field, given=given) from error
     if len(read) > largest_bytes:
         limit = f"{largest_bytes / 2**20:g} MiB"
-        raise UsageError(f"{what}: the file is larger than {limit}; keep only what HPL read or printed in it")
+        raise UsageError(
+            f"{head}the file is larger than {limit}; keep only what HPL read or printed in it", field=field, given=given
+        )
     return read.decode("utf-8", errors="replace")
 
 
-def require_writable(folder: Path, what: str) -> None:
+def require_writable(folder: Path, field: str, file: str = "") -> None:
     """Make sure that files can be written into a folder that may not be there yet; nothing is left in it.
 
     Args:
-        what: named it.
+        field: of what was asked that named it.
+        file: the name of the file that is to be in it, where that was named.
 
     Raises:
-        TunerError: none can.
+        UsageError: none can.
     """
     there = next(one for one in (folder.absolute(), *folder.absolute().parents) if one.exists() or one.is_symlink())
     try:
@@ -51,22 +56,23 @@ def require_writable(folder: Path, what: str) -> None:
             if isinstance(error, NotADirectoryError)
             else f"cannot be written ({error.strerror})"
         )
-        raise TunerError(f"{what} {folder}: {there} {why}: give another folder") from error
+        given = f"{file} in {folder}" if file else folder
+        raise UsageError(f"{there} {why}: give another folder", field=field, given=given) from error
 
 
-def require_writable_file(path: Path, option: str) -> None:
+def require_writable_file(path: Path, field: str) -> None:
     """Make sure that a file can be written before anything runs.
 
     Args:
-        option: named it.
+        field: of what was asked that named it.
 
     Raises:
-        TunerError: it cannot.
+        UsageError: it cannot.
     """
     if path.is_dir():
-        raise TunerError(f"{option} {path} is a folder: name a file in it")
+        raise UsageError(f"«{field}» {path} is a folder: name a file in it", field=field)
     if not path.exists() or path.is_file():
-        require_writable(path.resolve().parent, f"{option} {path.name} in")
+        require_writable(path.resolve().parent, field, path.name)
 
 
 def require_new(path: Path, *, force: bool) -> None:
@@ -79,7 +85,7 @@ def require_new(path: Path, *, force: bool) -> None:
         UsageError: there is such a file, with something in it.
     """
     if not force and path.is_file() and path.stat().st_size:
-        raise UsageError(f"{path} is there already and would be lost: give another name, or replace it with --force")
+        raise UsageError(f"{path} is there already and would be lost: give another name, or replace it with «force»")
 
 
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from ..errors import HplError
+from ..errors import AskedError, HplError
 
 NAMED = "--blas"
 """Origin of a library that the user named."""
@@ -13,6 +13,10 @@ INSTALL = "install its threaded build with `hpltune setup`"
 
 class BlasError(HplError):
     """A BLAS library is missing, does not load or cannot be used; the message names it and says what to do."""
+
+
+class NoSuchBlasError(BlasError, AskedError):
+    """The file of a library that the user named is not there."""
 
 
 class Threading(StrEnum):
@@ -86,7 +90,7 @@ class Blas:
         if not fitting:
             paths = ", ".join(str(library.path) for library in self.libraries) or "nothing"
             named = any(library.origin == NAMED for library in self.libraries)
-            advice = f"name its threaded build with --blas {self.name}=FILE" if named else INSTALL
+            advice = f"name its threaded build with «blas» {self.name}=FILE" if named else INSTALL
             message = (
                 f"BLAS {self.name} has no build for {threads} threads per rank (found: {paths}): "
                 f"{advice}, or use a layout with 1 thread per rank."

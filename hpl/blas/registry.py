@@ -1,17 +1,17 @@
-"""Finds the BLAS libraries of this machine. A new maker is one file and one line here."""
+"""Finds the BLAS libraries of this machine, and times their kernels. A new maker is one file and one line here."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from ..search_paths import SearchPaths
 from .blis import Blis
-from .catalogue import NAMED, Blas, BlasError, BlasLibrary, Threading
+from .catalogue import NAMED, Blas, BlasError, BlasLibrary, NoSuchBlasError, Threading
 from .family import BlasFamily, thread_variables
 from .mkl import Mkl
 from .openblas import PYPI, OpenBlas
 from .places import LibraryFile
 from .plain import ATLAS, OTHER, REFERENCE
-from .probe import ask
+from .probe import HERE, Probe, ProbedCpu, Timing, ask, probe
 
 FAMILIES: dict[str, BlasFamily] = {
     "openblas": OpenBlas(),
@@ -50,7 +50,7 @@ def discover(search: SearchPaths, extra: Mapping[str, Path]) -> tuple[Blas, ...]
     libraries: list[BlasLibrary] = []
     for name, path in extra.items():
         if not path.is_file():
-            raise BlasError(f"--blas {name}={path}: there is no such file")
+            raise NoSuchBlasError("there is no such file", field="blas", given=f"{name}={path}")
         libraries.append(describe(LibraryFile(name, path.resolve(), NAMED), search, maker=None))
     for maker in FAMILIES.values():
         for found in maker.candidates(search):
@@ -100,3 +100,31 @@ def _version_in_name(path: Path) -> str:
     """Read the version from a file name ("3.10.3" from libblas.so.3.10.3); "" where it has only a major version."""
     version = path.name.partition(".so.")[2]
     return version if version.count(".") >= 1 else ""
+
+
+def kernel_survey(
+    blas: Blas, flags: frozenset[str], search: SearchPaths, timing: Timing, cpu: ProbedCpu = HERE
+) -> tuple[Probe, ...]:
+    """Time every kernel that a CPU can run and the library's own choice; return the fastest first.
+
+    Kernels that the library does not know, silently replaces or crashes with are left out.
+
+    Args:
+        flags: the CPU's instruction sets, as /proc/cpuinfo names them.
+        cpu: where kernels are timed.
+
+    Raises:
+        NotTimedError: a timing is not cached, and `timing` is NEVER.
+        BlasError: not even the library's own choice runs.
+    """
+    library = blas.library(1)
+    maker = family(library.family)
+    probes = [probe(library, "auto", maker.environment("auto", 1, library), search, timing, cpu)]
+    for kernel in maker.kernels(flags, library):
+        try:
+            result = probe(library, kernel, maker.environment(kernel, 1, library), search, timing, cpu)
+        except BlasError:
+            continue
+        if maker.asked_matches(kernel, result.kernel_used):
+            probes.append(result)
+    return tuple(sorted(probes, key=lambda result: -result.gflops))

@@ -168,9 +168,7 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
     root = recipe.source.root
     blas = sorted((root / "src/blas").glob("*.c"))
     rest = sorted(path for part in ("src", "testing") for path in (root / part).rglob("*.c") if path not in blas)
-    own = [NATIVE / "progress.c", NATIVE / "witness.c"]
-    if recipe.source.kind == "hpcc":
-        own.append(NATIVE / "hpcc_main.c")
+    own = [NATIVE / "progress.c", NATIVE / "witness.c", *recipe.source.more]
     jobs = [(path, "hpl", FLAGS) for path in rest]
     jobs += [(path, f"blas-{prefix or 'plain'}", (*FLAGS, *renames)) for path in blas]
     jobs += [(path, "own", OWN_FLAGS) for path in own]
@@ -191,8 +189,7 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
 
 def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: Path) -> None:
     """Link in a draft folder and move it into place, so that an existing folder always holds a complete program."""
-    wrapped = ("HPL_binit", "HPL_ptimer_cputime", *(("fopen",) if recipe.source.kind == "hpcc" else ()))
-    wraps = [f"-Wl,--wrap={name}" for name in wrapped]
+    wraps = [f"-Wl,--wrap={name}" for name in ("HPL_binit", "HPL_ptimer_cputime", *recipe.source.wrapped)]
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
     try:
         arguments = link_arguments(recipe.library, search, draft, folder)

@@ -1,4 +1,4 @@
-"""Finds the MPI libraries of this machine and the compilers behind their wrappers."""
+"""Finds the MPI libraries of this machine, the compilers behind their wrappers, and the parameters that they know."""
 
 import os
 import re
@@ -33,6 +33,12 @@ OFF_PATH = (
     "usr/local/mpich*/bin",
 )
 """Folders of the system where distributions and `make install` put an MPI; some do not add them to PATH."""
+
+_PARSABLE = re.compile(r":param:(\w+):")
+_SHOWN = re.compile(r'"(\w+)"\s+\(current')
+_CONTROL = re.compile(r"^\s*(MPIR_CVAR_\w+)", re.MULTILINE)
+CONTROL = "MPIR_CVAR_"
+"""Beginning of the names of MPICH's own variables; other variables belong to the libraries that it uses."""
 
 
 class ToolchainError(HplError):
@@ -238,3 +244,30 @@ def _cached_output(argv: tuple[str, ...], environment: tuple[tuple[str, str], ..
         complaint = (done.stderr.strip() or done.stdout.strip() or f"code {done.returncode}").splitlines()[0]
         raise ToolchainError(f"{' '.join(argv)} failed: {complaint}")
     return done.stdout or done.stderr
+
+
+def parameters_of(mpi: Mpi) -> frozenset[str]:
+    """Return the names of all parameters of an MPI library, which silently ignores unknown ones.
+
+    For Open MPI, `ompi_info` lists them (from version 5 on also `prte_info` and `pmix_info`), for MPICH `mpivars`.
+    The result is empty where these programs are missing or do not run: then the names are not known.
+    """
+    try:
+        return frozenset(_names(mpi))
+    except ToolchainError:
+        return frozenset()
+
+
+def _names(mpi: Mpi) -> Iterator[str]:
+    if mpi.name == "openmpi":
+        yield from _PARSABLE.findall(_output_of(mpi, "ompi_info", "--all", "--parsable"))
+        if int(mpi.version.split(".", maxsplit=1)[0]) >= 5:
+            for program in ("prte_info", "pmix_info"):
+                yield from _SHOWN.findall(_output_of(mpi, program, "--all"))
+    elif mpi.name == "mpich":
+        yield from _CONTROL.findall(_output_of(mpi, "mpivars"))
+
+
+def _output_of(mpi: Mpi, program: str, *arguments: str) -> str:
+    path: Path = mpi.mpirun.with_name(program)
+    return program_output([str(path), *arguments], mpi.variables())

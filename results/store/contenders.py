@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, distinct, func, select, true
+from sqlalchemy import ColumnElement, Connection, RowMapping, Select, case, distinct, func, select, true
 
-from hpl.output import LARGEST_RESIDUAL
+from hpl.output import LARGEST_RESIDUAL, SHORTEST_S
 
 from ..record import SIMULATOR, SMALLER_RUNS, TrialRecord, TrialState
+from ..stats.ranking import LONG_ENOUGH
 from .rows import CONTENDER
 from .schema import TRIALS
 
@@ -23,6 +25,8 @@ RANKED_ROW = (
     )
 )
 """`TrialRecord.ranked` in SQL."""
+FULL_RUN = RANKED_ROW & TRIALS.c.kind.not_in(_SMALLER)
+"""A full run whose rate counts."""
 
 
 @dataclass(frozen=True)
@@ -75,3 +79,20 @@ def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool
     others = [text for text in texts if text.count(",") != left.count(",")]
     unseen = TRIALS.c.hosts.is_(None) | (TRIALS.c.state != TrialState.COMPLETE.value)
     return unseen | TRIALS.c.hosts.not_in(others)
+
+
+def best_rate(connection: Connection, ours: ColumnElement[bool]) -> Select[Any]:
+    """Make the query for the rate and the number of the fastest of some runs."""
+    runs = ours & FULL_RUN
+    return select(TRIALS.c.gflops, TRIALS.c.number).where(runs).order_by(*fastest_first(connection, runs)).limit(1)
+
+
+def fastest_first(connection: Connection, runs: ColumnElement[bool]) -> list[ColumnElement[Any]]:
+    """Order full runs by their rates, behind them those of `ranking.unclear_runs`."""
+    long_enough = func.avg(TRIALS.c.time_s) >= LONG_ENOUGH * SHORTEST_S
+    measured = runs & ~TRIALS.c.versions.contains(f'"{SIMULATOR}"')
+    sizes = select(TRIALS.c.N).where(measured).group_by(TRIALS.c.N)
+    sizes = sizes.having((func.min(TRIALS.c.time_s) < SHORTEST_S) & long_enough)
+    doubted = list(connection.execute(sizes).scalars())
+    unclear = case(((TRIALS.c.time_s < SHORTEST_S) & TRIALS.c.N.in_(doubted), 1), else_=0)
+    return [*([unclear] if doubted else []), TRIALS.c.gflops.desc(), TRIALS.c.number]

@@ -8,7 +8,7 @@ from typing import ClassVar
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError
 
-from ..errors import DatabaseAwayError, ResultsError
+from ..errors import DatabaseAwayError, NoRoomError, ResultsError
 from .lease import Lease
 
 
@@ -42,6 +42,10 @@ class Database(ABC):
     @abstractmethod
     def meaning(self, error: BaseException) -> str:
         """Explain an error of the driver and say what to do, without the database's name."""
+
+    @abstractmethod
+    def lacks_room(self, error: BaseException) -> bool:
+        """Return whether an error of the driver is that nothing more can be written for want of space."""
 
     @abstractmethod
     def settle(self) -> None:
@@ -89,11 +93,12 @@ class Database(ABC):
 
     @contextmanager
     def in_sentences(self) -> Iterator[None]:
-        """Turn errors of the driver into a ResultsError with one sentence, a DatabaseAwayError where they may pass."""
+        """Turn errors of the driver into a ResultsError with one sentence; its kind tells whether they may pass."""
         try:
             yield
         except (DBAPIError, self.engine.dialect.loaded_dbapi.Error) as error:
             cause = error.orig if isinstance(error, DBAPIError) and error.orig else error
             passes = isinstance(cause, self.engine.dialect.loaded_dbapi.OperationalError)
-            kind = DatabaseAwayError if passes else ResultsError
+            may_pass = NoRoomError if self.lacks_room(cause) else DatabaseAwayError
+            kind = may_pass if passes else ResultsError
             raise kind(f"database {self.place}: {self.meaning(cause)}") from error

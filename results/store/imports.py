@@ -14,6 +14,7 @@ from ..errors import StudyExistsError
 from ..printed_run import PrintedRun
 from ..record import Kind, Study, TrialRecord, TrialState
 from .networks import Transaction
+from .outbox import tell_state
 from .rows import LINE, line_of, output_row, study_row, trial_row
 from .schema import NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 
@@ -40,11 +41,13 @@ class ImportedStudies:
             except IntegrityError as error:
                 raise StudyExistsError(f"study {study.name} exists already: choose another name") from error
             _append(connection, study.name, records)
+            tell_state(connection, study.name, anew=True)
 
     def append(self, name: str, records: Sequence[TrialRecord]) -> None:
         """Add trials to a study, numbered behind those that it has."""
         with self.writing() as connection:
             _append(connection, name, records)
+            tell_state(connection, name, anew=True)
 
     def known_runs(self) -> Mapping[str, Sequence[PrintedRun]]:
         """Return the runs of outputs that are stored, by the name of the study that has them."""
@@ -95,6 +98,7 @@ class ImportedStudies:
             last = connection.execute(select(func.max(NETWORK_PROBES.c.number))).scalar() or 0
             for number, row in enumerate(probes, start=last + 1):
                 connection.execute(insert(NETWORK_PROBES).values({**row, "study": new_name, "number": number}))
+            tell_state(connection, new_name, anew=True)
             return trials
 
 

@@ -171,6 +171,36 @@ def m008_heard_of(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE campaigns ADD COLUMN not_before TEXT"))
 
 
+def m009_events(connection: Connection) -> None:
+    """Add the outbox of events, with one event for each campaign that there is: how it stands."""
+    connection.execute(
+        text("""
+        CREATE TABLE events (
+            id INTEGER NOT NULL PRIMARY KEY, campaign TEXT NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL,
+            trial INTEGER, ended INTEGER, failed INTEGER, machine_s FLOAT, best_gflops FLOAT, best_trial INTEGER,
+            data TEXT)
+        """)
+    )
+    connection.execute(text("CREATE INDEX events_by_campaign ON events (campaign, id)"))
+    connection.execute(
+        text("""
+        INSERT INTO events (id, campaign, event, state)
+        SELECT row_number() OVER (ORDER BY at, name), name,
+            CASE WHEN state IN ('queued', 'running', 'paused') THEN 'campaign' ELSE 'campaign-ended' END, state
+        FROM (
+            SELECT studies.name AS name, studies.created_at AS at,
+                CASE WHEN campaigns.state IN ('queued', 'running', 'paused', 'failed', 'cancelled')
+                    THEN campaigns.state ELSE studies.state END AS state
+            FROM studies LEFT JOIN campaigns ON campaigns.name = studies.name
+            UNION ALL
+            SELECT name, handed_in_at, state FROM campaigns
+            WHERE state IN ('queued', 'running', 'paused', 'failed', 'cancelled')
+                AND name NOT IN (SELECT name FROM studies)
+        ) AS stands
+        """)
+    )
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
@@ -180,6 +210,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m006_service,
     m007_node_checks,
     m008_heard_of,
+    m009_events,
 )
 
 
@@ -197,7 +228,7 @@ def applied(connection: Connection, place: str) -> list[str]:
         if tables:
             raise ResultsError(
                 f"{place} is not a database of hpltune: it holds {', '.join(sorted(tables)[:3])}; "
-                "give another with --db"
+                "give another with «db»"
             )
         return []
     names = list(connection.execute(text(f"SELECT name FROM {MARKER} ORDER BY number")).scalars())  # noqa: S608 - constant
@@ -205,7 +236,7 @@ def applied(connection: Connection, place: str) -> list[str]:
     if names != known[: len(names)]:
         raise ResultsError(
             f"{place} was written by a newer hpltune (its schema is {len(names)}, this hpltune knows up to "
-            f"{len(known)}): update hpltune, or give another with --db"
+            f"{len(known)}): update hpltune, or give another with «db»"
         )
     return names
 

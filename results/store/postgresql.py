@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from sqlalchemy import URL, Connection, Engine, create_engine, event, func, make_url, select, text
 from sqlalchemy.exc import ArgumentError
 
-from ..errors import ResultsError
+from ..errors import DatabaseAddressError, ResultsError
 from .database import Database
 from .lease import Lease
 from .migrations import applied
@@ -55,13 +55,14 @@ _NOBODY = "no server answers there: start it, or correct host and port in the UR
 _CROSSED = "another program changed the same rows: everything finished before is kept, try again"
 _RIGHTS = "{said}: ask its owner for the right to create and change tables there, or use a database of your own"
 _FULL = "the server has no connection left: try again later"
+FULL_DISK = "53100"
 _STATES = {
-    "25006": "it can only be read, as a standby can: give the primary server with --db",
+    "25006": "it can only be read, as a standby can: give the primary server with «db»",
     "3F000": _RIGHTS,
     "40001": _CROSSED,
     "40P01": _CROSSED,
     "42501": _RIGHTS,
-    "53100": "the server's disk is full: make room there and go on, everything finished before is kept",
+    FULL_DISK: "the server's disk is full: make room there and go on, everything finished before is kept",
     "53300": _FULL,
     "55P03": "another program is writing to it: end that one or try again",
     "57P01": _LOST,
@@ -118,7 +119,7 @@ class PostgresqlDatabase(Database):
             if not create and not applied(connection, self.place):
                 raise ResultsError(
                     f"database {self.place} holds nothing of hpltune yet: `hpltune tune` makes its tables, "
-                    "or name another with --db"
+                    "or name another with «db»"
                 )
 
     def settle(self) -> None:
@@ -150,6 +151,10 @@ class PostgresqlDatabase(Database):
         meaning = by_state or next(by_words, "{said}")
         return (_NOBODY if meaning is _LOST and not self._reached else meaning).format(said=said)
 
+    def lacks_room(self, error: BaseException) -> bool:
+        """Return as the contract says."""
+        return getattr(error, "sqlstate", None) == FULL_DISK
+
     def _connect(
         self, dialect: Dialect, _record: object, arguments: list[object], options: dict[str, object]
     ) -> DBAPIConnection:
@@ -180,14 +185,18 @@ class PostgresqlDatabase(Database):
 def _parsed(url: str) -> URL:
     scheme = url.partition("://")[0]
     if scheme not in SCHEMES:
-        raise ResultsError(f"--db {scheme}://…: give the path of a SQLite file, or {SHAPE}")
+        raise DatabaseAddressError(f"give the path of a SQLite file, or {SHAPE}", field="db", given=f"{scheme}://…")
     try:
         parsed = make_url(url)
     except (ArgumentError, ValueError) as error:
-        raise ResultsError(f"--db {scheme}://…: this is no URL of a database: write {SHAPE}") from error
+        raise DatabaseAddressError(
+            f"this is no URL of a database: write {SHAPE}", field="db", given=f"{scheme}://…"
+        ) from error
     if "@" in (parsed.host or ""):
-        raise ResultsError(
-            f"--db {scheme}://…: there are two @: write one in a password as %40, or give it with PGPASSWORD"
+        raise DatabaseAddressError(
+            "there are two @: write one in a password as %40, or give it with PGPASSWORD",
+            field="db",
+            given=f"{scheme}://…",
         )
     return parsed.set(drivername="postgresql+psycopg")
 

@@ -56,7 +56,7 @@ LINE = tuple(
     TRIALS.c[name]
     for name in (
         *("study", "number", "kind", "state", "invalidity", "reason", "key", "params", "started_at", "ended_at"),
-        *("gflops", "time_s", "residual", "passed"),
+        *("gflops", "time_s", "residual", "passed", "cost_s", "part"),
     )
 )
 """The columns that `line_of` reads."""
@@ -152,7 +152,10 @@ def line_of(row: RowMapping) -> TrialRecord:
         return TrialRecord(
             **{
                 name: row[name]
-                for name in ("study", "number", "reason", "key", "gflops", "time_s", "residual", "passed")
+                for name in (
+                    *("study", "number", "reason", "key"),
+                    *("gflops", "time_s", "residual", "passed", "cost_s", "part"),
+                )
             },
             kind=Kind(row["kind"]),
             state=TrialState(row["state"]),

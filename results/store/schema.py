@@ -217,6 +217,24 @@ DELIVERIES = Table(
 )
 """Messages to webhooks: a row waits while it has a `next_at`."""
 
+EVENTS = Table(
+    "events",
+    METADATA,
+    Column("id", Integer, primary_key=True),
+    Column("campaign", Text, nullable=False),
+    Column("event", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("trial", Integer),
+    Column("ended", Integer),
+    Column("failed", Integer),
+    Column("machine_s", Float),
+    Column("best_gflops", Float),
+    Column("best_trial", Integer),
+    Column("data", Text),
+    Index("events_by_campaign", "campaign", "id"),
+)
+"""What happened in campaigns, and what the trials that had ended amounted to then (null: to be counted)."""
+
 NODE_CHECKS = Table(
     "node_checks",
     METADATA,

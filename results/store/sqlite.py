@@ -22,15 +22,17 @@ from .database import Database
 from .migrations import MIGRATIONS, applied
 
 _MEANINGS = {
-    "database is locked": "another program{holders} is writing to it: end that one or try again",
-    "disk is full": "the disk is full: make room and go on, everything finished before is kept",
-    "readonly database": "it cannot be written: check the permissions of the file and of its folder, or work on a copy",
-    "unable to open database": "it cannot be opened: check the permissions of the file and of its folder",
-    "not a database": "the file is not a SQLite database: give another with --db",
-    "malformed": "the file is damaged: restore a copy of it, or give another with --db",
-    "disk I/O error": "the disk failed or a limit on file sizes was reached: everything finished before is kept",
+    sqlite3.SQLITE_BUSY: "another program{holders} is writing to it: end that one or try again",
+    sqlite3.SQLITE_FULL: "the disk is full: make room and go on, everything finished before is kept",
+    sqlite3.SQLITE_READONLY: (
+        "it cannot be written: check the permissions of the file and of its folder, or work on a copy"
+    ),
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the permissions of the file and of its folder",
+    sqlite3.SQLITE_NOTADB: "the file is not a SQLite database: give another with «db»",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy of it, or give another with «db»",
+    sqlite3.SQLITE_IOERR: "the disk failed or a limit on file sizes was reached: everything finished before is kept",
 }
-"""Parts of SQLite's own messages (the table in its `main.c`), each with the sentence for the user."""
+"""SQLite's primary result codes (https://www.sqlite.org/rescode.html), each with the sentence for the user."""
 
 
 class SqliteDatabase(Database):
@@ -54,13 +56,13 @@ class SqliteDatabase(Database):
         """
         path = self._path
         if path.is_dir():
-            raise ResultsError(f"{path} is a folder, not a database: give a file with --db")
+            raise ResultsError(f"{path} is a folder, not a database: give a file with «db»")
         if path.exists():
             if not create and os.access(path, os.R_OK) and not _writable(path):
                 self._open_to_read()
             return
         if not create:
-            raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with --db")
+            raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with «db»")
         try:
             private_folder(path.parent)
         except OSError as error:
@@ -98,7 +100,7 @@ class SqliteDatabase(Database):
     def writing(self) -> Iterator[Connection]:
         """Run the block as the contract says."""
         if self._only_read:
-            raise ResultsError(f"database {self.place}: {_MEANINGS['readonly database']}")
+            raise ResultsError(f"database {self.place}: {_MEANINGS[sqlite3.SQLITE_READONLY]}")
         with super().writing() as connection:
             yield connection
 
@@ -143,17 +145,26 @@ class SqliteDatabase(Database):
                     cursor.execute("PRAGMA journal_mode = WAL")
                     return
                 except sqlite3.OperationalError as error:
-                    if "locked" not in str(error) or time.monotonic() > give_up_at:
+                    if (
+                        _code(error) not in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+                        or time.monotonic() > give_up_at
+                    ):
                         raise
                     time.sleep(0.01)
 
     def meaning(self, error: BaseException) -> str:
         """Explain an error as the contract says."""
-        said = str(error)
-        for sign, meaning in _MEANINGS.items():
-            if sign in said:
-                return meaning.format(holders=_holders(self._path) if "{" in meaning else "")
-        return said
+        meaning = _MEANINGS.get(_code(error), str(error))
+        return meaning.replace("{holders}", _holders(self._path)) if "{holders}" in meaning else meaning
+
+    def lacks_room(self, error: BaseException) -> bool:
+        """Return as the contract says."""
+        return _code(error) in {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+
+
+def _code(error: BaseException) -> int:
+    """Return the primary result code of an error of SQLite; 0 of one that Python itself raised."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 def _writable(path: Path) -> bool:

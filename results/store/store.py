@@ -19,6 +19,7 @@ from .imports import ImportedStudies
 from .lease import Lease
 from .migrations import migrate
 from .networks import NetworkRecords
+from .outbox import tell_begun, tell_ended, tell_lost, tell_removed, tell_renamed, tell_state
 from .reading import Reader
 from .rows import json_text, output_row, study_of, study_row, trial_row
 from .schema import CAMPAIGNS, NETWORK_ORIGINALS, NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
@@ -108,8 +109,9 @@ class Store(Reader, ServiceBooks):
                 connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
             except IntegrityError as error:
                 raise StudyExistsError(
-                    f"study {study.name} exists already: choose another --study, or go on with --resume"
+                    f"study {study.name} exists already: choose another «study», or go on with «resume»"
                 ) from error
+            tell_state(connection, study.name)
 
     def take(self, name: str) -> Study:
         """Make this process the only one that works on a study, and set the study's state to "running".
@@ -121,6 +123,7 @@ class Store(Reader, ServiceBooks):
         with self._database.writing() as connection:
             self._take(connection, name)
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(state="running"))
+            tell_state(connection, name)
         return self.study(name)
 
     def join(self, name: str) -> Study:
@@ -131,7 +134,7 @@ class Store(Reader, ServiceBooks):
         """
         with self._database.writing() as connection:
             if not self._others(connection, self._study_row(connection, name, lock=True)):
-                raise ResultsError(f"nobody works on study {name} now: go on with --resume")
+                raise ResultsError(f"nobody works on study {name} now: go on with «resume»")
             self._take(connection, name, join=True)
         return self.study(name)
 
@@ -164,6 +167,7 @@ class Store(Reader, ServiceBooks):
             others = self._others(connection, self._study_row(connection, name))
             values = {"owner": _owners(others)} if others else {"owner": None, "state": state}
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(values))
+            tell_state(connection, name)
 
     def delete_study(self, *names: str) -> None:
         """Remove studies with all their trials, all of them or none.
@@ -177,6 +181,8 @@ class Store(Reader, ServiceBooks):
                 self._take(connection, name)
             connection.execute(delete(STUDIES).where(STUDIES.c.name.in_(names)))
             connection.execute(delete(CAMPAIGNS).where(CAMPAIGNS.c.name.in_(names)))
+            for name in names:
+                tell_removed(connection, name)
 
     def rename_study(self, old: str, new: str, moved: tuple[str, str] | None = None) -> None:
         """Rename a study; if this process works on it, it releases its lease.
@@ -205,6 +211,7 @@ class Store(Reader, ServiceBooks):
                 connection.execute(update(TRIALS).where(TRIALS.c.study == new).values(paths))
             connection.execute(delete(STUDIES).where(STUDIES.c.name == old))
             connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == old).values(name=new))
+            tell_renamed(connection, old, new)
 
     def begin(self, record: TrialRecord) -> int:
         """Commit a RUNNING trial before its launch, and return its new number.
@@ -259,6 +266,7 @@ class Store(Reader, ServiceBooks):
         last = connection.execute(select(func.max(TRIALS.c.number)).where(TRIALS.c.study == record.study)).scalar()
         begun = replace(record, number=(last or 0) + 1, state=TrialState.RUNNING)
         connection.execute(insert(TRIALS).values(**trial_row(begun), owner=str(Lease.mine())))
+        tell_begun(connection, record.study, begun.number)
         return begun.number
 
     def finish(self, record: TrialRecord) -> None:
@@ -276,12 +284,14 @@ class Store(Reader, ServiceBooks):
         here = (TRIALS.c.study == record.study) & (TRIALS.c.number == record.number)
         mine = (TRIALS.c.owner == str(Lease.mine())) & TRIALS.c.ended_at.is_(None)
         with self._database.writing() as connection:
-            ended = connection.execute(update(TRIALS).where(here & (_RUNNING | mine)).values(**trial_row(record)))
-            if ended.rowcount != 1:
+            row = trial_row(record)
+            again = connection.execute(update(TRIALS).where(here & _RUNNING).values(**row)).rowcount != 1
+            if again and connection.execute(update(TRIALS).where(here & mine).values(**row)).rowcount != 1:
                 raise ResultsError(
                     f"trial {record.number} of study {record.study} cannot be finished: it was not begun, or has ended"
                 )
             connection.execute(insert(OUTPUTS).values(**output_row(record)))
+            tell_ended(connection, record, again=again)
 
     def abandon_running(self, study: str, reason: str, known: AbstractSet[int] = frozenset()) -> int:
         """Take a study's lease and mark the trials that killed processes left RUNNING as failed.
@@ -302,8 +312,12 @@ class Store(Reader, ServiceBooks):
         with self._database.writing() as connection:
             self._take(connection, study)
             connection.execute(update(STUDIES).where(STUDIES.c.name == study).values(state="running"))
-            left = (TRIALS.c.study == study) & _RUNNING & TRIALS.c.number.in_(self._left(connection, study, known))
-            return connection.execute(update(TRIALS).where(left).values(**values)).rowcount
+            numbers = self._left(connection, study, known)
+            left = (TRIALS.c.study == study) & TRIALS.c.number.in_(numbers)
+            connection.execute(update(TRIALS).where(left & _RUNNING).values(**values))
+            tell_state(connection, study)
+            tell_lost(connection, study, numbers)
+            return len(numbers)
 
     def _take(self, connection: Connection, name: str, *, join: bool = False) -> None:
         """Take a lease of a study until it is ended; within the transaction no other process can take it."""
@@ -316,7 +330,7 @@ class Store(Reader, ServiceBooks):
             lease = others[0]
             raise StudyBusyError(
                 f"study {name} is being run by process {lease.pid} on {lease.host}: "
-                "wait for it or end it there, help it from other nodes with --join, or choose another --study"
+                "wait for it or end it there, help it from other nodes with «join», or choose another «study»"
                 f"{'' if lease.of_this_host else self._database.lost_host}"
             )
         owners = _owners([*others, mine])

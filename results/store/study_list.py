@@ -1,7 +1,8 @@
 """Reads lists of studies and of trials, a page at a time, and only what a list needs."""
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -11,12 +12,16 @@ from sqlalchemy import ColumnElement, Executable, RowMapping, case, func, litera
 from ..errors import DamagedError, DamagedWarning
 from ..plain import time_text
 from ..record import SIMULATOR, Study, StudyState, TrialRecord, TrialState
+from .contenders import FULL_RUN
 from .database import Database
-from .rows import LINE, line_of, study_of
+from .lease import Lease
+from .rows import LINE, line_of, study_of, trial_of
 from .schema import STUDIES, TRIALS
 
 R = TypeVar("R")
 T = TypeVar("T")
+AT_A_TIME = 500
+"""Rows in memory at a time when all rows of a study are read."""
 Place = tuple[datetime, str]
 """Where a study stands in the order of time: when it was created, and its name."""
 
@@ -63,6 +68,30 @@ class StudyExtent:
     open: bool
 
 
+@dataclass(frozen=True)
+class RateRow:
+    """What a page needs of each of many trials.
+
+    Attributes:
+        kind: of the trial, as `record.Kind`.
+        state: as `record.TrialState`.
+        seen_to_end: somebody saw how it ended.
+        full: it is a full run whose rate counts.
+        NB, P, Q: None where it failed before it had them.
+    """
+
+    number: int
+    kind: str
+    state: str
+    seen_to_end: bool
+    cost_s: float
+    gflops: float | None
+    full: bool
+    NB: int | None
+    P: int | None
+    Q: int | None
+
+
 _LAST = select(func.max(TRIALS.c.number)).where(TRIALS.c.study == STUDIES.c.name).scalar_subquery().label("last")
 _OPEN = ((STUDIES.c.state == "running") | STUDIES.c.owner.is_not(None)).label("open")
 
@@ -76,6 +105,31 @@ class StudyLists:
     def version(self) -> str:
         """Return a text that is another one after anything was written; it takes no time to ask for it."""
         return self.database.version()
+
+    def at_work(self) -> Sequence[tuple[Study, Sequence[Lease]]]:
+        """List the studies that say they run, with the processes that work on them, also those that were killed."""
+        query = select(STUDIES).where(STUDIES.c.state == "running")
+        with self.database.reading() as connection:
+            rows = connection.execute(query).mappings().all()
+        return [(study_of(row), Lease.parse_all(row["owner"])) for row in rows]
+
+    def of_numbers(self, study: str, numbers: Collection[int]) -> Sequence[TrialRecord]:
+        """Read trials of these numbers in the order of their begin."""
+        query = select(TRIALS).where((TRIALS.c.study == study) & TRIALS.c.number.in_(numbers)).order_by(TRIALS.c.number)
+        with self.database.reading() as connection:
+            return list(undamaged(connection.execute(query).mappings().all()))
+
+    def rates(self, study: str, after: int, running: Collection[int] = ()) -> Iterator[RateRow]:
+        """Yield what a page needs of the trials after one of a number, and of those of `running`, in their order."""
+        columns = (TRIALS.c.number, TRIALS.c.kind, TRIALS.c.state, TRIALS.c.ended_at.is_not(None))
+        figures = (func.coalesce(TRIALS.c.cost_s, 0.0), TRIALS.c.gflops, FULL_RUN, TRIALS.c.NB, TRIALS.c.P, TRIALS.c.Q)
+        wanted = TRIALS.c.number > after
+        if running:
+            wanted |= TRIALS.c.number.in_(running)
+        query = select(*columns, *figures).where((TRIALS.c.study == study) & wanted).order_by(TRIALS.c.number)
+        with self.database.reading() as connection:
+            for row in connection.execute(query, execution_options={"yield_per": AT_A_TIME}):
+                yield RateRow(*row)
 
     def check(self) -> None:
         """Read a row of each large table.
@@ -164,3 +218,10 @@ def each_readable(rows: Iterable[R], read: Callable[[R], T]) -> Iterator[T]:
             yield read(row)
         except DamagedError as error:
             warnings.warn(f"{error}; it is left out", DamagedWarning, stacklevel=2)
+
+
+def undamaged(rows: Iterable[RowMapping]) -> Iterator[TrialRecord]:
+    """Read trials without those that are damaged, of which `show` tells."""
+    for row in rows:
+        with suppress(DamagedError):
+            yield trial_of(row)

@@ -52,9 +52,8 @@ _OF_NODES: Mapping[str, Callable[[Machine], tuple[Scalar, ...]]] = {
 def full_layouts(machine: Machine) -> tuple[str, ...]:
     """List the layouts (ranks x threads) that fill the cores of every node, single-threaded ones first."""
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
-    each = machine.cores // machine.nodes
-    counts = [threads for threads in range(1, each + 1) if each % threads == 0]
-    return tuple(f"{machine.cores // threads}x{threads}" for threads in counts if threads == 1 or threaded)
+    layouts = machine.terms.layouts(machine.cores, machine.nodes)
+    return tuple(f"{ranks}x{threads}" for ranks, threads in layouts if threads == 1 or threaded)
 
 
 def layouts_by_nodes(dropped: Parameter, machine: Machine) -> Parameter:

@@ -82,8 +82,10 @@ def dropped_nodes(point: Point) -> int:
     return int(point.get("nodes_dropped", 0))
 
 
-def _a_rank_for_each_core(point: Point, machine: Machine) -> str:
-    return f"{machine.without(dropped_nodes(point)).cores}x1"
+def _as_the_program_advises(point: Point, machine: Machine) -> str:
+    left = machine.without(dropped_nodes(point))
+    ranks, threads = machine.terms.layouts(left.cores, left.nodes)[0]
+    return f"{ranks}x{threads}"
 
 
 def _usual_kernel(point: Point, machine: Machine) -> str:
@@ -105,7 +107,7 @@ DIMENSIONS: dict[str, Dimension] = {
         lambda value: isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= 1,
         lambda _point, _machine: None,
     ),
-    "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, _a_rank_for_each_core),
+    "layout": _text("ranks x threads as 4x2", _LAYOUT.pattern, _as_the_program_advises),
     "mpi": _text("an MPI library's name", r"(?!auto$)[\w.+-]+", lambda _point, _machine: None),
     "blas": _text("a BLAS name", r"(?!auto$)[\w.+-]+", lambda _point, machine: next(iter(machine.blas), "openblas")),
     "kernel": _text("a kernel name or auto", r"[\w.+-]+", _usual_kernel),
@@ -182,6 +184,9 @@ FREE = Dimension(
     "a printable text or a number", lambda value: str(value) != "" and str(value).isprintable(), lambda _p, _m: None
 )
 
+PROGRAM = replace(FREE, expected="a value that the program takes")
+"""A parameter that only some program has; what it takes is known together with the program."""
+
 MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
 MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
 """Names and values that launchers accept; `runners/forwarded.py` says why, and which names are reserved."""
@@ -198,7 +203,7 @@ def shown(value: object) -> str:
 
 
 def dimension(name: str) -> Dimension:
-    """Return the parameter of this name; every `mpi.NAME` and `net.NAME` is one.
+    """Return the parameter of this name; every `mpi.NAME`, `net.NAME` and `program.NAME` is one.
 
     Raises:
         SpaceError: there is no such parameter; the message suggests the nearest.
@@ -208,6 +213,8 @@ def dimension(name: str) -> Dimension:
             return known[name]
     if name.startswith("mpi.") and re.fullmatch(MPI_RESERVED, name[4:]):
         raise SpaceError(f"{name} names what MPI starts or loads, which hpltune chooses itself: leave it out")
+    if re.fullmatch(r"program\.[A-Za-z][A-Za-z0-9_]*", name):
+        return PROGRAM
     if re.fullmatch(r"(mpi|net)\.[A-Za-z][A-Za-z0-9_.-]*", name):
         return MPI if name.startswith("mpi.") else FREE
     letters = {known.casefold(): known for known in DIMENSIONS}

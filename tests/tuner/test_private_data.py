@@ -13,7 +13,7 @@ from as_user import Run
 from record_builders import a_study
 
 from results.store.store import Store
-from tuner.service.identity.sessions import SessionKeeper
+from tuner.service.sessions import SessionKeeper
 from tuner.user_dirs import UserDirs
 
 

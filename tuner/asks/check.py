@@ -25,6 +25,6 @@ class CheckAsk(Ask):
     tolerance_percent: Annotated[
         float,
         AskField(
-            "Loss of speed that is no reason to worry.", option="--tolerance", metavar="PERCENT", least=0.0, most=50.0
+            "Loss of speed that is no reason to worry.", field="tolerance", metavar="PERCENT", least=0.0, most=50.0
         ),
     ] = 2.0

@@ -41,10 +41,10 @@ OFFERED = frozenset({Named.SPACE, Named.CLUSTER, Named.PROGRAM, Named.LIBRARY, N
 class Useless(StrEnum):
     """Where an option changes nothing, as the end of the sentence that refuses it."""
 
-    WITH_TABLE = "is for machines that run HPL and changes nothing with --replay: leave it out"
-    SIMULATED = "is for real machines and changes nothing on a virtual --cluster: leave it out"
-    ON_VIRTUAL_NODES = "is for real nodes: leave it out, or leave --virtual out"
-    ON_REAL_NODES = "is for virtual clusters: add --virtual NODES, or leave it out"
+    WITH_TABLE = "is for machines that run HPL and changes nothing with «replay»: leave it out"
+    SIMULATED = "is for real machines and changes nothing on a virtual «cluster»: leave it out"
+    ON_VIRTUAL_NODES = "is for real nodes: leave it out, or leave «virtual» out"
+    ON_REAL_NODES = "is for virtual clusters: add «virtual» NODES, or leave it out"
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class AskField:
     """What is said of an option.
 
     Attributes:
-        help: what it does, in the words of the command line.
-        described: the same for documents; "" where keys in place of options make it right for them.
-        option: "" where it is called as its key is.
+        help: what it does; other options stand in it as «budget», and each face puts its own name there.
+        described: the same for documents; "" where the help is right for them, too.
+        field: what sentences and the command line call it; "" where that is its key.
         metavar: stands for its value in --help.
         panel: its group in --help.
         section: its group in a form.
@@ -73,7 +73,7 @@ class AskField:
     help: str
     _: KW_ONLY
     described: str = ""
-    option: str = ""
+    field: str = ""
     metavar: str | None = None
     panel: str | None = None
     section: str = HOW
@@ -106,14 +106,9 @@ class AskedField:
     said: AskField
 
     @property
-    def option(self) -> str:
-        """What it is called on the command line."""
-        return self.said.option or f"--{self.key.replace('_', '-')}"
-
-    @property
-    def changed_by(self) -> str:
-        """The words that give it another value than the default: --no-reference."""
-        return self.option.replace("--", "--no-", 1) if self.default is True else self.option
+    def field(self) -> str:
+        """What sentences call it, and the command line: price for price_usd."""
+        return self.said.field or self.key
 
     @property
     def required(self) -> bool:
@@ -144,7 +139,7 @@ class Ask:
 
         for field in self.changed():
             if where in field.said.useless:
-                raise UsageError(f"{field.changed_by} {where}")
+                raise UsageError(f"«{field.field}» {where}", field=field.field)
 
 
 def fields_of(ask: type[Ask]) -> tuple[AskedField, ...]:

@@ -45,7 +45,7 @@ class NodesAsk(Ask):
         AskField(
             "Only this one: stream, dgemm, hpcc, hpl, pairs, groups. Repeatable.",
             described="only these; none takes the usual",
-            option="--benchmark",
+            field="benchmark",
             metavar="NAME",
             useless=(Useless.ON_VIRTUAL_NODES,),
         ),

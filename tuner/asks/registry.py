@@ -1,6 +1,5 @@
-"""What can be asked of a service by its name, and the keys and options of all of it."""
+"""What can be asked of a service by its name, and the keys of all of it."""
 
-import re
 from functools import cache
 
 from .blas import BlasAsk
@@ -11,26 +10,20 @@ from .tune import TuneAsk
 
 ASKS: dict[str, type[Ask]] = {"tune": TuneAsk, "check": CheckAsk, "nodes": NodesAsk, "blas": BlasAsk}
 """By the kind of a campaign."""
-_OPTION = re.compile(r"--([a-z][a-z-]*)")
 
 
 @cache
 def _renamed() -> dict[str, str]:
-    """The keys that are called otherwise than their options, by these."""
+    """The keys that are called otherwise than in sentences, by what these call them."""
     every = (field for ask in ASKS.values() for field in fields_of(ask))
-    return {"--study": "name", **{field.option: field.key for field in every if field.said.option}}
+    return {"study": "name", **{field.field: field.key for field in every if field.said.field}}
 
 
-def key_of(option: str) -> str:
-    """The key of a document for an option: price_usd for --price."""
-    return _renamed().get(option) or option.removeprefix("--").replace("-", "_")
+def key_of(field: str) -> str:
+    """The key of a document for a field of what is asked: price_usd for price, set.NB as it is."""
+    return _renamed().get(field, field)
 
 
-def option_of(key: str) -> str:
-    """The option for a key of a document."""
-    return next((option for option, known in _renamed().items() if known == key), f"--{key.replace('_', '-')}")
-
-
-def in_keys(sentence: str) -> str:
-    """A sentence with keys of a document in place of options: `--run-time` becomes run_time."""
-    return _OPTION.sub(lambda found: key_of(found[0]), sentence)
+def field_of(key: str) -> str:
+    """What sentences and the command line call a key of a document: price for price_usd."""
+    return next((field for field, known in _renamed().items() if known == key), key)

@@ -53,7 +53,7 @@ Rpeak = Annotated[
     float | None,
     AskField(
         "Theoretical peak, in place of the detected one.",
-        option="--rpeak",
+        field="rpeak",
         metavar="GFLOPS",
         panel=MACHINE,
         section=PRICE,
@@ -79,7 +79,7 @@ Jobs = Annotated[
 Libraries = Annotated[
     tuple[str, ...],
     AskField(
-        "Use only this BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so. Repeatable.",
+        "Use only this BLAS of the catalogue, or your own library: «blas» mine=/opt/lib/libblas.so. Repeatable.",
         described="only these BLAS libraries",
         metavar="NAME[=FILE]",
         panel=MACHINE,
@@ -95,7 +95,7 @@ Program = Annotated[
     AskField(
         "Run this xhpl; build none.",
         described="an xhpl that the service offers; null builds one",
-        option="--xhpl",
+        field="xhpl",
         metavar="FILE",
         panel=MACHINE,
         section=QUEUE,
@@ -120,7 +120,7 @@ Price = Annotated[
     float | None,
     AskField(
         "Price of the machine in US dollars, for $/GFLOPS.",
-        option="--price",
+        field="price",
         metavar="USD",
         panel=MACHINE,
         section=PRICE,
@@ -136,7 +136,7 @@ Power = Annotated[
     float | None,
     AskField(
         "Power under load, for MFLOPS/W.",
-        option="--power",
+        field="power",
         metavar="WATT",
         panel=MACHINE,
         section=PRICE,
@@ -175,7 +175,7 @@ Limit = Annotated[
 MemoryFraction = Annotated[
     float,
     AskField(
-        "Part of the free memory that the matrix fills with --full.",
+        "Part of the free memory that the matrix fills with «full».",
         panel=BUDGET,
         section=SIZES,
         label="Part of the memory that N may fill",

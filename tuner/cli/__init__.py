@@ -74,11 +74,11 @@ def _root(
 
 
 def _fail(sentence: str, exit_code: int = 1) -> NoReturn:
-    from ..words import printable
+    from ..words import printable, with_options
 
     red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
     with suppress(OSError):
-        print(f"{red}hpltune: {printable(sentence)}{plain}", file=sys.stderr)
+        print(f"{red}hpltune: {printable(with_options(sentence))}{plain}", file=sys.stderr)
     sys.exit(exit_code)
 
 
@@ -178,15 +178,13 @@ def _exit_code(error: Exception) -> int:
 
 
 def _is_wrong_usage(error: Exception) -> bool:
-    """Whether an error is in what the user wrote: an option, with which its sentence begins, or a file."""
+    """Whether an error is in what the user wrote: a field of what was asked for, or a file."""
     from hpl.dat_parse import HplDatError
+    from hpl.errors import AskedError
     from runners.toml_file import ClusterFileError
     from search_spaces.errors import SpaceError
 
-    from ..errors import UsageError
-
-    of_input = isinstance(error, UsageError | SpaceError | HplDatError | ClusterFileError)
-    return of_input or str(error).startswith("--")
+    return isinstance(error, AskedError | SpaceError | HplDatError | ClusterFileError)
 
 
 def print_anything() -> None:
@@ -223,11 +221,11 @@ def tell_warnings() -> None:
         if category.__name__ != DAMAGED:
             usual(message, category, filename, lineno, file, line)
             return
-        from ..words import printable
+        from ..words import printable, with_options
 
         with suppress(OSError):
             if str(message) not in told:
-                print(f"hpltune: {printable(str(message))}", file=sys.stderr)
+                print(f"hpltune: {printable(with_options(str(message)))}", file=sys.stderr)
         told.add(str(message))
 
     told: set[str] = set()

@@ -8,6 +8,7 @@ from typing import Annotated, Any, get_args, get_origin
 import typer
 
 from ..asks.field import Ask, AskedField, AskField, Named, fields_of
+from ..words import with_options
 from .common import complete_cluster, complete_engine, complete_space, complete_study
 
 COMPLETED: dict[Named | None, Callable[..., list[str]]] = {
@@ -18,7 +19,7 @@ COMPLETED: dict[Named | None, Callable[..., list[str]]] = {
 }
 
 
-def with_options(function: Callable[..., None]) -> Callable[..., None]:
+def asking(function: Callable[..., None]) -> Callable[..., None]:
     """The function of a command as Typer wants it.
 
     A parameter that is an ask becomes an option for each of its fields; one of which the same is said as of a field
@@ -82,14 +83,15 @@ def _typed(field: AskedField) -> Any:
 def _option(field: AskedField) -> Any:
     """An option as Typer wants it."""
     said, switch = field.said, bool in {field.type, *get_args(field.type)}
-    negative = f"/--no-{field.option.removeprefix('--')}" if switch and field.default is not False else ""
+    name = field.field.replace("_", "-")
+    negative = f"/--no-{name}" if switch and field.default is not False else ""
     own_type = said.typed is None
     return typer.Option(
-        f"{field.option}{negative}",
+        f"--{name}{negative}",
         metavar=said.metavar,
         min=said.least if own_type else None,
         max=said.most if own_type else None,
-        help=said.help,
+        help=with_options(said.help),
         rich_help_panel=said.panel,
         autocompletion=COMPLETED.get(said.names) if own_type else None,
     )

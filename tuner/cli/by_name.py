@@ -8,7 +8,7 @@ from typing import Any
 import typer
 import typer.main
 
-from .ask_options import with_options
+from .ask_options import asking
 from .plain_help import PlainCommand, PlainGroup
 
 NAMES = (
@@ -79,5 +79,5 @@ def _made(name: str) -> Any:
     if isinstance(found, typer.Typer):
         parent.add_typer(found, name=name)
     else:
-        parent.command(name, cls=PlainCommand, hidden=name in HIDDEN)(with_options(found))
+        parent.command(name, cls=PlainCommand, hidden=name in HIDDEN)(asking(found))
     return typer.main.get_group(parent).commands[name]

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Db
+from .common import Db, remark
 from .terminal import INTERRUPTED, watched
 
 
@@ -45,7 +45,7 @@ def campaign_process(
         with watched(output()) as (listener, stop):
             state = work_on(request, listener, stop)
     except DatabaseAwayError as error:
-        typer.echo(f"hpltune: {error}", err=True)
+        remark(str(error))
         raise typer.Exit(os.EX_TEMPFAIL) from None
     raise typer.Exit(0 if state in {None, QueueState.DONE, QueueState.FAILED} else INTERRUPTED)
 

@@ -124,9 +124,9 @@ def open_store(db: str | None, *, create: bool) -> "Store":
 
 def remark(sentence: str) -> None:
     """Say something on standard error."""
-    from ..words import printable
+    from ..words import printable, with_options
 
-    print(f"hpltune: {printable(sentence)}", file=sys.stderr)
+    print(f"hpltune: {printable(with_options(sentence))}", file=sys.stderr)
 
 
 def console() -> "Console":

@@ -130,7 +130,7 @@ def _in_turn(
     from ..errors import TunerError
     from ..units import parse_duration_s
 
-    wall_s = parse_duration_s(budget, "--budget") if budget else None
+    wall_s = parse_duration_s(budget, "budget") if budget else None
     asked, shown = InTurnRequest(request, rounds or ROUNDS, wall_s, db), output(stderr=as_json)
     with watched(shown) as (listener, stop):
         result = compare_in_turn(asked, listener, stop)

@@ -8,7 +8,7 @@ import typer
 
 from ..asks.field import Useless, keys_here
 from ..asks.nodes import NodesAsk
-from .ask_options import with_options
+from .ask_options import asking
 from .common import LARGEST_INT, Db, Html, Json, console, open_store, remark
 from .plain_help import PlainCommand, PlainGroup
 from .server import asked_server, choose_server_of_group
@@ -124,7 +124,7 @@ def check(
     raise typer.Exit(0 if done.sound else 1)
 
 
-nodes.command(cls=PlainCommand)(with_options(check))
+nodes.command(cls=PlainCommand)(asking(check))
 
 
 def list_(

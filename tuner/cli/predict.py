@@ -71,7 +71,7 @@ def predict(
     from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
     check_engine(engine)
-    limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    limit_s = parse_duration_s(limit, "limit") if limit else DEFAULT_SIMULATION_S
     files = ReportFiles(html, plot)
     files.require()
     console = output(stderr=as_json)

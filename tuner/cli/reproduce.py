@@ -56,7 +56,7 @@ def reproduce(
     from .terminal import INTERRUPTED, EarlyParts, ReportFiles, show_and_write, watched
 
     check_engine(engine)
-    limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    limit_s = parse_duration_s(limit, "limit") if limit else DEFAULT_SIMULATION_S
     files = ReportFiles(html)
     files.require()
     console = output(stderr=as_json)

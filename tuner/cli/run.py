@@ -125,7 +125,7 @@ def run(
         cluster=simulated,
     )
     usual_s = DEFAULT_SIMULATION_S if simulated else 86400.0
-    walltime_s = parse_duration_s(walltime, "--walltime") if walltime else usual_s
+    walltime_s = parse_duration_s(walltime, "walltime") if walltime else usual_s
     request = RunRequest(file, options, like, layout, kernel, repeats, walltime_s, db, oversubscribe=oversubscribe)
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):

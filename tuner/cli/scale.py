@@ -177,7 +177,7 @@ def scale(
         threads=threads,
         depth=depth,
         binding=binding,
-        time_s=parse_duration_s(time, "--time") if time else None,
+        time_s=parse_duration_s(time, "time") if time else None,
         study=study,
         db=db,
         command=shlex.join(["hpltune", *sys.argv[1:]]),

@@ -37,41 +37,30 @@ class ShowWords:
 
 def show_there(asked: Asked, words: ShowWords, *, as_json: bool) -> None:
     """Print campaigns of a service, the trials of one, or one trial."""
-    from ..client.printed import printed, printed_list
     from ..messages.addresses import PRINTED, printed_address
 
     with opened(asked) as client:
-        connection = client.connection
         if words.study is None:
-            if as_json:
-                print_facts(client, PRINTED, everything=True)
-                return
-            query = {"everything": words.everything, "page": words.page, "count": words.count}
-            show_report(console(), printed_list(connection, **query), as_json=False)
-            _print_queue(client)
+            lines = {"everything": words.everything, "page": words.page, "count": words.count}
+            show_printed(client, PRINTED, as_json=as_json, **({"everything": True} if as_json else lines))
+            if not as_json:
+                _print_queue(client)
         elif words.trial is None:
             _show_trials(client, words.study, words, as_json=as_json)
         elif words.output and not as_json:
             print_output(client.campaign(words.study).output(words.trial))
-        elif as_json:
-            address = f"{printed_address(words.study)}/trials/{words.trial}"
-            print_facts(client, address, output=words.output)
         else:
-            show_report(console(), printed(connection, words.study, f"/trials/{words.trial}"), as_json=False)
+            address = f"{printed_address(words.study)}/trials/{words.trial}"
+            show_printed(client, address, as_json=as_json, output=words.output)
 
 
 def best_there(asked: Asked, name: str | None, count: int, pareto: str | None, *, as_json: bool) -> None:
     """Print the best configurations of a campaign of a service."""
-    from ..client.printed import printed
     from ..messages.addresses import printed_address
 
     with opened(asked) as client:
-        campaign = name or _newest(client)
-        if as_json:
-            print_facts(client, f"{printed_address(campaign)}/best", count=count, pareto=pareto)
-            return
-        found = printed(client.connection, campaign, "/best", count=count, pareto=pareto)
-        show_report(console(), found, as_json=False)
+        address = f"{printed_address(name or _newest(client))}/best"
+        show_printed(client, address, as_json=as_json, count=count, pareto=pareto)
 
 
 def report_there(asked: Asked, names: "Sequence[str]", out: Path) -> None:
@@ -131,23 +120,19 @@ def standing(entry: "HandedInModel") -> str:
 
 def _show_trials(client: "Client", name: str, words: ShowWords, *, as_json: bool) -> None:
     """Print the trials of a campaign, and how it stands in the queue; one that waits has none."""
-    from ..client.printed import printed
     from ..client.problems import ServiceError
     from ..messages.addresses import printed_address
 
     entry = None
     with suppress(ServiceError):  # the command line of its machine began it
         entry = client.campaign(name).entry()
-    if as_json:
-        print_facts(client, printed_address(name), failed=words.failed)
-        return
+    pages = {} if as_json else {"page": words.page, "count": words.count}
     try:
-        found = printed(client.connection, name, failed=words.failed, page=words.page, count=words.count)
-        show_report(console(), found, as_json=False)
+        show_printed(client, printed_address(name), as_json=as_json, failed=words.failed, **pages)
     except ServiceError as error:
-        if error.status != 404 or entry is None:
+        if as_json or error.status != 404 or entry is None:
             raise
-    if entry is not None and entry.state != "done":
+    if not as_json and entry is not None and entry.state != "done":
         console().print(standing(entry))
 
 
@@ -158,13 +143,16 @@ def _print_queue(client: "Client") -> None:
         console().print(standing(entry))
 
 
-def print_facts(client: "Client", address: str, **query: "str | int | bool | None") -> None:
-    """Print what scripts are told at an address of a service."""
-    from ..client.printed import facts
+def show_printed(client: "Client", address: str, *, as_json: bool, **query: "str | int | bool | None") -> None:
+    """Print what is at an address of a service: what people read, or what scripts are told."""
+    from ..messages.printed import PrintedModel
 
-    with facts(client.connection, address, **query) as parts:
-        for part in parts:
-            print(part, end="")
+    if not as_json:
+        show_report(console(), client.connection.get(address, PrintedModel, **query).report(), as_json=False)
+        return
+    with client.connection.chunks(address, facts=True, **query) as chunks:
+        for chunk in chunks:
+            print(chunk.decode(), end="")
     print()
 
 

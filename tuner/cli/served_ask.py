@@ -9,7 +9,7 @@ import typer
 from ..asks.field import OFFERED, Ask, AskedField, fields_of
 from .server import Asked, opened
 from .signals import Stopped
-from .terminal import INTERRUPTED, show_report
+from .terminal import INTERRUPTED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -71,16 +71,16 @@ def watch_there(
     Raises:
         TunerError: it failed.
     """
-    from ..client.retold import Retold
+    from ..client.display import ServedDisplay
     from ..console import display
     from ..events import Notice
 
     console, name = _console(as_json=as_json), campaign.name
     try:
         with display(console) as listener:
-            retold = Retold(campaign, listener, asked.words)
+            shown = ServedDisplay(campaign, listener, asked.words)
             for event in campaign.events(everything=everything, notice=lambda said: listener(Notice(said))):
-                retold(event)
+                shown(event)
     except Stopped as stopped:
         ask = f"`{asked.words} campaign"
         stopped.sentence = (
@@ -104,7 +104,8 @@ def _show_end(
     """
     from ..client.problems import ServiceError
     from ..errors import TunerError
-    from .served import standing
+    from ..messages.addresses import printed_address
+    from .served import show_printed, standing
 
     name, entry = campaign.name, _entry(campaign)
     if entry is not None and entry.state == "failed":
@@ -114,9 +115,15 @@ def _show_end(
     facts = {}
     try:
         if search:
-            _print(client, name, "/best", console, as_json=as_json, count=SHOWN)
+            show_printed(client, f"{printed_address(name)}/best", as_json=as_json, count=SHOWN)
         else:
-            facts = _print(client, name, "/result", console, as_json=as_json)
+            address = f"{printed_address(name)}/result"
+            told = client.connection.text(address, facts=True)
+            facts = json.loads(told)
+            if as_json:
+                print(told)
+            else:
+                show_printed(client, address, as_json=False)
         if search and not as_json:
             console.print(f"Its HPL.dat: {asked.words} export dat {name} > HPL.dat", soft_wrap=True)
     except ServiceError as error:
@@ -143,23 +150,6 @@ def _entry(campaign: "ServedCampaign") -> "HandedInModel | None":
         if error.status != 404:
             raise
         return None
-
-
-def _print(
-    client: "Client", name: str, more: str, console: "Console", *, as_json: bool, **query: int
-) -> dict[str, Any]:
-    """Print something of a campaign, and return what scripts are told of it."""
-    from ..client.printed import facts, printed
-    from ..messages.addresses import printed_address
-
-    with facts(client.connection, f"{printed_address(name)}{more}", **query) as parts:
-        told = "".join(parts)
-    if as_json:
-        print(told)
-    else:
-        show_report(console, printed(client.connection, name, more, **query), as_json=False)
-    found: dict[str, Any] = json.loads(told)
-    return found
 
 
 def _console(*, as_json: bool) -> "Console":
@@ -194,5 +184,7 @@ def _refuse_file(field: AskedField, value: str) -> None:
 
     if "/" in value or "=" in value or Path(value).suffix in {".toml", ".so", ".out", ".dat"}:
         raise UsageError(
-            f"{field.option} {value}: a service reads no file of this machine: name a {field.said.names} that it offers"
+            f"a service reads no file of this machine: name a {field.said.names} that it offers",
+            field=field.field,
+            given=value,
         )

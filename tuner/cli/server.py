@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..asks.registry import field_of
 from .common import given, remark
 
 if TYPE_CHECKING:
@@ -130,10 +131,22 @@ def opened(asked: Asked) -> "Iterator[Client]":
         UsageError: it refuses an option.
     """
     from ..client.client import Client
-    from ..client.problems import RefusedDocumentError
+    from ..client.problems import LISTS_ALL, SHOW_LISTS, RefusedDocumentError
+    from ..errors import UsageError
 
     with Client(asked.server.url, asked.server.token) as client:
         try:
             yield client
         except RefusedDocumentError as error:
-            raise error.of_options() from error
+            told = "; ".join(f"{option_of(path)}: {sentence}" for path, sentence in error.errors)
+            raise UsageError(told.replace(LISTS_ALL, SHOW_LISTS)) from error
+
+
+def option_of(path: str) -> str:
+    """The option that stands for a place in a document: `--set NB` for set.NB."""
+    from ..words import option
+
+    head, _, rest = path.partition(".")
+    if head in {"document", "query"}:
+        return rest or head
+    return f"{option(field_of(head))} {rest}".strip()

@@ -70,8 +70,10 @@ def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:
     from results.report.as_json import json_parts
     from results.report.terminal import print_report
 
+    from ..words import all_with_options
+
     if as_json:
-        for part in json_parts(report):
+        for part in json_parts(all_with_options(report)):
             print(part, end="")
         print()
     else:

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from results.export.json_lines import from_json_lines
 from results.flat import Placed
 from results.record import TrialRecord
+from results.store.service.campaign_entry import GOES_ON
 
 from ..messages.addresses import campaign_address, queue_address
 from ..messages.campaigns import BestModel, CampaignModel
@@ -25,13 +26,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-GOES_ON = frozenset({"queued", "running", "paused"})
-"""States of a campaign that has not ended."""
-
 EVERYTHING = "0"
 """In place of the id of an event: a stream that tells all from the begin."""
 NAMES = frozenset(
-    {"campaign", "campaign-began", "campaign-changed", "campaign-ended", "trial-begun", "trial-ended", "progress"}
+    {
+        "campaign",
+        "campaign-began",
+        "campaign-changed",
+        "campaign-ended",
+        "trial-begun",
+        "trial-ended",
+        "shown",
+        "progress",
+    }
 )
 AGAIN_S, LONGEST_S = 0.5, 10.0
 """Seconds until a lost connection is tried again: at first, and after many tries."""

@@ -2,7 +2,7 @@
 
 from ..errors import TunerError
 from ..messages.documents import document_of
-from ..messages.live import CampaignEvent, Event, ProgressEvent, TrialBegunEvent, TrialEndedEvent
+from ..messages.live import CampaignEvent, Event, ProgressEvent, ShownEvent, TrialBegunEvent, TrialEndedEvent
 from .campaign import ServedCampaign
 from .client import Client
 from .problems import NoAnswerError, RefusedDocumentError, ServiceError
@@ -20,6 +20,7 @@ __all__ = [
     "RefusedDocumentError",
     "ServedCampaign",
     "ServiceError",
+    "ShownEvent",
     "TrialBegunEvent",
     "TrialEndedEvent",
     "TuneDocument",

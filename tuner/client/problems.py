@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 import httpx2
 from pydantic import BaseModel, ValidationError
 
-from ..asks.registry import option_of
 from ..errors import TunerError, UsageError
 
 AWAY = frozenset({502, 503, 504})
@@ -41,11 +40,6 @@ class RefusedDocumentError(UsageError):
         super().__init__("; ".join(f"{path}: {sentence}" for path, sentence in errors))
         self.errors = tuple(errors)
 
-    def of_options(self) -> UsageError:
-        """The same in the words of the command line."""
-        said = [f"{_option(path)}: {sentence.replace(LISTS_ALL, SHOW_LISTS)}" for path, sentence in self.errors]
-        return UsageError("; ".join(said))
-
 
 class WrongPart(BaseModel):
     """One thing that is wrong in what a service was asked."""
@@ -60,14 +54,6 @@ class ProblemModel(BaseModel):
     status: int
     detail: str
     errors: list[WrongPart] = []
-
-
-def _option(path: str) -> str:
-    """The option of the command line that stands for a place in a document: `--set NB` for set.NB."""
-    head, _, rest = path.partition(".")
-    if head in {"document", "query"}:
-        return rest or head
-    return f"{option_of(head)} {rest}".strip()
 
 
 def checked(response: httpx2.Response, url: str) -> httpx2.Response:

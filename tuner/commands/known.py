@@ -46,7 +46,7 @@ class KnownResult:
     def report(self) -> Report:
         """Report a table, and where the figures stand."""
         count, few = len(self.machines), len(self.machines) <= MOST_SOURCES
-        more = "" if few else f" Up to {MOST_SOURCES} are listed with their sources: add a word, or --json."
+        more = "" if few else f" Up to {MOST_SOURCES} are listed with their sources: add a word, or «json»."
         table = known_table(
             self.machines,
             watts=self.by == "mflops-per-watt",
@@ -64,7 +64,7 @@ def list_known(request: KnownRequest) -> KnownResult:
         TunerError: nothing has these words, or there is no such order.
     """
     if request.by not in ORDERS:
-        raise UsageError(f"--by {request.by}: choose one of {', '.join(ORDERS)}")
+        raise UsageError(f"choose one of {', '.join(ORDERS)}", field="by", given=request.by)
     words = [word.casefold() for text in request.words for word in text.split()]
     found = [machine for machine in known_machines() if all(word in _text(machine) for word in words)]
     if not found:

@@ -52,10 +52,11 @@ class PredictRequest:
     @property
     def command(self) -> str:
         """The command that does the same."""
-        trials, seed = ("--trials", str(self.trials)), ("--seed", str(self.seed))
-        full = ("--full",) if self.full else ()
-        searched = ("--space", self.space, "--engine", self.engine)
-        return shlex.join(["hpltune", "predict", str(self.file), *searched, *trials, *seed, *full])
+        file, space, engine = map(shlex.quote, (str(self.file), self.space, self.engine))
+        full = " «full»" if self.full else ""
+        return (
+            f"hpltune predict {file} «space» {space} «engine» {engine} «trials» {self.trials} «seed» {self.seed}{full}"
+        )
 
 
 @dataclass(frozen=True)

@@ -41,11 +41,13 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
     """
     if parallel > 1 and real is None:
         raise UsageError(
-            f"--parallel {parallel}: several trials at once would slow one another on one machine; name a real cluster "
-            "with --cluster (simulations have --jobs)"
+            "several trials at once would slow one another on one machine; name a real cluster with "
+            "«cluster» (simulations have «jobs»)",
+            field="parallel",
+            given=parallel,
         )
     if real is not None and not real.cluster.batch and parallel > real.size:
-        raise UsageError(f"--parallel {parallel}: {real.cluster.name} has only {counted(real.size, 'node')}")
+        raise UsageError(f"{real.cluster.name} has only {counted(real.size, 'node')}", field="parallel", given=parallel)
 
 
 REFUSE, DROP = "refuse", "drop"
@@ -61,10 +63,11 @@ def check_nodes_check(asked: str | None, real: RealCluster | None) -> None:
     if asked is None:
         return
     if asked not in {REFUSE, DROP}:
-        raise UsageError(f"--nodes-check {asked}: write {REFUSE} or {DROP}")
+        raise UsageError(f"write {REFUSE} or {DROP}", field="nodes_check", given=asked)
     if real is None:
         raise UsageError(
-            f"--nodes-check {asked} measures the nodes of a real cluster: name one with --cluster, or leave it out"
+            f"«nodes_check» {asked} measures the nodes of a real cluster: name one with «cluster», or leave it out",
+            field="nodes_check",
         )
 
 

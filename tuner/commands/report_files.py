@@ -10,6 +10,7 @@ from results.report.picture import ENDINGS, PictureSize, picture
 
 from ..errors import UsageError
 from ..user_files import require_writable_file, write_bytes, write_text
+from ..words import all_with_options
 
 
 def write_page(file: Path, reports: Sequence[Report], *, interactive: bool = True) -> None:
@@ -18,7 +19,7 @@ def write_page(file: Path, reports: Sequence[Report], *, interactive: bool = Tru
     Raises:
         TunerError: it cannot be written.
     """
-    write_text(file, to_html(reports, datetime.now(UTC), interactive=interactive))
+    write_text(file, to_html(all_with_options(reports), datetime.now(UTC), interactive=interactive))
 
 
 def write_picture(file: Path, figures: Sequence[Drawable], size: PictureSize | None = None) -> None:
@@ -32,30 +33,31 @@ def write_picture(file: Path, figures: Sequence[Drawable], size: PictureSize | N
         ResultsError: so large a picture cannot be drawn.
         TunerError: the file cannot be written.
     """
-    write_bytes(file, picture(figures, _ending(file, str(file)), size or PictureSize()))
+    write_bytes(file, picture(all_with_options(figures), _ending(file), size or PictureSize()))
 
 
 def require_files(html: Path | None, plot: Path | None = None) -> None:
     """Refuse files that cannot be written before anything runs.
 
     Args:
-        html: of the option --html.
-        plot: of the option --plot.
+        html: of the field html.
+        plot: of the field plot.
 
     Raises:
         UsageError: the name of a picture has another end.
         TunerError: a file cannot be written.
     """
     if plot is not None:
-        _ending(plot, f"--plot {plot}")
-    for option, file in (("--html", html), ("--plot", plot)):
+        _ending(plot, field="plot")
+    for field, file in (("html", html), ("plot", plot)):
         if file is not None:
-            require_writable_file(file, option)
+            require_writable_file(file, field)
 
 
-def _ending(file: Path, named: str) -> str:
+def _ending(file: Path, field: str = "") -> str:
     """Return the end of a picture's name."""
     ending = file.suffix.lower()
     if ending not in ENDINGS:
-        raise UsageError(f"{named}: the name of a picture ends in .png, .svg or .pdf")
+        head, given = ("", file) if field else (f"{file}: ", None)
+        raise UsageError(f"{head}the name of a picture ends in .png, .svg or .pdf", field=field, given=given)
     return ending

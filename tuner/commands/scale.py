@@ -103,8 +103,7 @@ def checked_n(n: int, plan: ScalingPlan, site: ScalingSite, asked: int | None) -
     for run in replace(made, repeats=1).runs():
         why = site.why_not(run)
         if why:
-            head = f"--n {asked}: " if asked else ""
-            raise UsageError(f"{head}a run on {run.count} cannot be had: {why}")
+            raise UsageError(f"a run on {run.count} cannot be had: {why}", field="n" if asked else "", given=asked)
     return made
 
 
@@ -117,7 +116,7 @@ def stored_n(store: Store, name: str | None) -> tuple[int, int] | None:
     if name is None or name not in {study.name for study in store.studies()}:
         return None
     if store.study(name).space_name != SCALE:
-        raise UsageError(f"--study {name}: that study is not one of `hpltune scale`: give another name")
+        raise UsageError("that study is not one of `hpltune scale`: give another name", field="study", given=name)
     records = [record for record in store.records(name) if COUNT in record.params]
     if not records:
         return None
@@ -145,5 +144,5 @@ def one_blas(names: Sequence[str]) -> str | None:
         UsageError: there are several.
     """
     if len(names) > 1:
-        raise UsageError(f"--blas: scale measures one BLAS at a time, not {', '.join(names)}")
+        raise UsageError(f"scale measures one BLAS at a time, not {', '.join(names)}", field="blas", given="")
     return names[0] if names else None

@@ -12,7 +12,7 @@ from runners.hosts.cluster import stored_cluster
 from ..clock import RealClock
 from ..errors import UsageError
 from ..events import Listener, Notice
-from ..machine.inventory import FOREIGN, Inventory, disturbances
+from ..machine.inventory import Inventory, disturbances
 from ..machine.textbook import first_choice, full_memory_n, natural_nb
 from ..network.around_study import recover_at_start
 from ..options import TuneOptions
@@ -96,7 +96,9 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
     counts = check_counts(request.counts, size, noun, where)
     orders = request.orders or (tuple(NodeOrder) if cluster else (NodeOrder.SORTED,))
     if not cluster and NodeOrder.SHUFFLED in orders:
-        raise UsageError("--order shuffled: one machine has no list of nodes; name a cluster with --cluster")
+        raise UsageError(
+            "one machine has no list of nodes; name a cluster with «cluster»", field="order", given="shuffled"
+        )
     choices = _choices(request, whole)
     stored = stored_n(session.store, request.study)
     nb = request.nb or (stored[1] if stored else None) or natural_nb(whole, choices.blas)
@@ -113,7 +115,7 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
 def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
     """BLAS, kernel, threads and binding of all runs."""
     named, first = one_blas(request.options.blas_only), first_choice(whole)
-    blas = FOREIGN if whole.xhpl else named or str(first["blas"])
+    blas = whole.program.stands_for(named or str(first["blas"]))
     probe = whole.best_probe(blas)
     cores = whole.nodes.cores if whole.nodes else whole.host.physical_cores
     if request.threads > 1 and (whole.nodes is None or cores % request.threads):
@@ -122,7 +124,7 @@ def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
             if whole.nodes
             else "on one machine ranks are counted, each with one"
         )
-        raise UsageError(f"--threads {request.threads}: {what}")
+        raise UsageError(what, field="threads", given=request.threads)
     return RealChoices(0, blas, probe.kernel if probe else "auto", request.threads, request.depth, request.binding)
 
 

@@ -56,7 +56,7 @@ def _choices(request: ScaleRequest, cluster: VirtualCluster, nb: int) -> Virtual
     """BLAS and network of all runs."""
     blas = one_blas(request.options.blas_only) or next(iter(cluster.blas))
     if blas not in cluster.blas:
-        raise UsageError(f"--blas {blas}: {cluster.name} has {', '.join(cluster.blas)}")
+        raise UsageError(f"{cluster.name} has {', '.join(cluster.blas)}", field="blas", given=blas)
     return VirtualChoices(nb, blas, cluster.default_network, request.depth)
 
 

@@ -205,7 +205,7 @@ def machine_for(name: str, request: SpacesRequest) -> Here:
     cluster, cores = load_cluster(made), request.cores
     if cores not in {None, cluster.cores}:
         raise UsageError(
-            f"--cores {cores}: space {name} is counted for {cluster.name}, which has {cluster.cores} cores"
+            f"space {name} is counted for {cluster.name}, which has {cluster.cores} cores", field="cores", given=cores
         )
     return Here(machine_of(cluster, EXAMPLE_N), cluster=cluster)
 
@@ -249,7 +249,7 @@ def show_space(name: str, request: SpacesRequest) -> SpaceResult:
 def _unknown_names(space: SearchSpace) -> Iterator[str]:
     """A sentence for each BLAS and MPI library that `tune` would find on no machine."""
     for name, known, unless in (
-        ("blas", {*CATALOGUE, *space.machine.blas}, ", unless a virtual cluster has it or --blas {}=FILE gives it"),
+        ("blas", {*CATALOGUE, *space.machine.blas}, ", unless a virtual cluster has it or «blas» {}=FILE gives it"),
         ("mpi", MPI_NAMES, ""),
     ):
         for value in map(str, space.parameters[name].values if name in space.parameters else ()):
@@ -275,7 +275,7 @@ def _point(space: SearchSpace, text: str) -> dict[str, Scalar]:
     for pair in text.split(","):
         name, equals, value = pair.strip().partition("=")
         if not equals or not name or not value:
-            raise UsageError(f"--explain {text}: write NAME=VALUE,NAME=VALUE")
+            raise UsageError("write NAME=VALUE,NAME=VALUE", field="explain", given=text)
         known = space.parameters[name].values if name in space.parameters else ()
         point[name] = next((choice for choice in known if str(choice) == value), _as_taken(name, value))
     return point

@@ -92,7 +92,7 @@ def create_token(store: Store, request: CreateTokenRequest) -> CreateTokenResult
     if not NAME.fullmatch(request.name):
         raise UsageError(f"token {request.name!r}: use 1 to 64 letters, digits and . _ @ + -, a letter or digit first")
     if request.scope not in list(AccessScope):
-        raise UsageError(f"--scope {request.scope}: choose read, run or admin")
+        raise UsageError("choose read, run or admin", field="scope", given=request.scope)
     expires_at = _moment(request.expires)
     entry, token = store.tokens.create(request.name, AccessScope(request.scope), expires_at)
     _note(
@@ -129,7 +129,7 @@ def token_names(store: Store) -> list[str]:
 def _moment(expires: str) -> datetime | None:
     if expires.strip().lower() == NEVER:
         return None
-    return datetime.now(UTC) + timedelta(seconds=parse_duration_s(expires, "--expires"))
+    return datetime.now(UTC) + timedelta(seconds=parse_duration_s(expires, "expires"))
 
 
 def _note(store: Store, action: str, target: str, status: int, detail: str = "") -> None:

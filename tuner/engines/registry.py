@@ -12,7 +12,7 @@ from .context import NOTHING_KNOWN, EngineContext
 
 ENGINES: Mapping[str, tuple[str, str, str]] = {
     "bayes": ("baselines.tpe", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
-    "grid": ("baselines.grid", "Grid", "every valid combination, or an even subset of --points"),
+    "grid": ("baselines.grid", "Grid", "every valid combination, or an even subset of «points»"),
     "hpl": (
         "hpl.engine",
         "HplEngine",
@@ -48,11 +48,12 @@ def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
     if name not in ENGINES:
         near = difflib.get_close_matches(name, ENGINES, n=1)
         hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(ENGINES)}"
-        raise UsageError(f"--engine {name}: there is no such engine; {hint}")
+        raise UsageError(f"there is no such engine; {hint}", field="engine", given=name)
     if of_two_objectives and name not in OF_TWO_OBJECTIVES:
         raise UsageError(
-            f"--pareto needs --engine hpl: the engine {name} knows one objective only; "
-            "`hpltune best --pareto` shows the front of a finished study"
+            f"«pareto» needs «engine» hpl: the engine {name} knows one objective only; `hpltune best "
+            "«pareto»` shows the front of a finished study",
+            field="pareto",
         )
 
 

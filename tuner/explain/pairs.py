@@ -68,12 +68,14 @@ def parse_pair(text: str, space: SearchSpace) -> Names:
     names, varying = [name.strip() for name in text.split(",")], list(space.varying)
     if len(varying) < 2:
         only = f"only {varying[0]}" if varying else "nothing"
-        raise UsageError(f"--pair {text}: {only} varies in this study, so there is no pair")
+        raise UsageError(f"{only} varies in this study, so there is no pair", field="pair", given=text)
     if len(names) != 2 or not all(names) or names[0] == names[1]:
-        raise UsageError(f"--pair {text}: write two of {', '.join(varying)}, as --pair {','.join(varying[:2])}")
+        raise UsageError(
+            f"write two of {', '.join(varying)}, as «pair» {','.join(varying[:2])}", field="pair", given=text
+        )
     for name in names:
         if name not in varying:
-            raise UsageError(f"--pair {text}: {name} does not vary in this study, only {', '.join(varying)}")
+            raise UsageError(f"{name} does not vary in this study, only {', '.join(varying)}", field="pair", given=text)
     return names[0], names[1]
 
 

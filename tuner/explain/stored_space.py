@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from math import prod
 
+from hpl.programs.registry import terms_of
 from results.record import Kind, Study, TrialRecord
 from results.store.store import Store
 from runners.virtual.cluster import VirtualCluster
@@ -13,6 +14,7 @@ from search_spaces.space import SearchSpace
 
 from ..errors import TunerError
 from ..machine.equipment import host_count
+from ..machine.inventory import PROGRAM
 from ..options import TuneOptions
 from ..replay.table import ReplayTable
 from ..replay.tune import read_table
@@ -95,6 +97,7 @@ def _machine(study: Study, records: Sequence[TrialRecord], N: int) -> Machine:
         N=N,
         nodes=1 if study.simulated else host_count(study.host, "nodes"),
         mpis=_seen(records, "mpi") or Machine.mpis,
+        terms=terms_of(study.host.get(PROGRAM)),
     )
 
 

@@ -62,7 +62,7 @@ def survey_nodes(
     Raises:
         TunerError: a node does not answer, or does not fit the others; the sentence names it.
     """
-    program = [inventory.xhpl] if inventory.xhpl and not cluster.copies else []
+    program = [] if cluster.copies else inventory.program.files
     needed = needed_on_nodes(cluster, inventory.blas)
     wanted = cluster.model_copy(update={"hosts": tuple(host for host in cluster.hosts if host not in without)})
     says, silent = ask_cluster(wanted, shared, inventory.mpi.mpirun, [*program, *needed], ask)
@@ -138,7 +138,7 @@ def without_nodes(inventory: Inventory, lost: Sequence[str]) -> Inventory:
     """
     left = tuple(name for name in inventory.node_names if name not in lost)
     if not left:
-        raise TunerError(f"node {', '.join(lost)} failed, and no other is known: go on with `hpltune tune --resume`")
+        raise TunerError(f"node {', '.join(lost)} failed, and no other is known: go on with `hpltune tune «resume»`")
     return with_nodes(inventory, left)
 
 
@@ -189,7 +189,7 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], inventory: Inventory, cor
         raise TunerError(foreign)
     gflops = inventory.rpeak.gflops / inventory.rpeak.cores * count * cores
     sentence = (
-        f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {gflops:.4g} GFLOPS; --rpeak overrides it."
+        f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {gflops:.4g} GFLOPS; «rpeak» overrides it."
     )
     return replace(inventory.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 

@@ -3,13 +3,14 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.probe import Probe
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
+from hpl.programs.family import HplProgram
+from hpl.programs.registry import TO_BUILD
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, busy_sentence, memory_available_bytes, unbound_sentence
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -20,8 +21,8 @@ from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
 
-FOREIGN = "xhpl"
-"""Name under which a program the user brought (`--xhpl`) stands where a BLAS would."""
+PROGRAM = "program"
+"""Fact of a study: the family whose own parameters it may have searched over."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
@@ -68,7 +69,7 @@ class Inventory:
     Attributes:
         mpis: MPI libraries that can start ranks here, the preferred one first; at least one.
         probes: by BLAS, the dgemm rate of each kernel that was timed, fastest first.
-        xhpl: a program the user brought; then no BLAS of the catalogue is used.
+        program: what runs; one that is there already uses no BLAS of the catalogue.
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
         flags: instruction sets of all nodes; None takes those of this host.
     """
@@ -78,7 +79,7 @@ class Inventory:
     mpis: tuple[Mpi, ...]
     blas: tuple[Blas, ...]
     probes: Mapping[str, tuple[Probe, ...]]
-    xhpl: Path | None = None
+    program: HplProgram = TO_BUILD
     nodes: Nodes | None = None
     flags: frozenset[str] | None = None
 
@@ -110,7 +111,8 @@ class Inventory:
         """The facts of the host as a study stores them."""
         nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
         timed = {CORE_DGEMM: round(self.dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
-        return {**self.host.to_dict(), **nodes, **(timed if self.dgemm_gflops else {})}
+        own = {PROGRAM: self.program.name} if self.program.terms.own else {}
+        return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property
     def ceiling_gflops(self) -> float:
@@ -149,12 +151,12 @@ class Inventory:
         raise TunerError(f"MPI {name} is not on this machine (found: {found}): install it, or load its module")
 
     def library(self, blas: str, threads: int) -> BlasLibrary | None:
-        """The build of a BLAS for that many threads; None for the user's own program.
+        """The build of a BLAS for that many threads; None for a program that brings its own.
 
         Raises:
             TunerError: this machine has no BLAS of that name.
         """
-        if self.xhpl is not None:
+        if not self.program.takes_blas:
             return None
         return self.named(blas).library(threads)
 
@@ -214,8 +216,8 @@ class Inventory:
             slow_kernels: also the kernels too slow to be their library's fastest; None is as `all_blas`.
         """
         flags = cpu_flags() if self.flags is None else self.flags
-        if self.xhpl is not None:
-            facts = {FOREIGN: BlasFacts(kernels=("auto",), threaded=True)}
+        if not self.program.takes_blas:
+            facts = {self.program.name: BlasFacts(kernels=("auto",), threaded=True)}
         else:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {
@@ -237,6 +239,7 @@ class Inventory:
             nodes=self.node_count,
             node_list=self.nodes.listed if self.nodes else (),
             chooser=batch.words.title if batch else "",
+            terms=self.program.terms,
         )
 
     def _rate(self, blas: str) -> float:

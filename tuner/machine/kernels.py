@@ -23,8 +23,8 @@ from hpl.blas.probe import (
     cpu_identity,
     file_identity,
 )
-from hpl.blas.survey import kernel_survey
-from hpl.cpuinfo import flags_of, parse
+from hpl.blas.registry import kernel_survey
+from hpl.rpeak import flags_of, parse_cpuinfo
 from hpl.search_paths import SearchPaths
 from results.stats.nodes.name_ranges import ranges
 from runners.errors import ProcessError, UnreachableError
@@ -227,7 +227,7 @@ def ask_cpu_kinds(reach: Transport, nodes: Sequence[str]) -> tuple[tuple[CpuKind
 
 def _cpu_of(said: CommandResult) -> _NodeCpu | None:
     """Read what a node printed; None if there is no CPU in it."""
-    info = parse(said.stdout)
+    info = parse_cpuinfo(said.stdout)
     if not info.processors:
         return None
     first = min(info.processors)

@@ -4,8 +4,8 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from hpl.build.toolchain import Mpi
-from hpl.mpi_parameters import CONTROL, parameters_of
+from hpl.build.toolchain import CONTROL, Mpi, parameters_of
+from hpl.programs.registry import program_at
 from hpl.search_paths import SearchPaths
 from runners.forwarded import VARIABLES
 from runners.launchers.openmpi import TRANSPORTS
@@ -34,7 +34,8 @@ def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs)
     names = [name for name in given if name.startswith(PREFIX)]
     if not names:
         return
-    mpis = _used(usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), xhpl=options.xhpl), given.get("mpi"))
+    usable = usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), program_at(options.xhpl))
+    mpis = _used(usable, given.get("mpi"))
     for name in names:
         for mpi in _given_it(mpis, given[name]):
             _require(name, mpi, alone=len(mpis) == 1)

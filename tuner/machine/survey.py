@@ -7,10 +7,10 @@ from pathlib import Path
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import NotTimedError, Probe, Timing
-from hpl.blas.registry import discover
-from hpl.blas.survey import kernel_survey
-from hpl.build.needed import linked_mpi
+from hpl.blas.registry import discover, kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
+from hpl.programs.family import HplProgram
+from hpl.programs.registry import TO_BUILD
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
@@ -33,14 +33,14 @@ class Wanted:
         extra_blas: libraries the user named, by the name given.
         only: BLAS names to keep; empty keeps all.
         asked: names that a search will want of those.
-        xhpl: a program the user brings; then no BLAS is looked for.
+        program: what shall run; only for one that is built a BLAS is looked for.
         rpeak_gflops: overrules the detected peak.
     """
 
     extra_blas: Mapping[str, Path] = field(default_factory=dict)
     only: tuple[str, ...] = ()
     asked: Collection[str] = ()
-    xhpl: Path | None = None
+    program: HplProgram = TO_BUILD
     rpeak_gflops: float | None = None
 
 
@@ -76,21 +76,21 @@ def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
 
 
 def usable_mpis(
-    search: SearchPaths, *, xhpl: Path | None = None, instruments: Instruments = OF_THIS_MACHINE
+    search: SearchPaths, program: HplProgram = TO_BUILD, *, instruments: Instruments = OF_THIS_MACHINE
 ) -> tuple[Mpi, ...]:
     """The MPI libraries that a study can use, the one it uses unless told otherwise first.
 
     Args:
-        xhpl: a program the user brings, which only the launcher of its own library starts; without it, libraries that
-            build nothing are left out.
+        program: what shall run. Only the launcher of the library that it is linked with starts it; for one that is
+            built, libraries that build nothing are left out.
 
     Raises:
         hpl.errors.HplError: there is none that works.
         TunerError: there is none of which we know how to start ranks, or none that is the program's.
     """
-    found = startable(instruments.mpis(search, xhpl is None))
-    linked = linked_mpi(xhpl) if xhpl is not None else None
-    if xhpl is None or linked is None:
+    found = startable(instruments.mpis(search, program.built))
+    linked = program.linked_mpi()
+    if linked is None:
         return found
     for name in (linked, KIN.get(linked)):
         fitting = tuple(mpi for mpi in found if mpi.name == name)
@@ -98,8 +98,8 @@ def usable_mpis(
             return fitting
     here = ", ".join(dict.fromkeys(mpi.name for mpi in found))
     raise TunerError(
-        f"{xhpl} is linked with {linked}, but the only launcher here is of {here}, which would start each of its ranks "
-        f"alone: load the module of {linked}, or install it"
+        f"{', '.join(map(str, program.files))} is linked with {linked}, but the only launcher here is of {here}, which "
+        f"would start each of its ranks alone: load the module of {linked}, or install it"
     )
 
 
@@ -118,9 +118,9 @@ def survey(
     rpeak = instruments.rpeak()
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
-    mpis = usable_mpis(search, xhpl=wanted.xhpl, instruments=instruments)
-    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.xhpl)
-    if wanted.xhpl is not None:
+    mpis = usable_mpis(search, wanted.program, instruments=instruments)
+    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program)
+    if not wanted.program.takes_blas:
         return inventory
     inventory = replace(inventory, blas=tuple(instruments.blas(search, wanted.extra_blas)))
     if wanted.only:
@@ -128,7 +128,7 @@ def survey(
     for name in wanted.asked:
         inventory.named(name)
     if not inventory.blas:
-        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with --blas NAME=/path/lib.so")
+        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with «blas» NAME=/path/lib.so")
     return with_kernel_rates(inventory, search, on_probe, instruments)
 
 

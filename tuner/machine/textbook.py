@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from hpl.params import HplParams, Scalar
 from hpl.sizing import NodeShare, n_for_memory, process_grids
 
-from .inventory import FOREIGN, Inventory
+from .inventory import Inventory
 
 NB_BY_KERNEL = {
     "skylakex": 384, "cooperlake": 384, "sapphirerapids": 384, "zen": 256, "haswell": 256, "sandybridge": 256,
@@ -21,8 +21,8 @@ MEMORY_FRACTION = 0.8
 
 def natural_nb(inventory: Inventory, blas: str) -> int:
     """The NB that fits the BLAS' own blocking (192 where that is not known)."""
-    if blas == FOREIGN:
-        return NB_UNKNOWN
+    if not inventory.program.takes_blas:
+        return inventory.program.terms.usual_nb
     entry = inventory.named(blas)
     probe = inventory.best_probe(blas)
     if entry.family == "openblas" and probe is not None:
@@ -39,8 +39,8 @@ def textbook(*, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: in
 
 def first_choice(inventory: Inventory) -> Mapping[str, Scalar]:
     """BLAS and kernel with the fastest dgemm here."""
-    if inventory.xhpl is not None:
-        return {"blas": FOREIGN, "kernel": "auto"}
+    if not inventory.program.takes_blas:
+        return {"blas": inventory.program.name, "kernel": "auto"}
     best = inventory.ranked_blas()[0]
     probe = inventory.best_probe(best.name)
     return {"blas": best.name, "kernel": probe.kernel if probe else "auto"}

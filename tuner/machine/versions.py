@@ -3,14 +3,14 @@
 import platform
 from importlib.metadata import version
 
-from hpl.build.source import HplSource
 from hpl.build.toolchain import compiler_version
 from hpl.errors import HplError
 
+from ..words import with_options
 from .inventory import Inventory
 
 
-def versions(inventory: Inventory, source: HplSource | None) -> dict[str, str]:
+def versions(inventory: Inventory) -> dict[str, str]:
     """What ran: hpltune, HPL's source, MPI, the compiler, Python, Optuna and each BLAS."""
     try:
         compiler = compiler_version(inventory.mpi)
@@ -18,7 +18,7 @@ def versions(inventory: Inventory, source: HplSource | None) -> dict[str, str]:
         compiler = "none"
     found = {
         "hpltune": version("hpltune"),
-        "hpl": f"{source.version} ({source.origin})" if source else f"the user's {inventory.xhpl}",
+        "hpl": with_options(inventory.program.description),
         "mpi": f"{inventory.mpi.name} {inventory.mpi.version} ({inventory.mpi.origin})",
         "compiler": compiler,
         "python": platform.python_version(),

@@ -9,7 +9,8 @@ from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
 from ..asks.field import AskedField, fields_of
-from ..asks.registry import ASKS, in_keys
+from ..asks.registry import ASKS, key_of
+from ..words import named
 
 HIGHEST = 100
 """Of priorities; the lowest is as far below zero."""
@@ -72,7 +73,7 @@ def document_of(kind: str) -> type[Document]:
 
 def _described(field: AskedField) -> tuple[Any, Any]:
     """The type and the default of a key, with what is said of it."""
-    said = field.said.described or in_keys(field.said.help)
+    said = field.said.described or named(field.said.help, key_of)
     if get_origin(field.type) is Mapping:
         of_set = Field(description=said, examples=[{"NB": [128, 192]}], max_length=MOST_SET)
         return Annotated[Mapping[Text, Value | Values], of_set], Field(default_factory=dict)

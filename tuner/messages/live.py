@@ -1,22 +1,19 @@
 """What events tell, with units in the names."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, Field, RootModel
 
 from hpl.params import Scalar
 from results.plain import finite
-from results.record import Invalidity, Kind, TrialRecord, TrialState
+from results.record import Invalidity, Kind, TrialState
+from results.store.service.campaign_entry import LiveState
+
+from .plain_paths import facts_without_paths
 
 if TYPE_CHECKING:
-    from results.store.watching import Totals
-
-LiveState = Literal[
-    "queued", "running", "paused", "complete", "interrupted", "killed", "failed", "cancelled", "removed"
-]
-"""How a campaign stands; killed: it says that it runs, but nobody works on it any more."""
+    from results.store.outbox import StoredEvent
 
 
 class TotalsModel(BaseModel):
@@ -53,7 +50,18 @@ class TrialBegunEvent(BaseModel):
     params: dict[str, Scalar]
 
 
-class TrialEndedEvent(TotalsModel):
+class MeasuredModel(BaseModel):
+    """What a trial that has ended measured."""
+
+    gflops: float | None
+    residual: float | None = None
+    passed: bool | None = Field(None, description="HPL's word about the residual; null where nothing checked it")
+    time_s: float | None
+    cost_s: float | None
+    part: float = Field(1.0, description="of a full run")
+
+
+class TrialEndedEvent(MeasuredModel, TotalsModel):
     """A trial has ended, with what all that have ended amount to."""
 
     event: Literal["trial-ended"] = "trial-ended"
@@ -62,11 +70,6 @@ class TrialEndedEvent(TotalsModel):
     state: TrialState
     invalidity: Invalidity | None = Field(description="the stage at which it failed")
     reason: str = Field(description="why it does not count; empty if it counts")
-    gflops: float | None
-    residual: float | None = None
-    passed: bool | None = Field(None, description="HPL's word about the residual; null where nothing checked it")
-    time_s: float | None
-    cost_s: float | None
     params: dict[str, Scalar]
 
 
@@ -83,44 +86,35 @@ class ProgressEvent(BaseModel):
     panel_gflops: float | None = Field(description="of the last panels alone; null where that is not known")
 
 
-Event = CampaignEvent | TrialBegunEvent | TrialEndedEvent | ProgressEvent
+class ShownEvent(BaseModel):
+    """What the process of a campaign shows of it while it works."""
+
+    event: Literal["shown"] = "shown"
+    campaign: str
+    shown: dict[str, Any] = Field(description="what it is, under `kind`, and what that tells")
+
+
+Event = CampaignEvent | TrialBegunEvent | TrialEndedEvent | ShownEvent | ProgressEvent
 
 
 class LiveEvent(RootModel[Event]):
     """The data of one event."""
 
 
-def amount(totals: "Totals") -> dict[str, object]:
-    """Write totals under the names that events have."""
-    return {
-        "trials": totals.ended,
-        "failed": totals.failed,
-        "machine_time_s": round(totals.machine_s, 3),
-        "fastest_gflops": finite(totals.best_gflops),
-        "fastest_trial": totals.best_trial,
-        "best_gflops": finite(totals.best_gflops),
-        "best_trial": totals.best_trial,
-    }
-
-
-def begun(campaign: str, record: TrialRecord) -> TrialBegunEvent:
-    """Tell that a trial has begun."""
-    return TrialBegunEvent(
-        campaign=campaign,
-        number=record.number,
-        kind=record.kind,
-        started_at=record.started_at,
-        params=dict(record.params),
-    )
-
-
-def ended(campaign: str, record: TrialRecord, totals: "Totals") -> TrialEndedEvent:
-    """Tell that a trial has ended."""
-    told: Mapping[str, object] = {
-        **amount(totals),
-        "campaign": campaign,
-        "number": record.number,
-        "kind": record.kind,
+def document(event: "StoredEvent") -> Event | None:
+    """Tell of an event of the outbox; None where the trial that it tells of is damaged."""
+    if event.shown is not None:
+        return ShownEvent(campaign=event.campaign, shown=facts_without_paths(event.shown))
+    if not event.name.startswith("trial-"):
+        told = {"event": event.name, "state": event.state, "running": list(event.running)}
+        return CampaignEvent.model_validate({**told, **_amount(event)})
+    record = event.trial
+    if record is None:
+        return None
+    facts: dict[str, object] = {"number": record.number, "kind": record.kind, "params": dict(record.params)}
+    if event.name == "trial-begun":
+        return TrialBegunEvent.model_validate({**facts, "campaign": event.campaign, "started_at": record.started_at})
+    facts |= {
         "state": record.state,
         "invalidity": record.invalidity,
         "reason": record.reason,
@@ -129,6 +123,21 @@ def ended(campaign: str, record: TrialRecord, totals: "Totals") -> TrialEndedEve
         "passed": record.passed,
         "time_s": finite(record.time_s),
         "cost_s": finite(record.cost_s),
-        "params": dict(record.params),
+        "part": record.part,
     }
-    return TrialEndedEvent.model_validate(told)
+    return TrialEndedEvent.model_validate({**facts, **_amount(event)})
+
+
+def _amount(event: "StoredEvent") -> dict[str, object]:
+    """Write totals under the names that events have."""
+    totals = event.totals
+    return {
+        "campaign": event.campaign,
+        "trials": totals.ended,
+        "failed": totals.failed,
+        "machine_time_s": round(totals.machine_s, 3),
+        "fastest_gflops": finite(totals.best_gflops),
+        "fastest_trial": totals.best_trial,
+        "best_gflops": finite(totals.best_gflops),
+        "best_trial": totals.best_trial,
+    }

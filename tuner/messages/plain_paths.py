@@ -1,8 +1,11 @@
-"""Sentences for people elsewhere: without the folders of the service's machine."""
+"""Sentences for people elsewhere: with keys of documents, and without the folders of the service's machine."""
 
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from ..asks.registry import key_of
+from ..words import named
 
 _WORD = re.compile(r"[^\s:;,()'\"`]+")
 """What a path can be part of; each letter is looked at once, however long a text of strangers is."""
@@ -12,8 +15,11 @@ OWN = "/api/"
 
 
 def without_paths(text: str) -> str:
-    """A text in which absolute paths are only the names of their files: /home/ada/HPL.dat becomes …/HPL.dat."""
-    return "".join(_pieces(text))
+    """A text in which absolute paths are only the names of their files: /home/ada/HPL.dat becomes …/HPL.dat.
+
+    Fields stand in it as a document has them.
+    """
+    return "".join(_pieces(named(text, key_of)))
 
 
 def facts_without_paths(facts: Any) -> Any:

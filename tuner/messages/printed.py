@@ -1,12 +1,12 @@
 """What a command of a terminal prints: a service finds it out, and a client prints it in the same form."""
 
-from dataclasses import replace
-
 from pydantic import BaseModel
 
 from results.report.model import Copied, Figure, Heading, Part, Report, Sentence, Table
 
-from .plain_paths import without_paths
+from ..words import all_with_options
+
+_KEYS = {Heading: "heading", Sentence: "sentence", Copied: "copied", Table: "table"}
 
 
 class PartModel(BaseModel):
@@ -22,20 +22,10 @@ class PartModel(BaseModel):
     @classmethod
     def of(cls, part: Part) -> "PartModel | None":
         """Make it of a part of a report; None of a diagram that no terminal shows."""
-        match part:
-            case Heading():
-                return cls(heading=part)
-            case Sentence():
-                return cls(sentence=replace(part, text=without_paths(part.text)))
-            case Copied():
-                return cls(copied=Copied(without_paths(part.text)))
-            case Table():
-                rows = tuple(tuple(map(without_paths, row)) for row in part.rows)
-                return cls(table=replace(part, rows=rows))
-            case Figure(in_text=True):
-                return cls(line=part)
-            case _:
-                return None
+        if isinstance(part, Figure):
+            return cls(line=part) if part.in_text else None
+        key = _KEYS.get(type(part))
+        return None if key is None else cls.model_validate({key: part})
 
     def part(self) -> Part | None:
         """The part; None where a later version of the service made one that is not known here."""
@@ -51,8 +41,8 @@ class PrintedModel(BaseModel):
 
     @classmethod
     def of(cls, report: Report) -> "PrintedModel":
-        """Make it of a report."""
-        parts = map(PartModel.of, report.parts)
+        """Make it of a report, with the options of the command line, which prints it."""
+        parts = map(PartModel.of, all_with_options(report.parts))
         return cls(title=report.title, parts=[part for part in parts if part is not None])
 
     def report(self) -> Report:

@@ -24,18 +24,18 @@ def way_to_hosts(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[s
     """
     if hosts is None:
         if ssh is not None:
-            raise UsageError("--ssh says how hosts are reached: name them with --hosts")
+            raise UsageError("«ssh» says how hosts are reached: name them with «hosts»", field="ssh")
         return Local(), (platform.node(),)
     try:
         names = tuple(dict.fromkeys(checked(name.strip()) for name in hosts.split(",")))
     except InvalidJobError as error:
-        raise UsageError(f"--hosts {hosts}: {error}; write names with commas between, as h1,h2") from error
+        raise UsageError(f"{error}; write names with commas between, as h1,h2", field="hosts", given=hosts) from error
     try:
         words = tuple(shlex.split(ssh or "ssh"))
     except ValueError as error:
-        raise UsageError(f"--ssh {ssh}: {error}") from error
+        raise UsageError(str(error), field="ssh", given=ssh) from error
     if not words:
-        raise UsageError('--ssh: give the program and its options, as --ssh "ssh -F file"')
+        raise UsageError('give the program and its options, as «ssh» "ssh -F file"', field="ssh", given="")
     return Ssh(anchored(words, Path.cwd())), names
 
 
@@ -50,7 +50,7 @@ def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
     try:
         return interfaces_of(interface)
     except InvalidJobError as error:
-        raise UsageError(f"--interface {interface}: {error}") from error
+        raise UsageError(str(error), field="interface", given=interface) from error
 
 
 def setting_combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
@@ -65,12 +65,12 @@ def setting_combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
         name = name.strip().removeprefix("net.")
         given = [value.strip() for value in values.split(",") if value.strip()]
         if not equals or not given:
-            raise UsageError(f"--with {one}: write NAME=VALUE[,VALUE], as --with mtu=1500,9000")
+            raise UsageError("write NAME=VALUE[,VALUE], as «with» mtu=1500,9000", field="with", given=one)
         try:
             given = [value if name == CHOICE else setting(name).text(value) for value in given]
             for value in given if name == CHOICE else ():
                 interfaces_of(value)
         except RunnerError as error:
-            raise UsageError(f"--with {one}: {error}") from error
+            raise UsageError(str(error), field="with", given=one) from error
         choices.setdefault(name, []).extend(given)
     return [dict(zip(choices, values, strict=True)) for values in product(*choices.values())]

@@ -33,12 +33,12 @@ def rules(user: str, interface: str | None) -> str:
     """
     if ALIAS.fullmatch(user):
         everybody = "all users" if user.endswith("ALL") else "something else than a user"
-        raise UsageError(f"--user {user}: sudo reads that as {everybody}: name one user, or a group as %hpc")
+        raise UsageError(f"sudo reads that as {everybody}: name one user, or a group as %hpc", field="user", given=user)
     if not USER.fullmatch(user):
-        raise UsageError(f"--user {user}: that is no user's name; a group is written as %hpc")
+        raise UsageError("that is no user's name; a group is written as %hpc", field="user", given=user)
     interfaces = chosen_interfaces(interface, look_at(Local(), "here"))
     if not interfaces:
-        raise TunerError("this machine has no interface that leads out of it: name those of the nodes with --interface")
+        raise TunerError("this machine has no interface that leads out of it: name those of the nodes with «interface»")
     lines = [
         "# What `hpltune` runs as root to tune a network. On every node: /etc/sudoers.d/hpltune, mode 0440.",
         "# Needs sudo 1.9.10 or newer. Check it with: visudo -c -f FILE",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
-from hpl.build.solo_program import BLAS_VARIABLE, PREFIX_VARIABLE
+from hpl.build.node_programs import BLAS_VARIABLE, PREFIX_VARIABLE
 from hpl.dat import HplDat, render
 from hpl.flops import seconds
 from hpl.output import parse, proves

@@ -178,7 +178,7 @@ def _rows(path: Path) -> Iterator[Row]:
     Raises:
         UsageError: the file is no such table, or too large.
     """
-    text = read_text(path, f"--replay {path}", LARGEST_BYTES).removeprefix("\ufeff")
+    text = read_text(path, str(path), LARGEST_BYTES, field="replay").removeprefix("\ufeff")
     _check_text(path, text)
     lines = csv.reader(StringIO(text, newline=""), strict=True)
     number = 0

@@ -55,14 +55,14 @@ class ReplayTable:
         path = path.expanduser().absolute()
         if not path.is_file():
             why = "it is not a regular file" if path.exists() else "there is no such file"
-            raise UsageError(f"--replay {path}: {why}")
+            raise UsageError(why, field="replay", given=path)
         is_json = path.suffix.lower() == ".json"
         try:
             landscape = RecordedLandscape.read(path) if is_json else read_csv(path)
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:
-            raise UsageError(f"--replay {path}: {error.strerror}") from error
+            raise UsageError(str(error.strerror), field="replay", given=path) from error
         return cls(path, digest, landscape)
 
     @property

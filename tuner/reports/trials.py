@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import fields
 
 from hpl.params import Scalar
+from hpl.programs.terms import OWN
 from results.flat import COLUMNS, Placed, flat
 from results.metrics import rate_text
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
@@ -24,7 +25,7 @@ PLACED = frozenset(field.name for field in fields(Placed))
 """Columns that only exports fill."""
 FIGURES = frozenset({"#", "time"})
 FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
-"""Parameters that a list of trials has, what matters most first."""
+"""Parameters that a list of trials has, what matters most first; those of the program's own follow."""
 
 
 def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
@@ -87,7 +88,8 @@ def _state(record: TrialRecord, killed: Collection[int]) -> str:
 def configuration(record: TrialRecord) -> str:
     """The parameters of a trial on one line, what matters most first."""
     words = _ran(record)
-    return " ".join(f"{name}={words[name]}" for name in FIRST if name in words)
+    own = [name for name in words if name.startswith(OWN)]
+    return " ".join(f"{name}={words[name]}" for name in (*FIRST, *own) if name in words)
 
 
 def _ran(record: TrialRecord) -> Mapping[str, Scalar]:

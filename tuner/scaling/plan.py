@@ -115,9 +115,9 @@ def check_counts(counts: Sequence[int], size: int, noun: str, where: str) -> tup
         raise UsageError(f"{where} has one {noun}: there is nothing that HPL could scale over")
     found = tuple(sorted(set(counts))) or usual_counts(size)
     if found[-1] > size:
-        raise UsageError(f"--nodes {found[-1]}: {where} has {size} {noun}s")
+        raise UsageError(f"{where} has {size} {noun}s", field="nodes", given=found[-1])
     if len(found) < 2:
-        raise UsageError(f"--nodes {found[0]}: name at least two numbers, for example --nodes 1,{size}")
+        raise UsageError(f"name at least two numbers, for example «nodes» 1,{size}", field="nodes", given=found[0])
     return found
 
 

@@ -74,7 +74,8 @@ class RealSite:
         point = textbook(
             N=run.N, NB=choices.nb, blas=choices.blas, kernel=choices.kernel, ranks=ranks, threads=choices.threads
         )
-        return {**point, "DEPTH": choices.depth, "binding": choices.binding, **words_of(run, self.names)}
+        point = {**point, "DEPTH": choices.depth, "binding": choices.binding, **words_of(run, self.names)}
+        return self.evaluator.site.program.terms.fitted(point)
 
     def _ranks(self, count: int) -> int:
         nodes = self.evaluator.site.nodes

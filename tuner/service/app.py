@@ -8,51 +8,47 @@ from pathlib import Path
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
+from results.store.store import Store
+
 from ..database import folder_of, open_store
 from .api import (
     campaigns,
     catalogue,
     downloads,
     handed_in,
-    health,
     machine,
     node_checks,
+    operators,
     previews,
     printed,
     schedules,
     trials,
     webhooks,
 )
+from .authentication import Authenticator
+from .cache import Answers
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
 from .campaigns.this_machine import machine_id
-from .identity import signing_in
-from .identity.arrival import Arrivals
-from .identity.doorkeeper import Doorkeeper
-from .identity.forms import StaleFormProblem, stale_form
-from .identity.gate import Gate
-from .identity.rate_limit import RateLimit
-from .identity.sessions import SessionKeeper
-from .kept.answers import Answers
-from .kept.files import Files
-from .kept.workshop import Workshop
+from .forms import StaleFormProblem, stale_form
 from .live import routes as live
 from .live.reader import LiveReader
-from .observed import routes as operators
-from .observed.metrics import RequestMetrics
-from .observed.observer import Observer
-from .pages import api_page, home, shipped
+from .machine_queries import MachineQueries
+from .metrics import ServiceMetrics
+from .middleware import add_middleware
+from .pages import api_page, home, rendering, sign_in, waiting
 from .pages import nodes as node_pages
-from .pages import queue as queue_pages
 from .pages.campaign import routes as campaign_pages
-from .pages.campaign.beliefs import Beliefs
+from .pages.campaign.explanations import Explanations
 from .pages.campaign.live_pages import LivePages
 from .pages.start import routes as start
+from .parts import ServiceParts
 from .problems import add_problems
-from .safety import Safety
 from .schedules import ScheduleKeeper
+from .sessions import SessionKeeper
 from .settings import ServiceSettings
+from .study_files import StudyFiles
 from .webhooks.announcer import announcer_of
 from .webhooks.couriers import Couriers
 
@@ -66,34 +62,17 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         store = await run_in_threadpool(open_store, settings.db, settings.user_dirs)
         with store:
-            machine = await run_in_threadpool(machine_id, settings.user_dirs.data)
-            offered = offered_by(settings.config, machine)
-            announcer = announcer_of(settings.config)
-            dispatcher = Dispatcher(store, settings.user_dirs, settings.db, settings.config_file, offered, announcer)
-            couriers = Couriers(store, announcer.webhooks)
-            keeper = ScheduleKeeper(store, offered, dispatcher.wake)
-            app.state.duties = duties = (dispatcher.duty, keeper.duty, *couriers.duties)
-            file = [] if "://" in store.place else [Path(store.place).resolve().parent]
-            app.state.folders = {settings.user_dirs.data, *file}
-            app.state.announcer = announcer
-            app.state.store, app.state.offered, app.state.dispatcher = store, offered, dispatcher
-            app.state.answers = Answers(store)
-            place = settings.db or str(settings.user_dirs.database)
-            app.state.files = Files(app.state.answers, place)
-            app.state.workshop = Workshop(store, app.state.answers, place)
-            runs = folder_of("runs", store, settings.user_dirs)
-            app.state.live = LiveReader(store, runs, settings.config.limits.watchers)
-            app.state.pages = LivePages(store, runs, Beliefs(place), offered.starts)
+            app.state.parts = parts = await parts_for(store, settings)
             if settings.starts_campaigns:
-                for duty in duties:
+                for duty in parts.duties:
                     duty.start()
             yield
-            await run_in_threadpool(app.state.files.close)
-            await run_in_threadpool(app.state.workshop.close)
-            app.state.pages.close()
-            app.state.live.drain()
-            await run_in_threadpool(app.state.live.join)
-            for duty in duties:
+            await run_in_threadpool(parts.files.close)
+            await run_in_threadpool(parts.machine.close)
+            await run_in_threadpool(parts.pages.close)
+            parts.live.drain()
+            await run_in_threadpool(parts.live.join)
+            for duty in parts.duties:
                 await run_in_threadpool(duty.close)
 
     app = FastAPI(
@@ -105,29 +84,48 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         redoc_url=None,
         lifespan=lifespan,
     )
-    app.state.survey = HostSurvey(settings.user_dirs)
     add_problems(app)
     app.add_exception_handler(StaleFormProblem, stale_form)
-    guard(app, settings)
+    add_middleware(app, settings)
     apis = (
         *(handed_in, previews, campaigns, trials, live, downloads),
         *(catalogue, machine, printed, webhooks, schedules, node_checks),
     )
-    pages = (home, api_page, start, queue_pages, campaign_pages, node_pages, shipped)
-    for part in (health, *apis, *pages):
+    pages = (home, api_page, start, waiting, campaign_pages, node_pages, rendering)
+    for part in (sign_in, operators, *apis, *pages):
         app.include_router(part.router)
     return app
 
 
-def guard(app: FastAPI, settings: ServiceSettings) -> None:
-    """Guard an application; what is added last sees a request first."""
-    config, sessions = settings.config, SessionKeeper.of_folder(settings.user_dirs.data)
-    app.state.sessions = sessions
-    app.state.metrics = RequestMetrics()
-    app.include_router(signing_in.router)
-    app.include_router(operators.router)
-    app.state.doorkeeper = Doorkeeper(config, sessions, settings.uid_of)
-    app.add_middleware(Gate, doorkeeper=app.state.doorkeeper, limit=RateLimit(config.limits.requests_per_minute))
-    app.add_middleware(Safety, config=config, only_by_proxy=settings.only_by_proxy)
-    app.add_middleware(Arrivals, proxy=config.proxy, uid_of=settings.uid_of)
-    app.add_middleware(Observer, metrics=app.state.metrics)
+async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
+    """Make the parts of a service that works on a database."""
+    dirs, config = settings.user_dirs, settings.config
+    place = settings.db or str(dirs.database)
+    offered = offered_by(config, await run_in_threadpool(machine_id, dirs.data))
+    announcer = announcer_of(config)
+    dispatcher = Dispatcher(store, dirs, settings.db, settings.config_file, offered, announcer)
+    sessions = SessionKeeper.of_folder(dirs.data)
+    answers = Answers(store)
+    runs = folder_of("runs", store, dirs)
+    reader = LiveReader(store, runs, config.limits.watchers)
+    return ServiceParts(
+        store=store,
+        folders={dirs.data, *([] if "://" in store.place else [Path(store.place).resolve().parent])},
+        sessions=sessions,
+        authenticator=Authenticator(store, config, sessions, settings.uid_of),
+        metrics=ServiceMetrics(store, lambda: reader.watchers),
+        survey=HostSurvey(dirs),
+        offered=offered,
+        announcer=announcer,
+        dispatcher=dispatcher,
+        duties=(
+            dispatcher.duty,
+            ScheduleKeeper(store, offered, dispatcher.wake).duty,
+            *Couriers(store, announcer.webhooks).duties,
+        ),
+        answers=answers,
+        files=StudyFiles(answers, place),
+        machine=MachineQueries(store, answers, place),
+        live=reader,
+        pages=LivePages(store, runs, Explanations(place), offered.starts),
+    )

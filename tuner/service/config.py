@@ -18,6 +18,16 @@ HEADER = r"[A-Za-z0-9-]+"
 LOOPBACKS = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128"))
 
 
+def is_loopback(host: str) -> bool:
+    """Whether a host of a URL is this machine itself."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
 def _network(text: str) -> str:
     try:
         ipaddress.ip_network(text)

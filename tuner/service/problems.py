@@ -28,8 +28,8 @@ from ..errors import UsageError
 from ..messages.plain_paths import without_paths
 from .campaigns.kinds.registry import KINDS
 from .campaigns.wrong import WrongDocumentError
-from .headers import SECURITY_HEADERS
-from .pages.filled import FILLED_HEADERS, rendered
+from .pages.rendering import FILLED_HEADERS, rendered
+from .responses import SECURITY_HEADERS, PlainPathsResponse
 
 MEDIA_TYPE = "application/problem+json"
 SENTENCES = {
@@ -85,7 +85,7 @@ def answer(
     return ProblemAnswer(status, sentence, {"errors": list(errors)} if errors else {}, headers)
 
 
-class ProblemAnswer(JSONResponse):
+class ProblemAnswer(PlainPathsResponse):
     """The answer that tells of an error: a page for people, a document for programs."""
 
     media_type = MEDIA_TYPE
@@ -103,7 +103,7 @@ class ProblemAnswer(JSONResponse):
             await super().__call__(scope, receive, send)
             return
         title = HTTPStatus(self.status_code).phrase
-        page = rendered("problem.html.j2", title=title, sentence=self._sentence)
+        page = rendered("problem.html.j2", title=title, sentence=without_paths(self._sentence))
         await HTMLResponse(page, self.status_code, {**FILLED_HEADERS, **self._given})(scope, receive, send)
 
 
@@ -150,7 +150,7 @@ async def _of_request(_request: Request, error: Exception) -> JSONResponse:
 
 async def _of_document(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, WrongDocumentError)  # noqa: S101 - that is what it is registered for
-    errors = [{"path": error.path, "sentence": without_paths(error.sentence)}]
+    errors = [{"path": error.path, "sentence": error.sentence}]
     return answer(422, _summary(errors), errors=errors)
 
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from results.errors import KeyReusedError, StudyExistsError
 from results.store.service.access import AccessScope
@@ -21,16 +20,15 @@ from results.store.store import Store
 
 from ..errors import OUR_ERRORS, UsageError
 from ..units import parse_duration_s
+from .background import Duty
 from .campaigns.hand_in import HandIn, hand_in
-from .campaigns.kinds.registry import AnyDocument
+from .campaigns.kinds.registry import DOCUMENTS
 from .campaigns.offered import Offered
 from .campaigns.wrong import WrongDocumentError
-from .duties import Duty
 
 LOOK_S = 5.0
 """Seconds between two looks at the clock."""
 LOGGER = logging.getLogger("hpltune.schedules")
-_DOCUMENT: TypeAdapter[Any] = TypeAdapter(AnyDocument)
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 GROUPS = {"day": frozenset(range(7)), "weekday": frozenset(range(5))}
@@ -121,7 +119,7 @@ class ScheduleKeeper:
         """
         key = f"schedule {schedule.name} of {schedule.made_at.isoformat()} at {schedule.next_at.isoformat()}"
         try:
-            document = _DOCUMENT.validate_python({**schedule.document, "name": f"{schedule.name}-{stamp}"})
+            document = DOCUMENTS.validate_python({**schedule.document, "name": f"{schedule.name}-{stamp}"})
             return hand_in(HandIn(document, schedule.made_by, key), self.offered, self.store).name
         except (WrongDocumentError, ValidationError, StudyExistsError, KeyReusedError) as error:
             LOGGER.warning("schedule %s cannot hand in its campaign: %s", schedule.name, error)
@@ -177,14 +175,16 @@ def parse_cadence(text: str, zone: str) -> tuple[str, Weekly | Interval]:
     words = " ".join(text.split())
     each = _EACH.fullmatch(words)
     if each:
-        seconds = parse_duration_s(each["span"], "--cadence")
+        seconds = parse_duration_s(each["span"], "cadence")
         if seconds < LEAST_S:
-            raise UsageError(f"--cadence {text}: at least {LEAST_S / 60:.0f} minutes are between two campaigns")
+            raise UsageError(
+                f"at least {LEAST_S / 60:.0f} minutes are between two campaigns", field="cadence", given=text
+            )
         return f"every {each['span']}", Interval(timedelta(seconds=seconds))
     at = _AT.fullmatch(words)
     days = _days(at["day"].lower()) if at else None
     if at is None or days is None or int(at["hour"]) > 23 or int(at["minute"]) > 59:
-        raise UsageError(f"--cadence {text[:80]}: write for example {EXAMPLES}")
+        raise UsageError(f"write for example {EXAMPLES}", field="cadence", given=text[:80])
     name = at["zone"] or zone
     try:
         found = ZoneInfo("UTC" if name.upper() == "UTC" else name)
@@ -192,7 +192,7 @@ def parse_cadence(text: str, zone: str) -> tuple[str, Weekly | Interval]:
             raise ValueError(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
         raise UsageError(
-            f"--cadence {text[:80]}: there is no time zone {name}; write one like Europe/Berlin"
+            f"there is no time zone {name}; write one like Europe/Berlin", field="cadence", given=text[:80]
         ) from error
     clock = time(int(at["hour"]), int(at["minute"]))
     return f"every {at['day'].lower()} at {clock:%H:%M} {found.key}", Weekly(days, clock, found)

@@ -14,11 +14,11 @@ import uvicorn
 from fastapi import FastAPI
 
 from ..database import open_store
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from .app import create_app
 from .config import ListenTable
 from .connections import Doors, PatientProtocol, TlsDoor
-from .observed.logs import log_config
+from .request_log import log_config
 from .settings import ServiceSettings
 
 DRAIN_S = 5
@@ -42,7 +42,7 @@ class HttpServer(uvicorn.Server):
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """End in order."""
-        self._app.state.live.drain()
+        self._app.state.parts.live.drain()
         await super().shutdown(sockets)
 
     @contextmanager
@@ -111,7 +111,9 @@ def _bound(listen: ListenTable) -> socket.socket:
         family, kind, protocol, _, address = found[0]
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
-        raise TunerError(f"--host {listen.host}: there is no such address here ({error.strerror})") from error
+        raise UsageError(
+            f"there is no such address here ({error.strerror})", field="host", given=listen.host
+        ) from error
     bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         bound.bind(address)
@@ -119,8 +121,8 @@ def _bound(listen: ListenTable) -> socket.socket:
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:
-            said = "is in use, perhaps by another hpltune serve: end that one, or choose another with --port"
+            said = "is in use, perhaps by another hpltune serve: end that one, or choose another with «port»"
         else:
-            said = f"cannot be used ({strerror(error.errno or 0)}): choose another with --port"
+            said = f"cannot be used ({strerror(error.errno or 0)}): choose another with «port»"
         raise TunerError(f"port {listen.port} {said}") from error
     return bound

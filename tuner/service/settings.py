@@ -9,9 +9,8 @@ from results.store.store import Store
 
 from ..errors import TunerError, UsageError
 from ..user_dirs import UserDirs
-from .addresses import is_loopback
-from .config import ServiceConfig
-from .identity.peers import UidOf, peer_uid
+from .config import ServiceConfig, is_loopback
+from .peers import UidOf, peer_uid
 
 LogKind = Literal["plain", "json"]
 
@@ -54,14 +53,18 @@ class ServiceSettings:
             return
         if proxy is None and not store.tokens.exist():
             raise UsageError(
-                f"--host {listen.host}: other machines reach this address, and the service could not tell who asks: "
-                "make a token first with `hpltune token create NAME --scope admin`, or name a proxy in --config. "
-                f"Or leave --host out, and from another machine use `ssh -L {listen.port}:localhost:{listen.port} HOST`"
+                "other machines reach this address, and the service could not tell who asks: make a token first "
+                "with `hpltune token create NAME «scope» admin`, or name a proxy in «config». Or leave «host» "
+                f"out, and from another machine use `ssh -L {listen.port}:localhost:{listen.port} HOST`",
+                field="host",
+                given=listen.host,
             )
         if proxy is None and listen.certificate is None and not self.insecure_http:
             raise UsageError(
-                f"--host {listen.host}: tokens would cross the network in plain text: give certificate and key in "
-                "[listen] of --config, or name a proxy there; --insecure-http takes a network where nobody listens"
+                "tokens would cross the network in plain text: give certificate and key in [listen] of «config», "
+                "or name a proxy there; «insecure_http» takes a network where nobody listens",
+                field="host",
+                given=listen.host,
             )
 
     @property

@@ -12,10 +12,9 @@ from statistics import median
 
 from scipy.stats import spearmanr
 
-from hpl.build.programs import Recipe, build_calibrator
-from hpl.cpuinfo import ROOT
 from hpl.params import Scalar
 from hpl.private_files import private_folder
+from hpl.rpeak import ROOT
 from results.record import Kind, TrialRecord, TrialState
 from runners.paths import RunPaths
 from runners.toml_file import GIB
@@ -116,10 +115,9 @@ class Calibrator:
             TunerError: it cannot time this BLAS, or it failed.
         """
         evaluator, inventory = self.evaluator, self.evaluator.site
-        library = inventory.library(blas, 1)
-        if library is None or evaluator.source is None:
+        program = inventory.program.calibrator(inventory.mpi, inventory.library(blas, 1), evaluator.search)
+        if program is None:
             raise TunerError("calibrating needs a BLAS of this machine; a program of your own hides its routines")
-        program = build_calibrator(Recipe(evaluator.source, inventory.mpi, library), evaluator.search)
         cores = inventory.host.physical_cores
         point = textbook(N=LEAST_N, NB=64, blas=blas, kernel=kernel, ranks=cores, threads=1)
         every_core = plan({**point, "binding": self.binding}, inventory)

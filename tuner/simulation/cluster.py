@@ -6,9 +6,9 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hpl.build.simgrid import SimGrid, find_simgrid
-from hpl.build.source import HplSource, obtain
-from hpl.build.virtual_program import build_virtual
+from hpl.build.simgrid import SimGrid, build_virtual, find_simgrid
+from hpl.build.source import HplSource
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from hpl.sizing import NodeShare, n_for_memory, process_grids
 from results.record import SIMULATOR
@@ -20,6 +20,7 @@ from ..events import BuildStep, Listener
 from ..machine.equipment import Equipment, NodeKind
 from ..machine.problem_size import STEP
 from ..user_dirs import UserDirs
+from ..words import with_options
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ class SimulatedCluster:
         """The versions of all that may change a result."""
         return {
             "hpltune": version("hpltune"),
-            "hpl": f"{self.source.version} ({self.source.origin})",
+            "hpl": with_options(f"{self.source.version} ({self.source.origin})"),
             SIMULATOR: self.simulator,
             "optuna": version("optuna"),
         }

@@ -1,4 +1,4 @@
-"""Options of simulations, read from the texts of the command line."""
+"""Options of simulations, read from what people write."""
 
 import re
 from collections.abc import Mapping
@@ -21,27 +21,27 @@ class SimulationOptions:
 
 
 def simulation_options(cluster: str | None, jobs: int | None, limit: str | None) -> SimulationOptions:
-    """Read `--cluster`, `--jobs` and `--limit`.
+    """Read what names a virtual cluster, and how it is simulated.
 
     Raises:
         runners.toml_file.ClusterFileError: the cluster cannot be used.
-        TunerError: there is an option of simulations, but no cluster.
+        TunerError: there is a field of simulations, but no cluster.
     """
     if cluster is None:
-        lone = "--jobs" if jobs is not None else "--limit" if limit is not None else None
+        lone = "jobs" if jobs is not None else "limit" if limit is not None else None
         if lone:
-            raise UsageError(f"{lone} is for simulations: name a virtual cluster with --cluster")
+            raise UsageError(f"«{lone}» is for simulations: name a virtual cluster with «cluster»", field=lone)
         return SimulationOptions(None, DEFAULT_SIMULATION_S)
     from runners.virtual.load import load_cluster  # noqa: PLC0415 - only a virtual cluster needs it
 
     from .cluster import cluster_dict  # noqa: PLC0415 - only a virtual cluster needs it
 
-    limit_s = parse_duration_s(limit, "--limit") if limit else DEFAULT_SIMULATION_S
+    limit_s = parse_duration_s(limit, "limit") if limit else DEFAULT_SIMULATION_S
     return SimulationOptions(cluster_dict(load_cluster(cluster)), limit_s)
 
 
 def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Budget:
-    """Read `--budget`: a time, node-hours, or with a virtual cluster the dollars that its hours cost.
+    """Read a budget: a time, node-hours, or with a virtual cluster the dollars that its hours cost.
 
     Args:
         nodes: of a real cluster; a virtual one has its own.
@@ -55,19 +55,19 @@ def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Bud
             from .cluster import cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
 
             nodes = len(cluster_from(cluster).node_list)
-        wall_s = sensible_s(float(hours[1]) * 3600.0 / nodes, f"--budget {text}")
+        wall_s = sensible_s(float(hours[1]) * 3600.0 / nodes, "budget", text)
         return Budget(wall_s=wall_s, unit=NODE_HOURS, hourly=nodes)
     money = re.fullmatch(r"\s*\$?\s*(\d+(?:\.\d+)?)\s*(?:usd|\$)?\s*", text, re.IGNORECASE)
     if money is None or not re.search(r"usd|\$", text, re.IGNORECASE):
-        return Budget(wall_s=parse_duration_s(text, "--budget"))
+        return Budget(wall_s=parse_duration_s(text, "budget"))
     if cluster is None:
-        raise UsageError(f"--budget {text}: money is for virtual clusters; write a time, for example 1h30m")
+        raise UsageError("money is for virtual clusters; write a time, for example 1h30m", field="budget", given=text)
     from .cluster import cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
     from .costs import usd_per_hour  # noqa: PLC0415 - only a virtual cluster needs it
 
     found = cluster_from(cluster)
     hourly_usd = usd_per_hour(found)
     if not hourly_usd:
-        raise UsageError(f"--budget {text}: {found.name} says neither price_usd nor power_w")
-    wall_s = sensible_s(float(money[1]) / hourly_usd * 3600.0, f"--budget {text}")
+        raise UsageError(f"{found.name} says neither price_usd nor power_w", field="budget", given=text)
+    wall_s = sensible_s(float(money[1]) / hourly_usd * 3600.0, "budget", text)
     return Budget(wall_s=wall_s, unit=DOLLARS, hourly=hourly_usd)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 
-from results.errors import ResultsError
+from results.errors import NoRoomError, ResultsError
 from results.record import Study, TrialRecord
 from results.store.store import Store
 from search_spaces.load import space_text
@@ -224,9 +224,7 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
 def lacks_space(error: BaseException | None) -> bool:
     """Whether an error, or what caused it, is that something could not be written for want of space."""
     while error is not None:
-        if isinstance(error, OSError) and error.errno in {ENOSPC, EDQUOT, EFBIG}:
-            return True
-        if isinstance(error, ResultsError) and "disk" in str(error):
+        if isinstance(error, NoRoomError) or (isinstance(error, OSError) and error.errno in {ENOSPC, EDQUOT, EFBIG}):
             return True
         error = error.__cause__
     return False

@@ -12,20 +12,22 @@ LONGEST = 200
 """Bytes of a name: folders are called so, which may have 255, and a number may follow."""
 
 
-def check_name(name: str, option: str = "--study") -> None:
+def check_name(name: str, field: str = "study", what: str | None = None) -> None:
     """Refuse what cannot name a folder, or could not be told from an option or a trial (STUDY#TRIAL).
 
     Args:
-        option: what the user gave it as.
+        field: of what was asked that it was given to.
+        what: asks for it, in the sentence; None for the field.
 
     Raises:
         TunerError: it is such a name.
     """
     if name != legal_name(name) or not name.strip():
         raise UsageError(
-            f"{option} needs a name of printable characters without / and #, at most {LONGEST} bytes long, that begins "
-            f"with neither - nor ., not {name[:40]!r}"
-            + ("; leave it out and the study is named after its space" if option == "--study" else "")
+            f"{what or f'«{field}»'} needs a name of printable characters without / and #, at most {LONGEST} bytes "
+            f"long, that begins with neither - nor ., not {name[:40]!r}"
+            + ("; leave it out and the study is named after its space" if field == "study" and not what else ""),
+            field=field,
         )
 
 

@@ -20,6 +20,7 @@ from results.store.contenders import CONTENDERS
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
+from ..asks.registry import field_of
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
@@ -47,7 +48,6 @@ BETTER = {
     "mflops-per-watt": "more efficient per watt",
 }
 """What a configuration is that is better by one of AGAINST."""
-OPTIONS = {"rpeak_gflops": "--rpeak", "price_usd": "--price", "power_w": "--power"}
 
 
 def check_objective(name: str) -> str:
@@ -57,7 +57,7 @@ def check_objective(name: str) -> str:
         TunerError: there is none of that name.
     """
     if name not in NEEDS:
-        raise UsageError(f"--objective {name}: choose one of {', '.join(NEEDS)}")
+        raise UsageError(f"choose one of {', '.join(NEEDS)}", field="objective", given=name)
     return name
 
 
@@ -71,9 +71,11 @@ def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
         TunerError: there is none of that name, or another objective was asked for too.
     """
     if name is not None and name not in AGAINST:
-        raise UsageError(f"--pareto {name}: choose one of {', '.join(AGAINST)}")
+        raise UsageError(f"choose one of {', '.join(AGAINST)}", field="pareto", given=name)
     if name is not None and objective != "gflops":
-        raise UsageError(f"--pareto {name} already searches for GFLOPS and that: leave --objective {objective} out")
+        raise UsageError(
+            f"«pareto» {name} already searches for GFLOPS and that: leave «objective» {objective} out", field="pareto"
+        )
     return name
 
 
@@ -83,15 +85,17 @@ def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> N
     Raises:
         TunerError: the fact it needs is among `facts`, and None.
     """
-    for option, name in _asked(objective, pareto):
+    for field, name in _asked(objective, pareto):
         need = NEEDS[name]
         if need in facts and facts[need] is None:
-            raise UsageError(f"{option} {name} needs {need} of the machine: give it with {OPTIONS[need]}")
+            raise UsageError(
+                f"«{field}» {name} needs {need} of the machine: give it with «{field_of(need)}»", field=field
+            )
 
 
 def _asked(objective: str, pareto: str | None) -> tuple[tuple[str, str], ...]:
-    """Objectives with the options that asked for them."""
-    return (("--objective", objective), *((("--pareto", pareto),) if pareto else ()))
+    """Objectives with the fields that asked for them."""
+    return (("objective", objective), *((("pareto", pareto),) if pareto else ()))
 
 
 @dataclass(frozen=True)
@@ -121,11 +125,11 @@ class Objective:
             TunerError: it needs a price, a power or a peak that the study does not know.
         """
         machine = Equipment.of(study)
-        for option, asked in _asked(check_objective(name), check_pareto(against)):
+        for field, asked in _asked(check_objective(name), check_pareto(against)):
             need = NEEDS[asked]
             if need and getattr(machine.whole, need) is None:
-                where = "in the cluster's file" if study.how == "simulated" else f"with {OPTIONS[need]}"
-                raise UsageError(f"{option} {asked} needs {need} of the machine: give it {where}")
+                where = "in the cluster's file" if study.how == "simulated" else f"with «{field_of(need)}»"
+                raise UsageError(f"«{field}» {asked} needs {need} of the machine: give it {where}", field=field)
         other = Objective(against, machine) if against else None
         return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host))
 
@@ -272,7 +276,7 @@ def rank_stored(store: Store, study: Study, *, front: bool = False) -> StudyRank
 
 def fastest_of(store: Store, study: Study) -> FastestRun | None:
     """The fastest full run of a stored study that counts; None without one."""
-    record = store.watched.fastest(study.name)
+    record = store.fastest(study.name)
     return None if record is None else FastestRun.of(study, record)
 
 

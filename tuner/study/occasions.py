@@ -78,3 +78,13 @@ def _alike(one: TrialRecord, other: TrialRecord) -> bool:
     if one.hpl is None or one.hpl != other.hpl:
         return one.key == other.key
     return (one.blas, one.kernel, one.ranks, one.threads) == (other.blas, other.kernel, other.ranks, other.threads)
+
+
+def followers(store: Store, name: str) -> dict[str, int]:
+    """Name the studies that ran a file like a trial of this one, each with that trial's number."""
+    found = {}
+    for study in store.studies():
+        like, _, number = str(study.host.get(LIKE, "")).rpartition("#")
+        if like == name:
+            found[study.name] = int(number)
+    return found

@@ -9,12 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpl.build.needed import libraries_of
-from hpl.build.programs import BuildError, Recipe, Xhpl, build, witness_library
-from hpl.build.source import HplSource
-from hpl.build.toolchain import Mpi
+from hpl.build.compiling import BuildError
 from hpl.params import Scalar
 from hpl.private_files import private_folder
+from hpl.programs.family import ReadyProgram
 from hpl.search_paths import SearchPaths
 from hpl.witness import Panel, parse_ends, parse_panels
 from results.record import Invalidity
@@ -99,7 +97,6 @@ class Evaluator:
 
     site: Inventory
     search: SearchPaths
-    source: HplSource | None
     runner: Runner
     network: "NetworkControl | None" = None
     listener: Listener = lambda _: None
@@ -129,7 +126,7 @@ class Evaluator:
         """
         started_at = datetime.now(UTC)
         try:
-            xhpl = self._program(plan)
+            program = plan.program.ready(self.site.mpi_named(plan.launch.mpi), plan.library, self.search)
         except BuildError as error:
             return self._not_started(plan, Failure(Invalidity.COMPILE, str(error)), started_at)
         shortage = memory_shortage(plan, self.site)
@@ -147,7 +144,7 @@ class Evaluator:
             began = time.monotonic()
             with run_folder(directory) as paths:
                 paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
-                job = self._job(plan, xhpl, directory, walltime_s)
+                job = self._job(plan, program, directory, walltime_s)
                 status = self.run_job(job, heard, stop, begins_s=self.begins_s)
         except RefusedError as error:
             failed = self._not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
@@ -173,7 +170,7 @@ class Evaluator:
             started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
-            xhpl_key=xhpl.key if xhpl else "",
+            xhpl_key=program.key,
             lost_nodes=status.lost_nodes,
             begun_s=tuple(begun_s),
             disturbed=disturbed,
@@ -196,7 +193,7 @@ class Evaluator:
 
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.library else 0.0
+        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.on_cores else 0.0
         return MachineLimits(site.ceiling_gflops, core_gflops, site.dgemm_gflops > 0)
 
     def _timed(self) -> Inventory:
@@ -209,13 +206,6 @@ class Evaluator:
         told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm"))  # noqa: E731
         return with_node_kernels(site, self.search, told)[0]
 
-    def _program(self, plan: TrialPlan) -> Xhpl | None:
-        """The plan's xhpl, built if it is not there yet; None for the user's own program."""
-        if plan.library is None or self.source is None:
-            return None
-        mpi = self.site.mpi_named(plan.launch.mpi)
-        return build(Recipe(source=self.source, mpi=mpi, library=plan.library), self.search)
-
     def _set_network(self, plan: TrialPlan) -> None:
         """Make the network as the plan wants it.
 
@@ -226,19 +216,15 @@ class Evaluator:
         if self.network is not None:
             self.network.apply(plan.network, self.site.node_names)
 
-    def _job(self, plan: TrialPlan, xhpl: Xhpl | None, directory: Path, walltime_s: float) -> Job:
-        environment = dict(plan.environment)
+    def _job(self, plan: TrialPlan, program: ReadyProgram, directory: Path, walltime_s: float) -> Job:
+        environment = {**plan.environment, **program.environment}
         mpi = self.site.mpi_named(plan.launch.mpi)
         if plan.stop_at is not None:
             environment[STOP_AT] = str(plan.stop_at)
-        if xhpl is None:
-            witness = witness_library(mpi, self.search)
-            if witness is not None:
-                environment["LD_PRELOAD"] = str(witness)
-        program = xhpl.path if xhpl else self.site.xhpl
+        copies = self.site.nodes is not None and self.site.nodes.cluster.copies
         interfaces, devices = self._interfaces(plan)
         return Job(
-            program=(str(program),),
+            program=(str(program.path), *plan.arguments),
             ranks=plan.ranks,
             threads_per_rank=plan.threads,
             environment=environment,
@@ -254,7 +240,7 @@ class Evaluator:
             ucx_devices=devices,
             oversubscribe=plan.oversubscribe,
             inputs=(RunPaths(directory).hpl_dat.name,),
-            libraries=self._libraries(plan, xhpl, mpi),
+            libraries=plan.program.libraries(program, mpi, plan.library) if copies else (),
         )
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -266,23 +252,16 @@ class Evaluator:
         interfaces = named or nodes.interfaces
         return interfaces, ucx_devices(nodes.rdma, interfaces, named=bool(named))
 
-    def _libraries(self, plan: TrialPlan, xhpl: Xhpl | None, mpi: Mpi) -> tuple[Path, ...]:
-        """What nodes without a shared folder get with the program; the user's own program must find its libraries."""
-        copies = self.site.nodes is not None and self.site.nodes.cluster.copies
-        if not copies or xhpl is None or plan.library is None:
-            return ()
-        return libraries_of(xhpl.path, plan.library, mpi.variables())
-
     def run_program(
         self,
-        program: Xhpl,
+        program: ReadyProgram,
         arguments: Sequence[str],
         plan: TrialPlan,
         directory: Path,
         walltime_s: float,
         stop: Stopping,
     ) -> JobStatus:
-        """Start another MPI program in place of a plan's xhpl, on the network as it wants it, and wait for its end.
+        """Start another MPI program in place of a plan's own, on the network as it wants it, and wait for its end.
 
         Raises:
             RunnerError: it cannot be started, or the network not be set.
@@ -311,7 +290,7 @@ class Evaluator:
             return JobStatus(JobState.CANCELLED, message="the run was cancelled")
         tail = Tail(RunPaths(job.directory).stderr)
         began_s, silent_s = time.monotonic(), SHORT_WAIT_S
-        begin = _Begin(job, job_id, job.program[0] == str(self.site.xhpl), began_s + begins_s)
+        begin = _Begin(job, job_id, self.site.program.prints_at_once, began_s + begins_s)
         while True:
             status = self.runner.poll([job_id])[job_id]
             waits, waited_s = status.state is JobState.QUEUED, time.monotonic() - began_s
@@ -375,26 +354,26 @@ class _Begin:
     """Whether the ranks of a job have begun.
 
     Attributes:
-        foreign: the program is the user's and may print late.
+        prints_at_once: as HPL does; another program may print late.
         deadline_s: until then they must have, by the monotonic clock.
     """
 
     job: Job
     job_id: JobId
-    foreign: bool
+    prints_at_once: bool
     deadline_s: float
     seen: bool = False
 
     def missed(self) -> bool:
         """Whether no rank has begun until the deadline.
 
-        HPL prints at once. A program of the user's has begun if there is a rank, which only this machine can tell.
+        A program that may print late has begun if there is a rank, which only this machine can tell.
         """
         if self.seen or time.monotonic() < self.deadline_s:
             return False
         stdout = RunPaths(self.job.directory).stdout
         printed = stdout.exists() and stdout.stat().st_size > 0
-        self.seen = printed or (self.foreign and (bool(self.job.nodes) or has_ranks(self.job_id)))
+        self.seen = printed or (not self.prints_at_once and (bool(self.job.nodes) or has_ranks(self.job_id)))
         return not self.seen
 
     def sentence(self, begins_s: float) -> str:

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hpl import output, variant
-from hpl.blas.registry import family
-from hpl.contradictions import contradictions
-from hpl.output import HplOutput, HplResult
+from hpl.output import HplOutput, HplResult, contradictions
 from hpl.params import HplParams
+from hpl.programs.family import AskedLibrary
 from hpl.witness import RankReport, parse_panels, parse_reports
 from results.record import Invalidity, Observed
 from runners.status import JobState, JobStatus
@@ -59,7 +58,7 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     A result counts when HPL printed it for the configuration that was asked, the number of its residual is small
     enough, GFLOPS and time agree with the flop count, and the ranks really ran the BLAS, kernel and threads asked for.
     """
-    found = output.parse(stdout)
+    found = plan.program.parse(stdout)
     reports = parse_reports(stderr)
     observed = observe(reports)
     ended = _end(plan, status, found, stderr)
@@ -89,27 +88,9 @@ def observe(reports: Sequence[RankReport]) -> Observed | None:
 
 
 def _mismatch(plan: TrialPlan, reports: Sequence[RankReport]) -> Failure | None:
-    for report in reports:
-        sentence = _report_mismatch(plan, report)
-        if sentence:
-            return Failure(Invalidity.RUNTIME, f"rank {report.rank} on {report.host}: {sentence}")
-    if not reports and plan.library is not None:
-        return Failure(
-            Invalidity.RUNTIME, "no rank reported which BLAS it loaded, so this result says nothing about a BLAS"
-        )
-    return None
-
-
-def _report_mismatch(plan: TrialPlan, report: RankReport) -> str | None:
-    if plan.library is None:
-        return None
-    if report.library != plan.library.path:
-        return f"asked for {plan.blas} ({plan.library.path}), but the program loaded {report.library or 'no BLAS'}"
-    if not family(plan.library.family).asked_matches(plan.kernel, report.kernel):
-        return f"asked {plan.blas} for kernel {plan.kernel}, but it runs {report.kernel}"
-    if report.threads is not None and report.threads != plan.threads:
-        return f"asked for {plan.threads} threads per rank, but {plan.blas} uses {report.threads}"
-    return None
+    asked = AskedLibrary(plan.blas, plan.kernel, plan.threads, plan.library)
+    sentence = plan.program.unproven(asked, reports)
+    return Failure(Invalidity.RUNTIME, sentence) if sentence else None
 
 
 def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:

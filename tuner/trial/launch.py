@@ -22,7 +22,7 @@ def merge_plans(plans: Sequence[TrialPlan]) -> TrialPlan | None:
         return first
     dat = HplDat.together([plan.runs[0] for plan in plans])
     alike = all(replace(plan, runs=first.runs, hpl_dat=first.hpl_dat) == first for plan in plans)
-    if dat is None or not alike or first.stop_at is not None:
+    if dat is None or not alike or not first.program.runs_lists or first.stop_at is not None:
         return None
     return replace(first, runs=tuple(dat.runs()), hpl_dat=render(dat))
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from hpl.blas.catalogue import BlasLibrary
 from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
-from hpl.sizing import memory_bytes
+from hpl.programs.family import AskedStart, HplProgram
+from hpl.programs.registry import TO_BUILD
 from runners.errors import RunnerError
 from runners.network.setting import CHOICE, PREFIX, interfaces_of
 from search_spaces.errors import SpaceError
@@ -66,14 +67,16 @@ class TrialPlan:
     Attributes:
         runs: what HPL.dat asks for, in HPL's own order; one for a search trial, several for a user's file.
         hpl_dat: the file's text, exactly as it will be written.
-        blas: name in the BLAS catalogue, or "xhpl" for a program the user brought.
-        library: the file xhpl is linked with; None for the user's program.
+        blas: name in the BLAS catalogue, or of the program's family where that brings its own.
+        library: the file the program is linked with; None where it brings its own.
         kernel: "auto" or the kernel asked of the BLAS.
         environment: variables of the ranks: kernel and threads.
         launch: how the ranks are started.
         network: settings of the nodes' network by name, without "net."; what is not named is left as it is.
         oversubscribe: more ranks than cores are wanted; they are not bound then.
         stop_at: part of the columns after which all ranks leave; None runs to the end.
+        program: what runs.
+        arguments: what its command line gets.
     """
 
     runs: tuple[HplParams, ...]
@@ -88,6 +91,8 @@ class TrialPlan:
     network: Mapping[str, Scalar] = field(default_factory=dict)
     oversubscribe: bool = False
     stop_at: float | None = None
+    program: HplProgram = TO_BUILD
+    arguments: tuple[str, ...] = ()
 
     @property
     def interfaces(self) -> tuple[str, ...]:
@@ -111,7 +116,7 @@ class TrialPlan:
     def memory_bytes(self) -> int:
         """Bytes that all ranks together need, on however many nodes: matrix and panels, MPI and BLAS buffers."""
         own = MPI_BYTES_PER_RANK + self.threads * BLAS_BYTES_PER_THREAD
-        return self.ranks * own + max(run.ranks * memory_bytes(run) for run in self.runs)
+        return self.ranks * own + max(run.ranks * self.program.terms.memory_bytes(run) for run in self.runs)
 
 
 def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
@@ -139,6 +144,7 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         threads=threads,
         launch=Launch.of(params, site),
         network=network_of(params, site),
+        own=params,
     )
     return placed(site, (hpl_params,), render(dat), placement)
 
@@ -150,6 +156,7 @@ class Placement:
     Attributes:
         threads: of each rank.
         network: settings of the nodes by name, without "net.".
+        own: the point with parameters of the program's own; what it lacks has its default.
     """
 
     blas: str
@@ -158,6 +165,7 @@ class Placement:
     threads: int
     launch: Launch
     network: Mapping[str, Scalar] = field(default_factory=dict)
+    own: Mapping[str, Scalar] = field(default_factory=dict)
 
 
 def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement: Placement) -> TrialPlan:
@@ -167,11 +175,16 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         runs: what the file asks for.
 
     Raises:
+        PlanError: the program refuses a value of the file.
         TunerError: the BLAS or the MPI library is not on this machine.
     """
+    for sentence in (sentence for run in runs for sentence in site.program.terms.refusals(run.words())):
+        raise PlanError(sentence)
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
+    own = site.program.terms.own_of(placement.own)
+    start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, own))
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,
@@ -180,9 +193,11 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         kernel=kernel,
         ranks=placement.ranks,
         threads=threads,
-        environment=site.environment(blas, kernel, threads),
+        environment={**site.environment(blas, kernel, threads), **start.environment},
         launch=placement.launch,
         network=placement.network,
+        program=site.program,
+        arguments=start.arguments,
     )
 
 
@@ -249,7 +264,7 @@ def require_network(names: Iterable[str], site: Inventory) -> None:
     if not site.nodes.cluster.interfaces and PREFIX + CHOICE not in asked:
         raise PlanError(
             f'{", ".join(asked)}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
-            "file, or --set net.interface=eth0"
+            "file, or «set» net.interface=eth0"
         )
 
 

@@ -9,6 +9,7 @@ from hpl.params import Scalar
 from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
 
+from ..words import with_options
 from .early_stopping import CERTAINTY, StopDecision
 from .evaluate import LaunchResult
 from .judge import Failure
@@ -37,7 +38,7 @@ def rejected(begun: TrialRecord, fault: Failure) -> TrialRecord:
         begun,
         state=TrialState.FAILED,
         invalidity=fault.invalidity,
-        reason=fault.reason,
+        reason=with_options(fault.reason),
         ended_at=now,
         cost_s=(now - begun.started_at).total_seconds(),
     )
@@ -85,7 +86,7 @@ def finished(
         begun,
         state=state,
         invalidity=fault.invalidity if fault and state is TrialState.FAILED else None,
-        reason=fault.reason if fault else "",
+        reason=with_options(fault.reason) if fault else "",
         hpl=asked,
         blas=plan.blas,
         kernel=plan.kernel,

@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from hpl.build.programs import Recipe, build
-from hpl.build.source import obtain
+from hpl.programs.registry import program_at, with_source
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
 from runners.local import LocalRunner
@@ -74,8 +73,8 @@ class Workbench:
         site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
-            source = None if options.xhpl else obtain(search, options.hpl_source)
-            return cls(user_dirs, site, Evaluator(site, search, source, LocalRunner(starters), listener=listener))
+            site = replace(site, program=with_source(site.program, search, options.hpl_source))
+            return cls(user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener))
         from runners.batch.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.copies import copies_for  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.ssh import SshRunner  # noqa: PLC0415 - only a cluster needs it
@@ -92,7 +91,7 @@ class Workbench:
             listener(Notice(sentence))
         if probing:
             whole = _with_kernels(whole, search, listener)
-        source = None if options.xhpl else obtain(search, options.hpl_source)
+        whole = replace(whole, program=with_source(whole.program, search, options.hpl_source))
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
 
@@ -103,7 +102,7 @@ class Workbench:
                 return batch_runner(whole.nodes, starters, queue_limit_s, user_dirs.data)
             return SshRunner(starters, cluster.reach, cluster.check_s, copies_for(cluster, user_dirs.copies))
 
-        evaluator = Evaluator(whole, search, source, runner(), listener=listener)
+        evaluator = Evaluator(whole, search, runner(), listener=listener)
         if cluster.batch:
             evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
         workbench = cls.on(whole, options.parallel, user_dirs, evaluator, runner)
@@ -153,10 +152,7 @@ class Workbench:
         Raises:
             hpl.build.programs.BuildError: with the compiler's first message.
         """
-        source = self.evaluator.source
-        if source is None:
-            return
-        entries = [self.site.named(name) for name in names]
+        entries = [self.site.named(name) for name in names if self.site.program.takes_blas]
         libraries = {
             entry.library(count).path: entry.library(count)
             for entry in entries
@@ -164,8 +160,9 @@ class Workbench:
             if count == 1 or entry.threaded
         }
         for library, mpi in product(libraries.values(), mpis):
-            recipe = Recipe(source=source, mpi=self.site.mpi_named(mpi), library=library)
-            build(recipe, self.evaluator.search, on_step=lambda *step: listener(BuildStep(*step)))
+            self.site.program.ready(
+                self.site.mpi_named(mpi), library, self.evaluator.search, lambda *step: listener(BuildStep(*step))
+            )
 
 
 def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) -> None:
@@ -176,7 +173,7 @@ def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) 
     """
     if options.real_cluster is not None or not wanted:
         return
-    mpis = usable_mpis(search, xhpl=options.xhpl)
+    mpis = usable_mpis(search, program_at(options.xhpl))
     asked = (options.overrides or {}).get("mpi", ())
     for mpi in tuple(mpi for mpi in mpis if mpi.name in asked) or mpis[:1]:
         require_start(mpi, search)
@@ -227,7 +224,7 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
             extra_blas=options.blas_files or {},
             only=options.blas_only,
             asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],
-            xhpl=options.xhpl,
+            program=program_at(options.xhpl),
             rpeak_gflops=options.rpeak_gflops,
         ),
         telling(listener) if probing else None,

@@ -135,7 +135,7 @@ def _prepare(space: SearchSpace, options: TuneOptions, text: str, workbench: Wor
     Raises:
         TunerError, HplError: something is missing; a sentence says what.
     """
-    names, threads, mpis = programs_for(space, workbench.site)
+    names, threads, mpis = programs_for(space)
     require_network(space.parameters, workbench.site)
     prepare_network(workbench.evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
     all_blas = wants_all_blas(options.space, text)
@@ -289,7 +289,7 @@ class Campaign:
 
 
 def _goes_on(session: StudySession) -> str:
-    return f"`hpltune tune --resume --study {shlex.quote(session.study)}` goes on"
+    return f"`hpltune tune «resume» «study» {shlex.quote(session.study)}` goes on"
 
 
 def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) -> Workbench:

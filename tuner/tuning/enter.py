@@ -64,5 +64,5 @@ def machine_facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
         rpeak_gflops=site.rpeak.gflops,
         price_usd=site.share_of(options.price_usd),
         power_w=site.share_of(options.power_w),
-        versions=versions(site, workbench.evaluator.source),
+        versions=versions(site),
     )

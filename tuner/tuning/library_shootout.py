@@ -80,7 +80,7 @@ def compare_blas(options: TuneOptions, begun: Begun, workbench: Workbench, conte
     try:
         return campaign.run()
     except NodesLostError as lost:
-        on = f"`hpltune blas --resume --study {shlex.quote(begun.name)}` goes on once it is repaired"
+        on = f"`hpltune blas «resume» «study» {shlex.quote(begun.name)}` goes on once it is repaired"
         raise TunerError(f"{lost}: {on}") from lost
 
 
@@ -251,7 +251,7 @@ class BlasCampaign:
         needed_s = run_s * LEAST_RUNS * libraries / SEARCH_PART
         return (
             f"one run takes about {duration(run_s)}, more than the share of each of {libraries} libraries of the "
-            f"budget ({self.options.budget}): their comparison needs --budget {compact(needed_s)} or more"
+            f"budget ({self.options.budget}): their comparison needs «budget» {compact(needed_s)} or more"
         )
 
     def _too_few(self, found: Collection[str]) -> str:
@@ -380,7 +380,7 @@ class LibrarySearch:
         space = load_space(self.options, evaluator.site, SMALLEST_N, text)
         require_network(space.parameters, evaluator.site)
         prepare_network(evaluator, {name: parameter.values for name, parameter in space.parameters.items()})
-        names, threads, mpis = programs_for(space, evaluator.site)
+        names, threads, mpis = programs_for(space)
         with context.stop.preparing():
             workbench.build(names, threads, context.listener, mpis)
         return space

@@ -121,11 +121,13 @@ def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
 
 
 def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:
-    """The textbook configuration with the fastest BLAS, one rank per core."""
+    """The textbook configuration with the fastest BLAS, one rank per core unless the program wants fewer."""
     choice = first_choice(site)
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
     NB = min(natural_nb(site, blas), max(32, N // 16))
-    return textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=site.host.physical_cores, threads=1)
+    terms = site.program.terms
+    ranks, threads = terms.layouts(site.host.physical_cores, site.node_count)[0]
+    return terms.fitted(textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=ranks, threads=threads))
 
 
 def launch_settings(space: SearchSpace) -> dict[str, Scalar]:

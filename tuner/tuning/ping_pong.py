@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from hpl.build.programs import Recipe, build_calibrator
 from hpl.errors import HplError
 from hpl.params import Scalar
 from results.store.networks import NetworkProbe
@@ -124,10 +123,12 @@ def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: floa
         HplError: it could not be built.
         RunnerError, OSError: it could not be started, or the network not be set.
     """
-    if asked.ranks == 1 or asked.library is None or evaluator.source is None:
+    if asked.ranks == 1:
         return None
-    recipe = Recipe(evaluator.source, evaluator.site.mpi_named(asked.launch.mpi), asked.library)
-    program = build_calibrator(recipe, evaluator.search)
+    mpi = evaluator.site.mpi_named(asked.launch.mpi)
+    program = asked.program.calibrator(mpi, asked.library, evaluator.search)
+    if program is None:
+        return None
     status = evaluator.run_program(program, ("blocks",), asked, directory, limit_s, stop)
     if status.state is JobState.CANCELLED:
         return None

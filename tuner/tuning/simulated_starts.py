@@ -24,7 +24,9 @@ def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
         ResultsError: there is no such study.
     """
     if not store.study(name).simulated:
-        raise UsageError(f"--from-simulation {name}: that study ran on a real machine; `hpltune show` lists all")
+        raise UsageError(
+            "that study ran on a real machine; `hpltune show` lists all", field="from_simulation", given=name
+        )
     return rank(store.records(name))
 
 

@@ -27,7 +27,7 @@ def _compares(options: TuneOptions, text: str) -> bool:
     return wants_all_blas(options.space, text) or bool(options.blas_only)
 
 
-def programs_for(space: SearchSpace, site: Inventory) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:
+def programs_for(space: SearchSpace) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:
     """The BLAS libraries, numbers of threads and MPI libraries that a search may need programs for."""
     fixed = space.first
     names, layouts, mpis = (
@@ -35,7 +35,7 @@ def programs_for(space: SearchSpace, site: Inventory) -> tuple[Sequence[str], Se
         for name in ("blas", "layout", "mpi")
     )
     threads = sorted({parse_layout(layout)[1] for layout in layouts} | {1})
-    return ([] if site.xhpl else names), threads, mpis
+    return names, threads, mpis
 
 
 def searched_n(earlier: Sequence[TrialRecord]) -> int | None:

@@ -74,9 +74,13 @@ def read_source(store: Store, name: str) -> Source:
         ranking = rank(store.records(name))
         return Source(f"study {name}", tuple(Known(entry.params, entry.median_gflops) for entry in ranking))
     if path.is_dir():
-        raise UsageError(f"--warm-start {name}: this is a folder; name a file in it, HPL's output or an HPL.dat")
+        raise UsageError(
+            "this is a folder; name a file in it, HPL's output or an HPL.dat", field="warm_start", given=name
+        )
     if not path.is_file():
-        raise UsageError(f"--warm-start {name}: there is no study and no file of that name; see `hpltune show`")
+        raise UsageError(
+            "there is no study and no file of that name; see `hpltune show`", field="warm_start", given=name
+        )
     return _file(path)
 
 
@@ -148,11 +152,11 @@ def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
 
 
 def _file(path: Path) -> Source:
-    text = read_text(path, f"--warm-start {path}")
+    text = read_text(path, str(path), field="warm_start")
     if "\0" in text:
-        raise UsageError(f"--warm-start {path}: this is no text, so neither HPL's output nor an HPL.dat")
+        raise UsageError("this is no text, so neither HPL's output nor an HPL.dat", field="warm_start", given=path)
     if not text.strip():
-        raise UsageError(f"--warm-start {path}: the file is empty")
+        raise UsageError("the file is empty", field="warm_start", given=path)
     results = output.parse(text).results
     usable = sorted((result for result in results if not result.why_not()), key=lambda result: -result.gflops)
     if usable:
@@ -162,7 +166,7 @@ def _file(path: Path) -> Source:
         if results:
             passed = next((result for result in results if result.passed), None)
             lacks = passed.why_not() if passed else "no result in it PASSED"
-        raise UsageError(f"--warm-start {path}: this is HPL's output, but {lacks}")
+        raise UsageError(f"this is HPL's output, but {lacks}", field="warm_start", given=path)
     try:
         dat = parse_dat(text, str(path))
     except HplDatError as error:
@@ -170,7 +174,7 @@ def _file(path: Path) -> Source:
             raise
         line, problem = error.problems[0]
         raise UsageError(
-            f"--warm-start {path}: this is neither HPL's output nor an HPL.dat (line {line}: {problem})"
+            f"this is neither HPL's output nor an HPL.dat (line {line}: {problem})", field="warm_start", given=path
         ) from error
     return Source(f"the file {path}", tuple(Known(run.words(), None) for run in dat.runs()))
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scipy import stats
+import scipy
 
 from .finding import Finding, Severity
 from .group_run import ORDERS, GroupRun
@@ -114,7 +114,7 @@ def _contention(runs: Sequence[GroupRun]) -> Iterator[Finding]:
         return
     usual, drawn = median(by_sorted), median(shuffled)
     percent = 100.0 * (1.0 - drawn / usual)
-    p = float(stats.mannwhitneyu(shuffled, by_sorted, alternative="less").pvalue)
+    p = float(scipy.stats.mannwhitneyu(shuffled, by_sorted, alternative="less").pvalue)
     if percent >= LEAST_PERCENT and p < CERTAIN:
         medians = f"{drawn:.4g} and {usual:.4g} GFLOPS"
         sentence = (
@@ -188,7 +188,7 @@ def in_common(groups: Sequence[Sequence[str]], bad: Sequence[bool]) -> list[InCo
     total, drawn = len(groups), sum(bad)
 
     def of(node: str, count: int) -> InCommon:
-        by_chance = float(stats.hypergeom.sf(count - 1, total, runs[node], drawn))
+        by_chance = float(scipy.stats.hypergeom.sf(count - 1, total, runs[node], drawn))
         return InCommon(node, count, runs[node], min(1.0, len(runs) * by_chance))
 
     return sorted((of(*one) for one in failed.items()), key=lambda one: (one.p, -one.bad, one.node))

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from statistics import median
 
-from scipy import stats
+import scipy
 
 from .check import NodeCheck
 from .finding import Finding, Severity
@@ -274,7 +274,10 @@ def _worst(flows: Sequence[_Flow]) -> str | None:
     for flow in flows:
         for switch in flow.switches:
             of_switch[switch].append(flow.kept)
-    least, limit = -math.log1p(-LEAST_PERCENT / 100.0), float(stats.norm.isf(FALSE_ALARMS / max(1, len(of_switch))))
+    least, limit = (
+        -math.log1p(-LEAST_PERCENT / 100.0),
+        float(scipy.stats.norm.isf(FALSE_ALARMS / max(1, len(of_switch)))),
+    )
     suspects = []
     for switch, own in of_switch.items():
         rest = [flow.kept for flow in flows if switch not in flow.switches]

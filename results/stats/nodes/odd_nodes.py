@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from .shape import bulk_sd
 
@@ -87,8 +87,8 @@ def odd_in_family(family: Mapping[str, Mapping[str, NodeScore]], risk: float) ->
     if not nodes:
         return {}
     p = [[found[node].p if node in found else 1.0 for found in family.values()] for node in nodes]
-    corrected = stats.false_discovery_control(p, axis=1)
-    odd = stats.false_discovery_control(corrected.min(axis=1)) <= risk
+    corrected = scipy.stats.false_discovery_control(p, axis=1)
+    odd = scipy.stats.false_discovery_control(corrected.min(axis=1)) <= risk
     level = risk * odd.sum() / len(nodes)
     return {
         node: {name: found[node] for (name, found), one in zip(family.items(), own, strict=True) if one <= level}
@@ -124,4 +124,4 @@ class _Bulk:
 
     def p(self, values: Array) -> Array:
         """Return the probability of a sound node so low."""
-        return np.asarray(stats.t.cdf((values - self.middle) / self.sd, self.freedom))
+        return np.asarray(scipy.stats.t.cdf((values - self.middle) / self.sd, self.freedom))

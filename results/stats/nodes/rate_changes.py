@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from scipy import stats
+import scipy
 
 from .check import BENCHMARKS, NodeCheck
 from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT
@@ -118,7 +118,7 @@ def _scatter(changes: Sequence[float], repeats: Sequence[RunNoise]) -> _Scatter 
 
 
 def _judged(name: str, changes: Logs, scatter: _Scatter, tests: int) -> RateChange:
-    limit = scatter.sd * float(stats.t.isf(FALSE_ALARMS / (2 * tests), scatter.freedom))
+    limit = scatter.sd * float(scipy.stats.t.isf(FALSE_ALARMS / (2 * tests), scatter.freedom))
     common = median(changes.values()) if len(changes) >= FEWEST else 0.0
     percent = _percent(common)
     clear = abs(common) >= MEDIAN_SCATTERS * limit / math.sqrt(len(changes)) and abs(percent) >= LEAST_PERCENT

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean, median, stdev
 
 import numpy as np
-from scipy import stats
+import scipy
 
 FEWEST_FOR_SHAPE = 8
 """Nodes below which nothing is said of the shape: any three points look like a bell."""
@@ -64,10 +64,12 @@ def shape_of(values: Sequence[float]) -> ResultShape:
     from diptest import diptest  # noqa: PLC0415 - compiled, and only here needed
 
     found = np.asarray(values, dtype=float)
-    shapiro = stats.shapiro(found).pvalue if len(values) <= MOST_FOR_SHAPIRO else stats.normaltest(found).pvalue
+    shapiro = (
+        scipy.stats.shapiro(found).pvalue if len(values) <= MOST_FOR_SHAPIRO else scipy.stats.normaltest(found).pvalue
+    )
     return replace(
         plain,
-        skew=float(stats.skew(found)),
+        skew=float(scipy.stats.skew(found)),
         normal_p=float(shapiro),
         one_peak_p=float(diptest(found)[1]),
     )
@@ -118,4 +120,4 @@ def normal_quantiles(values: Sequence[float]) -> list[tuple[float, float]]:
     """Pair each value, lowest first, with the standard normal quantile of its place (Blom's positions)."""
     count = len(values)
     places = (np.arange(1, count + 1) - 0.375) / (count + 0.25)
-    return list(zip((float(one) for one in stats.norm.ppf(places)), sorted(values), strict=True))
+    return list(zip((float(one) for one in scipy.stats.norm.ppf(places)), sorted(values), strict=True))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from .odd_nodes import LEAST_PERCENT
 from .shape import FEWEST_FOR_SHAPE, shape_of
@@ -117,7 +117,7 @@ def split_by_fact(values: Mapping[str, float], facts: Mapping[str, Mapping[str, 
         if len(set(low)) == len(set(high)) == 1:
             p = 0.0 if low[0] < high[0] else 1.0
         else:
-            p = min(1.0, float(stats.ttest_ind(low, high, equal_var=False).pvalue) * len(told))
+            p = min(1.0, float(scipy.stats.ttest_ind(low, high, equal_var=False).pvalue) * len(told))
         percent = 100.0 * (1.0 - (sum(low) / len(low)) / (sum(high) / len(high)))
         if p < CERTAIN and percent >= LEAST_PERCENT and (best is None or p < best.p):
             border = (sum(low) / len(low) + sum(high) / len(high)) / 2.0
@@ -141,7 +141,7 @@ def separating_facts(groups: TwoGroups, facts: Mapping[str, Mapping[str, str]]) 
             continue
         right = counts["slow"][slow], counts["fast"][fast]
         table = np.array([[right[0], len(groups.slow) - right[0]], [len(groups.fast) - right[1], right[1]]])
-        p = float(stats.fisher_exact(table, alternative="greater").pvalue) * len(varied)
+        p = float(scipy.stats.fisher_exact(table, alternative="greater").pvalue) * len(varied)
         agree = sum(right) / (len(groups.slow) + len(groups.fast))
         told.append(SeparatingFact(fact, slow, fast, agree, min(1.0, p)))
     return sorted((fact for fact in told if fact.p < EXPLAINED), key=lambda fact: (-fact.agree, fact.p, fact.fact))
@@ -195,7 +195,7 @@ def _fitted(found: Array) -> _Mixture | None:
     part, sd = cut / len(found), max(floor, math.sqrt(within / len(found)))
     likelihood = -math.inf
     for _ in range(STEPS):
-        logs = stats.norm.logpdf(found[:, None], means, sd) + np.log([part, 1.0 - part])
+        logs = scipy.stats.norm.logpdf(found[:, None], means, sd) + np.log([part, 1.0 - part])
         both = np.logaddexp(logs[:, 0], logs[:, 1])
         low = np.exp(logs[:, 0] - both)
         part = float(low.mean())
@@ -207,8 +207,8 @@ def _fitted(found: Array) -> _Mixture | None:
         if both.sum() - likelihood < 1e-9:
             break
         likelihood = float(both.sum())
-    one = float(stats.norm.logpdf(found, found.mean(), sd_of_one).sum())
-    p = float(stats.chi2.sf(max(0.0, 2.0 * (float(both.sum()) - one)), 4))
+    one = float(scipy.stats.norm.logpdf(found, found.mean(), sd_of_one).sum())
+    p = float(scipy.stats.chi2.sf(max(0.0, 2.0 * (float(both.sum()) - one)), 4))
     if means[0] >= means[1]:
         return None
     return _Mixture((float(means[0]), float(means[1])), sd, part, p)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from .check import BENCHMARKS, NodeCheck, NodeRun
 from .finding import Finding, Severity
@@ -284,7 +284,7 @@ def correlations(results: Mapping[str, Mapping[str, float]]) -> list[Correlation
         x, y = (np.asarray([results[name][node] for node in nodes]) for name in (one, other))
         if len(nodes) < FEWEST_OF_BOTH or np.ptp(x) == 0.0 or np.ptp(y) == 0.0:
             continue
-        ranks = stats.spearmanr(x, y)
+        ranks = scipy.stats.spearmanr(x, y)
         linear = float(np.corrcoef(x, y)[0, 1])
         found.append(Correlation(one, other, len(nodes), float(ranks.statistic), linear, float(ranks.pvalue)))
     return _corrected(sorted(found, key=lambda pair: pair.p))

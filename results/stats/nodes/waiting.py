@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from statistics import median
 
-from scipy import stats
+import scipy
 
 from .check import BENCHMARKS, NodeCheck
 from .name_ranges import ranges
@@ -166,4 +166,4 @@ def _most_by_noise(name: str, check: NodeCheck, nodes: int) -> float | None:
     noise = RunNoise.of(name, check)
     if noise.sd is None:
         return None
-    return noise.sd * noise.of_best * float(stats.t.isf(FALSE_ALARMS / nodes, noise.freedom))
+    return noise.sd * noise.of_best * float(scipy.stats.t.isf(FALSE_ALARMS / nodes, noise.freedom))

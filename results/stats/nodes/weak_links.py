@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from scipy import stats
+import scipy
 
 from .odd_nodes import FALSE_ALARMS, LEAST_PERCENT
 from .pair_rate import PairRate
@@ -50,7 +50,7 @@ def weak_parts(rates: Sequence[PairRate], switches: Mapping[str, str] | None = N
     found: dict[tuple[str, str], WeakPart] = {}
     while left:
         parts = _parts(left, at)
-        limit = float(stats.norm.isf(FALSE_ALARMS / max(1, len(parts))))
+        limit = float(scipy.stats.norm.isf(FALSE_ALARMS / max(1, len(parts))))
         losses = _losses(left)
         suspects = [
             (clearness, part)
@@ -151,7 +151,7 @@ def _connections(left: Sequence[_Log]) -> list[WeakPart]:
     slow = []
     for across in (False, True):
         own = [one.pair for one in left if one.across is across]
-        limit = float(stats.t.isf(FALSE_ALARMS / max(1, len(left)), max(2.0, 0.8 * (len(own) - 1))))
+        limit = float(scipy.stats.t.isf(FALSE_ALARMS / max(1, len(left)), max(2.0, 0.8 * (len(own) - 1))))
         slow += [(losses[pair][0], pair) for pair in own if losses[pair][1] > limit and losses[pair][0] > least]
     slow.sort(key=lambda one: -one[0])
     return [WeakPart("connection", f"{pair.one}-{pair.other}", 100.0 * -math.expm1(-loss), 1) for loss, pair in slow]

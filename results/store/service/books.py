@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..database import Database
+    from ..outbox import Outbox
     from .audit import AuditLog
     from .deliveries import Deliveries
     from .queue import CampaignQueue, QueueFacts
@@ -17,6 +18,13 @@ class ServiceBooks:
     """The part of a store that keeps what the service needs."""
 
     _database: Database
+
+    @property
+    def outbox(self) -> Outbox:
+        """The methods for those who are told what happens in campaigns."""
+        from ..outbox import Outbox  # noqa: PLC0415 - only the service needs it
+
+        return Outbox(self._database.reading, self._database.writing, self._database.alive)
 
     @property
     def queue(self) -> CampaignQueue:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from ..lease import Lease
 
@@ -42,6 +42,30 @@ class WantedState(StrEnum):
 
 ENDED = frozenset({QueueState.DONE, QueueState.FAILED, QueueState.CANCELLED})
 """States of campaigns that no process works on, nor will by itself."""
+
+LiveState = Literal[
+    "queued", "running", "paused", "complete", "interrupted", "killed", "failed", "cancelled", "removed"
+]
+"""How a campaign stands; killed: it says that it runs, but nobody works on it any more."""
+GOES_ON: frozenset[LiveState] = frozenset({"queued", "running", "paused"})
+"""States after which more is to be told."""
+WAITS: Mapping[QueueState, LiveState] = {
+    QueueState.QUEUED: "queued",
+    QueueState.RUNNING: "running",
+    QueueState.PAUSED: "paused",
+    QueueState.FAILED: "failed",
+    QueueState.CANCELLED: "cancelled",
+}
+"""States that a campaign that was handed in has, whatever its study says."""
+
+
+def live_state(queue: QueueState | None, study: str | None) -> LiveState:
+    """Tell how a campaign stands, by what its row in the queue and its study say; None where there is none."""
+    if queue is not None and queue in WAITS:
+        return WAITS[queue]
+    if study is None:
+        return "removed"
+    return "interrupted" if study == "interrupted" else "complete" if study == "complete" else "running"
 
 
 MACHINE = "machine "

@@ -14,6 +14,7 @@ from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, Unkn
 from ...plain import time_text, unicode_text
 from ..lease import Lease
 from ..networks import Transaction
+from ..outbox import tell_state
 from ..rows import json_text, object_of
 from ..schema import CAMPAIGNS, STUDIES
 from .campaign_entry import ENDED, CampaignEntry, CampaignOrder, QueueState, WantedState
@@ -76,6 +77,7 @@ class CampaignQueue:
             if not numbered and name in _taken(connection, name):
                 raise StudyExistsError(f"campaign {order.name} exists already: choose another name")
             connection.execute(insert(CAMPAIGNS).values(**{**row, "name": name}))
+            tell_state(connection, name)
             return _entry(_row(connection, name))
 
     @staticmethod
@@ -160,7 +162,9 @@ class CampaignQueue:
                 values |= {"reason": "", "ended_at": _now() if state in ENDED else None}
                 again = {"attempts": 0, "faults": 0, "not_before": None}
                 values |= again if state is QueueState.QUEUED else {}
-            return _changed(connection, name, values)
+            left = _changed(connection, name, values)
+            tell_state(connection, name)
+            return left
 
     def set_priority(self, name: str, priority: int) -> CampaignEntry:
         """Change the priority of a campaign.
@@ -196,6 +200,7 @@ class CampaignQueue:
                 "not_before": None,
             }
             _changed(connection, name, values)
+            tell_state(connection, name)
             return True
 
     def put_off(self, name: str, reason: str, faults: int, wait_s: float, tell: Tell | None = None) -> bool:
@@ -226,9 +231,7 @@ class CampaignQueue:
                 "faults": faults,
                 "not_before": time_text(datetime.now(UTC) + timedelta(seconds=wait_s)),
             }
-            left = _changed(connection, name, values)
-            if tell is not None:
-                add_messages(connection, tell(left))
+            _tell(connection, [_changed(connection, name, values)], tell)
             return True
 
     def take_over(self, name: str, starter: Lease) -> CampaignEntry | None:
@@ -264,8 +267,7 @@ class CampaignQueue:
         with self.writing() as connection:
             if connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount != 1:
                 return False
-            if tell is not None:
-                add_messages(connection, tell(_entry(_row(connection, name))))
+            _tell(connection, [_entry(_row(connection, name))], tell)
             return True
 
     def recover(self, tell: Tell | None = None, silent: Collection[Lease] = ()) -> Sequence[CampaignEntry]:
@@ -284,8 +286,7 @@ class CampaignQueue:
             for entry in lost:
                 _take_away(connection, entry, *_recovered(entry))
             left = [_entry(_row(connection, entry.name)) for entry in lost]
-            if tell is not None:
-                add_messages(connection, [message for entry in left for message in tell(entry)])
+            _tell(connection, left, tell)
             return left
 
     def declare_dead(self, name: str, tell: Tell | None = None) -> CampaignEntry:
@@ -312,8 +313,7 @@ class CampaignQueue:
             state = _STOPPED.get(entry.wanted, QueueState.QUEUED)
             _take_away(connection, entry, state, "" if state is not QueueState.QUEUED else DECLARED_DEAD)
             left = _entry(_row(connection, name))
-            if tell is not None:
-                add_messages(connection, tell(left))
+            _tell(connection, [left], tell)
             return left
 
     def _is_lost(self, connection: Connection, entry: CampaignEntry, silent: Collection[Lease]) -> bool:
@@ -371,6 +371,14 @@ def _take_away(connection: Connection, entry: CampaignEntry, state: QueueState, 
     held = connection.execute(select(STUDIES.c.owner).where(study)).scalar()
     left = [lease for lease in (held or "").splitlines() if lease != gone]
     connection.execute(update(STUDIES).where(study).values(owner="\n".join(left) or None))
+
+
+def _tell(connection: Connection, entries: Sequence[CampaignEntry], tell: Tell | None) -> None:
+    """Tell webhooks and all who watch how campaigns stand now; the last that a transaction writes."""
+    if tell is not None:
+        add_messages(connection, [message for entry in entries for message in tell(entry)])
+    for entry in entries:
+        tell_state(connection, entry.name)
 
 
 def _taken(connection: Connection, start: str) -> set[str]:

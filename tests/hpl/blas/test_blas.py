@@ -7,8 +7,7 @@ import pytest
 from hpl.blas.catalogue import Blas, BlasError, BlasLibrary, Threading
 from hpl.blas.family import inherited_choices
 from hpl.blas.probe import CHILD, Timing
-from hpl.blas.registry import FAMILIES, discover, family, grouped
-from hpl.blas.survey import kernel_survey
+from hpl.blas.registry import FAMILIES, discover, family, grouped, kernel_survey
 from hpl.rpeak import cpu_flags
 from hpl.search_paths import SearchPaths
 

@@ -11,8 +11,7 @@ from hpl.blas import probe as probing
 from hpl.blas.catalogue import BlasError
 from hpl.blas.places import TRIPLET
 from hpl.blas.probe import NotTimedError, Timing, ask
-from hpl.blas.registry import discover
-from hpl.blas.survey import kernel_survey
+from hpl.blas.registry import discover, kernel_survey
 from hpl.search_paths import SearchPaths
 
 SOURCE = r"""
@@ -175,7 +174,7 @@ def test_the_file_a_user_gives_a_known_name_is_the_one_that_runs_beside_found_bu
         assert named.library(2).path == mine
     else:
         with pytest.raises(
-            BlasError, match=r"no build for 2 threads per rank \(found: .*/libmine.so\).*--blas openblas=FILE"
+            BlasError, match=r"no build for 2 threads per rank \(found: .*/libmine.so\).*«blas» openblas=FILE"
         ):
             named.library(2)
 

@@ -15,11 +15,11 @@ from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.registry import discover, family
 from hpl.build.needed import libraries_of
 from hpl.build.programs import BuildError, Recipe, build, build_calibrator, witness_library
-from hpl.build.source import obtain
 from hpl.build.toolchain import Mpi, ToolchainError, find_mpis
 from hpl.dat import HplDat, render
 from hpl.output import parse
 from hpl.params import HplParams
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from hpl.witness import parse_panels, parse_reports
 
@@ -128,7 +128,7 @@ def test_two_processes_may_build_the_same_program_at_once(built: SearchPaths, re
     cache.mkdir()
     (cache / "source").symlink_to(built.cache / "source")
     text = (
-        "from pathlib import Path; from hpl.search_paths import SearchPaths; from hpl.build.source import obtain\n"
+        "from pathlib import Path; from hpl.search_paths import SearchPaths; from hpl.programs.registry import obtain\n"
         "from hpl.build.toolchain import find_mpis; from hpl.build.programs import Recipe, build\n"
         "from hpl.blas.registry import discover\n"
         f"search = SearchPaths(None, Path({str(cache)!r}))\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from waiting import PATIENCE_S
 
-from hpl.build.node_bench import build_node_pairs
+from hpl.build.node_programs import build_node_pairs
 from hpl.build.toolchain import ToolchainError
 from hpl.search_paths import SearchPaths
 

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 from as_user import program
 
-from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
-from hpl.build.source import obtain
-from hpl.build.virtual_program import build_virtual
+from hpl.build.simgrid import SimGrid, SimGridError, build_virtual, find_simgrid
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 
 
@@ -31,7 +30,7 @@ def install(tools: Path, version: str, *, whole: bool = True) -> None:
 
 def test_without_simgrid_the_sentence_says_how_to_get_it(tools: Path) -> None:
     assert list(tools.iterdir()) == []
-    with pytest.raises(SimGridError, match=r"hpltune setup --with simgrid.*libsimgrid-dev"):
+    with pytest.raises(SimGridError, match=r"hpltune setup «with» simgrid.*libsimgrid-dev"):
         find_simgrid()
 
 

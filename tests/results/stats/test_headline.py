@@ -157,7 +157,7 @@ def test_the_store_finds_the_same_fastest_run(tmp_path: Path) -> None:
             for record in records:
                 store.begin(begun(key=record.key))
                 store.finish(record)
-            found = store.watched.fastest("study")
+            found = store.fastest("study")
             assert found is not None
             assert found.number == trial == fastest(*records).trial
-            assert store.watched.totals("study", 3).best_trial == trial
+            assert store.outbox.standing("study").totals.best_trial == trial

@@ -12,6 +12,7 @@ from results.errors import ResultsError
 from results.record import Invalidity, Kind, TrialState
 from results.stats.ranking import rank
 from results.store import migrations
+from results.store.outbox import Reach, Totals
 from results.store.schema import METADATA
 from results.store.store import Store
 
@@ -96,24 +97,24 @@ def test_opening_again_applies_nothing_twice(schema_1: Path) -> None:
 
 
 def test_a_pending_migration_is_applied_and_noted(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m008_notes(connection: Connection) -> None:
+    def m999_notes(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
 
-    with_step(monkeypatch, m008_notes)
+    with_step(monkeypatch, m999_notes)
     with Store.open(schema_1) as store:
         assert len(store.records("kronos")) == 5
-    assert applied(schema_1) == [*TODAY, "m008_notes"]
+    assert applied(schema_1) == [*TODAY, "m999_notes"]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m008_broken(connection: Connection) -> None:
+    def m999_broken(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
         connection.execute(text("DELETE FROM studies"))
         connection.execute(text("UPDATE no_such_table SET x = 1"))
 
     Store.open(schema_1).close()
     before = structure(schema_1)
-    with_step(monkeypatch, m008_broken)
+    with_step(monkeypatch, m999_broken)
     with pytest.raises(ResultsError, match="no such table: no_such_table"):
         Store.open(schema_1)
     monkeypatch.undo()
@@ -123,16 +124,17 @@ def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatc
 
 
 def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m009_of_the_future(connection: Connection) -> None:
+    def m999_of_the_future(connection: Connection) -> None:
         connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
 
-    with_step(monkeypatch, m009_of_the_future)
+    with_step(monkeypatch, m999_of_the_future)
     Store.open(schema_1).close()
     monkeypatch.undo()
     before = schema_1.read_bytes()
     sentence = (
-        rf"{schema_1} was written by a newer hpltune \(its schema is 9, this hpltune knows up to 8\): "
-        "update hpltune, or give another with --db"
+        rf"{schema_1} was written by a newer hpltune \(its schema is {len(TODAY) + 1}, this hpltune knows up to "
+        rf"{len(TODAY)}\): "
+        "update hpltune, or give another with «db»"
     )
     with pytest.raises(ResultsError, match=sentence):
         Store.open(schema_1)
@@ -204,4 +206,24 @@ def test_a_database_of_schema_6_takes_checks_of_nodes(tmp_path: Path) -> None:
         assert waiting.order.document == {"kind": "tune", "space": "quick"}
         assert [row.deed.target for row in store.audit.newest(5)] == ["waits"]
         assert store.node_checks.lines() == []
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_a_database_of_schema_8_tells_how_its_campaigns_stand(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_8.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-8.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        stands = {name: store.outbox.standing(name) for name in ("complete", "running", "failed", "waits")}
+        assert {name: event.state for name, event in stands.items()} == {
+            "complete": "complete",
+            "running": "killed",
+            "failed": "failed",
+            "waits": "queued",
+        }
+        assert {event.totals for name, event in stands.items() if name != "waits"} == {Totals(2, 0, 6.5, 72.0, 1)}
+        assert stands["running"].running == [3, 4]
+        assert store.outbox.reach(0, "complete") is Reach.PRUNED
+        assert store.abandon_running("running", "killed") == 2
+        *_, one, other = store.outbox.after(0, store.outbox.last_id())
+        assert (one.totals, other.totals) == (Totals(3, 1, 6.5, 72.0, 1), Totals(4, 2, 6.5, 72.0, 1))
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

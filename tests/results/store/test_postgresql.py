@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 from postgresql_server import Server
 from record_builders import a_study, begun, finished
-from sqlalchemy import create_engine, inspect
+from sqlalchemy import create_engine, insert, inspect
 from store_contract import StoreContract
 from waiting import PATIENCE_S, until
 
 from results.errors import StudyBusyError
 from results.record import Kind, TrialState
 from results.store import migrations
-from results.store.schema import METADATA
+from results.store.rows import study_row, trial_row
+from results.store.schema import METADATA, STUDIES, TRIALS
 from results.store.store import Store
 
 ROOT = Path(__file__).parents[3]
@@ -226,11 +227,16 @@ def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_k
 ) -> None:
     url = server.new_database()
     monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:4])
-    with Store.open(url) as store:
-        store.create_study(a_study())
-        for reason in ("given up after 30% of its columns: at most 61.2 GFLOPS with 99% certainty", ""):
-            number = store.begin(begun())
-            store.finish(finished(number, None, kind=Kind.PREFIX, passed=None, reason=reason))
+    Store.open(url).close()
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    with engine.begin() as connection:
+        connection.execute(insert(STUDIES).values(study_row(a_study())))
+        for number, reason in enumerate(
+            ("given up after 30% of its columns: at most 61.2 GFLOPS with 99% certainty", "")
+        ):
+            record = finished(number, None, kind=Kind.PREFIX, passed=None, reason=reason)
+            connection.execute(insert(TRIALS).values(trial_row(record)))
+    engine.dispose()
     monkeypatch.undo()
     with Store.open(url, create=False) as store:
         assert [record.kind for record in store.records("study")] == [Kind.GIVEN_UP, Kind.PREFIX]

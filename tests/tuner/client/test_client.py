@@ -160,5 +160,5 @@ def test_the_client_imports_no_server() -> None:
 def test_only_a_process_that_is_gone_can_be_declared_dead(client: Client) -> None:
     waits = client.tune(**quick(name="waits", budget="30m"))
     waits.pause()
-    with pytest.raises(TunerError, match=r"(no process works on|which works on) campaign waits"):
+    with pytest.raises(TunerError, match=r"(No process works on|which works on) campaign waits"):
         waits.declare_dead()

@@ -10,7 +10,7 @@ import pytest
 from as_user import Run
 
 from results.store.store import Store
-from tuner.service.pages.campaign.beliefs import Beliefs
+from tuner.service.pages.campaign.explanations import Explanations
 from tuner.service.pages.campaign.live_page import LivePage
 
 BUSY = "the machine is busy (load 13.8 on "
@@ -57,12 +57,12 @@ def parquet(hpltune: Run, home: Path) -> str:
 
 def campaign(_hpltune: Run, home: Path) -> str:
     place = home / "data/hpltune.db"
-    beliefs = Beliefs(str(place))
+    explanations = Explanations(str(place))
     try:
         with Store.open(place) as store:
-            return LivePage(store, home / "runs", STUDIES[0], beliefs).parts().html["standing"]
+            return LivePage(store, home / "runs", STUDIES[0], explanations).parts().html["standing"]
     finally:
-        beliefs.close()
+        explanations.close()
 
 
 SHOWN = {

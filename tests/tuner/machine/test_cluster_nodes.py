@@ -8,6 +8,7 @@ import pytest
 
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.build.toolchain import Mpi
+from hpl.programs.registry import program_at
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from results.report.markdown import to_markdown
@@ -48,7 +49,7 @@ def site() -> Inventory:
 
 def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path) -> None:
     large = Instruments(rpeak=lambda: Rpeak(100.0, 517, 3.0, 16, "", ()), mpis=lambda *_: (MPI,))
-    found = survey(SearchPaths(None, tmp_path), Wanted(xhpl=tmp_path / "xhpl"), None, large)
+    found = survey(SearchPaths(None, tmp_path), Wanted(program=program_at(tmp_path / "xhpl")), None, large)
     assert found.machine(all_blas=True, N=None).cores == found.rpeak.cores == 517
 
 
@@ -151,7 +152,7 @@ def test_a_blas_that_a_node_lacks_is_left_out_and_named(tmp_path: Path) -> None:
 
 def test_the_users_own_program_is_looked_for_on_all_nodes(tmp_path: Path) -> None:
     with pytest.raises(TunerError, match="node n1, n2 has no /opt/xhpl: install it there, at the same path"):
-        surveyed(tmp_path, heard(*alike()), xhpl=Path("/opt/xhpl"))
+        surveyed(tmp_path, heard(*alike()), program=program_at(Path("/opt/xhpl")))
 
 
 def test_nodes_that_differ_are_told(tmp_path: Path) -> None:
@@ -245,7 +246,7 @@ def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
     left = without_nodes(site(), ("n2",))
     assert left.node_names == ("n1", "n3", "n4")
     assert (left.host.physical_cores, left.rpeak.gflops) == (6, 75.0)
-    with pytest.raises(TunerError, match="go on with `hpltune tune --resume`"):
+    with pytest.raises(TunerError, match="go on with `hpltune tune «resume»`"):
         without_nodes(site(), CLUSTER.hosts)
 
 

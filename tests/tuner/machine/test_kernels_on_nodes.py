@@ -12,8 +12,7 @@ from net_lab import HostsLab, missing, other_cpu
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import Timing
-from hpl.blas.registry import discover
-from hpl.blas.survey import kernel_survey
+from hpl.blas.registry import discover, kernel_survey
 from hpl.search_paths import SearchPaths
 from runners.hosts.transport import Local, Ssh, Transport
 from tuner.machine.kernels import ClusterKernels, KernelTimer

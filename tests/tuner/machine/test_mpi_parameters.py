@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from as_user import Run, program
 
-from hpl.build.toolchain import Mpi
-from hpl.mpi_parameters import parameters_of
+from hpl.build.toolchain import Mpi, parameters_of
 
 pytestmark = pytest.mark.usefixtures("real_hpl")
 needs_ompi_info = pytest.mark.skipif(

@@ -14,8 +14,8 @@ from waiting import PATIENCE_S
 from hpl.blas.registry import discover
 from hpl.build.needed import linked_mpi, mpi_library
 from hpl.build.programs import Recipe, build
-from hpl.build.source import obtain
 from hpl.build.toolchain import Mpi
+from hpl.programs.registry import obtain, program_at
 from hpl.search_paths import SearchPaths
 from tuner.errors import TunerError
 from tuner.machine import mpi_start
@@ -258,7 +258,7 @@ def test_the_launcher_of_the_library_that_a_users_program_is_linked_with_is_chos
         assert library is not None
         assert library.name.startswith("libmpi")
         assert library.exists()
-        assert {found.name for found in usable_mpis(here, xhpl=tmp_path / "p")} == {mpi.name}
+        assert {found.name for found in usable_mpis(here, program_at(tmp_path / "p"))} == {mpi.name}
 
 
 def test_a_program_of_a_library_whose_launcher_is_missing_is_refused(
@@ -267,9 +267,9 @@ def test_a_program_of_a_library_whose_launcher_is_missing_is_refused(
     one = Instruments(mpis=lambda _search, _building: (open_mpi,))
     xhpl = linked(mpich, tmp_path)
     with pytest.raises(TunerError, match=r"/p is linked with mpich, but the only launcher here is of openmpi, which"):
-        usable_mpis(here, xhpl=xhpl, instruments=one)
+        usable_mpis(here, program_at(xhpl), instruments=one)
     kin = Instruments(mpis=lambda _search, _building: (open_mpi, Mpi("intelmpi", "2021", xhpl, xhpl, (), "")))
-    assert [mpi.name for mpi in usable_mpis(here, xhpl=xhpl, instruments=kin)] == ["intelmpi"]
+    assert [mpi.name for mpi in usable_mpis(here, program_at(xhpl), instruments=kin)] == ["intelmpi"]
 
 
 def test_a_program_that_does_not_tell_its_library_runs_with_the_preferred_one(here: SearchPaths, home: Path) -> None:
@@ -277,7 +277,7 @@ def test_a_program_that_does_not_tell_its_library_runs_with_the_preferred_one(he
     for xhpl in (script, Path(sys.executable), home / "none"):
         assert linked_mpi(xhpl) is None
         assert mpi_library(xhpl) is None
-        assert usable_mpis(here, xhpl=xhpl) == usable_mpis(here, xhpl=script)
+        assert usable_mpis(here, program_at(xhpl)) == usable_mpis(here, program_at(script))
 
 
 def test_a_users_xhpl_of_mpich_runs_with_the_launcher_of_mpich_where_open_mpis_is_the_preferred_one(

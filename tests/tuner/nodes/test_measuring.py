@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from net_lab import HostsLab
 
 from hpl.blas.registry import discover
-from hpl.build.node_bench import build_node_bench
-from hpl.build.solo_program import build_solo
-from hpl.build.source import obtain
+from hpl.build.node_programs import build_node_bench, build_solo
 from hpl.build.toolchain import ToolchainError
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from results.stats.nodes.check import BENCHMARKS, NodeCheck
 from results.stats.nodes.finding import Severity

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from as_user import program
 
-from hpl.build.node_bench import build_node_bench, build_node_pairs
+from hpl.build.node_programs import build_node_bench, build_node_pairs
 from hpl.build.toolchain import ToolchainError
 from hpl.search_paths import SearchPaths
 from runners.hosts.node_facts import NodeSays, ask_nodes

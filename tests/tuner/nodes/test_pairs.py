@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from net_lab import HostsLab, hosts_lab
 
-from hpl.build.node_bench import build_node_pairs
+from hpl.build.node_programs import build_node_pairs
 from hpl.build.toolchain import ToolchainError
 from hpl.search_paths import SearchPaths
 from results.stats.nodes.finding import Finding

@@ -3,14 +3,15 @@
 import logging
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 from fastapi.testclient import TestClient
 from service_client import of_client
 from waiting import until
 
-from tuner.service import duties
-from tuner.service.duties import Duty
+from tuner.service import background
+from tuner.service.background import Duty
 
 
 @pytest.fixture
@@ -36,9 +37,9 @@ class HeardLines(logging.Handler):
 def heard() -> Iterator[HeardLines]:
     """What duties say."""
     lines = HeardLines()
-    duties.LOGGER.addHandler(lines)
+    background.LOGGER.addHandler(lines)
     yield lines
-    duties.LOGGER.removeHandler(lines)
+    background.LOGGER.removeHandler(lines)
 
 
 def test_an_error_that_nobody_expected_ends_no_duty(heard: HeardLines) -> None:
@@ -69,9 +70,10 @@ def test_a_duty_that_is_stuck_makes_a_service_unready(
     client: TestClient, stopped: threading.Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert client.get("/readyz").status_code == 200
-    monkeypatch.setattr(duties, "STUCK_S", 0.05)
+    monkeypatch.setattr(background, "STUCK_S", 0.05)
     duty = Duty("the cook", stopped.wait, pause_s=1.0)
     duty.start()
-    of_client(client).state.duties = (duty,)
+    state = of_client(client).state
+    state.parts = replace(state.parts, duties=(duty,))
     until(lambda: client.get("/readyz").status_code == 503, "that the duty counts as stuck")
     assert "the cook has done nothing for" in client.get("/readyz").json()["detail"]

@@ -5,7 +5,7 @@ from running_service import running_service
 from waiting import PATIENCE_S
 
 from results.store.store import Store
-from tuner.service.kept.workshop import Workshop
+from tuner.service.machine_queries import MachineQueries
 
 PREDICTIONS = "/api/v1/predictions"
 
@@ -30,7 +30,7 @@ def test_nothing_is_measured_beside_a_campaign(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.create_study(a_study())
-    monkeypatch.setattr(Workshop, "_campaign_runs", lambda _: True)
+    monkeypatch.setattr(MachineQueries, "_campaign_runs", lambda _: True)
     for answer in (client.get("/api/v1/doctor"), client.post(PREDICTIONS, json={"cluster": "kronos"})):
         assert answer.status_code == 503
         assert answer.json()["detail"].startswith("A campaign runs on this machine")

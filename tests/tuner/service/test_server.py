@@ -1,5 +1,7 @@
 import signal
 import socket
+import subprocess
+import sys
 from contextlib import suppress
 
 import httpx2
@@ -44,3 +46,13 @@ def test_a_body_without_a_stated_length_does_not_harm_the_service() -> None:
         with suppress(httpx2.WriteError, httpx2.RemoteProtocolError):  # the connection may be closed while it is sent
             assert service.client.post("/healthz", content=parts).status_code in {405, 413}
         assert service.client.get("/healthz").status_code == 200
+
+
+@pytest.mark.process
+def test_a_service_begins_without_libraries_that_only_some_answers_need() -> None:
+    program = (
+        "import sys, tuner.service.server\n"
+        "print({'scipy.stats', 'scipy.optimize', 'scipy.linalg', 'pandas', 'matplotlib', 'optuna'} & set(sys.modules))"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("set()\n", "")

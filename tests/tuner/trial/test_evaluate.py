@@ -11,6 +11,7 @@ from as_user import program
 from waiting import until
 
 from hpl.build.toolchain import Mpi
+from hpl.programs.registry import program_at
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
 from runners.base import JobId, Runner
@@ -104,7 +105,7 @@ def evaluator(runner: Runner, events: list[Event], *, patience_s: float = 60.0, 
     mpi = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), FAKE, (), "PATH")
     site = Inventory(host_facts(peak.cores), peak, (mpi,), (), {})
     paths = SearchPaths(None, Path())
-    return Evaluator(site, paths, None, runner, None, events.append, patience_s=patience_s, again_s=again_s)
+    return Evaluator(site, paths, runner, None, events.append, patience_s=patience_s, again_s=again_s)
 
 
 def test_a_run_that_cannot_be_started_now_is_submitted_again_and_this_is_said_once(job: Job) -> None:
@@ -171,7 +172,7 @@ def test_a_program_of_the_users_that_prints_late_has_begun(tmp_path: Path) -> No
     job = Job(program=(str(own),), ranks=2, directory=tmp_path, walltime_s=600.0)
     with Begun(lambda _, job_id: has_ranks(job_id)) as runner:
         ours = evaluator(runner, [])
-        users = replace(ours, site=replace(ours.site, xhpl=own))
+        users = replace(ours, site=replace(ours.site, program=program_at(own)))
         assert users.run_job(job, lambda _: None, StopRequest(), begins_s=0.5).state is JobState.COMPLETED
         assert ours.run_job(job, lambda _: None, StopRequest(), begins_s=0.5).state is JobState.FAILED
 

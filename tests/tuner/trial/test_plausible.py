@@ -13,8 +13,7 @@ from as_user import Run, program
 from replayed import replaying
 
 from hpl.flops import flop_count
-from hpl.output import HplResult
-from hpl.stamps import Stamps
+from hpl.output import HplResult, Stamps
 from hpl.witness import RankEnd, parse_ends
 from tuner.commands.campaigns.run import RunRequest, run
 from tuner.events import Event, Notice

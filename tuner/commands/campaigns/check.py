@@ -38,7 +38,7 @@ from ...study.occasions import known_occasions
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import require_writable_file, write_text
-from ...words import counted, listed
+from ...words import counted, listed, with_options
 from .run import RunRequest, RunResult, run
 
 SUITE = "hpltune check"
@@ -267,7 +267,7 @@ class CheckResult:
     def _advice(self) -> str:
         if self.more_runs is not None:
             all_runs = len(self.gflops) + self.more_runs
-            return f"About {counted(self.more_runs, 'more run')} would tell: check again with --runs {all_runs}."
+            return f"About {counted(self.more_runs, 'more run')} would tell: check again with «runs» {all_runs}."
         if self.change and self.change.occasions:
             apart = 100 * math.expm1(self.change.occasions.reach(1 - SURE))
             return (
@@ -346,7 +346,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
             too, unless the baseline or the file itself is what is wrong.
     """
     if request.junit is not None:
-        require_writable_file(request.junit, "--junit")
+        require_writable_file(request.junit, "junit")
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         before = _before(store, request.ask)
     listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
@@ -355,7 +355,8 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         measured = _measured(request, before, listener, stop)
     except (TunerError, HplError, RunnerError, ResultsError) as error:
         if request.junit is not None:
-            case = JUnitCase(SUITE, before.name, "error", str(error), str(error), time.monotonic() - began_s)
+            said = with_options(str(error))
+            case = JUnitCase(SUITE, before.name, "error", said, said, time.monotonic() - began_s)
             write_text(request.junit, to_junit(case))
         raise
     result = replace(_compared(request, before, measured), busy=busy)
@@ -396,27 +397,35 @@ def _busy(before: Baseline) -> str:
     return f"Caution, at the beginning: {said}." if said else ""
 
 
-def baseline_of(store: Store, name: str, *, command: str = "check", option: str = "--baseline ") -> Baseline:
+def baseline_of(store: Store, name: str, *, command: str = "check", field: str = "baseline") -> Baseline:
     """The best configuration of a stored study.
 
     Args:
-        command, option: what asks for it, for sentences.
+        command: what asks for it.
+        field: of what was asked that names it; "" for none.
 
     Raises:
         TunerError: it was simulated or replayed, no run of it counts, or an imported output does not tell all of it.
         ResultsError: there is no such study.
     """
     study = store.study(name)
+    given = study.name if field else None
+    head = "" if field else f"{study.name}: "
     if study.simulated:
-        raise UsageError(f"{command} measures real machines: {option}{study.name} was {study.how}")
+        asked = f"«{field}» {study.name}" if field else study.name
+        raise UsageError(f"{command} measures real machines: {asked} was {study.how}", field=field)
     ranking = ranking_of(store, study)
     if not ranking:
-        raise UsageError(f"{option}{study.name}: that study has no valid run to compare with")
+        raise UsageError(f"{head}that study has no valid run to compare with", field=field, given=given)
     trial = store.get(study.name, ranking[0].best_record_number)
     if not trial.hpl_dat and trial.hpl is None:
         untold = listed(untold_words(trial.params)) or "what HPL.dat says"
-        asks = f"{option}{study.name}: the output of {study.name}#{trial.number} does not tell {untold}"
-        raise UsageError(f"{asks}: import it beside its HPL.dat as another --study, or write one for `hpltune run`")
+        raise UsageError(
+            f"{head}the output of {study.name}#{trial.number} does not tell {untold}: "
+            "import it beside its HPL.dat as another «study», or write one for `hpltune run`",
+            field=field,
+            given=given,
+        )
     return Baseline(study, trial, ranking[0].gflops)
 
 

@@ -84,11 +84,13 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
     """Read all that is asked of a search.
 
     Raises:
-        UsageError: something contradicts something else, or cannot be read; the sentence begins with its option.
+        UsageError: something contradicts something else, or cannot be read; the error has its field.
         runners.toml_file.ClusterFileError: the cluster cannot be used.
     """
     if ask.points is not None and ask.engine != "grid":
-        raise UsageError(f"--points {ask.points} makes the engine grid coarser: add --engine grid, or leave it out")
+        raise UsageError(
+            f"«points» {ask.points} makes the engine grid coarser: add «engine» grid, or leave it out", field="points"
+        )
     replay = _table(ask)
     names, files = things.libraries(ask.blas)
     cluster = None if ask.cluster is None else things.cluster(ask.cluster)
@@ -124,14 +126,17 @@ def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
     """Read all that is asked of a comparison of libraries.
 
     Raises:
-        UsageError: something contradicts something else, or cannot be read; the sentence begins with its option.
+        UsageError: something contradicts something else, or cannot be read; the error has its field.
         runners.toml_file.ClusterFileError: the cluster cannot be used.
     """
     names, files = things.libraries(ask.blas)
     real = read_cluster(None if ask.cluster is None else things.cluster(ask.cluster))
     if ask.cluster and real is None:
-        raise UsageError(f"--cluster {ask.cluster} is a virtual cluster: BLAS libraries are compared on real machines")
-    wall_s, trials = parse_duration_s(ask.budget, "--budget") if ask.budget else None, ask.trials
+        raise UsageError(
+            f"«cluster» {ask.cluster} is a virtual cluster: BLAS libraries are compared on real machines",
+            field="cluster",
+        )
+    wall_s, trials = parse_duration_s(ask.budget, "budget") if ask.budget else None, ask.trials
     if wall_s is None and trials is None:
         wall_s, trials = (None, DEFAULT_FULL_BLAS) if ask.full else (DEFAULT_BLAS_S, None)
     return TuneOptions(
@@ -160,7 +165,7 @@ def _table(ask: TuneAsk) -> dict[str, Any] | None:
     """
     if ask.replay is None:
         if ask.replay_speed is not None:
-            raise UsageError("--replay-speed is for tables: name one with --replay")
+            raise UsageError("«replay_speed» is for tables: name one with «replay»", field="replay_speed")
         return None
     ask.refuse_useless(Useless.WITH_TABLE)
     return {"table": str(ask.replay.expanduser().absolute()), "speed": ask.replay_speed or 0.0}
@@ -186,4 +191,4 @@ def run_time_s(ask: TuneAsk) -> float | None:
     Raises:
         UsageError: the text is no time.
     """
-    return parse_duration_s(ask.run_time, "--run-time") if ask.run_time else None
+    return parse_duration_s(ask.run_time, "run_time") if ask.run_time else None

@@ -179,5 +179,5 @@ class CheckedNodes:
                 if self.cluster.batch
                 else "lets the search decide about slow ones"
             )
-            on = f"`--nodes-check drop` goes on without nodes that are out, and {slow}"
+            on = f"`«nodes_check» drop` goes on without nodes that are out, and {slow}"
             raise NotReadyError(f"the nodes of {self.cluster.name} are not ready: {'; '.join(bad)}; {on}")

@@ -19,7 +19,7 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import FOREIGN, Inventory, disturbances
+from ...machine.inventory import Inventory, disturbances
 from ...machine.textbook import first_choice
 from ...network.around_study import network_around, prepare_network, recover_at_start
 from ...options import TuneOptions, user_program
@@ -202,13 +202,13 @@ def what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
     model = like_trial(request.like, store) if request.like else None
     if model is None or request.options.blas_only or request.options.xhpl:
         return []
-    caution = f"Caution: --like {request.like} was"
+    caution = f"Caution: «like» {request.like} was"
     if model.simulated:
         study = store.study(model.study)
         where = f"simulated on {study.host.get('virtual_cluster', 'a virtual cluster')}"
         how, of = (f"replayed from {study.table}", "table") if study.replayed else (where, "cluster")
         said = f"{how}. Its BLAS, {model.blas}, is the best of that {of}, perhaps not of this machine"
-        return [f"{caution} {said}: --blas NAME chooses another."]
+        return [f"{caution} {said}: «blas» NAME chooses another."]
     if model.kind is Kind.IMPORTED:
         untold = listed([*([] if model.blas else ["BLAS"]), "kernel", "number of threads"])
         taken = "kernel of that BLAS" if model.blas else "BLAS and kernel"
@@ -268,16 +268,16 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
         threads = model.threads if model and model.threads else max(1, cores // ranks)
     if ranks < dat.ranks:
         raise UsageError(
-            f"{request.file} needs {counted(dat.ranks, 'rank')}, but --layout {request.layout} starts {ranks}"
+            f"{request.file} needs {counted(dat.ranks, 'rank')}, but «layout» {request.layout} starts {ranks}"
         )
     if ranks * threads > cores and not request.oversubscribe:
         raise UsageError(
             f"{request.file} needs {counted(ranks, 'rank')} with {counted(threads, 'thread')}, "
             f"but this machine has {counted(cores, 'core')}: more would "
-            "measure the scheduler, not HPL; change its Ps and Qs, or add --oversubscribe"
+            "measure the scheduler, not HPL; change its Ps and Qs, or add «oversubscribe»"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
-    blas = FOREIGN if site.xhpl else named or (model.blas if model and model.blas else str(choice["blas"]))
+    blas = site.program.stands_for(named or (model.blas if model and model.blas else str(choice["blas"])))
     placement = Placement(
         blas=blas,
         kernel=_kernel(request, blas, model, site),
@@ -285,6 +285,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
         threads=threads,
         launch=_launch_like(model, site) if model else Launch(),
         network=network_of(model.params, site) if model and not model.simulated else {},
+        own=model.params if model else {},
     )
     printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
     plan = placed(site, tuple(dat.runs()), printed, placement)
@@ -300,11 +301,13 @@ def _kernel(request: RunRequest, blas: str, model: TrialRecord | None, site: Inv
     here = f"{blas} has {', '.join(known)} on this CPU"
     if request.kernel:
         if request.kernel not in known:
-            raise UsageError(f"--kernel {request.kernel}: {here}")
+            raise UsageError(here, field="kernel", given=request.kernel)
         return request.kernel
     if model and model.kernel and not model.simulated and blas == model.blas:
         if model.kernel not in known:
-            raise UsageError(f"--like {request.like} ran the kernel {model.kernel}, but {here}: choose one by --kernel")
+            raise UsageError(
+                f"«like» {request.like} ran the kernel {model.kernel}, but {here}: choose one by «kernel»", field="like"
+            )
         return model.kernel
     probe = site.best_probe(blas)
     return probe.kernel if probe else "auto"
@@ -323,11 +326,11 @@ def like_trial(name: str, store: Store) -> TrialRecord:
     study, mark, number = name.partition("#")
     if mark:
         if not number.isdecimal():
-            raise UsageError(f"--like {name}: write STUDY or STUDY#TRIAL, for example default-1#12")
+            raise UsageError("write STUDY or STUDY#TRIAL, for example default-1#12", field="like", given=name)
         return store.get(study, int(number))
     ranking = ranking_of(store, store.study(study))
     if not ranking:
-        raise UsageError(f"--like {name}: that study has no valid run")
+        raise UsageError("that study has no valid run", field="like", given=name)
     return store.get(study, ranking[0].best_record_number)
 
 

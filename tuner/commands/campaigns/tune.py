@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpl.programs.registry import program_at
 from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Report, Sentence
@@ -141,7 +142,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _check(request, options, session.store)
             _trust(request, name, options, session)
             if options.on_machines:
-                program = options.xhpl is not None
+                program = not program_at(options.xhpl).built
                 if needs(session.user_dirs, options.blas_files, program=program):
                     from ...provision.setup import provision_if_needed  # noqa: PLC0415 - few machines need it
 
@@ -197,7 +198,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
         TunerError, SpaceError, ResultsError: a sentence says what.
     """
     if request.out is not None:
-        require_writable(request.out, "--out")
+        require_writable(request.out, "out")
     if not (request.resume or request.join):
         if not options.whole_table:
             space_text(options.space)
@@ -296,9 +297,9 @@ def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]
 def _taken(name: str, store: Store, db: str) -> str:
     """The sentence that a study is there already, and what to do."""
     if store.contenders(name).configurations:
-        return f"study {name} exists already: add --resume to go on, or choose another --study"
+        return f"study {name} exists already: add «resume» to go on, or choose another «study»"
     delete = f"`hpltune study delete {shlex.quote(name)}{db}` frees its name"
-    return f"study {name} exists already, without a valid run: add --resume to go on; {delete}"
+    return f"study {name} exists already, without a valid run: add «resume» to go on; {delete}"
 
 
 def _is_search(name: str, options: TuneOptions) -> None:
@@ -309,7 +310,7 @@ def _is_search(name: str, options: TuneOptions) -> None:
     """
     if options.shootout:
         raise UsageError(
-            f"study {name} compares BLAS libraries: `hpltune blas --resume --study {shlex.quote(name)}` goes on with it"
+            f"study {name} compares BLAS libraries: `hpltune blas «resume» «study» {shlex.quote(name)}` goes on with it"
         )
 
 
@@ -323,7 +324,7 @@ def _same_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> None:
     if asked is not None and json.loads(json.dumps(asked)) != known:
         other = "on no cluster" if known is None else "on another cluster, or its file was changed since"
         raise TunerError(
-            f"study {name} was begun {other}: leave --cluster out to go on there, or leave --resume out for a new study"
+            f"study {name} was begun {other}: leave «cluster» out to go on there, or leave «resume» out for a new study"
         )
 
 
@@ -332,14 +333,14 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     options = TuneOptions.from_json(store.study(name).options)
     mine = request.options.real_cluster
     if request.study or request.resume:
-        raise UsageError("--join helps a study that runs elsewhere: leave --study and --resume out")
+        raise UsageError("«join» helps a study that runs elsewhere: leave «study» and «resume» out", field="join")
     _is_search(name, options)
     if options.replay is not None:
         raise TunerError(f"study {name} is replayed from a table: it is done in seconds, so that nobody has to help")
     if options.cluster is not None:
-        raise TunerError(f"study {name} is simulated: its own --jobs run several simulations at a time")
+        raise TunerError(f"study {name} is simulated: its own «jobs» run several simulations at a time")
     if mine is None and any(lease.of_this_host for lease in store.others(name)):
-        raise UsageError(f"--join {name}: this machine works on it already; name other nodes with --cluster")
+        raise UsageError("this machine works on it already; name other nodes with «cluster»", field="join", given=name)
     seed = options.seed + len(store.others(name))
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
@@ -363,7 +364,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
     """
     store = session.store
     study, db = store.study(outcome.study), db_option(request.db, store)
-    resume = f"`hpltune tune --resume --study {shlex.quote(outcome.study)}{db}` goes on."
+    resume = f"`hpltune tune «resume» «study» {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
         notice = Sentence(f"Stopped before its first result: {resume}", unbroken=True)
         return TuneResult(study=outcome.study, notices=(notice,), interrupted=True)

@@ -2,10 +2,8 @@
 
 from dataclasses import dataclass
 
-from hpl.build.programs import Recipe
-from hpl.build.programs import build as build_xhpl
-from hpl.build.simgrid import SimGridError, find_simgrid
-from hpl.build.virtual_program import build_virtual
+from hpl.build.simgrid import SimGridError, build_virtual, find_simgrid
+from hpl.programs.registry import obtain
 from results.report.model import Report, Sentence
 
 from ...events import Listener
@@ -62,15 +60,14 @@ def build(request: BuildRequest, listener: Listener) -> BuildResult:
     workbench = Workbench.open(request.options, request.user_dirs, listener, probing=False, starting=False)
     inventory, evaluator = workbench.site, workbench.evaluator
     workbench.build([entry.name for entry in inventory.blas], (1, 2), listener)
-    if evaluator.source is None:
-        return BuildResult((), None)
+    source = obtain(evaluator.search, request.options.hpl_source)
     programs = []
     for entry in inventory.blas:
         for library in entry.libraries:
-            xhpl = build_xhpl(Recipe(evaluator.source, inventory.mpi, library), evaluator.search)
+            xhpl = inventory.program.ready(inventory.mpi, library, evaluator.search)
             programs.append(BuiltProgram(entry.name, str(library.path), str(library.threading), str(xhpl.path)))
     try:
-        simulated = build_virtual(evaluator.source, find_simgrid(), evaluator.search)
+        simulated = build_virtual(source, find_simgrid(), evaluator.search)
     except SimGridError as error:
         return BuildResult(tuple(programs), str(error))
     return BuildResult((*programs, BuiltProgram("simulated", "", "", str(simulated.path))), None)

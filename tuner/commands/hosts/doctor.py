@@ -8,13 +8,12 @@ from pathlib import Path
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import Probe, Timing
-from hpl.blas.registry import discover
-from hpl.blas.survey import kernel_survey
+from hpl.blas.registry import discover, kernel_survey
 from hpl.build.simgrid import find_simgrid
-from hpl.build.source import obtain
 from hpl.build.toolchain import compiler_version, find_mpis
 from hpl.errors import HplError
 from hpl.private_files import open_to_others
+from hpl.programs.registry import obtain
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table, Tone, Wrap

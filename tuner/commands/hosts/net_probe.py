@@ -117,13 +117,13 @@ def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> Net
     recover_at_start(store, partial(may_reach, store, folders), listener)
     wanted = setting_combinations(request.settings)
     if request.through not in PROGRAMS:
-        raise UsageError(f"--through {request.through}: expected one of {', '.join(PROGRAMS)}")
+        raise UsageError(f"expected one of {', '.join(PROGRAMS)}", field="through", given=request.through)
     if request.study is not None:
         store.study(request.study)
     reach, names = way_to_hosts(request.hosts, request.ssh)
     note_named(store, folders, TuneOptions(real_cluster={"ssh": reach.program} if isinstance(reach, Ssh) else None))
     if len(names) != 2:
-        raise UsageError(f"--hosts {request.hosts}: a probe is between two hosts, as --hosts h1,h2")
+        raise UsageError("a probe is between two hosts, as «hosts» h1,h2", field="hosts", given=request.hosts)
     path = _path(request, reach, names)
     attempts: list[Attempt] = []
     left: list[str] = []
@@ -151,7 +151,7 @@ def _path(request: NetProbeRequest, reach: Transport, names: Sequence[str]) -> _
     first, second = (look_at(reach, name) for name in names)
     interfaces = chosen_interfaces(request.interface, first)[: None if request.interface else 1]
     if not interfaces:
-        raise TunerError(f"{names[0]} has no interface that is up: name one with --interface")
+        raise TunerError(f"{names[0]} has no interface that is up: name one with «interface»")
     require_interfaces({node.host: node for node in (first, second)}, interfaces)
     return _Path(reach, (first, second), interfaces)
 

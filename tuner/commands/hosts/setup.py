@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from hpl.build.source import obtain
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
 
+from ...errors import UsageError
 from ...events import Listener
-from ...provision.actions import SetupError
 from ...provision.install import Installation, Installers
 from ...provision.needs import Needs, needs
 from ...provision.packages import EXTRAS
@@ -106,11 +106,12 @@ def plan_setup(request: SetupRequest) -> PlannedSetup:
     """Look for what is missing, and choose what to install.
 
     Raises:
-        SetupError: there is no such extra, or it cannot be had without root.
+        UsageError: there is no such extra.
+        SetupError: it cannot be had without root.
     """
     unknown = [name for name in request.extras if name not in EXTRAS]
     if unknown:
-        raise SetupError(f"--with {unknown[0]}: expected one of {', '.join(EXTRAS)}")
+        raise UsageError(f"expected one of {', '.join(EXTRAS)}", field="with", given=unknown[0])
     missing = needs(request.user_dirs, system=request.installers.system)
     chosen = plan(missing, absent_extras(request.extras, request.user_dirs), as_root=request.as_root)
     return PlannedSetup(request, missing, chosen)

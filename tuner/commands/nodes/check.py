@@ -11,9 +11,9 @@ from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover, family
 from hpl.build.needed import libraries_of, mpi_library
 from hpl.build.programs import Recipe, build, build_start
-from hpl.build.source import obtain
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
 from results.stats.nodes.finding import Finding, Severity
@@ -75,13 +75,13 @@ def check_asked(ask: NodesAsk) -> None:
         UsageError: something contradicts something else, or cannot be read.
     """
     if ask.facts and ask.soak:
-        raise UsageError("--facts measures nothing, and --soak measures long: leave one out")
+        raise UsageError("«facts» measures nothing, and «soak» measures long: leave one out", field="facts")
     if ask.facts and ask.groups:
-        raise UsageError("--facts measures nothing, and --groups runs HPL: leave one out")
+        raise UsageError("«facts» measures nothing, and «groups» runs HPL: leave one out", field="facts")
     if ask.seed and not ask.groups:
-        raise UsageError(f"--seed {Useless.ON_REAL_NODES}")
+        raise UsageError(f"«seed» {Useless.ON_REAL_NODES}", field="seed")
     if ask.soak:
-        parse_duration_s(ask.soak, "--soak")
+        parse_duration_s(ask.soak, "soak")
 
 
 def check_nodes(ask: NodesAsk, cluster: Path | None, listener: Listener, stop: StopRequest) -> NodesCheckResult:
@@ -113,7 +113,7 @@ def check_target(
     """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-    soak_s = parse_duration_s(ask.soak, "--soak") if ask.soak else None
+    soak_s = parse_duration_s(ask.soak, "soak") if ask.soak else None
     means = StepMeans(search, _blas(search, ask.blas), ask.repeats, soak_s, groups)
     made = MadeSteps(()) if ask.facts else steps_named(ask.benchmarks, means)
     mpi = _mpi(search)
@@ -173,7 +173,7 @@ def _blas(search: SearchPaths, name: str | None) -> Blas | None:
     """
     found = {blas.name: blas for blas in discover(search, {})}
     if name is not None and name not in found:
-        raise UsageError(f"--blas {name}: this machine has {', '.join(found) or 'no BLAS library'}")
+        raise UsageError(f"this machine has {', '.join(found) or 'no BLAS library'}", field="blas", given=name)
     usual = (one for one in ("openblas", "blis", *found) if one in found)
     return found[name] if name is not None else next((found[one] for one in usual), None)
 
@@ -206,7 +206,7 @@ def check_virtual(ask: NodesAsk, size: int) -> NodesCheckResult:
     """
     faults = [parse_fault(text) for text in ask.fault]
     if ask.groups is not None and ask.groups > size:
-        raise UsageError(f"--groups {ask.groups}: the cluster has only {counted(size, 'node')}")
+        raise UsageError(f"the cluster has only {counted(size, 'node')}", field="groups", given=ask.groups)
     scatter = BLADES if ask.spread is None else VirtualScatter(ask.spread / 100.0)
     check = virtual_check(size, ask.per_switch, faults, ask.seed, ask.groups, scatter)
     known = {*check.nodes, *check.switches.values()}
@@ -215,7 +215,9 @@ def check_virtual(ask: NodesAsk, size: int) -> NodesCheckResult:
             if name not in known:
                 first, last = check.nodes[0], check.nodes[-1]
                 raise UsageError(
-                    f"--fault {fault.kind}:{name}: there is no {name}: nodes are {first} to {last}, switches s01 …"
+                    f"there is no {name}: nodes are {first} to {last}, switches s01 …",
+                    field="fault",
+                    given=f"{fault.kind}:{name}",
                 )
     return NodesCheckResult(verdict_of(check))
 
@@ -229,13 +231,15 @@ def parse_fault(text: str) -> PlantedFault:
     kind, _, rest = text.partition(":")
     names, _, percent = rest.partition(":")
     if kind not in KINDS or not names:
-        raise UsageError(f"--fault {text}: write KIND:NODE[,NODE][:PERCENT], with a kind of {', '.join(KINDS)}")
+        raise UsageError(
+            f"write KIND:NODE[,NODE][:PERCENT], with a kind of {', '.join(KINDS)}", field="fault", given=text
+        )
     try:
         lost = float(percent or "5")
     except ValueError:
         lost = -1.0
     if not 0.0 < lost < 100.0:
-        raise UsageError(f"--fault {text}: the percent that it takes of the rate are above 0 and below 100")
+        raise UsageError("the percent that it takes of the rate are above 0 and below 100", field="fault", given=text)
     return PlantedFault(kind, tuple(names.split(",")), lost)
 
 
@@ -247,15 +251,17 @@ def cluster_for_groups(file: Path | None, size: int) -> Cluster:
         runners.toml_file.ClusterFileError: the file cannot be used.
     """
     if file is None:
-        raise UsageError(f"--groups {size}: this machine is one node: name a cluster with --cluster FILE")
+        raise UsageError("this machine is one node: name a cluster with «cluster» FILE", field="groups", given=size)
     cluster = load_real_cluster(file)
     if cluster.batch is not None:
         raise UsageError(
-            f"--groups {size}: {file} is of {cluster.batch.words.title}, through which no groups run yet; write a "
-            'cluster file with backend = "ssh" and the hosts of an allocation'
+            f"{file} is of {cluster.batch.words.title}, through which no groups run yet; write a cluster file with "
+            'backend = "ssh" and the hosts of an allocation',
+            field="groups",
+            given=size,
         )
     if size > cluster.size:
-        raise UsageError(f"--groups {size}: {cluster.name} has only {counted(cluster.size, 'node')}")
+        raise UsageError(f"{cluster.name} has only {counted(cluster.size, 'node')}", field="groups", given=size)
     return cluster
 
 

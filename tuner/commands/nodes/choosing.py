@@ -43,7 +43,7 @@ def chosen_baseline(store: Store, which: str, cluster: str) -> NodeCheckLine | N
     if which.isdecimal():
         line = store.node_checks.line(int(which))
         if line.cluster != cluster:
-            raise UsageError(f"--baseline {which}: that check is of {line.cluster}, not of {cluster}")
+            raise UsageError(f"that check is of {line.cluster}, not of {cluster}", field="baseline", given=which)
         return line
     if which == DEFAULT:
         number = store.node_checks.baseline_of(cluster)
@@ -64,4 +64,6 @@ def _day(text: str) -> date:
             return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
     except ValueError:
         pass  # as 2026-13-45
-    raise UsageError(f"--baseline {text}: give the number of a check, a day as 2026-11-02, or {', '.join(WORDS)}")
+    raise UsageError(
+        f"give the number of a check, a day as 2026-11-02, or {', '.join(WORDS)}", field="baseline", given=text
+    )

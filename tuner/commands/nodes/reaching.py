@@ -93,8 +93,9 @@ def as_hosts(
     limit_s = facts.time_limit_s(batch)
     if least_s > limit_s:
         raise UsageError(
-            f"--time {duration(least_s)}: {title} gives the nodes for {duration(limit_s)}: lower it, or raise "
-            f"time_limit_s under [{batch.name}]"
+            f"{title} gives the nodes for {duration(limit_s)}: lower it, or raise time_limit_s under [{batch.name}]",
+            field="time",
+            given=duration(least_s),
         )
     cores = cluster.node.cores or min(node.cores for node in facts.usable())
     with _job(batch, cores, limit_s, listener, stop) as job, TemporaryDirectory(dir=folder) as own:

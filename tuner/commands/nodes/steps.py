@@ -4,10 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hpl.blas.catalogue import Blas, BlasLibrary
-from hpl.build.node_bench import build_node_bench, build_node_pairs
-from hpl.build.solo_program import build_solo
-from hpl.build.source import obtain
+from hpl.build.node_programs import build_node_bench, build_node_pairs, build_solo
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 
 from ...errors import UsageError
@@ -92,7 +91,7 @@ def _pairs(means: StepMeans) -> Step:
 
 def _groups(means: StepMeans) -> Step:
     if means.groups is None:
-        raise UsageError(f"--benchmark {GROUPS}: say how many nodes are in a group with --groups NODES")
+        raise UsageError("say how many nodes are in a group with «groups» NODES", field="benchmark", given=GROUPS)
     library, _ = _libraries(means)
     return means.groups(library)
 
@@ -120,7 +119,9 @@ def steps_named(names: Sequence[str], means: StepMeans) -> MadeSteps:
     """
     for name in names:
         if name not in STEPS:
-            raise UsageError(f"--benchmark {name}: there is no such benchmark; it is one of {', '.join(STEPS)}")
+            raise UsageError(
+                f"there is no such benchmark; it is one of {', '.join(STEPS)}", field="benchmark", given=name
+            )
     asked = {*names, *(() if means.soak_s is None else ("hpl",)), *(() if means.groups is None else (GROUPS,))}
     made: list[Step] = []
     notes: list[str] = []

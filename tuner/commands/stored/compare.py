@@ -180,11 +180,11 @@ def require_comparable(request: CompareRequest) -> None:
         UsageError: a sentence says what.
     """
     if not request.difference_percent > 0:
-        raise UsageError(f"--difference {request.difference_percent:g}%: it must be above 0")
+        raise UsageError("it must be above 0", field="difference", given=f"{request.difference_percent:g}%")
     if request.by and len(request.studies) > 1:
-        raise UsageError("--by compares values within one study: name only one, or leave --by out")
+        raise UsageError("«by» compares values within one study: name only one, or leave «by» out", field="by")
     if not request.by and len(request.studies) < 2:
-        raise UsageError("compare needs two studies or more, or one and --by with a parameter such as NB")
+        raise UsageError("compare needs two studies or more, or one and «by» with a parameter such as NB")
     twice = [name for name in request.studies if request.studies.count(name) > 1]
     if twice:
         raise UsageError(f"study {twice[0]} is named twice: compare it with another one")
@@ -270,7 +270,7 @@ def _days(store: Store, study: Study) -> list[tuple[Side, RateSample]]:
             if by_day
             else (f"no full run of study {study.name} is valid")
         )
-        raise UsageError(f"--by {DATE}: {ran}: there is nothing to compare")
+        raise UsageError(f"{ran}: there is nothing to compare", field="by", given=DATE)
     found = []
     for day, records in sorted(by_day.items()):
         compared = ComparedStudy.of(study, of_study(study).ranked(rank(records)))
@@ -290,8 +290,10 @@ def _values(store: Store, study: Study, name: str) -> list[tuple[Side, RateSampl
             bests.setdefault(entry.params[name], entry)
     if not bests:
         known = sorted({known for entry in compared.ranking for known in entry.params})
-        raise UsageError(f"--by {name}: study {study.name} has no such parameter; it has {listed(known)}")
+        raise UsageError(f"study {study.name} has no such parameter; it has {listed(known)}", field="by", given=name)
     if len(bests) == 1:
         (value,) = bests
-        raise UsageError(f"--by {name}: all valid runs of study {study.name} have {value}: there is nothing to compare")
+        raise UsageError(
+            f"all valid runs of study {study.name} have {value}: there is nothing to compare", field="by", given=name
+        )
     return [compared.side(store, entry, f"{name}={value}", in_rounds=True) for value, entry in bests.items()]

@@ -16,8 +16,8 @@ from ...explain.taught_study import TaughtStudy
 from ...reports.figures.registry import FigureSource
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
-from ...study.lifecycle import LIKE
 from ...study.objective import rank_stored
+from ...study.occasions import followers
 from ...tuning.prediction_note import prediction_of
 from ..report_files import write_page
 from .explain import taught_study
@@ -92,16 +92,6 @@ def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[
     found = [record for name in names for record in store.records(name)]
     expected = [(run, replace(best.hpl, N=run.hpl.N)) for run in found if run.ranked and run.hpl]
     return [run for run, same in expected if run.hpl == same and same.N > best.hpl.N]
-
-
-def followers(store: Store, name: str) -> dict[str, int]:
-    """Name the studies that ran a file like a trial of this one, each with that trial's number."""
-    found = {}
-    for study in store.studies():
-        like, _, number = str(study.host.get(LIKE, "")).rpartition("#")
-        if like == name:
-            found[study.name] = int(number)
-    return found
 
 
 def _taught(store: Store, study: Study, records: Sequence[TrialRecord]) -> TaughtStudy | None:

@@ -56,7 +56,7 @@ class DeleteResult:
 
     def report(self) -> Report:
         """Report what was done, and what remains."""
-        done = "Deleted. Folders of runs on other hosts, and files written with --out, remain."
+        done = "Deleted. Folders of runs on other hosts, and files written with «out», remain."
         facts = {"deleted": [name for name, _ in self.planned.trials]}
         return Report("Delete studies", (Sentence(done),), facts)
 
@@ -120,7 +120,7 @@ def rename_study(store: Store, request: RenameRequest) -> RenameResult:
         ResultsError: there is no such study, somebody works on it, or the new name is taken.
     """
     user_dirs, old, new = request.user_dirs, request.old, request.new
-    check_name(new, "study rename")
+    check_name(new, what="study rename")
     _refuse_busy(store, old)
     moving = [
         (before, after)

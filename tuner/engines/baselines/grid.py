@@ -38,11 +38,11 @@ class Grid(Engine):
         super().__init__(space, seed, context)
         size = context.points
         if size is not None and size < 1:
-            raise UsageError(f"--points {size}: expected a whole number above zero")
+            raise UsageError("expected a whole number above zero", field="points", given=size)
         if size is None and len(space) > LARGEST:
             raise TunerError(
                 f"the space {space.name} has {len(space):,} valid combinations, too many for a whole grid: "
-                "give --points for a coarse one, narrow it with --set, or take --engine bayes"
+                "give «points» for a coarse one, narrow it with «set», or take «engine» bayes"
             )
         self._whole = size is None
         self._points = self._subset(size) if size else chain(self._subset(BEGINNING), self._subset(len(space)))

@@ -34,7 +34,9 @@ class Smac(Engine):
     def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         super().__init__(space, seed, context)
         if importlib.util.find_spec("smac") is None:
-            raise UsageError("--engine smac needs the package smac: pip install smac, or take --engine hpl")
+            raise UsageError(
+                "«engine» smac needs the package smac: pip install smac, or take «engine» hpl", field="engine"
+            )
         self._folder = tempfile.TemporaryDirectory(prefix="hpltune-smac-")
         self._facade = _facade(space, seed, Path(self._folder.name))
         self._asked: dict[str, Any] = {}

@@ -1,7 +1,7 @@
 """Campaigns and their best configurations."""
 
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi.responses import Response
@@ -13,12 +13,10 @@ from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.campaigns import CampaignsRequest, list_campaigns
 from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, Cursor, StudyStanding
 from ...messages.documents import printable_text
-from ...messages.plain_paths import facts_without_paths
-from ..identity.caller import needs
-from ..kept.answers import KeptAnswers
-from ..opened import CampaignName, OpenStore, no_query
+from ..authentication import needs
+from ..parts import CampaignName, Parts, no_query
+from ..responses import as_json, without_folders
 from .cursors import campaign_cursor, campaign_place
-from .responses import as_json
 
 router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=[needs("read")])
 
@@ -61,44 +59,40 @@ class BestQuery(AskedQuery):
 
 
 @router.get("", response_model=CampaignPage)
-async def campaigns(
-    request: Request, store: OpenStore, answers: KeptAnswers, query: Annotated[CampaignsQuery, Query()]
-) -> Response:
+async def campaigns(request: Request, parts: Parts, query: Annotated[CampaignsQuery, Query()]) -> Response:
     """List campaigns that have begun, newest first; /api/v1/queue lists those that wait."""
     asked = CampaignsRequest(query.limit, query.asked(), query.state)
 
     def page() -> CampaignPage:
-        found = list_campaigns(store, asked, answers.line)
-        entries = store.queue.of_names([line.study.name for line in found.lines])
+        found = list_campaigns(parts.store, asked, parts.answers.line)
+        entries = parts.store.queue.of_names([line.study.name for line in found.lines])
         return CampaignPage(
             campaigns=[CampaignModel.of(line, entries.get(line.study.name)) for line in found.lines],
             next_cursor=campaign_cursor(found.older) if found.older else None,
         )
 
-    return as_json(await answers.of_all(request, page))
+    return as_json(await parts.answers.of_all(request, page))
 
 
 @router.get("/{name}", response_model=CampaignModel, dependencies=[Depends(no_query)])
-async def campaign(request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName) -> Response:
+async def campaign(request: Request, parts: Parts, name: CampaignName) -> Response:
     """Tell how one campaign stands."""
 
     def line() -> CampaignModel:
-        entry = store.queue.find(name)
-        if entry is not None and not store.queue.is_study(name):
+        entry = parts.store.queue.find(name)
+        if entry is not None and not parts.store.queue.is_study(name):
             return CampaignModel.waiting(entry)
-        return CampaignModel.of(answers.line(store.study(name), store.lists.extent(name)), entry)
+        return CampaignModel.of(parts.answers.line(parts.store.study(name), parts.store.lists.extent(name)), entry)
 
-    return as_json(await answers.of_all(request, line))
+    return as_json(await parts.answers.of_all(request, line))
 
 
 @router.get("/{name}/best", response_model=BestModel)
-async def best(
-    request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName, query: Annotated[BestQuery, Query()]
-) -> Response:
+async def best(request: Request, parts: Parts, name: CampaignName, query: Annotated[BestQuery, Query()]) -> Response:
     """Rank the configurations of a campaign."""
 
-    def ranking() -> BestModel:
-        facts = best_of_study(store, BestRequest(name, query.count)).report().facts
-        return BestModel.model_validate({**facts_without_paths(facts), "campaign": name})
+    def ranking() -> bytes:
+        facts: Any = best_of_study(parts.store, BestRequest(name, query.count)).report().facts
+        return without_folders(BestModel.model_validate({**facts, "campaign": name}))
 
-    return as_json(await answers.of_study(request, name, ranking))
+    return as_json(await parts.answers.of_study(request, name, ranking))

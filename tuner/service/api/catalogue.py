@@ -11,9 +11,9 @@ from search_spaces import load as spaces_of
 
 from ...commands.known import KnownRequest, list_known
 from ...machine.known_machines import KnownMachine
-from ..identity.caller import needs
-from ..opened import no_query
-from .responses import as_json
+from ..authentication import needs
+from ..parts import no_query
+from ..responses import as_json
 
 router = APIRouter(prefix="/api/v1", tags=["catalogue"], dependencies=[needs("read"), Depends(no_query)])
 

@@ -1,18 +1,24 @@
 """Cursors: where a page of a list ended, as text that callers hand back as it is."""
 
-import json
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from datetime import UTC, datetime
+from typing import Annotated, TypeVar
+
+from pydantic import AwareDatetime, ConfigDict, Field, TypeAdapter
 
 from ..problems import Problem
 
+T = TypeVar("T")
 LARGEST = 2**31 - 1
 """Number of a trial that every kind of database takes."""
+_STRICT = ConfigDict(strict=True)
+_CAMPAIGN = TypeAdapter(tuple[AwareDatetime, str], config=_STRICT)
+_TRIAL = TypeAdapter(tuple[Annotated[int, Field(ge=0, le=LARGEST)]], config=_STRICT)
 
 
 def campaign_cursor(place: tuple[datetime, str]) -> str:
     """Write the place of a campaign in the order of time."""
-    return _written([place[0].isoformat(), place[1]])
+    return _written(_CAMPAIGN.dump_json(place))
 
 
 def campaign_place(cursor: str) -> tuple[datetime, str]:
@@ -21,19 +27,19 @@ def campaign_place(cursor: str) -> tuple[datetime, str]:
     Raises:
         Problem: no list of campaigns gave this cursor.
     """
-    match _read(cursor):
-        case [str(text), str(name)] if name.isprintable():
-            try:
-                created_at = datetime.fromisoformat(text)
-                return created_at.replace(tzinfo=created_at.tzinfo or UTC).astimezone(UTC), name
-            except (ValueError, OverflowError):
-                raise _foreign() from None
-    raise _foreign()
+    created_at, name = _read(_CAMPAIGN, cursor)
+    try:
+        created_at = created_at.astimezone(UTC)
+    except OverflowError:
+        raise _foreign() from None
+    if not name.isprintable():
+        raise _foreign()
+    return created_at, name
 
 
 def trial_cursor(number: int) -> str:
     """Write the number of a trial."""
-    return _written([number])
+    return _written(_TRIAL.dump_json((number,)))
 
 
 def trial_place(cursor: str) -> int:
@@ -42,20 +48,17 @@ def trial_place(cursor: str) -> int:
     Raises:
         Problem: no list of trials gave this cursor.
     """
-    match _read(cursor):
-        case [int(number)] if type(number) is int and 0 <= number <= LARGEST:
-            return number
-    raise _foreign()
+    return _read(_TRIAL, cursor)[0]
 
 
-def _written(place: list[object]) -> str:
-    return urlsafe_b64encode(json.dumps(place).encode()).decode().rstrip("=")
+def _written(place: bytes) -> str:
+    return urlsafe_b64encode(place).decode().rstrip("=")
 
 
-def _read(cursor: str) -> object:
+def _read(kind: TypeAdapter[T], cursor: str) -> T:
     try:
-        return json.loads(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
-    except (ValueError, RecursionError):
+        return kind.validate_json(urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)))
+    except ValueError:
         raise _foreign() from None
 
 

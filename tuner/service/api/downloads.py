@@ -9,13 +9,11 @@ from results.store.store import Store
 
 from ...commands.stored.command import best_command
 from ...commands.stored.export import ExportRequest, export_study
-from ..identity.caller import needs
-from ..kept.answers import KeptAnswers
-from ..kept.files import FileKind, KeptFiles
-from ..opened import CampaignName, OpenStore, no_query
+from ..authentication import needs
 from ..pages.frames import PAGE_HEADERS
+from ..parts import CampaignName, OpenStore, Parts, no_query
 from ..problems import Problem
-from .responses import (
+from ..responses import (
     CsvResponse,
     JsonLinesResponse,
     ParquetResponse,
@@ -24,6 +22,7 @@ from .responses import (
     as_text,
     saved,
 )
+from ..study_files import FileKind
 
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}", tags=["downloads"], dependencies=[needs("read"), Depends(no_query)]
@@ -33,25 +32,25 @@ PART = 64_000
 
 
 @router.get("/report.html", response_class=HTMLResponse)
-async def report(files: KeptFiles, name: CampaignName) -> HTMLResponse:
+async def report(parts: Parts, name: CampaignName) -> HTMLResponse:
     """Write the report of a campaign as one page that needs no network."""
-    page = await files.of(name, FileKind.REPORT)
+    page = await parts.files.of(name, FileKind.REPORT)
     return HTMLResponse(page, headers={**PAGE_HEADERS, **saved(f"{name}.html")})
 
 
 @router.get("/HPL.dat", response_class=PlainResponse)
-async def hpl_dat(request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName) -> PlainResponse:
+async def hpl_dat(request: Request, parts: Parts, name: CampaignName) -> PlainResponse:
     """Write the HPL.dat of the best run of a campaign."""
-    text = await answers.of_study(request, name, lambda: "".join(_parts(store, name, "dat")))
+    text = await parts.answers.of_study(request, name, lambda: "".join(_parts(parts.store, name, "dat")))
     return PlainResponse(text, headers=saved("HPL.dat"))
 
 
 @router.get("/command.sh", response_class=ScriptResponse)
-async def command_sh(request: Request, store: OpenStore, answers: KeptAnswers, name: CampaignName) -> ScriptResponse:
+async def command_sh(request: Request, parts: Parts, name: CampaignName) -> ScriptResponse:
     """Write the command that repeats the best run of a campaign, on its machine and beside its HPL.dat."""
 
     def script() -> str:
-        text = best_command(store, name)
+        text = best_command(parts.store, name)
         if text is None:
             raise Problem(
                 409,
@@ -59,7 +58,7 @@ async def command_sh(request: Request, store: OpenStore, answers: KeptAnswers, n
             )
         return text
 
-    return ScriptResponse(await answers.of_study(request, name, script), headers=saved("command.sh"))
+    return ScriptResponse(await parts.answers.of_study(request, name, script), headers=saved("command.sh"))
 
 
 @router.get("/trials.csv", response_class=CsvResponse)
@@ -75,9 +74,9 @@ def trials_jsonl(store: OpenStore, name: CampaignName) -> JsonLinesResponse:
 
 
 @router.get("/trials.parquet", response_class=ParquetResponse)
-async def trials_parquet(files: KeptFiles, name: CampaignName) -> ParquetResponse:
+async def trials_parquet(parts: Parts, name: CampaignName) -> ParquetResponse:
     """Write all trials of a campaign as a table with types and units, in Parquet."""
-    return ParquetResponse(await files.of(name, FileKind.PARQUET), headers=saved(f"{name}.parquet"))
+    return ParquetResponse(await parts.files.of(name, FileKind.PARQUET), headers=saved(f"{name}.parquet"))
 
 
 def _parts(store: Store, name: str, kind: str) -> Iterator[str]:

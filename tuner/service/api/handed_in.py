@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Body, Depends, Header, Request, Response
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState, WantedState
@@ -12,23 +12,19 @@ from results.store.store import Store
 
 from ...messages.addresses import campaign_address
 from ...messages.documents import HIGHEST, Document
-from ...messages.plain_paths import without_paths
 from ...messages.queue import HandedInModel, LogModel, QueueModel
-from ..campaigns.fair_order import in_order
-from ..campaigns.hand_in import HandIn, hand_in
-from ..campaigns.kinds.registry import AnyDocument
+from ..authentication import demand, needs
+from ..campaigns.fair_order import OF_THE_QUEUE, in_order
+from ..campaigns.kinds.registry import DOCUMENTS, AnyDocument
 from ..campaigns.logs import last_lines, log_file
-from ..identity.caller import demand, needs
-from ..kept.answers import KeptAnswers
-from ..opened import CampaignName, OpenStore, no_query
+from ..parts import CampaignName, OpenStore, Parts, no_query
 from ..problems import wrong_document
-from .desk import OF_THE_QUEUE, AtDesk, Desk, Runner, Starting, ask_of, demand_own, handed_in_entry, shown
-from .responses import as_json
+from ..responses import PlainPathsResponse, as_json
+from .queue_access import OpenQueue, QueueAccess, Runner, ask_of, demand_own, handed_in_entry, shown
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
 LOG_LINES = 200
 """Of the end of a log that are shown."""
-_DOCUMENT: TypeAdapter[Any] = TypeAdapter(AnyDocument)
 Key = Annotated[
     str | None,
     Header(
@@ -49,15 +45,15 @@ class PriorityModel(BaseModel):
 
 
 @router.post("/campaigns", status_code=201)
-def create(document: AnyDocument, desk: AtDesk, response: Response, key: Key = None) -> HandedInModel:
+def create(document: AnyDocument, queue: OpenQueue, response: Response, key: Key = None) -> HandedInModel:
     """Hand in a campaign: it is checked now, and started when its machines are free and it is next."""
-    return _handed_in(desk, document, response, key)
+    return _handed_in(queue, document, response, key)
 
 
 @router.get("/queue", response_model=QueueModel, dependencies=[needs("read")])
-async def queue(request: Request, store: OpenStore, answers: KeptAnswers) -> Response:
+async def queue(request: Request, parts: Parts) -> Response:
     """List what runs, what waits in the order in which it is started, and what is paused."""
-    return as_json(await answers.of_all(request, lambda: _queue(store)))
+    return as_json(await parts.answers.of_all(request, lambda: _queue(parts.store)))
 
 
 def _queue(store: Store) -> QueueModel:
@@ -76,11 +72,12 @@ def entry_of(store: OpenStore, name: CampaignName) -> HandedInModel:
     return shown(store, handed_in_entry(store, name))
 
 
-@router.get("/queue/{name}/log", dependencies=[needs("read")])
-def log(store: OpenStore, starting: Starting, name: CampaignName) -> LogModel:
+@router.get("/queue/{name}/log", response_class=PlainPathsResponse, dependencies=[needs("read")])
+def log(parts: Parts, name: CampaignName) -> LogModel:
     """Read the end of what the process of a campaign said."""
-    lines = last_lines(log_file(store, starting.user_dirs, handed_in_entry(store, name).name), LOG_LINES)
-    return LogModel(lines=[without_paths(line) for line in lines])
+    file = log_file(parts.store, parts.dispatcher.user_dirs, handed_in_entry(parts.store, name).name)
+    lines = last_lines(file, LOG_LINES)
+    return LogModel(lines=list(lines))
 
 
 @router.patch("/queue/{name}")
@@ -99,10 +96,10 @@ def pause(store: OpenStore, caller: Runner, name: CampaignName) -> HandedInModel
 
 
 @router.post("/campaigns/{name}/resume")
-def resume(store: OpenStore, caller: Runner, starting: Starting, name: CampaignName) -> HandedInModel:
+def resume(parts: Parts, caller: Runner, name: CampaignName) -> HandedInModel:
     """Queue a campaign again that was paused or cancelled, or that failed: it goes on where it was."""
-    resumed = ask_of(store, caller, name, WantedState.RUN)
-    starting.wake()
+    resumed = ask_of(parts.store, caller, name, WantedState.RUN)
+    parts.dispatcher.wake()
     return resumed
 
 
@@ -113,22 +110,22 @@ def cancel(store: OpenStore, caller: Runner, name: CampaignName) -> HandedInMode
 
 
 @router.post("/campaigns/{name}/declare-dead", dependencies=[needs("admin")])
-def declare_dead(store: OpenStore, starting: Starting, name: CampaignName) -> HandedInModel:
+def declare_dead(parts: Parts, name: CampaignName) -> HandedInModel:
     """Say that the process of a campaign is dead, where its machine is gone and cannot say so: it is queued again."""
-    return shown(store, starting.declare_dead(handed_in_entry(store, name).name))
+    return shown(parts.store, parts.dispatcher.declare_dead(handed_in_entry(parts.store, name).name))
 
 
 @router.post("/campaigns/{name}/clone", status_code=201)
 def clone(
     store: OpenStore,
-    desk: AtDesk,
+    queue: OpenQueue,
     name: CampaignName,
     response: Response,
     changes: Annotated[dict[str, Any], Body(description="keys of the document that are other than before")],
 ) -> HandedInModel:
     """Hand in a campaign once more, with some keys of its document changed; its name must be another."""
     document = {**handed_in_entry(store, name).order.document, "name": None, **changes}
-    return _handed_in(desk, _read(document), response)
+    return _handed_in(queue, _read(document), response)
 
 
 def _read(document: Mapping[str, Any]) -> Document:
@@ -138,17 +135,13 @@ def _read(document: Mapping[str, Any]) -> Document:
         Problem: something in it is wrong.
     """
     try:
-        read: Document = _DOCUMENT.validate_python(document)
+        read: Document = DOCUMENTS.validate_python(document)
     except ValidationError as error:
         raise wrong_document(error) from error
     return read
 
 
-def _handed_in(desk: Desk, document: Document, response: Response, key: str | None = None) -> HandedInModel:
-    dispatcher = desk.dispatcher
-    desk.check_priority(document.priority)
-    desk.check_place()
-    entry = hand_in(HandIn(document, desk.caller.name, key), desk.offered, dispatcher.store)
-    dispatcher.wake()
+def _handed_in(queue: QueueAccess, document: Document, response: Response, key: str | None = None) -> HandedInModel:
+    entry = queue.hand_in(document, key)
     response.headers["Location"] = campaign_address(entry.name)
-    return shown(dispatcher.store, entry)
+    return shown(queue.parts.store, entry)

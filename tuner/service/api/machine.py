@@ -11,12 +11,11 @@ from runners.virtual.load import load_cluster
 from runners.virtual.load import shipped as shipped_clusters
 from search_spaces.load import shipped as shipped_spaces
 
-from ..identity.caller import needs
-from ..kept.workshop import OpenWorkshop
-from ..opened import no_query
+from ..authentication import needs
+from ..parts import Parts, no_query
 from ..problems import Problem
+from ..responses import as_json
 from .cursors import LARGEST
-from .responses import as_json
 
 router = APIRouter(prefix="/api/v1", tags=["machine"], dependencies=[Depends(no_query)])
 MOST_TRIALS = 12
@@ -84,15 +83,15 @@ class PredictionModel(BaseModel):
 
 
 @router.get("/doctor", response_model=DoctorModel, dependencies=[needs("read")])
-async def doctor(workshop: OpenWorkshop) -> Response:
+async def doctor(parts: Parts) -> Response:
     """Tell what was found on the service's machine, at most five minutes ago or before a campaign began."""
-    return as_json(await workshop.doctor())
+    return as_json(await parts.machine.doctor())
 
 
 @router.post("/predictions", dependencies=[needs("run")])
-async def predictions(workshop: OpenWorkshop, design: DesignModel) -> PredictionModel:
+async def predictions(parts: Parts, design: DesignModel) -> PredictionModel:
     """Predict a shipped virtual cluster within a minute: few simulations at a size that the search chooses."""
-    found = await workshop.prediction(design.model_dump())
+    found = await parts.machine.prediction(design.model_dump())
     if found == b"null":
         raise Problem(409, "Not one simulation ended within a minute: `hpltune predict` takes longer where it must.")
     return PredictionModel.model_validate_json(found)

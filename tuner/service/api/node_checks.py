@@ -16,13 +16,12 @@ from ...messages.campaigns import AskedQuery, Cursor
 from ...messages.node_checks import NodeCheckModel, NodeCheckPage, WholeNodeCheckModel
 from ...messages.plain_paths import without_paths
 from ...reports.nodes.figures import node_scores
-from ..identity.caller import needs
-from ..kept.answers import KeptAnswers
-from ..opened import OpenStore, no_query
+from ..authentication import needs
+from ..parts import Parts, no_query
 from ..problems import Problem
+from ..responses import as_json
 from .campaigns import Word
 from .cursors import LARGEST, trial_cursor, trial_place
-from .responses import as_json
 
 router = APIRouter(prefix="/api/v1/node-checks", tags=["nodes"], dependencies=[needs("read")])
 CheckNumber = Annotated[int, InPath(ge=1, le=LARGEST, description="of the check")]
@@ -38,26 +37,24 @@ class NodeChecksQuery(AskedQuery):
 
 
 @router.get("", response_model=NodeCheckPage)
-async def node_checks(
-    request: Request, store: OpenStore, answers: KeptAnswers, query: Annotated[NodeChecksQuery, Query()]
-) -> Response:
+async def node_checks(request: Request, parts: Parts, query: Annotated[NodeChecksQuery, Query()]) -> Response:
     """List checks of nodes, newest first; a campaign of kind nodes makes one."""
     before = trial_place(query.cursor) if query.cursor is not None else None
 
     def page() -> NodeCheckPage:
-        asked = {"before": require_check(store, before)} if before is not None else {}
-        found = store.node_checks.lines(query.cluster, query.limit + 1, campaign=query.campaign, **asked)
+        asked = {"before": require_check(parts.store, before)} if before is not None else {}
+        found = parts.store.node_checks.lines(query.cluster, query.limit + 1, campaign=query.campaign, **asked)
         shown = found[: query.limit]
         more = trial_cursor(shown[-1].number) if len(found) > len(shown) else None
         return NodeCheckPage(checks=[NodeCheckModel.of(line) for line in shown], next_cursor=more)
 
-    return as_json(await answers.of_all(request, page))
+    return as_json(await parts.answers.of_all(request, page))
 
 
 @router.get("/{number}", response_model=WholeNodeCheckModel, dependencies=[Depends(no_query)])
-async def node_check(request: Request, store: OpenStore, answers: KeptAnswers, number: CheckNumber) -> Response:
+async def node_check(request: Request, parts: Parts, number: CheckNumber) -> Response:
     """Tell all that a check found."""
-    return as_json(await answers.of_all(request, lambda: whole_check(store, number)))
+    return as_json(await parts.answers.of_all(request, lambda: whole_check(parts.store, number)))
 
 
 def require_check(store: Store, number: int) -> int:

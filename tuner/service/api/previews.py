@@ -1,16 +1,13 @@
 """What would come of a campaign, before it is handed in."""
 
-from typing import Annotated
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
-from ...messages.plain_paths import without_paths
-from ..campaigns.host_survey import HostSurvey
 from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.preview import Preview, PreviewRequest, preview
-from ..opened import OpenStore, no_query
-from .desk import AtDesk
+from ..parts import no_query
+from ..responses import PlainPathsResponse
+from .queue_access import OpenQueue
 
 router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
 
@@ -43,20 +40,12 @@ class PreviewModel(BaseModel):
             usd=None if expected.usd is None else round(expected.usd, 4),
             ahead=list(seen.ahead),
             wait_s=seen.wait_s,
-            cautions=[without_paths(caution) for caution in seen.cautions],
+            cautions=list(seen.cautions),
         )
 
 
-def _survey(request: Request) -> HostSurvey:
-    survey = request.app.state.survey
-    assert isinstance(survey, HostSurvey)  # noqa: S101 - made with the application
-    return survey
-
-
-Surveying = Annotated[HostSurvey, Depends(_survey)]
-
-
-@router.post("/previews")
-def preview_of(document: AnyDocument, desk: AtDesk, store: OpenStore, survey: Surveying) -> PreviewModel:
+@router.post("/previews", response_class=PlainPathsResponse)
+def preview_of(document: AnyDocument, queue: OpenQueue) -> PreviewModel:
     """Tell what would come of a document: the size of its space, its budget and cost, and what runs before it."""
-    return PreviewModel.of(preview(PreviewRequest(document, desk.caller.name), desk.offered, store, survey))
+    asked, parts = PreviewRequest(document, queue.caller.name), queue.parts
+    return PreviewModel.of(preview(asked, parts.offered, parts.store, parts.survey))

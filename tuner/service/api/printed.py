@@ -25,155 +25,114 @@ from ...messages.documents import document_of
 from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
 from ...reports.page import Page
+from ...words import all_with_options, with_options
+from ..authentication import needs
+from ..cache import Answers
 from ..campaigns.kinds.registry import KINDS
-from ..identity.caller import needs
-from ..kept.answers import KeptAnswers
-from ..opened import CampaignName, OpenStore
+from ..parts import CampaignName, Parts
 from ..problems import Problem
+from ..responses import as_json, without_folders
 from .cursors import LARGEST
-from .desk import handed_in_entry
-from .responses import as_json
+from .queue_access import handed_in_entry
 from .trials import Number
 
 router = APIRouter(prefix="/api/v1", tags=["printed"], dependencies=[needs("read")])
 MOST_ROWS = 10_000
 """Of a page that is printed."""
-Facts = Annotated[bool, Field(description="answer the facts that --json prints, not what people read")]
 
 
-class StudiesPrinted(AskedQuery):
+class PrintedQuery(AskedQuery):
+    """What is printed, and for whom."""
+
+    facts: bool = Field(False, description=with_options("answer the facts that «json» prints, not what people read"))
+
+
+class StudiesPrinted(PrintedQuery):
     """As the options of `hpltune show`."""
 
     everything: bool = False
     page: int = Field(1, ge=1, le=LARGEST)
     count: int | None = Field(None, ge=1, le=MOST_ROWS)
-    facts: Facts = False
 
 
-class TrialsPrinted(AskedQuery):
+class TrialsPrinted(PrintedQuery):
     """As the options of `hpltune show NAME`."""
 
     failed: bool = False
     page: int = Field(1, ge=1, le=LARGEST)
     count: int | None = Field(None, ge=1, le=MOST_ROWS)
-    facts: Facts = False
 
 
-class TrialPrinted(AskedQuery):
+class TrialPrinted(PrintedQuery):
     """As the options of `hpltune show NAME NUMBER`."""
 
     output: bool = False
-    facts: Facts = False
 
 
-class ResultPrinted(AskedQuery):
-    """Nothing else can be chosen."""
-
-    facts: Facts = False
-
-
-class BestPrinted(AskedQuery):
+class BestPrinted(PrintedQuery):
     """As the options of `hpltune best`."""
 
     count: int = Field(5, ge=1, le=1000)
     pareto: str | None = Field(None, max_length=100)
-    facts: Facts = False
 
 
 @router.get("/printed/campaigns", response_model=PrintedModel)
-async def printed_studies(
-    request: Request, store: OpenStore, answers: KeptAnswers, query: Annotated[StudiesPrinted, Query()]
-) -> Response:
+async def printed_studies(request: Request, parts: Parts, query: Annotated[StudiesPrinted, Query()]) -> Response:
     """Print the list of campaigns."""
-
-    def report() -> Report:
-        page = None if query.facts else Page(query.page, query.count)
-        return show_studies(store, StudiesRequest(page, query.everything)).report()
-
-    if query.facts:
-        return await _facts(answers, report)
-    return as_json(await answers.of_all(request, lambda: PrintedModel.of(report())))
+    asked = StudiesRequest(None if query.facts else Page(query.page, query.count), query.everything)
+    return await _answer(request, parts.answers, query, lambda: show_studies(parts.store, asked).report())
 
 
 @router.get("/printed/campaigns/{name}", response_model=PrintedModel)
 async def printed_trials(
-    request: Request,
-    store: OpenStore,
-    answers: KeptAnswers,
-    name: CampaignName,
-    query: Annotated[TrialsPrinted, Query()],
+    request: Request, parts: Parts, name: CampaignName, query: Annotated[TrialsPrinted, Query()]
 ) -> Response:
     """Print the trials of a campaign."""
-
-    def report() -> Report:
-        page = Page(query.page, query.count)
-        return show_trials(store, TrialsRequest(name, query.failed, page)).report()
-
-    if query.facts:
-        return await _facts(answers, report)
-    return as_json(await answers.of_all(request, lambda: PrintedModel.of(report())))
+    asked = TrialsRequest(name, query.failed, Page(query.page, query.count))
+    return await _answer(request, parts.answers, query, lambda: show_trials(parts.store, asked).report())
 
 
 @router.get("/printed/campaigns/{name}/best", response_model=PrintedModel)
 async def printed_best(
-    request: Request,
-    store: OpenStore,
-    answers: KeptAnswers,
-    name: CampaignName,
-    query: Annotated[BestPrinted, Query()],
+    request: Request, parts: Parts, name: CampaignName, query: Annotated[BestPrinted, Query()]
 ) -> Response:
     """Print the best configurations of a campaign."""
-
-    def report() -> Report:
-        return best_of_study(store, BestRequest(name, query.count, query.pareto)).report()
-
-    if query.facts:
-        return await _facts(answers, report)
-    return as_json(await answers.of_study(request, name, lambda: PrintedModel.of(report())))
+    asked = BestRequest(name, query.count, query.pareto)
+    return await _answer(request, parts.answers, query, lambda: best_of_study(parts.store, asked).report())
 
 
 @router.get("/printed/campaigns/{name}/trials/{number}", response_model=PrintedModel)
 async def printed_trial(
-    store: OpenStore,
-    answers: KeptAnswers,
-    name: CampaignName,
-    number: Number,
-    query: Annotated[TrialPrinted, Query()],
+    request: Request, parts: Parts, name: CampaignName, number: Number, query: Annotated[TrialPrinted, Query()]
 ) -> Response:
     """Print all of one trial."""
-
-    def report() -> Report:
-        return show_trial(store, TrialRequest(name, number, query.output)).report()
-
-    if query.facts:
-        return await _facts(answers, report)
-    return as_json(await answers.read(lambda: PrintedModel.of(report()).model_dump_json().encode()))
+    asked = TrialRequest(name, number, query.output)
+    return await _answer(request, parts.answers, query, lambda: show_trial(parts.store, asked).report())
 
 
 @router.get("/printed/campaigns/{name}/result", response_model=PrintedModel)
 async def printed_result(
-    store: OpenStore, answers: KeptAnswers, name: CampaignName, query: Annotated[ResultPrinted, Query()]
+    request: Request, parts: Parts, name: CampaignName, query: Annotated[PrintedQuery, Query()]
 ) -> Response:
     """Print what the command of a campaign prints at its end."""
-    entry = handed_in_entry(store, name)
-    kind = KINDS[entry.order.kind]
-    document = document_of(kind.name).model_validate(entry.order.document)
 
     def report() -> Report:
+        order = handed_in_entry(parts.store, name).order
+        kind = KINDS[order.kind]
+        document = document_of(kind.name).model_validate(order.document)
         try:
-            return kind.report(document, name, store)
+            return kind.report(document, name, parts.store)
         except TunerError as error:
             raise Problem(409, f"{error}.") from error
 
-    if query.facts:
-        return await _facts(answers, report)
-    return as_json(await answers.read(lambda: PrintedModel.of(report()).model_dump_json().encode()))
+    return await _answer(request, parts.answers, query, report)
 
 
-async def _facts(answers: KeptAnswers, report: Callable[[], Report]) -> Response:
-    """Answer the facts of a report; a long list is read while it is sent."""
-    found = await answers.read(report)
-    facts = found.facts
+async def _answer(request: Request, answers: Answers, query: PrintedQuery, report: Callable[[], Report]) -> Response:
+    """Answer what a report says to people, or its facts, of which a long list is read while it is sent."""
+    if not query.facts:
+        return as_json(await answers.of_all(request, lambda: without_folders(PrintedModel.of(report()))))
+    facts = all_with_options((await answers.read(report)).facts)
     plain = (
         Rows(lambda: map(facts_without_paths, facts.read())) if isinstance(facts, Rows) else facts_without_paths(facts)
     )

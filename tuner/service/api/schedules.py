@@ -12,13 +12,13 @@ from results.store.service.schedules import Schedule
 from results.store.store import Store
 
 from ...study.names import check_name
+from ..authentication import Caller, demand, needs
 from ..campaigns.kinds.registry import KINDS, AnyDocument
 from ..campaigns.wrong import WrongDocumentError, read_as_document
-from ..identity.caller import Caller, demand, needs
-from ..opened import CampaignName, OpenStore, no_query
+from ..parts import CampaignName, OpenStore, no_query
 from ..problems import Problem
 from ..schedules import local_zone, parse_cadence
-from .desk import AtDesk, Runner
+from .queue_access import OpenQueue, Runner
 
 router = APIRouter(prefix="/api/v1/schedules", tags=["schedules"], dependencies=[Depends(no_query)])
 
@@ -63,22 +63,22 @@ class ScheduleModel(BaseModel):
 
 
 @router.post("", status_code=201)
-def create(asked: ScheduleDocument, desk: AtDesk, response: Response) -> ScheduleModel:
+def create(asked: ScheduleDocument, queue: OpenQueue, response: Response) -> ScheduleModel:
     """Hand in a campaign again and again: it is checked now, and each time."""
-    store, document = desk.dispatcher.store, asked.document
-    read_as_document(lambda: check_name(asked.name, "--name"))
-    desk.check_priority(document.priority)
-    desk.check_place()
+    store, document = queue.parts.store, asked.document
+    read_as_document(lambda: check_name(asked.name, "name"))
+    queue.check_priority(document.priority)
+    queue.check_place()
     if document.name is not None:
         raise WrongDocumentError("document.name", "leave it out: campaigns are named after the schedule")
     cadence, times = read_as_document(lambda: parse_cadence(asked.cadence, local_zone()))
     try:
-        KINDS[document.kind].check(document, desk.offered, store)
+        KINDS[document.kind].check(document, queue.parts.offered, store)
     except WrongDocumentError as error:
         raise WrongDocumentError(f"document.{error.path}", error.sentence) from error
     plain = document.model_dump(mode="json", exclude_defaults=True)
     now = datetime.now(UTC)
-    schedule = Schedule(asked.name, cadence, {**plain, "kind": document.kind}, desk.caller.name, now, times.after(now))
+    schedule = Schedule(asked.name, cadence, {**plain, "kind": document.kind}, queue.caller.name, now, times.after(now))
     store.schedules.add(schedule)
     response.headers["Location"] = f"/api/v1/schedules/{asked.name}"
     return ScheduleModel.of(schedule)

@@ -12,12 +12,11 @@ from results.store.store import Store
 
 from ...messages.campaigns import AskedQuery, Cursor
 from ...messages.trials import TrialModel, TrialPage, WholeTrialModel
-from ..identity.caller import needs
-from ..kept.answers import KeptAnswers
-from ..opened import CampaignName, OpenStore, no_query
+from ..authentication import needs
+from ..parts import CampaignName, Parts, no_query
 from ..problems import Problem
+from ..responses import PlainResponse, as_json, as_text, saved
 from .cursors import LARGEST, trial_cursor, trial_place
-from .responses import PlainResponse, as_json, as_text, saved
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}/trials", tags=["trials"], dependencies=[needs("read")])
 Number = Annotated[int, Path(ge=1, le=LARGEST, description="of the trial in its campaign, from 1")]
@@ -33,8 +32,7 @@ class TrialsQuery(AskedQuery):
 @router.get("", response_model=TrialPage)
 async def trials(
     request: Request,
-    store: OpenStore,
-    answers: KeptAnswers,
+    parts: Parts,
     name: CampaignName,
     query: Annotated[TrialsQuery, Query()],
 ) -> Response:
@@ -42,40 +40,42 @@ async def trials(
     after = trial_place(query.cursor) if query.cursor is not None else 0
 
     def page() -> TrialPage:
-        found = store.lists.trials_after(name, after, query.limit + 1)
+        found = parts.store.lists.trials_after(name, after, query.limit + 1)
         shown = found[: query.limit]
         return TrialPage.model_construct(
             trials=[TrialModel.of(record) for record in shown],
             next_cursor=trial_cursor(shown[-1].number) if len(found) > len(shown) else None,
         )
 
-    return as_json(await answers.of_study(request, name, page))
+    return as_json(await parts.answers.of_study(request, name, page))
 
 
 @router.get("/{number}", response_model=WholeTrialModel, dependencies=[Depends(no_query)])
-async def trial(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> Response:
+async def trial(parts: Parts, name: CampaignName, number: Number) -> Response:
     """Tell all of one trial."""
-    return as_json(await answers.read(lambda: WholeTrialModel.of(store.get(name, number)).model_dump_json().encode()))
+    return as_json(
+        await parts.answers.read(lambda: WholeTrialModel.of(parts.store.get(name, number)).model_dump_json().encode())
+    )
 
 
 @router.get("/{number}/output.txt", response_class=PlainResponse, dependencies=[Depends(no_query)])
-async def output(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> PlainResponse:
+async def output(parts: Parts, name: CampaignName, number: Number) -> PlainResponse:
     """Write what HPL printed in a trial."""
-    record = await answers.read(lambda: _ended(store, name, number))
+    record = await parts.answers.read(lambda: _ended(parts.store, name, number))
     return PlainResponse(as_text(record.output), headers=saved(f"{name}-{number}-output.txt"))
 
 
 @router.get("/{number}/errors.txt", response_class=PlainResponse, dependencies=[Depends(no_query)])
-async def errors(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> PlainResponse:
+async def errors(parts: Parts, name: CampaignName, number: Number) -> PlainResponse:
     """Write what all ranks of a trial said on standard error."""
-    record = await answers.read(lambda: _ended(store, name, number))
+    record = await parts.answers.read(lambda: _ended(parts.store, name, number))
     return PlainResponse(as_text(record.errors_text), headers=saved(f"{name}-{number}-errors.txt"))
 
 
 @router.get("/{number}/HPL.dat", response_class=PlainResponse, dependencies=[Depends(no_query)])
-async def trial_hpl_dat(store: OpenStore, answers: KeptAnswers, name: CampaignName, number: Number) -> PlainResponse:
+async def trial_hpl_dat(parts: Parts, name: CampaignName, number: Number) -> PlainResponse:
     """Write the HPL.dat that runs a trial alone."""
-    text = await answers.read(lambda: to_hpl_dat(store.get(name, number)))
+    text = await parts.answers.read(lambda: to_hpl_dat(parts.store.get(name, number)))
     return PlainResponse(as_text(text), headers=saved("HPL.dat"))
 
 

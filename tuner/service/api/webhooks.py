@@ -5,17 +5,16 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Depends
 from fastapi import Path as InPath
 from pydantic import BaseModel, Field
 
 from results.store.service.deliveries import Delivery, DeliveryState
 from results.store.store import Store
 
-from ..identity.caller import Caller, needs
-from ..opened import OpenStore, no_query
+from ..authentication import Caller, needs
+from ..parts import Parts, no_query
 from ..problems import Problem
-from ..webhooks.announcer import Announcer
 from ..webhooks.table import EventName, WebhookTable
 
 router = APIRouter(prefix="/api/v1/webhooks", tags=["webhooks"], dependencies=[Depends(no_query)])
@@ -69,32 +68,23 @@ class WebhooksModel(BaseModel):
     webhooks: list[WebhookModel]
 
 
-def _announcer(request: Request) -> Announcer:
-    announcer = request.app.state.announcer
-    assert isinstance(announcer, Announcer)  # noqa: S101 - set before the first request
-    return announcer
-
-
-Telling = Annotated[Announcer, Depends(_announcer)]
-
-
 @router.get("")
-def webhooks(store: OpenStore, announcer: Telling, _admin: Admin) -> WebhooksModel:
+def webhooks(parts: Parts, _admin: Admin) -> WebhooksModel:
     """List the webhooks, and how the last messages to them stand."""
-    return WebhooksModel(webhooks=[_shown(store, name, table) for name, table in announcer.webhooks.items()])
+    tables = parts.announcer.webhooks
+    return WebhooksModel(webhooks=[_shown(parts.store, name, table) for name, table in tables.items()])
 
 
 @router.post("/{name}/test", status_code=202)
 def try_webhook(
-    store: OpenStore,
-    announcer: Telling,
+    parts: Parts,
     admin: Admin,
     name: Annotated[str, InPath(description="of the webhook", max_length=200)],
 ) -> DeliveryModel:
     """Send a message that only shows whether messages arrive; the list of webhooks tells how it went."""
-    if name not in announcer.webhooks:
+    if name not in parts.announcer.webhooks:
         raise Problem(404, "There is no webhook of this name: /api/v1/webhooks lists those of the configuration.")
-    return DeliveryModel.of(store.deliveries.add(announcer.trial(name, admin.name)))
+    return DeliveryModel.of(parts.store.deliveries.add(parts.announcer.trial(name, admin.name)))
 
 
 def _shown(store: Store, name: str, table: WebhookTable) -> WebhookModel:

@@ -21,7 +21,7 @@ from results.store.service.queue import BEAT_S
 from results.store.store import Store
 
 from ...user_dirs import UserDirs
-from ..duties import Duty
+from ..background import Duty
 from ..webhooks.announcer import Announcer
 from .fair_order import in_order
 from .faults import SHORTAGES, faults_with, wait_s

@@ -9,6 +9,8 @@ from results.store.store import Store
 
 REMEMBERED = timedelta(days=1)
 """How long the machine time of a user counts."""
+OF_THE_QUEUE = (QueueState.RUNNING, QueueState.QUEUED, QueueState.PAUSED)
+"""States of those that the queue has."""
 
 
 def fair_order(entries: Sequence[CampaignEntry], recent: Sequence[CampaignEntry], now: datetime) -> list[CampaignEntry]:

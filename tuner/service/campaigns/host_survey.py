@@ -1,10 +1,11 @@
 """This machine as the service knows it: looked at without timing anything, which would disturb running trials."""
 
 import threading
-import time
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from collections.abc import Hashable
+from dataclasses import dataclass
 from typing import Any
+
+from cachetools import TTLCache
 
 from hpl.errors import HplError
 from hpl.rpeak import Rpeak, detect
@@ -36,27 +37,21 @@ class HostView:
     missing: str = ""
 
 
-@dataclass
 class HostSurvey:
     """Looks at this machine and remembers what it saw for a while."""
 
-    user_dirs: UserDirs
-    clock: Callable[[], float] = time.monotonic
-    _seen: dict[Hashable, tuple[float, HostView]] = field(default_factory=dict, init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock, init=False)
+    def __init__(self, user_dirs: UserDirs) -> None:
+        self._user_dirs = user_dirs
+        self._seen: TTLCache[Hashable, HostView] = TTLCache(MOST_KEPT, KEPT_S)
+        self._lock = threading.Lock()
 
     def view(self, options: TuneOptions | None = None) -> HostView:
         """The machine as the options of a tuning want it seen."""
         options = options or TuneOptions()
         key = _key(options)
         with self._lock:  # who asks at the same time waits for the same look
-            at_s, known = self._seen.get(key, (0.0, None))
-            if known is None or self.clock() - at_s > KEPT_S:
-                if len(self._seen) >= MOST_KEPT:
-                    self._seen.clear()
-                known = _look(options, self.user_dirs)
-                self._seen[key] = (self.clock(), known)
-            return known
+            view = self._seen.get(key) or _look(options, self._user_dirs)
+            return self._seen.setdefault(key, view)
 
 
 def _key(options: TuneOptions) -> Hashable:

@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from results.errors import ResultsError
@@ -15,7 +15,8 @@ from results.store.store import Store
 
 from ...database import open_store
 from ...errors import OUR_ERRORS
-from ...events import Listener, Notice
+from ...events import Event, Listener, Notice
+from ...messages.shown import shown_of
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
@@ -65,6 +66,7 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
         entry = store.queue.take_over(request.name, request.starter)
         if entry is None:
             return None
+        listener = _shown(store, entry.name, listener)
         with _watching(store.queue, entry, request.ask_to_stop) as asked:
             outcome = _outcome(request, entry, listener, stop, store)
         if outcome.state is QueueState.QUEUED and asked.is_set():
@@ -75,6 +77,19 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
             listener(Notice(f"Failed: {outcome.reason}."))
         _store_end(store, request, outcome)
         return outcome.state
+
+
+def _shown(store: Store, name: str, listener: Listener) -> Listener:
+    """A listener that puts what it hears into the outbox too, for displays elsewhere."""
+
+    def show(event: Event) -> None:
+        shown = shown_of(event)
+        if shown is not None:
+            with suppress(ResultsError):  # it is no part of what was measured
+                store.outbox.show(name, shown)
+        listener(event)
+
+    return show
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,16 @@
 """A document that is wrong, with the place in it."""
 
-import re
 from collections.abc import Callable
 from typing import TypeVar
 
+from hpl.errors import AskedError
 from runners.toml_file import ClusterFileError
 from search_spaces.errors import SpaceError
 
-from ...asks.registry import in_keys, key_of
+from ...asks.registry import key_of
 from ...errors import TunerError
+from ...words import named
 
-_OPTION = re.compile(r"--([a-z-]+)(?: ([^\s:]+(?: = [^:]*)?))?: ")
-_NAMED = re.compile(r"--[a-z-]+")
 T = TypeVar("T")
 
 
@@ -30,7 +29,7 @@ class WrongDocumentError(Exception):
 
 
 def read_as_document(read: Callable[[], T]) -> T:
-    """Read something as the command line does, with errors that name a place in the document.
+    """Read something as a use case does, with errors that name a place in the document.
 
     Raises:
         WrongDocumentError: it cannot be read.
@@ -42,12 +41,7 @@ def read_as_document(read: Callable[[], T]) -> T:
 
 
 def in_document(error: Exception) -> WrongDocumentError:
-    """The error of a document for an error of the command line, whose sentence names an option."""
-    said = str(error)
-    found, named = _OPTION.match(said), _NAMED.match(said)
-    if found is None:
-        return WrongDocumentError(key_of(named[0]) if named else "document", in_keys(said))
-    path = key_of(f"--{found[1]}")
-    if path == "set" and found[2]:
-        path = f"set.{found[2].partition(' ')[0].partition('=')[0]}"
-    return WrongDocumentError(path, in_keys(said[found.end() :]))
+    """The error of a document for an error of a use case."""
+    if isinstance(error, AskedError) and error.field:
+        return WrongDocumentError(key_of(error.field), named(error.sentence, key_of))
+    return WrongDocumentError("document", named(str(error), key_of))

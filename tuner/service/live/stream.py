@@ -1,19 +1,19 @@
 """A feed as one watcher's answer: what was missed, what comes, and a sign of life while nothing does."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from itertools import islice
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from dataclasses import replace
 from time import monotonic
-from typing import Generic
 
 from fastapi.sse import KEEPALIVE_COMMENT, format_sse_event
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from .feed import Feed
-from .reader import LiveReader
-from .told import LiveTold, M
+from results.store.outbox import EventName, StoredEvent
+from results.store.service.campaign_entry import GOES_ON
+
+from .reader import Feed, FeedMessage, LiveReader, sent
 
 HEARTBEAT_S = 15.0
 """Seconds without an event after which a comment is sent."""
@@ -24,8 +24,6 @@ ALIVE_S = 4.0
 ALIVE = "alive"
 RETRY_MS = 2_000
 """After which a browser connects again."""
-AT_A_TIME = 100
-"""Events that are read from the store at a time."""
 
 
 NEVER_STORED = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
@@ -73,66 +71,88 @@ async def _while_allowed(events: AsyncIterator[bytes], allowed: Callable[[], Awa
         yield event
 
 
-class Watcher(Generic[M]):
+class Watcher:
     """One who watches a feed.
 
     Args:
-        told: up to where it knows the story; None knows nothing.
+        known: id of the last event that it knows, or of the one that led to `first`.
+        first: how what it watches stands, for one who knows nothing.
     """
 
-    def __init__(self, reader: LiveReader, feed: Feed[M], told: M | None) -> None:
+    def __init__(self, reader: LiveReader, feed: Feed, known: int, first: Sequence[StoredEvent] | None = None) -> None:
         self._reader = reader
         self._feed = feed
-        self._told = told
+        self._known = known
+        self._first = first
         self._woken = asyncio.Event()
         self._over = False
 
     async def events(self) -> AsyncIterator[bytes]:
-        """Give what is to be sent, until the story or the service ends."""
+        """Give what is to be sent, until what is watched or the service ends."""
         self._feed.waiting.add(self._woken)
         yield format_sse_event(retry=RETRY_MS)
-        moment, count = self._feed.place()
-        if self._told is None:
-            for told in self._feed.story.first(moment):
-                yield self._sent(told)
-            yield format_sse_event(id=moment.id)
-        else:
-            async for sent in self._missed(self._told, moment):
-                yield sent
+        for event in self._first or ():
+            yield self._told(replace(event, id=self._known), is_last=True)
+        if self._first == []:
+            yield format_sse_event(id=str(self._known))
+        last, count = self._feed.place()
+        async for part in self._missed(last):
+            yield part
         while not (self._over or self._reader.draining):
             self._woken.clear()
-            found = self._feed.since(count)
-            if found is None:
-                known, (moment, count) = moment, self._feed.place()
-                async for sent in self._missed(known, moment):
-                    yield sent
+            messages = self._feed.since(count)
+            if messages is None:
+                last, count = self._feed.place()
+                async for part in self._missed(last):
+                    yield part
                 continue
-            for sent, one in found:
-                count += 1
-                moment = moment if one is None else one.moment
-                yield sent if one is None else self._sent(one)
-                if self._over:
-                    return
-            if not found and not await self._wait():
+            count += len(messages)
+            for part in self._new(messages):
+                yield part
+            if not messages and not await self._wait():
                 yield KEEPALIVE_COMMENT
 
     def leave(self) -> None:
         """Wait for nothing more."""
         self._feed.waiting.discard(self._woken)
 
-    async def _missed(self, known: M, moment: M) -> AsyncIterator[bytes]:
-        """Give what happened between two moments, a few events at a time."""
-        missed = self._feed.story.between(known, moment)
-        while part := await run_in_threadpool(_part, missed):
-            for told in part:
-                if self._reader.draining:
-                    return
-                yield self._sent(told)
-        self._over = moment.ended
+    async def _missed(self, last: int) -> AsyncIterator[bytes]:
+        """Give what happened up to an event, a few events at a time."""
+        held: StoredEvent | None = None
+        while not self._reader.draining:
+            known = self._known if held is None else held.id
+            events = await run_in_threadpool(self._reader.outbox.after, known, last, self._feed.campaign)
+            for event in events:
+                if held is not None:
+                    yield self._told(held)
+                held = event
+            if not events:
+                break
+        if held is not None:
+            yield self._told(held, is_last=True)
 
-    def _sent(self, told: LiveTold[M]) -> bytes:
-        self._over = told.moment.ended and told.last
-        return told.sent()
+    def _new(self, messages: Sequence[FeedMessage]) -> Iterator[bytes]:
+        """Give what came, but for events that it knows already."""
+        ids = [message.event.id for message in messages if message.event is not None]
+        for message in messages:
+            if message.event is None:
+                yield message.sent
+            elif message.event.id > self._known:
+                yield self._told(message.event, message.sent, is_last=message.event.id == ids[-1])
+
+    def _told(self, event: StoredEvent, written: bytes | None = None, *, is_last: bool = False) -> bytes:
+        """Write an event; the end of a campaign that went on later is told as a change, for a stream ends with the end.
+
+        Args:
+            written: what it was written as already.
+            is_last: it is the last of what is watched until now.
+        """
+        self._known = event.id
+        ended = self._feed.campaign is not None and event.state not in GOES_ON
+        self._over = ended and is_last
+        if ended and not is_last and event.name is EventName.ENDED:
+            return sent(replace(event, name=EventName.CHANGED, running=()))
+        return sent(event) if written is None else written
 
     async def _wait(self) -> bool:
         """Wait for something new; false where nothing came."""
@@ -141,7 +161,3 @@ class Watcher(Generic[M]):
         except TimeoutError:
             return False
         return True
-
-
-def _part(told: Iterator[LiveTold[M]]) -> list[LiveTold[M]]:
-    return list(islice(told, AT_A_TIME))

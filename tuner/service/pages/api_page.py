@@ -10,8 +10,8 @@ from fastapi.responses import HTMLResponse
 from results.report.html import Frame, to_html
 from results.report.model import Column, Heading, Part, Report, Sentence, Table, Wrap
 
-from ..identity.caller import needs
-from ..opened import no_query
+from ..authentication import needs
+from ..parts import no_query
 from .frames import PAGE_HEADERS
 
 Described = Mapping[str, Any]

@@ -25,18 +25,15 @@ from ...messages.plain_paths import without_paths
 from ...reports.studies import StudyLine
 from ..api.campaigns import Word
 from ..api.cursors import campaign_cursor, campaign_place
-from ..api.desk import OF_THE_QUEUE
-from ..campaigns.fair_order import in_order
+from ..authentication import caller_of, needs
+from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.kinds.base import node_set
 from ..campaigns.offered import Offered
 from ..campaigns.wrong import WrongDocumentError
-from ..identity.caller import caller_of, needs
-from ..kept.answers import KeptAnswers
-from ..kept.files import KeptFiles
-from ..opened import OpenStore
-from .filled import FILLED_HEADERS, rendered
+from ..parts import Parts
 from .frames import PAGE_HEADERS, address_of
 from .queue import TIME, waiting_now
+from .rendering import FILLED_HEADERS, rendered
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[needs("read")])
 REFRESH_S = 15
@@ -101,10 +98,10 @@ STATES = ("running", "complete", "interrupted", "killed")
 
 
 @router.get("/")
-async def home(request: Request, store: OpenStore, answers: KeptAnswers, query: Asked) -> HTMLResponse:
+async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
     """Show machines, the queue and campaigns."""
-    offered = _offered(request)
-    part = await answers.of_all(request, lambda: board(store, offered, answers.line, query))
+    offered, answers = parts.offered, parts.answers
+    part = await answers.of_all(request, lambda: board(parts.store, offered, answers.line, query))
     choices = filter_choices(offered)
     kept = {**query.filters, **({"cursor": query.cursor} if query.cursor else {})}
     values: dict[str, Any] = {
@@ -113,7 +110,7 @@ async def home(request: Request, store: OpenStore, answers: KeptAnswers, query: 
         "filtered": bool(query.filters),
         "polled": urlencode(kept),
         "may_start": caller_of(request).scope.covers(AccessScope.RUN),
-        "goes_on": await answers.read(lambda: goes_on(store)),
+        "goes_on": await answers.read(lambda: goes_on(parts.store)),
         "states": [(one, one) for one in choices["state"]],
         "spaces": [(one, one) for one in choices["space"]],
         "engines": [(one, one) for one in choices["engine"]],
@@ -124,37 +121,31 @@ async def home(request: Request, store: OpenStore, answers: KeptAnswers, query: 
 
 
 @router.get("/board")
-async def board_part(request: Request, store: OpenStore, answers: KeptAnswers, query: Asked) -> HTMLResponse:
+async def board_part(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
     """Send the part of the first page that changes by itself."""
-    offered = _offered(request)
-    part = await answers.of_all(request, lambda: board(store, offered, answers.line, query))
+    answers = parts.answers
+    part = await answers.of_all(request, lambda: board(parts.store, parts.offered, answers.line, query))
     return HTMLResponse(part, headers=FILLED_HEADERS)
 
 
 @router.get("/compare")
-async def compare(store: OpenStore, answers: KeptAnswers, files: KeptFiles, query: ComparedStudies) -> HTMLResponse:
+async def compare(parts: Parts, query: ComparedStudies) -> HTMLResponse:
     """Compare campaigns, or let people choose some."""
     names, wrong, status = query.studies, "", 200
     try:
         if names:
-            return HTMLResponse(await files.comparison(names), headers=PAGE_HEADERS)
+            return HTMLResponse(await parts.files.comparison(names), headers=PAGE_HEADERS)
     except UnknownStudyError as error:
         wrong, status = _sentence(error), 404
     except UsageError as error:
         wrong, status = _sentence(error), 422
-    page = await answers.read(lambda: compare_form(store, answers.line, names, wrong))
+    page = await parts.answers.read(lambda: compare_form(parts.store, parts.answers.line, names, wrong))
     return HTMLResponse(page, status, headers=FILLED_HEADERS)
 
 
 def _sentence(error: Exception) -> str:
     said = without_paths(str(error))
     return f"{said[:1].upper()}{said[1:]}."
-
-
-def _offered(request: Request) -> Offered:
-    offered = request.app.state.offered
-    assert isinstance(offered, Offered)  # noqa: S101 - set before the first request
-    return offered
 
 
 @dataclass(frozen=True)

@@ -29,23 +29,19 @@ from ...messages.documents import document_of
 from ...messages.plain_paths import without_paths
 from ...reports.nodes.figures import node_scores
 from ...reports.nodes.kept_list import moment, standing
-from ...words import counted
-from ..api.desk import AtDesk, Offers
+from ...words import all_with_options, counted
 from ..api.node_checks import CheckNumber, require_check
-from ..campaigns.hand_in import HandIn, hand_in
+from ..api.queue_access import OpenQueue
+from ..authentication import caller_of, needs
 from ..campaigns.wrong import WrongDocumentError
-from ..identity.caller import caller_of, needs
-from ..identity.doorkeeper import still_admitted
-from ..identity.forms import Form, csrf_field
-from ..kept.answers import Answers, KeptAnswers
-from ..live.reader import LiveReader
-from ..live.routes import KnownMarks, Reading
+from ..forms import Form, csrf_field
+from ..live.routes import KnownMarks
 from ..live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
-from ..opened import OpenStore, no_query
+from ..parts import Parts, ServiceParts, no_query
 from ..problems import Problem
-from .filled import FILLED_HEADERS, rendered
 from .frames import PAGE_HEADERS, address_of
 from .queue import Buttons, buttons_of, may_change, why_failed
+from .rendering import FILLED_HEADERS, rendered
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
 LISTED = 100
@@ -66,40 +62,39 @@ WIDEST, NAMED = 24, 64
 
 
 @router.get("/node-checks", dependencies=[Depends(no_query)])
-async def checks_page(request: Request, offered: Offers, store: OpenStore, answers: KeptAnswers) -> HTMLResponse:
+async def checks_page(request: Request, parts: Parts) -> HTMLResponse:
     """List checks of nodes, and start one."""
-    lines = await answers.read(lambda: store.node_checks.lines(count=LISTED))
+    lines = await parts.answers.read(lambda: parts.store.node_checks.lines(count=LISTED))
     rows = [(line, moment(line.checked_at), standing(line)) for line in lines]
     page = rendered(
         "nodes/list.html.j2",
         rows=rows,
         may_start=caller_of(request).scope.covers(AccessScope.RUN),
-        clusters=sorted(offered.clusters),
+        clusters=sorted(parts.offered.clusters),
         csrf=csrf_field(request),
     )
     return HTMLResponse(page, headers=FILLED_HEADERS)
 
 
 @router.post("/node-checks", dependencies=[needs("run")])
-def start_check(desk: AtDesk, sent: Form) -> Response:
+def start_check(queue: OpenQueue, sent: Form) -> Response:
     """Start a check of nodes; its campaign's page leads to it."""
     document = document_of("nodes").model_validate({"cluster": sent.get("cluster") or None})
     try:
-        desk.check_place()
-        entry = hand_in(HandIn(document, desk.caller.name), desk.offered, desk.dispatcher.store)
+        entry = queue.hand_in(document)
     except WrongDocumentError as error:
         raise Problem(422, f"{error.path}: {without_paths(error.sentence)}.") from error
-    desk.dispatcher.wake()
     return RedirectResponse(address_of(entry.name), 303)
 
 
 @router.get("/node-checks/{number}", dependencies=[Depends(no_query)])
-async def check_page(request: Request, store: OpenStore, answers: KeptAnswers, number: CheckNumber) -> HTMLResponse:
+async def check_page(request: Request, parts: Parts, number: CheckNumber) -> HTMLResponse:
     """Show one check."""
-    await answers.read(lambda: require_check(store, number))
-    part = await answers.read(lambda: check_part(store, number))
-    line = await answers.read(lambda: store.node_checks.line(number))
-    entry = await answers.read(lambda: store.queue.find(line.campaign or ""))
+    store, read = parts.store, parts.answers.read
+    await read(lambda: require_check(store, number))
+    part = await read(lambda: check_part(store, number))
+    line = await read(lambda: store.node_checks.line(number))
+    entry = await read(lambda: store.queue.find(line.campaign or ""))
     page = rendered(
         "nodes/page.html.j2",
         part=part,
@@ -114,45 +109,39 @@ async def check_page(request: Request, store: OpenStore, answers: KeptAnswers, n
 
 
 @router.get("/node-checks/{number}/report", dependencies=[Depends(no_query)])
-async def check_report(request: Request, store: OpenStore, answers: KeptAnswers, number: CheckNumber) -> HTMLResponse:
+async def check_report(request: Request, parts: Parts, number: CheckNumber) -> HTMLResponse:
     """Show the report of a check with all figures."""
-    await answers.read(lambda: require_check(store, number))
-    text = await answers.of_all(request, lambda: _report(store, number))
+    await parts.answers.read(lambda: require_check(parts.store, number))
+    text = await parts.answers.of_all(request, lambda: _report(parts.store, number))
     return HTMLResponse(text.decode(), headers=PAGE_HEADERS)
 
 
 def _report(store: Store, number: int) -> str:
     page = show_check(store, str(number)).page()
     links = (("All checks of nodes", "/node-checks"), (f"Check {number}", f"/node-checks/{number}"))
-    return to_html([page], frame=Frame(links))
+    return to_html([all_with_options(page)], frame=Frame(links))
 
 
 @router.get("/node-checks/{number}/live", response_class=EventStream, status_code=200)
-async def live_check(
-    request: Request,
-    store: OpenStore,
-    answers: KeptAnswers,
-    reader: Reading,
-    number: CheckNumber,
-    known: KnownMarks,
-) -> Response:
+async def live_check(request: Request, parts: Parts, number: CheckNumber, known: KnownMarks) -> Response:
     """Send what a check has found out, as soon as it is kept, until nothing more can change."""
-    await answers.read(lambda: require_check(store, number))
+    await parts.answers.read(lambda: require_check(parts.store, number))
     with ExitStack() as stack:
-        stack.enter_context(reader.seat(caller_of(request).name))
-        await run_in_threadpool(stack.enter_context, reader.all())  # it counts as one who watches
-        sent = _sent(store, answers, reader, number, known)
-        return EventStream(sent, stack.pop_all().close, partial(still_admitted, request))
+        stack.enter_context(parts.live.seat(caller_of(request).name))
+        await run_in_threadpool(stack.enter_context, parts.live.watched(None))  # it counts as one who watches
+        sent = _sent(parts, number, known)
+        return EventStream(sent, stack.pop_all().close, partial(parts.authenticator.still_admits, request))
 
 
-async def _sent(store: Store, answers: Answers, reader: LiveReader, number: int, seen: str) -> AsyncIterator[bytes]:
+async def _sent(parts: ServiceParts, number: int, seen: str) -> AsyncIterator[bytes]:
+    store, read = parts.store, parts.answers.read
     yield format_sse_event(retry=RETRY_MS)
     told_s, version = -ALIVE_S, ""
-    while not reader.draining:
-        now = await answers.read(store.lists.version)
+    while not parts.live.draining:
+        now = await read(store.lists.version)
         if now != version or time.monotonic() - told_s >= ALIVE_S:
             try:
-                part = await answers.read(lambda: check_part(store, number))
+                part = await read(lambda: check_part(store, number))
             except ResultsError:  # the database is away
                 await asyncio.sleep(LOOK_S)
                 continue

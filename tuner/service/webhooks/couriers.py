@@ -8,7 +8,7 @@ from functools import partial
 
 from results.store.store import Store
 
-from ..duties import Duty
+from ..background import Duty
 from .sending import send, wait_after
 from .table import WebhookTable
 

@@ -47,5 +47,5 @@ class LaunchBreaker:
             raise TunerError(
                 f"{MOST} launches in a row failed alike before HPL began ({reasons[-1]}), so that the machine may be "
                 "to blame and not the configurations: "
-                f"`hpltune tune --resume --study {shlex.quote(self._study)}` goes on once it is mended"
+                f"`hpltune tune «resume» «study» {shlex.quote(self._study)}` goes on once it is mended"
             )

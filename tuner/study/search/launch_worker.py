@@ -98,7 +98,7 @@ class LaunchWorker:
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
         if done.in_vain:
-            on = f"`hpltune tune --resume --study {shlex.quote(self.session.study)}` goes on"
+            on = f"`hpltune tune «resume» «study» {shlex.quote(self.session.study)}` goes on"
             raise TunerError(f"{done.in_vain}: {on} once they are there")
         if self.breaker is not None:
             self.breaker.note(done)

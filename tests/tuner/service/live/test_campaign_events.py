@@ -12,6 +12,7 @@ from record_builders import a_study
 from running_service import OpenService, running_service
 from waiting import until
 
+from results.store import outbox
 from results.store.store import Store
 
 EVENTS = "/api/v1/campaigns/study/events"
@@ -89,11 +90,55 @@ def test_a_stream_goes_on_after_any_event_with_nothing_twice_and_nothing_lost(
     assert service.client.get(EVENTS, headers={"Last-Event-ID": live[-1].id or ""}).status_code == 204
 
 
+def test_a_stream_from_the_begin_goes_past_an_end_after_which_the_campaign_went_on(
+    client: TestClient, store: Store
+) -> None:
+    store.create_study(a_study())
+    store.end_study("study", "interrupted")
+    store.take("study")
+    trials(store, 70.0)
+    store.end_study("study", "complete")
+    told = watched(client, f"{EVENTS}?after=0")
+    assert [(event.kind, event.data.get("state")) for event in told] == [
+        ("campaign-began", "running"),
+        ("campaign-changed", "interrupted"),
+        ("campaign-changed", "running"),
+        ("trial-begun", None),
+        ("trial-ended", "complete"),
+        ("campaign-ended", "complete"),
+    ]
+
+
+def test_after_an_event_that_is_kept_no_more_a_stream_begins_with_how_the_campaign_stands(
+    service: OpenService, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outbox, "KEPT", 4)
+    monkeypatch.setattr(outbox, "PRUNED_EACH", 2)
+    store.create_study(a_study())
+    trials(store, 70.0, 80.0, 75.0)
+    for known in ("0", "1", "2"):
+        with watching(service.client, EVENTS, known) as sent:
+            first = next(sent)
+            assert (first.kind, first.data["trials"], first.data["best_gflops"]) == ("campaign", 3, 80.0)
+            assert first.id == "7"
+    record = begin(store)
+    with watching(service.client, EVENTS, "6") as sent:
+        assert [next(sent).data["number"] for _ in range(2)] == [3, record.number]
+
+
+def test_what_the_process_of_a_campaign_shows_is_told_without_folders(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    store.outbox.show("study", {"kind": "Notice", "text": "The runs are in /home/ada/runs."})
+    store.end_study("study", "complete")
+    _, shown, _ = watched(client, f"{EVENTS}?after=0")
+    assert (shown.kind, shown.data["shown"]) == ("shown", {"kind": "Notice", "text": "The runs are in …/runs."})
+
+
 def test_the_header_of_a_browser_counts_before_the_address(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     trials(store, 70.0, 80.0)
     store.end_study("study", "complete")
-    assert kinds(watched(client, f"{EVENTS}?after=0", "r2")) == ["campaign-ended"]
+    assert kinds(watched(client, f"{EVENTS}?after=0", "5")) == ["campaign-ended"]
 
 
 def test_an_ended_campaign_is_told_with_one_event(client: TestClient, store: Store) -> None:
@@ -117,7 +162,7 @@ def test_a_campaign_that_goes_on_is_told_on(service: OpenService, store: Store) 
     assert rest[-1].data["best_gflops"] == 72.0
 
 
-@pytest.mark.parametrize("known", ["", "x", "r-1", "r5", "c1", "r1.7", "r99999999999", "r1.1.1", "0r", "🙂"])
+@pytest.mark.parametrize("known", ["", "x", "-1", "3", "01", "1.0", "99999999999", "2147483647", "1 ", "r1", "٣", "🙂"])
 def test_an_id_of_no_event_gets_one_sentence(client: TestClient, store: Store, known: str) -> None:
     store.create_study(a_study())
     answer = client.get(EVENTS, params={"after": known})

@@ -61,7 +61,7 @@ def test_a_running_trial_is_compared_with_the_best(store: Store) -> None:
     begin(store, key="other", params={"NB": 128, "grid": "1x2", "blas": "openblas"})
 
     digest = Digest()
-    assert digest.read(store.watched, "study")
+    assert digest.read(store.lists, "study")
     best, running = store.records("study")
     assert (digest.best and digest.best.number, digest.running) == (1, {2})
     assert differences(running, best, None) == ["NB 128 instead of 192"]

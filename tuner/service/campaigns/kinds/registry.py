@@ -2,9 +2,9 @@
 
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, TypeAdapter
 
 from ....messages.documents import Document, document_of
 from .base import CampaignKind
@@ -19,3 +19,4 @@ if TYPE_CHECKING:
 else:
     AnyDocument = Annotated[reduce(or_, map(document_of, KINDS)), Field(discriminator="kind")]
 """A document of some kind."""
+DOCUMENTS: TypeAdapter[Any] = TypeAdapter(AnyDocument)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from results.record import TrialState
-from results.store.watching import RateRow, WatchedStudies
+from results.store.study_list import RateRow, StudyLists
 
 from ....study.kinds import COUNTED
 
@@ -55,9 +55,9 @@ class Digest:
     cells: dict[tuple[int, tuple[int, int]], Cell] = field(default_factory=dict)
     full: int = 0
 
-    def read(self, watched: WatchedStudies, campaign: str) -> bool:
+    def read(self, lists: StudyLists, campaign: str) -> bool:
         """Read what is new; tell whether there was anything."""
-        return self.take(watched.rates(campaign, self.begun, self.running))
+        return self.take(lists.rates(campaign, self.begun, self.running))
 
     def take(self, rows: Iterable[RateRow]) -> bool:
         """Add trials, and the ends of those that ran; tell whether there was anything new."""

@@ -14,12 +14,11 @@ from results.record import Kind, Study, TrialRecord
 from results.stats.half_interval import half_95
 from results.stats.headline import HeadlineRates, median_text
 from results.stats.ranking import hosts_of
-from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.service.campaign_entry import GOES_ON, CampaignEntry, LiveState, QueueState
 from results.store.store import Store
 
 from ....budget import Budget
 from ....machine.equipment import Equipment
-from ....messages.live import LiveState
 from ....messages.plain_paths import without_paths
 from ....reports.ranking import figures, headline_rates
 from ....reports.story import story_table
@@ -28,14 +27,12 @@ from ....study.cautions import cautions_of
 from ....study.objective import UNITS, StudyRanking, rank_stored
 from ....units import duration
 from ....words import counted
-from ...live.campaign_story import CampaignStory
-from ...live.position import GOES_ON
 from ...live.running_runs import RunningRuns
-from ..filled import rendered
 from ..frames import links_of
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
-from .beliefs import Beliefs, ModelBelief, measured_here
+from ..rendering import rendered
 from .digest import Digest
+from .explanations import Explanations, ModelBelief, measured_here
 
 NEWEST_TRIALS, STORY_ROWS, MOST_RUNNING = 20, 30, 8
 """Of the list of trials, of the table in the Kronos form, and of running trials: rows that are shown."""
@@ -60,8 +57,8 @@ STATES: Mapping[LiveState, str] = {
     "running": "It runs.",
     "paused": "It is paused.",
     "complete": "It is complete.",
-    "interrupted": "It was interrupted: `hpltune tune --resume` goes on with it.",
-    "killed": "It was killed: `hpltune tune --resume` goes on with it.",
+    "interrupted": "It was interrupted: `hpltune tune «resume»` goes on with it.",
+    "killed": "It was killed: `hpltune tune «resume»` goes on with it.",
     "failed": "It failed.",
     "cancelled": "It was cancelled.",
     "removed": "It was removed.",
@@ -117,14 +114,13 @@ class LivePage:
         store: Store,
         runs: Path,
         name: str,
-        beliefs: Beliefs,
+        explanations: Explanations,
         starts: Starts = lambda _: True,
     ) -> None:
         self._starts = starts
         self._store = store
         self._name = name
-        self._beliefs = beliefs
-        self._story = CampaignStory(store, runs, name)
+        self._explanations = explanations
         self._runs = RunningRuns(runs, name)
         self._digest = Digest()
         self._lock = threading.Lock()
@@ -159,15 +155,24 @@ class LivePage:
 
     def _read(self, shown: PageParts | None) -> PageParts:
         study = self._store.study(self._name)
-        news = self._digest.read(self._store.watched, self._name)
-        state = self._story.state(study.state)
+        news = self._digest.read(self._store.lists, self._name)
+        state = self._store.outbox.state(self._name)
         entry = self._store.queue.find(self._name)
         queued = self._of_queue(entry)
         disturbed = self._ask(state)
         self._runs.look(self._digest.running if state == "running" else ())
-        belief = self._beliefs.of(self._name)
+        belief = self._explanations.of(self._name)
         tick = time.monotonic() // CLOCK_S if state == "running" else 0
-        key = (state, study.state, belief, disturbed, self._beliefs.is_asked(self._name), self._runs.now, tick, queued)
+        key = (
+            state,
+            study.state,
+            belief,
+            disturbed,
+            self._explanations.is_asked(self._name),
+            self._runs.now,
+            tick,
+            queued,
+        )
         if shown is not None and not news and key == self._key:
             return shown
         self._key = key
@@ -175,7 +180,7 @@ class LivePage:
         html = {name: part(name, text) for name, text in made.items()}
         marks = {name: sha256(text.encode()).hexdigest()[:8] for name, text in html.items()}
         at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
-        goes_on = state != "complete" or at_work or self._beliefs.is_asked(self._name)
+        goes_on = state != "complete" or at_work or self._explanations.is_asked(self._name)
         return PageParts(study, html, marks, goes_on)
 
     def _of_queue(self, entry: CampaignEntry | None) -> dict[str, str]:
@@ -191,21 +196,21 @@ class LivePage:
         """Ask the model, unless that would take time from a run; the name of the campaign whose run that is."""
         disturbed = measured_here(self._store)
         if disturbed is None and self._digest.ended:
-            ask = self._beliefs.ask if state in GOES_ON else self._beliefs.ask_at_end
+            ask = self._explanations.ask if state in GOES_ON else self._explanations.ask_at_end
             ask(self._name, self._digest.ended)
         return disturbed
 
     def _made(
         self, study: Study, state: LiveState, belief: ModelBelief | None, disturbed: str | None
     ) -> dict[str, str]:
-        digest, watched = self._digest, self._store.watched
+        digest = self._digest
         steps = digest.improvements[-STORY_ROWS:]
         running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
         found = self._ranked(study)
         rates = headline_rates(study, found)
         stands = [rates.trial] if rates else []
         wanted = [*running, *stands, *(one.number for one in steps)]
-        known = {one.number: one for one in watched.of_numbers(self._name, wanted)}
+        known = {one.number: one for one in self._store.lists.of_numbers(self._name, wanted)}
         best = known.get(rates.trial) if rates else None
         newest = self._store.newest_records(self._name, NEWEST_TRIALS)[::-1]
         left = time_left(study, digest, datetime.now(UTC), newest[0].session if newest else 0)
@@ -239,7 +244,7 @@ class LivePage:
             "model": {
                 "belief": belief,
                 "half_95": half_95,
-                "asked": self._beliefs.is_asked(self._name),
+                "asked": self._explanations.is_asked(self._name),
                 "disturbed": disturbed,
                 "ended": digest.ended,
                 "engine": study.engine,

@@ -1,14 +1,15 @@
 """The live pages of all campaigns that somebody has looked at lately."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
+
+from cachetools import LRUCache
 
 from results.store.service.campaign_entry import CampaignEntry
 from results.store.store import Store
 
-from .beliefs import Beliefs
+from .explanations import Explanations
 from .live_page import LivePage
 
 REMEMBERED = 64
@@ -22,12 +23,14 @@ class LivePages:
         starts: tells whether this service can start a campaign.
     """
 
-    def __init__(self, store: Store, runs: Path, beliefs: Beliefs, starts: Callable[[CampaignEntry], bool]) -> None:
+    def __init__(
+        self, store: Store, runs: Path, explanations: Explanations, starts: Callable[[CampaignEntry], bool]
+    ) -> None:
         self._store = store
         self._runs = runs
-        self._beliefs = beliefs
+        self._explanations = explanations
         self._starts = starts
-        self._pages: OrderedDict[str, LivePage] = OrderedDict()
+        self._pages: LRUCache[str, LivePage] = LRUCache(REMEMBERED)
         self._lock = threading.Lock()
 
     def of(self, name: str) -> LivePage:
@@ -38,16 +41,12 @@ class LivePages:
         """
         self._store.study(name)
         with self._lock:
-            page = self._pages.get(name) or self._new(name)
-            self._pages[name] = page
-            self._pages.move_to_end(name)
-            while len(self._pages) > REMEMBERED:
-                self._pages.popitem(last=False)
+            page = self._pages[name] = self._pages.get(name) or self._new(name)
             return page
 
     def _new(self, name: str) -> LivePage:
-        return LivePage(self._store, self._runs, name, self._beliefs, self._starts)
+        return LivePage(self._store, self._runs, name, self._explanations, self._starts)
 
     def close(self) -> None:
         """End what goes on behind the pages."""
-        self._beliefs.close()
+        self._explanations.close()

@@ -5,7 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from functools import partial
-from typing import Annotated, Any
+from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import HTMLResponse, RedirectResponse
@@ -16,20 +16,16 @@ from starlette.responses import Response
 from results.errors import ResultsError, UnknownStudyError
 from results.store.service.access import AccessScope
 
-from ...api.desk import Starting
-from ...identity.caller import caller_of, needs
-from ...identity.doorkeeper import still_admitted
-from ...identity.forms import csrf_field
-from ...kept.answers import Answers, KeptAnswers
-from ...live.reader import LiveReader
-from ...live.routes import KnownMarks, Reading
+from ...authentication import caller_of, needs
+from ...forms import csrf_field
+from ...live.routes import KnownMarks
 from ...live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
-from ...opened import CampaignName, OpenStore, no_query
-from ..filled import FILLED_HEADERS, rendered
+from ...parts import CampaignName, Parts, ServiceParts, no_query
 from ..frames import address_of
-from ..queue import check_address, like, may_change, waiting_page
+from ..queue import like, may_change
+from ..rendering import FILLED_HEADERS, rendered
+from ..waiting import check_address, waiting_page
 from .live_page import STATES, LivePage, part
-from .live_pages import LivePages
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
 REFRESH_S = 5
@@ -44,28 +40,18 @@ LOOK_S = 2.0
 """Seconds after which a page is looked at without an event: the model may have been asked, and time goes by."""
 
 
-def _pages(request: Request) -> LivePages:
-    pages = request.app.state.pages
-    assert isinstance(pages, LivePages)  # noqa: S101 - made before the first request
-    return pages
-
-
-Pages = Annotated[LivePages, Depends(_pages)]
-
-
 @router.get("/campaigns/{name}", dependencies=[Depends(no_query)])
-async def campaign_page(
-    request: Request, pages: Pages, answers: KeptAnswers, store: OpenStore, starting: Starting, name: CampaignName
-) -> Response:
+async def campaign_page(request: Request, parts: Parts, name: CampaignName) -> Response:
     """Show one campaign."""
+    read, store = parts.answers.read, parts.store
     try:
-        page = await answers.read(lambda: pages.of(name).parts())
+        page = await read(lambda: parts.pages.of(name).parts())
     except UnknownStudyError:
-        made = await answers.read(lambda: check_address(store, name))
+        made = await read(lambda: check_address(store, name))
         if made is not None:
             return RedirectResponse(made, 303)
-        return await run_in_threadpool(waiting_page, request, store, name, starting)
-    entry = await answers.read(lambda: store.queue.find(name))
+        return await run_in_threadpool(waiting_page, request, parts, name)
+    entry = await read(lambda: store.queue.find(name))
     caller = caller_of(request)
     values: dict[str, Any] = {
         "may_change": entry is not None and may_change(entry, caller),
@@ -82,35 +68,26 @@ async def campaign_page(
 
 
 @router.get("/campaigns/{name}/live", response_class=EventStream, status_code=200)
-async def live_parts(
-    request: Request,
-    pages: Pages,
-    answers: KeptAnswers,
-    reader: Reading,
-    name: CampaignName,
-    known: KnownMarks,
-) -> Response:
+async def live_parts(request: Request, parts: Parts, name: CampaignName, known: KnownMarks) -> Response:
     """Send the parts of a campaign's page that have changed, until nothing more can."""
-    page = await run_in_threadpool(pages.of, name)
+    page = await run_in_threadpool(parts.pages.of, name)
     with ExitStack() as stack:
-        stack.enter_context(reader.seat(caller_of(request).name))
-        feed = await run_in_threadpool(stack.enter_context, reader.campaign(name))
+        stack.enter_context(parts.live.seat(caller_of(request).name))
+        feed = await run_in_threadpool(stack.enter_context, parts.live.watched(name))
         woken = asyncio.Event()
         feed.waiting.add(woken)
         stack.callback(feed.waiting.discard, woken)
-        sent = _sent(page, answers, woken, reader, set(known.split(".")))
-        return EventStream(sent, stack.pop_all().close, partial(still_admitted, request))
+        sent = _sent(page, parts, woken, set(known.split(".")))
+        return EventStream(sent, stack.pop_all().close, partial(parts.authenticator.still_admits, request))
 
 
-async def _sent(
-    page: LivePage, answers: Answers, woken: asyncio.Event, reader: LiveReader, seen: set[str]
-) -> AsyncIterator[bytes]:
+async def _sent(page: LivePage, service: ServiceParts, woken: asyncio.Event, seen: set[str]) -> AsyncIterator[bytes]:
     yield format_sse_event(retry=RETRY_MS)
     told_s = -ALIVE_S
-    while not reader.draining:
+    while not service.live.draining:
         woken.clear()
         try:
-            parts = await answers.read(lambda: page.parts(looks_again=True))
+            parts = await service.answers.read(lambda: page.parts(looks_again=True))
         except UnknownStudyError:
             for name, text in REMOVED.items():
                 yield format_sse_event(data_str=part(name, text), event=name)
@@ -129,12 +106,12 @@ async def _sent(
         if not parts.goes_on:
             yield OVER
             return
-        await _pause(woken, reader)
+        await _pause(woken, service)
 
 
-async def _pause(woken: asyncio.Event, reader: LiveReader) -> None:
+async def _pause(woken: asyncio.Event, service: ServiceParts) -> None:
     """Wait a little, and then for an event, but not for long."""
-    if not reader.draining:
+    if not service.live.draining:
         await asyncio.sleep(PAUSE_S)
     try:
         await asyncio.wait_for(woken.wait(), LOOK_S - PAUSE_S)

@@ -16,19 +16,15 @@ from ....messages.documents import Document, document_of
 from ....messages.plain_paths import without_paths
 from ....units import dollars, duration, gibibytes
 from ....words import counted, listed
-from ...api.desk import AtDesk, Desk
-from ...api.previews import Surveying
-from ...campaigns.hand_in import HandIn, hand_in
-from ...campaigns.host_survey import HostSurvey, HostView
+from ...api.queue_access import OpenQueue, QueueAccess
+from ...campaigns.host_survey import HostView
 from ...campaigns.kinds.registry import KINDS
 from ...campaigns.preview import Preview, PreviewRequest, preview
 from ...campaigns.wrong import WrongDocumentError
-from ...identity.forms import Form, csrf_field
-from ...opened import OpenStore
+from ...forms import Form, csrf_field
 from ...problems import Problem
-from ..facts import StatedFact
-from ..filled import FILLED_HEADERS, rendered
 from ..frames import address_of
+from ..rendering import FILLED_HEADERS, StatedFact, rendered
 from .choices import choices, fresh_texts
 from .fields import GROUPS
 from .filled_in import (
@@ -63,14 +59,14 @@ class FilledForm:
     errors: tuple[FieldError, ...] = ()
     seen: Preview | None = None
 
-    def page(self, request: Request, desk: Desk, survey: HostSurvey) -> HTMLResponse:
+    def page(self, request: Request, queue: QueueAccess) -> HTMLResponse:
         """The whole page."""
-        host = survey.view()
+        host = queue.parts.survey.view()
         page = rendered(
             "start/page.html.j2",
             groups=GROUPS,
             texts=self.texts,
-            choices=choices(desk.offered, host),
+            choices=choices(queue.parts.offered, host),
             errors=self.errors,
             by_field={error.field.name: error.sentence for error in self.errors if error.field},
             facts=machine_facts(host),
@@ -84,34 +80,33 @@ class FilledForm:
 @router.get("/new")
 def new(
     request: Request,
-    desk: AtDesk,
-    store: OpenStore,
-    survey: Surveying,
+    queue: OpenQueue,
     like: Annotated[str | None, Query(alias="from", max_length=200)] = None,
 ) -> HTMLResponse:
     """Show the form, filled in as another campaign was where one is named."""
-    texts = fresh_texts() if like is None else _texts_of(store, like)
-    return FilledForm(texts, secrets.token_urlsafe(16)).page(request, desk, survey)
+    texts = fresh_texts() if like is None else _texts_of(queue.parts.store, like)
+    return FilledForm(texts, secrets.token_urlsafe(16)).page(request, queue)
 
 
 @router.post("/new")
-def start(request: Request, desk: AtDesk, store: OpenStore, survey: Surveying, sent: Form) -> Response:
+def start(request: Request, queue: OpenQueue, sent: Form) -> Response:
     """Start a campaign, or tell what would come of it."""
     texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
     in_part = "hx-request" in request.headers
     try:
         document = document_filled_in(texts)
         if in_part or sent.get("do") == "preview":
-            seen = preview(PreviewRequest(document, desk.caller.name), desk.offered, store, survey)
-            return _part(seen) if in_part else FilledForm(texts, key, seen=seen).page(request, desk, survey)
-        return RedirectResponse(address_of(_started(document, desk, survey, key)), 303)
+            asked, parts = PreviewRequest(document, queue.caller.name), queue.parts
+            seen = preview(asked, parts.offered, parts.store, parts.survey)
+            return _part(seen) if in_part else FilledForm(texts, key, seen=seen).page(request, queue)
+        return RedirectResponse(address_of(_started(document, queue, key)), 303)
     except WrongFormError as error:
         errors = tuple(error.errors)
     except WrongDocumentError as error:
         errors = (field_error(error.path, without_paths(error.sentence)),)
     except StudyExistsError as error:
         errors = (field_error("name", str(error)),)
-    return _part(None, errors) if in_part else FilledForm(texts, key, errors).page(request, desk, survey)
+    return _part(None, errors) if in_part else FilledForm(texts, key, errors).page(request, queue)
 
 
 def _part(seen: Preview | None, errors: tuple[FieldError, ...] = ()) -> HTMLResponse:
@@ -124,21 +119,18 @@ def _previewed(seen: Preview | None) -> dict[str, Any]:
     return {"seen": preview_facts(seen), "cautions": [without_paths(caution) for caution in seen.cautions]}
 
 
-def _started(document: Document, desk: Desk, survey: HostSurvey, key: str) -> str:
+def _started(document: Document, queue: QueueAccess, key: str) -> str:
     """Hand in a campaign, and return its name.
 
     Raises:
         WrongDocumentError: something in it is wrong.
         StudyExistsError: its name is taken.
     """
-    store = desk.dispatcher.store
-    desk.check_priority(document.priority)
-    desk.check_place()
-    KINDS["tune"].size(document, desk.offered, store, survey)
+    queue.check_priority(document.priority)
+    queue.check_place()
+    KINDS["tune"].size(document, queue.parts.offered, queue.parts.store, queue.parts.survey)
     once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
-    entry = hand_in(HandIn(document, desk.caller.name, once), desk.offered, store)
-    desk.dispatcher.wake()
-    return entry.name
+    return queue.hand_in(document, once).name
 
 
 def _texts_of(store: Store, name: str) -> Texts:

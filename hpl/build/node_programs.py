@@ -1,0 +1,119 @@
+"""Builds programs for nodes, without MPI: benchmarks (native/node_bench, node_pairs.c), HPL for one process (solo)."""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from ..search_paths import SearchPaths
+from .compiling import OnStep, built_once, digest, in_parallel, run_compiler
+from .programs import FLAGS, NATIVE, OWN_FLAGS, ROUTINES, header_flags
+from .source import HplSource
+from .toolchain import ADVICE, ToolchainError, program_output
+
+NODE_FLAGS = ("-O3", "-pthread", *(flag for flag in OWN_FLAGS if not flag.startswith("-O")))
+"""Nothing for the CPU of this host only: the programs run on all nodes."""
+LIBRARIES = ("-ldl", "-lm")
+
+SOLO = NATIVE / "solo"
+BLAS_VARIABLE, PREFIX_VARIABLE = "HPLTUNE_BLAS", "HPLTUNE_BLAS_PREFIX"
+"""Variables that tell the program its BLAS file, and what the names of its routines begin with."""
+_POINTERS = tuple(f"-D{name}_=(*hpltune_{name})" for name in ROUTINES)
+"""HPL then declares and calls pointers in place of routines."""
+_Job = tuple[Path, Path, Sequence[str]]
+
+
+def build_node_bench(search: SearchPaths) -> Path:
+    """Build the program that times memory and processor of a node, or take it from the cache.
+
+    Raises:
+        ToolchainError: there is no C compiler.
+        BuildError: compiling failed, or the cache cannot be written.
+    """
+    return _built(search, "node_bench", sorted((NATIVE / "node_bench").glob("*.[ch]")))
+
+
+def build_node_pairs(search: SearchPaths) -> Path:
+    """Build the program that sends messages between nodes, or take it from the cache.
+
+    Raises:
+        ToolchainError, BuildError: as `build_node_bench`.
+    """
+    return _built(search, "node_pairs", [NATIVE / "node_pairs.c"])
+
+
+def _built(search: SearchPaths, name: str, files: Sequence[Path]) -> Path:
+    """Build a program; several processes may build at the same time."""
+    compiler = c_compiler(search)
+    version = program_output([compiler, "--version"], os.environ).splitlines()[0]
+    key = digest([*(path.read_text(encoding="utf-8") for path in files), version, *NODE_FLAGS, *LIBRARIES])
+    folder = search.cache / "builds" / f"{name.replace('_', '-')}-{key}"
+    draft, program = folder / "draft", folder / name
+
+    def make() -> None:
+        sources = [str(path) for path in files if path.suffix == ".c"]
+        argv = [compiler, *NODE_FLAGS, *sources, "-o", str(draft), *LIBRARIES]
+        run_compiler(argv, os.environ, folder / "build.log")
+        draft.replace(program)
+
+    return built_once(program, make)
+
+
+def c_compiler(search: SearchPaths) -> str:
+    """Return the C compiler of this machine.
+
+    Raises:
+        ToolchainError: there is none.
+    """
+    private = search.prefix / "bin/cc" if search.prefix else None
+    found = next(filter(None, (shutil.which(name) for name in ("cc", "gcc", "clang"))), None)
+    if found is None and private is not None and private.exists():
+        return str(private)
+    if found is None:
+        raise ToolchainError(f"no C compiler was found (cc): {ADVICE}")
+    return found
+
+
+def build_solo(source: HplSource, search: SearchPaths, on_step: OnStep | None = None) -> Path:
+    """Build the program of a source, or take it from the cache; several processes may build at the same time.
+
+    Raises:
+        ToolchainError: there is no C compiler.
+        BuildError: compiling or linking failed, or the cache cannot be written.
+    """
+    own = [*sorted(SOLO.glob("*.c")), *source.more]
+    compiler = c_compiler(search)
+    texts = [path.read_text(encoding="utf-8") for path in (*own, SOLO / "mpi.h", NATIVE / "mpi1_compat.h")]
+    version = program_output([compiler, "--version"], os.environ).splitlines()[0]
+    key = digest([source.kind, source.digest, version, *FLAGS, *_POINTERS, *texts])
+    program = search.cache / "builds" / f"solo-{key}" / "xhpl-solo"
+    return built_once(program, lambda: _build_solo(compiler, source, own, program, on_step or (lambda *_: None)))
+
+
+def _build_solo(compiler: str, source: HplSource, own: Sequence[Path], program: Path, step: OnStep) -> None:
+    folder, log = program.parent, program.parent / "build.log"
+    theirs = sorted(path for part in ("src", "testing") for path in (source.root / part).rglob("*.c"))
+    headers = [f"-I{SOLO}", *header_flags(source)]
+    jobs: list[_Job] = [
+        (
+            path,
+            folder / f"{path.parent.name}-{path.stem}.o",
+            (*FLAGS, *(_POINTERS if path.parent.name == "blas" else ())),
+        )
+        for path in theirs
+    ]
+    jobs += [(path, folder / f"own-{path.stem}.o", OWN_FLAGS) for path in own]
+
+    def compile_one(job: _Job) -> None:
+        path, target, flags = job
+        run_compiler([compiler, *flags, *headers, "-c", str(path), "-o", str(target)], os.environ, log)
+
+    in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for one process", step)
+    step("linking xhpl for one process", 1, 1)
+    wrapped = [f"-Wl,--wrap={name}" for name in source.wrapped]
+    draft = folder / "draft"
+    objects = [str(target) for _, target, _ in jobs]
+    run_compiler([compiler, *objects, *wrapped, "-o", str(draft), "-ldl", "-lm"], os.environ, log)
+    for target in objects:
+        Path(target).unlink()
+    draft.replace(program)

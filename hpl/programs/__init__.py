@@ -1,0 +1,1 @@
+"""Families of programs that compute HPL, behind one contract."""

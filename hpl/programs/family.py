@@ -1,0 +1,176 @@
+"""The contract of a family of programs that compute HPL. A new family is one file with a class, and one registry line.
+
+An object of the class is a program of the family that a study runs. Nothing outside asks which family it is: what
+differs is a field or a method here. What a program needs of the machine (its MPI, a BLAS, folders) is handed in.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Self
+
+from .. import output
+from ..blas.catalogue import BlasLibrary
+from ..blas.registry import family
+from ..build.compiling import OnStep
+from ..build.needed import libraries_of
+from ..build.toolchain import Mpi
+from ..output import HplOutput
+from ..params import HplParams, Scalar
+from ..search_paths import SearchPaths
+from ..witness import RankReport
+from .terms import TAKES_ALL, Terms
+
+
+@dataclass(frozen=True)
+class ReadyProgram:
+    """A program that can be started now.
+
+    Attributes:
+        key: identity of all it was built from; "" where nobody knows that.
+        environment: variables that its ranks need besides those of the plan.
+    """
+
+    path: Path
+    key: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AskedStart:
+    """A launch that is planned.
+
+    Attributes:
+        runs: what HPL.dat asks for.
+        threads: of each rank.
+        own: values of the program's own parameters, by their names in its terms.
+    """
+
+    runs: tuple[HplParams, ...]
+    ranks: int
+    threads: int
+    nodes: int
+    own: Mapping[str, Scalar]
+
+
+@dataclass(frozen=True)
+class ProgramStart:
+    """What a family adds to the command of a launch: arguments, and variables of the ranks."""
+
+    arguments: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AskedLibrary:
+    """The BLAS that a run asked for; no `library` where the program brings its own."""
+
+    blas: str
+    kernel: str
+    threads: int
+    library: BlasLibrary | None
+
+
+class HplProgram(ABC):
+    """A program that computes HPL.
+
+    Attributes:
+        name: of its family; it stands where a BLAS would if the program brings its own.
+        terms: what it takes of a configuration.
+        built: hpltune builds it for each MPI; else it is there.
+        takes_blas: it runs with a BLAS of this machine; else it brings its own.
+        on_cores: only cores compute, so that their peak bounds its rate; else nobody knows.
+        prints_at_once: a run of it that prints nothing has not begun.
+        runs_lists: one launch of it runs all combinations of the lists of HPL.dat.
+        stops_at_column: it can be told to stop at a column of the matrix, so that a part of a run can be measured.
+    """
+
+    name: ClassVar[str]
+    terms: ClassVar[Terms] = TAKES_ALL
+    built: ClassVar[bool] = False
+    takes_blas: ClassVar[bool] = False
+    on_cores: ClassVar[bool] = False
+    prints_at_once: ClassVar[bool] = False
+    runs_lists: ClassVar[bool] = True
+    stops_at_column: ClassVar[bool] = False
+
+    @classmethod
+    def recognised(cls, file: Path) -> Self | None:  # noqa: ARG003 - a family that is built recognises no file
+        """Return the program of this family that a file is, or None."""
+        return None
+
+    def stands_for(self, blas: str) -> str:
+        """Return the name under which this BLAS runs: a program that brings its own stands in its place."""
+        return blas if self.takes_blas else self.name
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """A phrase that says what it is and where it is from."""
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """Files that every node must have."""
+        return ()
+
+    def linked_mpi(self) -> str | None:
+        """Return the name of the one MPI library whose launcher starts it; None where any does, or nobody knows."""
+        return None
+
+    @abstractmethod
+    def ready(
+        self, mpi: Mpi, library: BlasLibrary | None, search: SearchPaths, on_step: OnStep | None = None
+    ) -> ReadyProgram:
+        """Return the program for this MPI and BLAS, built if it is not there yet.
+
+        Raises:
+            hpl.errors.HplError: it cannot be built.
+        """
+
+    def calibrator(
+        self,
+        mpi: Mpi,  # noqa: ARG002 - as all arguments, for families that can
+        library: BlasLibrary | None,  # noqa: ARG002
+        search: SearchPaths,  # noqa: ARG002
+    ) -> ReadyProgram | None:
+        """Return the program that times its routines; None where they are hidden.
+
+        Raises:
+            hpl.errors.HplError: it cannot be built.
+        """
+        return None
+
+    def libraries(self, ready: ReadyProgram, mpi: Mpi, library: BlasLibrary | None) -> tuple[Path, ...]:
+        """List the libraries that are copied with it to nodes without a shared folder; of its own BLAS nobody knows."""
+        return () if library is None else libraries_of(ready.path, library, mpi.variables())
+
+    def start(self, asked: AskedStart) -> ProgramStart:  # noqa: ARG002 - for families that need more than HPL.dat
+        """Return what its command needs besides HPL.dat in the folder where it runs."""
+        return ProgramStart()
+
+    def parse(self, stdout: str) -> HplOutput:
+        """Read what it prints, complete or not."""
+        return output.parse(stdout)
+
+    def unproven(self, asked: AskedLibrary, reports: Sequence[RankReport]) -> str | None:
+        """Return the sentence why its ranks did not show that they ran the BLAS asked for; None where they did.
+
+        Ranks say so through `native/witness.c`: it is linked into what we build and preloaded into other programs.
+        """
+        if asked.library is None:
+            return None
+        for report in reports:
+            if sentence := _contradiction(asked, asked.library, report):
+                return f"rank {report.rank} on {report.host}: {sentence}"
+        return None if reports else "no rank reported which BLAS it loaded, so this result says nothing about a BLAS"
+
+
+def _contradiction(asked: AskedLibrary, library: BlasLibrary, report: RankReport) -> str | None:
+    if report.library != library.path:
+        return f"asked for {asked.blas} ({library.path}), but the program loaded {report.library or 'no BLAS'}"
+    if not family(library.family).asked_matches(asked.kernel, report.kernel):
+        return f"asked {asked.blas} for kernel {asked.kernel}, but it runs {report.kernel}"
+    if report.threads is not None and report.threads != asked.threads:
+        return f"asked for {asked.threads} threads per rank, but {asked.blas} uses {report.threads}"
+    return None

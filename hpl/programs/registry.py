@@ -1,0 +1,99 @@
+"""All families of programs that compute HPL. A new family is one file and one line here."""
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from filelock import FileLock
+
+from ..build.source import HplSource, Recognise, SourceError, UserSourceError, find_source, unpacked
+from ..errors import HplError
+from ..search_paths import SearchPaths
+from .built import SourceProgram
+from .family import HplProgram
+from .hpcc import HpccHpl
+from .netlib import NetlibHpl
+from .terms import TAKES_ALL, Terms
+from .yours import YourXhpl
+
+FAMILIES: tuple[type[HplProgram], ...] = (NetlibHpl, HpccHpl, YourXhpl)
+"""In the order in which they are asked for a source, and for what a file of the user's is; the last takes any file."""
+
+TO_BUILD: HplProgram = NetlibHpl()
+"""What runs unless the user brings a program, before it is known which source there is."""
+
+
+def program_at(file: Path | None) -> HplProgram:
+    """Return the program that a file is, by what its family recognises; without a file one that is built."""
+    if file is None:
+        return TO_BUILD
+    return next(program for family in FAMILIES if (program := family.recognised(file)) is not None)
+
+
+def terms_of(name: object) -> Terms:
+    """Return what the programs of a family take; a family that is not known takes everything."""
+    return next((family.terms for family in FAMILIES if family.name == name), TAKES_ALL)
+
+
+def with_source(program: HplProgram, search: SearchPaths, user_source: Path | None = None) -> HplProgram:
+    """Return a program with the source that it is built from; one that is there already needs none.
+
+    Raises:
+        SourceError: as `obtain`.
+    """
+    if not program.built:
+        return program
+    source = obtain(search, user_source)
+    return next(family(source) for family in _built() if family.name == source.kind)
+
+
+def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
+    """Get HPL's source, from the cache if it was obtained before.
+
+    The order is: the user's source; the cache; netlib's hpl-2.3.tar.gz with a checked SHA-256; Debian's package hpcc.
+
+    Args:
+        user_source: a folder or an archive of HPL or of HPCC; if given, nothing else is tried.
+
+    Raises:
+        SourceError: no source could be obtained; the message says what was tried and what to do.
+    """
+    folder, families = search.cache / "source", _built()
+    layouts = [family.source_in for family in families]
+    if user_source is not None:
+        return _of_user(folder, user_source.expanduser().absolute(), layouts)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SourceError(f"cannot make {folder} for HPL's source: {error.strerror}") from error
+    with FileLock(folder / "lock"):
+        for family in families:
+            if (folder / family.name).is_dir():
+                return find_source(folder / family.name, f"{family.origin} (cached)", layouts)
+        tried = []
+        for family in families:
+            try:
+                return unpacked(family.fetched(folder), folder / family.name, layouts)
+            except (OSError, HplError) as error:
+                tried.append(f"{family.name}: {error}")
+    raise SourceError(
+        f"HPL's source could not be had ({'; '.join(tried)}): "
+        "download hpl-2.3.tar.gz yourself and give it with «hpl_source», or your own program with «xhpl»"
+    )
+
+
+def _built() -> list[type[SourceProgram]]:
+    return [family for family in FAMILIES if issubclass(family, SourceProgram)]
+
+
+def _of_user(folder: Path, path: Path, layouts: Sequence[Recognise]) -> HplSource:
+    origin = f"«hpl_source» {path}"
+    if path.is_dir():
+        return find_source(path, origin, layouts)
+    if not path.is_file():
+        raise UserSourceError("there is no such file or folder", field="hpl_source", given=path)
+    target = folder / f"user-{hashlib.sha256(path.read_bytes()).hexdigest()[:16]}"
+    if not target.is_dir():
+        folder.mkdir(parents=True, exist_ok=True)
+        unpacked(path, target, layouts)
+    return find_source(target, origin, layouts)

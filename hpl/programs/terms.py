@@ -1,0 +1,112 @@
+"""What a family of programs takes of a configuration: lines of HPL.dat, parameters of its own, memory, ranks."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from .. import sizing
+from ..params import HplParams, Scalar
+
+OWN = "program."
+"""Beginning of the names that spaces and points give to a family's own parameters."""
+
+
+@dataclass(frozen=True)
+class OwnParameter:
+    """A parameter that only one family has; spaces call it `program.NAME`.
+
+    Attributes:
+        values: worth trying, best guess first.
+        default: its value where a space does not name it.
+        limits: the least and the most that is legal; None where only `values` are.
+    """
+
+    name: str
+    values: tuple[Scalar, ...]
+    default: Scalar
+    limits: tuple[float, float] | None = None
+
+    @property
+    def point_name(self) -> str:
+        """Its name in spaces and points."""
+        return OWN + self.name
+
+    @property
+    def expected(self) -> str:
+        """The legal values in words."""
+        if self.limits is None:
+            return "one of " + ", ".join(map(str, self.values))
+        return f"a number from {self.limits[0]:g} to {self.limits[1]:g}"
+
+    def accepts(self, value: Scalar) -> bool:
+        """Return whether a value is legal."""
+        if self.limits is None:
+            return value in self.values
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and self.limits[0] <= float(value) <= self.limits[1]
+
+
+def divisors(cores: int) -> tuple[int, ...]:
+    """Return all numbers of ranks that share so many cores evenly, the largest first."""
+    return tuple(ranks for ranks in range(cores, 0, -1) if cores % ranks == 0)
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a program takes of a configuration; netlib's HPL takes all as it is.
+
+    Attributes:
+        ignores: parameters of HPL.dat that the program does not heed, each with the word that stands for all its words.
+        takes: parameters of which it takes only these words and refuses all others, its own advice first.
+        own: its own parameters.
+        usual_nb: the NB that fits it, where no BLAS tells one.
+        memory_bytes: the bytes that it allocates on its fullest rank.
+        ranks_on_node: the numbers of ranks that it can have on a node with so many cores, its own advice first;
+            their threads fill the cores.
+    """
+
+    ignores: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
+    takes: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict, hash=False)
+    own: tuple[OwnParameter, ...] = ()
+    usual_nb: int = 192
+    memory_bytes: Callable[[HplParams], int] = sizing.memory_bytes
+    ranks_on_node: Callable[[int], tuple[int, ...]] = divisors
+
+    def refusal(self, name: str, value: Scalar) -> str | None:
+        """Return the sentence that the program refuses a value of HPL.dat, or None."""
+        words = self.takes.get(name)
+        if words is None or value in words:
+            return None
+        return f"{name} = {value} is refused by the program: it takes {', '.join(map(str, words))}"
+
+    def refusals(self, words: Mapping[str, Scalar]) -> Iterator[str]:
+        """Yield the sentence for each value of a point that the program refuses."""
+        for name in self.takes:
+            if name in words and (sentence := self.refusal(name, words[name])):
+                yield sentence
+
+    def taken(self, name: str, value: Scalar) -> Scalar:
+        """Return a value as the program takes it: its own advice in place of a value that it refuses."""
+        return value if self.refusal(name, value) is None else self.takes[name][0]
+
+    def fitted(self, words: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """Return a point as the program takes it, with its own parameters."""
+        own = {parameter.point_name: parameter.default for parameter in self.own}
+        return {**own, **{name: self.taken(name, value) for name, value in words.items()}}
+
+    def layouts(self, cores: int, nodes: int) -> list[tuple[int, int]]:
+        """List ranks and threads of each that fill the cores of equal nodes, its own advice first."""
+        each = cores // nodes
+        threads = [each // ranks for ranks in self.ranks_on_node(each)]
+        return [(cores // count, count) for count in threads]
+
+    def own_of(self, point: Mapping[str, Scalar]) -> dict[str, Scalar]:
+        """Return the values of its own parameters in a point by their own names, with defaults for the rest."""
+        return {own.name: point.get(own.point_name, own.default) for own in self.own}
+
+    def parameter(self, point_name: str) -> OwnParameter | None:
+        """Return its own parameter of this name in points; None where it has none."""
+        return next((own for own in self.own if own.point_name == point_name), None)
+
+
+TAKES_ALL = Terms()
+"""Those of netlib's HPL."""

@@ -1,0 +1,57 @@
+"""Programs that are there already: those of families that hpltune knows, and any xhpl of the user's."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Self
+
+from ..blas.catalogue import BlasLibrary
+from ..build.compiling import OnStep
+from ..build.needed import linked_mpi
+from ..build.programs import witness_library
+from ..build.toolchain import Mpi
+from ..search_paths import SearchPaths
+from .family import HplProgram, ReadyProgram
+
+
+@dataclass(frozen=True)
+class ProgramFile(HplProgram):
+    """An executable with a BLAS of its own; the witness is preloaded into it, so that its ranks tell what they run."""
+
+    file: Path
+
+    @property
+    def description(self) -> str:
+        """Whose it is, and its path."""
+        return f"the user's {self.file}"
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """The executable."""
+        return (self.file,)
+
+    def linked_mpi(self) -> str | None:
+        """Return the MPI library that it is linked with, where the loader tells it."""
+        return linked_mpi(self.file)
+
+    def ready(
+        self,
+        mpi: Mpi,
+        library: BlasLibrary | None,  # noqa: ARG002 - it brings its own
+        search: SearchPaths,
+        on_step: OnStep | None = None,  # noqa: ARG002 - there is nothing to build
+    ) -> ReadyProgram:
+        """Return the file, with the witness where that can be compiled."""
+        witness = witness_library(mpi, search)
+        return ReadyProgram(self.file, environment={"LD_PRELOAD": str(witness)} if witness else {})
+
+
+@dataclass(frozen=True)
+class YourXhpl(ProgramFile):
+    """An xhpl of the user's, of which hpltune knows nothing more."""
+
+    name: ClassVar[str] = "xhpl"
+
+    @classmethod
+    def recognised(cls, file: Path) -> Self | None:
+        """Take any file: it is asked last."""
+        return cls(file)

@@ -1,0 +1,51 @@
+"""Whose the other end of a connection is."""
+
+import os
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tuner.service.peers import peer_uid
+
+TABLE = """  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
+   0: 0100007F:C350 0100007F:1F90 01 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 20 4 30 10 -1
+   1: 0100007F:C350 0100007F:211B 01 00000000:00000000 00:00000000 00000000  2000        0 2 1 0 20 4 30 10 -1
+   2: 0100007F:C351 0100007F:211B 06 00000000:00000000 00:00000000 00000000     0        0 0 3 0
+"""
+
+
+@pytest.fixture(params=["127.0.0.1", "::1"])
+def ends(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """Both ends of a connection on this machine."""
+    with ExitStack() as stack:
+        family = socket.AF_INET6 if ":" in request.param else socket.AF_INET
+        try:
+            server = stack.enter_context(socket.create_server((request.param, 0), family=family))
+        except OSError:
+            pytest.skip("needs IPv6")
+        client = stack.enter_context(socket.create_connection(server.getsockname()[:2]))
+        taken, _ = server.accept()
+        yield client, stack.enter_context(taken)
+
+
+def test_the_kernel_tells_whose_a_connection_is(ends: tuple[socket.socket, socket.socket]) -> None:
+    _, taken = ends
+    assert peer_uid(taken.getpeername()[:2], taken.getsockname()[:2]) == os.geteuid()
+    assert peer_uid(taken.getpeername()[:2], (taken.getsockname()[0], 1)) is None
+
+
+def test_of_two_connections_from_one_port_that_to_us_counts(tmp_path: Path) -> None:
+    """The kernel gives one port to users whose connections go to different places."""
+    table = tmp_path / "tcp"
+    table.write_text(TABLE)
+    assert peer_uid(("127.0.0.1", 50_000), ("127.0.0.1", 8475), [table]) == 2000
+    assert peer_uid(("127.0.0.1", 50_000), ("127.0.0.1", 8080), [table]) == 1000
+
+
+def test_a_connection_that_has_ended_is_nobodys(tmp_path: Path) -> None:
+    table = tmp_path / "tcp"
+    table.write_text(TABLE)
+    assert peer_uid(("127.0.0.1", 50_001), ("127.0.0.1", 8475), [table]) is None

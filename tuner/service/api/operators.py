@@ -1,0 +1,128 @@
+"""What operators, supervisors and load balancers ask: who did what, metrics, whether the service lives and can work."""
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query
+from pydantic import BaseModel, Field
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse
+
+from results.store.service.audit import AuditRow
+
+from ...messages.campaigns import AskedQuery, Cursor
+from ..authentication import needs
+from ..background import stuck
+from ..parts import OpenStore, Parts, no_query
+from ..problems import Problem
+from .cursors import campaign_cursor, campaign_place
+
+router = APIRouter()
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+MOST_S = 2.0
+"""Seconds that the database and the disk have to answer."""
+PROBE_BYTES = 65_536
+"""So much is written, and removed, to see that there is room; a trial needs less."""
+
+
+class PrometheusResponse(PlainTextResponse):
+    """Metrics as Prometheus reads them."""
+
+    media_type = PROMETHEUS
+
+
+class AuditQuery(AskedQuery):
+    """Which deeds."""
+
+    limit: int = Field(100, ge=1, le=1000)
+    cursor: Cursor | None = None
+
+
+class DeedModel(BaseModel):
+    """What somebody did or tried to do."""
+
+    at: datetime
+    who: str = Field(description="name of the token or user; empty where nobody knows")
+    address: str = Field(description="from which the request came; empty for the command line")
+    action: str = Field(description="method and address, or the command")
+    target: str = Field(description="to what, as the name of a campaign or token")
+    status: int = Field(description="of HTTP")
+    detail: str
+
+    @classmethod
+    def of(cls, row: AuditRow) -> "DeedModel":
+        """Tell of a row."""
+        return cls(at=row.at, **asdict(row.deed))
+
+
+class AuditPage(BaseModel):
+    """Deeds, newest first."""
+
+    deeds: list[DeedModel]
+    next_cursor: str | None = Field(description="the page of older ones begins here; null on the last page")
+
+
+@router.get("/api/v1/audit", tags=["operators"], dependencies=[needs("admin")])
+def audit(store: OpenStore, query: Annotated[AuditQuery, Query()]) -> AuditPage:
+    """List who changed something, signed in or was refused, newest first."""
+    before = campaign_place(query.cursor) if query.cursor is not None else None
+    found = store.audit.newest(query.limit + 1, before)
+    shown = found[: query.limit]
+    return AuditPage(
+        deeds=[DeedModel.of(row) for row in shown],
+        next_cursor=campaign_cursor(shown[-1].place) if len(found) > len(shown) else None,
+    )
+
+
+@router.get(
+    "/metrics", tags=["operators"], response_class=PrometheusResponse, dependencies=[needs("read"), Depends(no_query)]
+)
+def metrics(parts: Parts) -> PrometheusResponse:
+    """Tell what the service counts, as Prometheus reads it; programs on this machine need no token."""
+    return PrometheusResponse(parts.metrics.text())
+
+
+class Health(BaseModel):
+    """How the service is."""
+
+    status: str
+
+
+@router.get("/healthz", tags=["health"])
+async def healthz() -> Health:
+    """Tell that the process answers."""
+    return Health(status="ok")
+
+
+@router.get("/readyz", tags=["health"])
+async def readyz(parts: Parts) -> Health:
+    """Tell that the database can be read, that there is room on the disk, and that campaigns are started; else 503."""
+    try:
+        async with asyncio.timeout(MOST_S):
+            await parts.answers.read(parts.store.lists.check)
+            await run_in_threadpool(_require_room, parts.folders)
+    except TimeoutError:
+        raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.") from None
+    stopped = stuck(parts.duties)
+    if stopped:
+        raise Problem(503, f"{'; '.join(stopped)}: start the service again.")
+    return Health(status="ready")
+
+
+def _require_room(folders: Collection[Path]) -> None:
+    """Write a little into each folder.
+
+    Raises:
+        Problem: nothing can be written.
+    """
+    for folder in folders:
+        try:
+            with TemporaryFile(dir=folder) as file:
+                file.write(bytes(PROBE_BYTES))
+        except OSError as error:
+            raise Problem(503, f"Nothing can be stored: {error.strerror}.") from error

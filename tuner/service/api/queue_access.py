@@ -1,0 +1,120 @@
+"""Where requests reach the queue: who may change which campaign, and how one stands."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from fastapi import Depends
+
+from results.store.service.access import AccessScope
+from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
+from results.store.store import Store
+
+from ...messages.documents import Document
+from ...messages.queue import HandedInModel
+from ..authentication import Caller, demand, needs
+from ..campaigns.fair_order import OF_THE_QUEUE, in_order
+from ..campaigns.hand_in import HandIn, hand_in
+from ..campaigns.wrong import WrongDocumentError
+from ..parts import Parts, ServiceParts
+from ..problems import Problem
+
+Runner = Annotated[Caller, needs("run")]
+"""A caller who may hand in campaigns, and change those of their own."""
+
+
+@dataclass(frozen=True)
+class QueueAccess:
+    """Somebody who may hand in campaigns, at the service that takes them."""
+
+    caller: Caller
+    parts: ServiceParts
+
+    def hand_in(self, document: Document, key: str | None = None) -> CampaignEntry:
+        """Check a campaign and put it into the queue.
+
+        Args:
+            key: two campaigns that are handed in with the same one are one.
+
+        Raises:
+            WrongDocumentError: it is wrong, or the caller may not hand it in.
+            Problem: the caller has too many that wait.
+        """
+        self.check_priority(document.priority)
+        self.check_place()
+        parts = self.parts
+        entry = hand_in(HandIn(document, self.caller.name, key), parts.offered, parts.store)
+        parts.dispatcher.wake()
+        return entry
+
+    def check_priority(self, priority: int) -> None:
+        """Let only admins put campaigns before those of others: users take turns otherwise.
+
+        Raises:
+            WrongDocumentError: the caller may not.
+        """
+        if priority > 0 and not self.caller.scope.covers(AccessScope.ADMIN):
+            raise WrongDocumentError("priority", f"above 0 needs scope admin, and {self.caller.name} has none")
+
+    def check_place(self) -> None:
+        """Let nobody fill the queue, or the list of schedules, alone.
+
+        Raises:
+            Problem: the caller has as many campaigns that wait, or schedules, as one may have.
+        """
+        store, name, most = self.parts.store, self.caller.name, self.parts.offered.most_of_one
+        states = (QueueState.QUEUED, QueueState.PAUSED)
+        waiting = sum(entry.order.handed_in_by == name for entry in store.queue.entries(states))
+        made = sum(schedule.made_by == name for schedule in store.schedules.all())
+        if max(waiting, made) >= most:
+            said = f"{waiting} campaigns and {made} schedules of {name} wait, and one caller may have {most} of each."
+            raise Problem(429, f"{said} Cancel some, or wait.", {"Retry-After": "600"})
+
+
+def _access(caller: Runner, parts: Parts) -> QueueAccess:
+    return QueueAccess(caller, parts)
+
+
+OpenQueue = Annotated[QueueAccess, Depends(_access)]
+
+
+def ask_of(store: Store, caller: Caller, name: str, wanted: WantedState) -> HandedInModel:
+    """Note what somebody wants of a campaign.
+
+    Raises:
+        Problem: there is no such campaign, or it is another's.
+        CampaignStateError: it has ended, in a way that this cannot change.
+    """
+    demand_own(caller, handed_in_entry(store, name))
+    return shown(store, store.queue.want(name, wanted))
+
+
+def demand_own(caller: Caller, entry: CampaignEntry) -> None:
+    """Let only admins change campaigns of others.
+
+    Raises:
+        Problem: it is another's.
+    """
+    if entry.order.handed_in_by != caller.name:
+        demand(caller, AccessScope.ADMIN)
+
+
+def handed_in_entry(store: Store, name: str) -> CampaignEntry:
+    """The campaign of a name that was handed in.
+
+    Raises:
+        Problem: there is none, or a command line began it.
+    """
+    entry = store.queue.find(name)
+    if entry is None and store.queue.is_study(name):
+        raise Problem(409, f"Campaign {name} was begun by the command line, not handed in: it is changed there.")
+    if entry is None:
+        raise Problem(404, f"There is no campaign {name}: /api/v1/campaigns lists all.")
+    return entry
+
+
+def shown(store: Store, entry: CampaignEntry) -> HandedInModel:
+    """Tell how a campaign stands, with its position in the queue."""
+    if entry.state is not QueueState.QUEUED:
+        return HandedInModel.of(entry, None)
+    names = [waiting.name for waiting in in_order(store, store.queue.entries(OF_THE_QUEUE))]
+    return HandedInModel.of(entry, names.index(entry.name) + 1 if entry.name in names else None)

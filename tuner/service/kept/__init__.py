@@ -1,1 +1,0 @@
-"""What the service has computed, kept until what it tells of changes."""

@@ -1,0 +1,100 @@
+"""The templates of pages, and their styles and scripts.
+
+Each style or script has the hash of its content in its name, so that browsers may keep it for ever.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+
+from fastapi import APIRouter
+from fastapi.responses import Response
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.exceptions import HTTPException
+
+from results.report.html import page_style
+
+from ...asks.registry import key_of
+from ...words import named
+
+router = APIRouter(include_in_schema=False)
+SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js")
+STYLES = ("live.css", "forms.css")
+KEPT = {"Cache-Control": "public, max-age=31536000, immutable"}
+FILLED_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+}
+"""A page made of templates uses files of the service only, and its forms lead to the service only."""
+
+
+@dataclass(frozen=True)
+class StatedFact:
+    """A fact and what it is about."""
+
+    about: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Asset:
+    """A file that pages use.
+
+    Attributes:
+        address: where it is served.
+    """
+
+    address: str
+    media_type: str
+    content: bytes
+
+
+@cache
+def assets() -> dict[str, Asset]:
+    """Read all files that pages use, by their plain names."""
+    folder = files(__package__).joinpath("assets")
+    contents = {name: folder.joinpath(name).read_bytes() for name in (*SCRIPTS, *STYLES)}
+    return {name: _asset(name, content) for name, content in {**contents, "page.css": page_style().encode()}.items()}
+
+
+def _asset(name: str, content: bytes) -> Asset:
+    stem, _, suffix = name.rpartition(".")
+    kind = "text/javascript" if suffix == "js" else "text/css"
+    return Asset(f"/assets/{stem}.{sha256(content).hexdigest()[:16]}.{suffix}", f"{kind}; charset=utf-8", content)
+
+
+@cache
+def _by_address() -> dict[str, Asset]:
+    return {one.address: one for one in assets().values()}
+
+
+@cache
+def _environment() -> Environment:
+    loader = PackageLoader("tuner.service.pages")
+    return Environment(
+        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, finalize=_named
+    )
+
+
+def _named(value: object) -> object:
+    """What a template shows, with fields of what was asked for as a document has them."""
+    if not isinstance(value, str):
+        return value
+    return type(value)(named(value, key_of))
+
+
+def rendered(template: str, **values: object) -> str:
+    """Fill a template; values are text unless they are marked as HTML."""
+    addresses = {name: one.address for name, one in assets().items()}
+    return _environment().get_template(template).render(assets=addresses, now=datetime.now(UTC), **values)
+
+
+@router.get("/assets/{file}")
+def asset(file: str) -> Response:
+    """Answer with a file that pages use; anybody may have it."""
+    found = _by_address().get(f"/assets/{file}")
+    if found is None:
+        raise HTTPException(404)
+    return Response(found.content, media_type=found.media_type, headers=KEPT)
