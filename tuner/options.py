@@ -1,12 +1,12 @@
 """What the user asked of a study, checked once; nothing re-reads the command line afterwards."""
 
-import csv
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from .asks.tune import SearchSettings, TuneAsk
 from .budget import Budget
 from .errors import UsageError
 
@@ -17,61 +17,37 @@ DEFAULT_SIMULATION_S = 600.0
 
 
 @dataclass(frozen=True)
-class TuneOptions:
-    """A study as it was asked for; stored with it, so that `--resume` needs no options.
+class TuneOptions(SearchSettings):
+    """What was asked of a study, as it is on its machine; stored with it, so that `--resume` needs no options.
 
     Attributes:
         space: shipped name or file; `overrides` are `--set` values by parameter name.
-        pareto: the objective that GFLOPS are searched against, or None.
-        points: size of a coarse grid, or None for all legal points (engine grid only).
-        repeats: runs of each configuration during the search; `confirm` further runs of each finalist.
-        reference: a configuration runs again every so often during the search, to see whether the machine changes.
-        full: measure at the N of the whole memory instead of one chosen from the budget.
-        memory_fraction: part of the free memory that "whole memory" means.
         blas_only: BLAS names to keep; `blas_files` libraries the user named.
-        parallel: trials at a time, each on an equal part of the cluster's nodes.
         real_cluster: the cluster to run on, as its file says; None for this machine.
         cluster: the virtual cluster to simulate, as its file says; None for this machine.
-        jobs: simulations at a time, None for one a core; `limit_s` real seconds after which one is ended.
+        limit_s: real seconds after which a simulation is ended.
         replay: the table that stands in place of a machine: `table` its file, `sha256` of it, and `speed`, real seconds
             for each of the table; None where none does.
-        from_simulation: study on a virtual cluster: its best are tried first, its rates teach the engine.
         warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
-        nodes_check: what a new study does with nodes that are not ready: "refuse" or "drop"; None checks none.
-        node_speeds: what that check measured, in GFLOPS by host; None for what the cluster's file tells.
+        node_speeds: what a check of the nodes measured, in GFLOPS by host; None for what the cluster's file tells.
         nodes_left_out: nodes that are not used, because that check found them bad; with a batch system also slow ones.
         shootout: each BLAS is searched by itself, and then the best of all run in rounds, as `hpltune blas` asks.
     """
 
-    space: str = "default"
-    engine: str = "hpl"
-    objective: str = "gflops"
-    pareto: str | None = None
-    seed: int = 0
+    space: str = TuneAsk.space
     budget: Budget = field(default_factory=lambda: Budget(wall_s=DEFAULT_WALL_S))
-    points: int | None = None
-    repeats: int = 1
-    confirm: int = 2
-    reference: bool = True
-    full: bool = False
-    memory_fraction: float = 0.8
     overrides: Mapping[str, Sequence[str]] | None = None
     blas_only: tuple[str, ...] = ()
     blas_files: Mapping[str, Path] | None = None
     xhpl: Path | None = None
     hpl_source: Path | None = None
-    rpeak_gflops: float | None = None
     price_usd: float | None = None
     power_w: float | None = None
-    parallel: int = 1
     real_cluster: Mapping[str, Any] | None = None
     cluster: Mapping[str, Any] | None = None
-    jobs: int | None = None
     limit_s: float = DEFAULT_SIMULATION_S
     replay: Mapping[str, Any] | None = None
-    from_simulation: str | None = None
     warm_start: tuple[str, ...] = ()
-    nodes_check: str | None = None
     node_speeds: Mapping[str, float] | None = None
     nodes_left_out: tuple[str, ...] = ()
     shootout: bool = False
@@ -139,42 +115,20 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
     return tuple(dict.fromkeys(names)), files
 
 
-def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
-    """Split `--set NAME=V[,V]` values; one that has a comma itself stands in double quotes.
-
-    Raises:
-        TunerError: no "=", no value, or a quote without its end.
-    """
-    overrides: dict[str, list[str]] = {}
-    for value in values:
-        name, equals, given = value.partition("=")
-        try:
-            listed = next(csv.reader([given], skipinitialspace=True, strict=True))
-        except csv.Error:
-            listed = []
-        choices = [choice.strip() for choice in listed if choice.strip()]
-        if not name.strip() or not equals or not choices:
-            raise UsageError("write NAME=VALUE[,VALUE], for example «set» NB=128,192", field="set", given=value)
-        overrides.setdefault(name.strip(), []).extend(choices)
-    return overrides
-
-
 def user_source(path: Path | None) -> Path | None:
     """The absolute path of `--hpl-source`: a study may be resumed from another folder."""
     return None if path is None else path.expanduser().absolute()
 
 
-def user_program(path: Path | None) -> Path | None:
+def user_program(name: str) -> Path:
     """The absolute path of `--xhpl`, checked to be an executable file.
 
     Raises:
         TunerError: it is missing or cannot be executed.
     """
-    if path is None:
-        return None
-    absolute = path.expanduser().absolute()
+    absolute = Path(name).expanduser().absolute()
     if not absolute.is_file():
-        raise UsageError("there is no such file", field="xhpl", given=path)
+        raise UsageError("there is no such file", field="xhpl", given=name)
     if not os.access(absolute, os.X_OK):
-        raise UsageError(f"the file is not executable; try chmod +x {path}", field="xhpl", given=path)
+        raise UsageError(f"the file is not executable; try chmod +x {name}", field="xhpl", given=name)
     return absolute

@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
+from tuner.asks.texts import parse_overrides
 from tuner.budget import Budget
 from tuner.errors import TunerError
-from tuner.options import TuneOptions, parse_blas, parse_overrides, user_program, user_source
+from tuner.options import TuneOptions, parse_blas, user_program, user_source
 
 
 def test_options_survive_the_database() -> None:
@@ -75,9 +76,9 @@ def test_hpls_source_is_found_again_from_another_folder(tmp_path: Path, monkeypa
 def test_a_program_must_be_an_executable_file(tmp_path: Path) -> None:
     file = tmp_path / "xhpl"
     with pytest.raises(TunerError, match="no such file"):
-        user_program(file)
+        user_program(str(file))
     file.touch(mode=0o644)
     with pytest.raises(TunerError, match="chmod"):
-        user_program(file)
+        user_program(str(file))
     file.chmod(0o755)
-    assert user_program(file) == file
+    assert user_program(str(file)) == file

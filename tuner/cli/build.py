@@ -1,10 +1,11 @@
 """`hpltune build`: make the xhpl programs ahead of time."""
 
-from .common import BlasFiles, Json, Source, console, errors, user_dirs
+from ..asks.shared import Libraries, Source
+from .common import Json, console, errors, user_dirs
 from .terminal import show_report
 
 
-def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = False) -> None:
+def build(blas: Libraries = (), hpl_source: Source = None, as_json: Json = False) -> None:
     """Build an xhpl for each BLAS on this machine, and the simulated one, and print where they are.
 
     `tune` does this by itself. The simulated one needs SimGrid; without it the others are built.
@@ -20,7 +21,7 @@ def build(blas: BlasFiles = None, hpl_source: Source = None, as_json: Json = Fal
     from ..options import TuneOptions, parse_blas
 
     out = errors() if as_json else console()
-    names, files = parse_blas(blas or [])
+    names, files = parse_blas(blas)
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source)
     with display(out) as listener:
         result = command.build(command.BuildRequest(user_dirs(), options), listener)

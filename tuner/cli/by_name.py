@@ -8,7 +8,8 @@ from typing import Any
 import typer
 import typer.main
 
-from .plain_help import PlainCommand, PlainGroup, grouped
+from .ask_options import asking
+from .plain_help import PlainCommand, PlainGroup
 
 NAMES = (
     "tune",
@@ -78,5 +79,5 @@ def _made(name: str) -> Any:
     if isinstance(found, typer.Typer):
         parent.add_typer(found, name=name)
     else:
-        parent.command(name, cls=PlainCommand, hidden=name in HIDDEN)(grouped(found))
+        parent.command(name, cls=PlainCommand, hidden=name in HIDDEN)(asking(found))
     return typer.main.get_group(parent).commands[name]

@@ -7,7 +7,9 @@ import typer
 
 from runners.job import BINDINGS
 
-from .common import MOST_RUNS, BlasFiles, Json, Source
+from ..asks.field import MOST_RUNS
+from ..asks.shared import Libraries, Source
+from .common import Json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -30,7 +32,7 @@ def calibrate(
     binding: Annotated[
         str, typer.Option(metavar="WORD", help=f"What a rank is bound to: {', '.join(BINDINGS)}.")
     ] = BINDINGS[0],
-    blas: BlasFiles = None,
+    blas: Libraries = (),
     hpl_source: Source = None,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +60,7 @@ def calibrate(
 
     if binding not in BINDINGS:
         raise UsageError(f"--binding {binding}: choose one of {', '.join(BINDINGS)}")
-    names, files = parse_blas(blas or [])
+    names, files = parse_blas(blas)
     real = load_real_cluster(cluster).table() if cluster else None
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source, real_cluster=real)
     console = output(stderr=as_json)

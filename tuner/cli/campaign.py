@@ -30,7 +30,7 @@ def watch(context: typer.Context, name: Named) -> None:
 
         hpltune --server http://127.0.0.1:8475 campaign watch default-1
     """
-    from .served_tune import watch_there
+    from .served_ask import watch_there
 
     asked = needed_server(context)
     with opened(asked) as client:

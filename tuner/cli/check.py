@@ -5,30 +5,15 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Html, Json, complete_study
+from ..asks.check import CheckAsk
+from .common import Db, Html, Json
+from .server import asked_server
 from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
-
-MOST_CHECKED = 50
-"""Runs of which each tells something."""
 
 
 def check(
-    baseline: Annotated[
-        str,
-        typer.Option(
-            "--baseline",
-            metavar="STUDY",
-            autocompletion=complete_study,
-            help="The study of a real machine whose best configuration is measured again.",
-        ),
-    ],
-    runs: Annotated[
-        int, typer.Option("--runs", min=1, max=MOST_CHECKED, help="How often the configuration is run.")
-    ] = 3,
-    tolerance: Annotated[
-        float,
-        typer.Option(min=0.0, max=50.0, metavar="PERCENT", help="Loss of speed that is no reason to worry."),
-    ] = 2.0,
+    context: typer.Context,
+    ask: CheckAsk,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Write the verdict as JUnit XML, for CI services.")
     ] = None,
@@ -67,10 +52,16 @@ def check(
         CheckVerdict.CANNOT_TELL: 2,
         CheckVerdict.STOPPED: INTERRUPTED,
     }
+    there = asked_server(context, {"db", "html", "junit"})
+    if there is not None:
+        from .served_ask import ask_there
+
+        facts = ask_there(there, "check", ask, as_json=as_json)
+        raise typer.Exit(codes[CheckVerdict(facts["verdict"])])
     console, files = output(stderr=as_json), ReportFiles(html)
     files.require()
     with watched(console) as (listener, stop):
-        result = measure(CheckRequest(baseline, runs, tolerance / 100, junit, db), listener, stop)
+        result = measure(CheckRequest(ask, junit, db), listener, stop)
     show_and_write(console, result.report(), files, as_json=as_json, page=result.page())
     if result.failure is not None:
         raise result.failure

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..asks.field import OUTPUT
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -15,16 +17,8 @@ if TYPE_CHECKING:
     from ..user_dirs import UserDirs
 
 
-MOST = 1e12
-"""Of GFLOPS and watts; what is more, infinite or no number is a slip."""
 LARGEST_INT = 2**31 - 1
 """Of HPL's own numbers, and of what databases count with."""
-MOST_RUNS = 1_000_000
-"""Of trials, repeats and the like; more of them would take years."""
-MOST_AT_ONCE = 10_000
-"""Of cores, and of programs at a time."""
-LARGEST_SEED = 2**32 - 1
-"""That the engines' libraries take."""
 
 COMPLETION_S = 2.0
 """Seconds for which somebody who pressed the tab key waits."""
@@ -63,38 +57,11 @@ def complete_cluster(incomplete: str) -> list[str]:
     return [name for name in shipped() if name.startswith(incomplete)]
 
 
-Cluster = Annotated[
-    str | None,
-    typer.Option(
-        "--cluster",
-        metavar="CLUSTER",
-        autocompletion=complete_cluster,
-        help="The TOML file of a real cluster to run on; or a virtual cluster to simulate, a file or a shipped name.",
-    ),
-]
-RealClusterFile = Annotated[
-    Path | None, typer.Option("--cluster", metavar="FILE", help="The TOML file of a real cluster to run on.")
-]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", min=1, max=MOST_AT_ONCE, help="Simulations at a time. Default: one per core.")
-]
-Limit = Annotated[
-    str | None,
-    typer.Option("--limit", metavar="TIME", help="Real time after which a simulation is stopped. Default: 10m."),
-]
-EngineName = Annotated[
-    str,
-    typer.Option(
-        "--engine",
-        metavar="ENGINE",
-        autocompletion=complete_engine,
-        help="hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe, optuna-gp, smac.",
-    ),
-]
 Db = Annotated[
     str | None,
     typer.Option(
         "--db",
+        rich_help_panel=OUTPUT,
         metavar="FILE|URL",
         help="Database: a file, or postgresql://user@host:port/name. Default: hpltune.db in hpltune's data folder.",
     ),
@@ -136,32 +103,7 @@ Html = Annotated[
     typer.Option("--html", metavar="FILE", help="Write the report as a page too, with figures, that needs no network."),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace an HPL.dat that is there already.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
-BlasFiles = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--blas",
-        metavar="NAME[=FILE]",
-        help="Use only this BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so. Repeatable.",
-    ),
-]
-Xhpl = Annotated[Path | None, typer.Option("--xhpl", metavar="FILE", help="Run this xhpl; build none.")]
-Source = Annotated[
-    Path | None,
-    typer.Option("--hpl-source", metavar="PATH", help="HPL's source: a folder or a tarball of HPL or HPCC."),
-]
-Rpeak = Annotated[
-    float | None,
-    typer.Option(
-        "--rpeak", metavar="GFLOPS", min=0.001, max=MOST, help="Theoretical peak, in place of the detected one."
-    ),
-]
-Price = Annotated[
-    str | None, typer.Option("--price", metavar="USD", help="Price of the machine in US dollars, for $/GFLOPS.")
-]
-Power = Annotated[
-    float | None, typer.Option("--power", metavar="WATT", min=0.1, max=MOST, help="Power under load, for MFLOPS/W.")
-]
+Json = Annotated[bool, typer.Option("--json", rich_help_panel=OUTPUT, help="Print JSON for scripts.")]
 
 
 def user_dirs() -> "UserDirs":

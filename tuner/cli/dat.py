@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_INT, BlasFiles, Force, errors, user_dirs
+from ..asks.shared import Libraries
+from .common import LARGEST_INT, Force, errors, user_dirs
 from .terminal import show_report
 
 
@@ -20,7 +21,7 @@ def dat(
         typer.Option("--NB", "--nb", min=1, max=LARGEST_INT, help="NB, instead of the one natural for the BLAS."),
     ] = None,
     ranks: Annotated[int | None, typer.Option(min=1, max=LARGEST_INT, help="Ranks, instead of one per core.")] = None,
-    blas: BlasFiles = None,
+    blas: Libraries = (),
     force: Force = False,
 ) -> None:
     """Write a sensible HPL.dat for this machine without searching, and say why each value was taken.
@@ -41,7 +42,7 @@ def dat(
 
     if out is not None:
         require_new(out, force=force)
-    names, files = parse_blas(blas or [])
+    names, files = parse_blas(blas)
     result = command.dat(command.DatRequest(memory_fraction, n, nb, ranks, names, files), user_dirs())
     show_report(errors(), result.report(), as_json=False)
     if out is None:

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, Rpeak, console, user_dirs
+from ..asks.shared import Rpeak
+from .common import Json, console, user_dirs
 from .terminal import show_report
 
 

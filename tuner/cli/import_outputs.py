@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, Json, Power, Price, Rpeak, console, open_store
+from ..asks.shared import Power, Price, Rpeak
+from .common import Db, Json, console, open_store
 from .terminal import show_report
 
 
@@ -43,7 +44,6 @@ def import_(
     """
     from ..commands.stored.import_database import is_database
     from ..errors import UsageError
-    from ..units import parse_price_usd
 
     databases = [path for path in paths if is_database(path)]
     given = {
@@ -53,7 +53,6 @@ def import_(
     if databases and (named or len(databases) < len(paths)):
         what = named[0] if named else next(str(path) for path in paths if path not in databases)
         raise UsageError(f"{what} is for outputs of HPL, but {databases[0]} is a database: import it alone")
-    price_usd = parse_price_usd(price)
     with open_store(db, create=True) as store:
         if databases:
             from ..commands.stored.import_database import import_database
@@ -63,7 +62,7 @@ def import_(
             return
         from ..commands.stored.import_outputs import ImportRequest, UnprintedFacts, import_outputs
 
-        facts = UnprintedFacts(machine or "", blas or "", rpeak, price_usd, power)
+        facts = UnprintedFacts(machine or "", blas or "", rpeak, price, power)
         show_report(
             console(), import_outputs(store, ImportRequest(tuple(paths), facts, study)).report(), as_json=as_json
         )

@@ -1,12 +1,17 @@
 """`hpltune nodes`: whether the nodes of a cluster are ready, and the checks of them that are kept."""
 
 from contextlib import nullcontext
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .common import LARGEST_INT, LARGEST_SEED, Db, Html, Json, RealClusterFile, console, given, open_store, remark
+from ..asks.field import Useless, keys_here
+from ..asks.nodes import NodesAsk
+from .ask_options import asking
+from .common import LARGEST_INT, Db, Html, Json, console, open_store, remark
 from .plain_help import PlainCommand, PlainGroup
+from .server import asked_server, choose_server_of_group
 from .terminal import INTERRUPTED, ReportFiles, show_and_write, show_report, watched
 
 nodes = typer.Typer(
@@ -19,69 +24,14 @@ nodes = typer.Typer(
 MOST_LISTED = 30
 
 
-@nodes.command(cls=PlainCommand)
+@nodes.callback()
+def _group(context: typer.Context) -> None:
+    choose_server_of_group(context)
+
+
 def check(
     context: typer.Context,
-    cluster: RealClusterFile = None,
-    facts: Annotated[bool, typer.Option("--facts", help="Ask nodes for their facts only; measure nothing.")] = False,
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, max=100, help="Runs of each benchmark; the best of each node counts.")
-    ] = 3,
-    benchmark: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--benchmark",
-            metavar="NAME",
-            help="Only this one: stream, dgemm, hpcc, hpl, pairs, groups. Repeatable.",
-        ),
-    ] = None,
-    soak: Annotated[
-        str | None,
-        typer.Option("--soak", metavar="TIME", help="Run HPL again and again for this time, as 30m or 2h."),
-    ] = None,
-    blas: Annotated[str | None, typer.Option("--blas", metavar="NAME", help="Use this BLAS library.")] = None,
-    virtual: Annotated[
-        int | None, typer.Option("--virtual", min=1, max=4096, metavar="NODES", help="Judge a virtual cluster instead.")
-    ] = None,
-    per_switch: Annotated[
-        int, typer.Option("--per-switch", min=1, max=4096, help="Nodes at each switch of a virtual cluster.")
-    ] = 16,
-    fault: Annotated[
-        list[str] | None,
-        typer.Option("--fault", metavar="KIND:NODE[:PERCENT]", help="Plant a fault in a virtual cluster. Repeatable."),
-    ] = None,
-    spread: Annotated[
-        float | None,
-        typer.Option(
-            "--spread",
-            min=0.0,
-            max=10.0,
-            metavar="PERCENT",
-            help="How much sound nodes of a virtual cluster differ: 0.4 by default, today's nodes 2 to 3.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of a virtual cluster, or of groups.")] = 0,
-    groups: Annotated[
-        int | None,
-        typer.Option(
-            "--groups",
-            min=2,
-            max=4096,
-            metavar="NODES",
-            help="Run HPL on groups of so many nodes.",
-        ),
-    ] = None,
-    keep: Annotated[
-        bool | None, typer.Option("--keep/--no-keep", help="Keep the check; by default unless the cluster is virtual.")
-    ] = None,
-    baseline: Annotated[
-        str | None,
-        typer.Option(
-            "--baseline",
-            metavar="CHECK",
-            help="Compare with an earlier check: its number, a day, first, last, or default (see nodes baseline).",
-        ),
-    ] = None,
+    ask: NodesAsk,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Print nothing where all is well, else only what is wrong.")
     ] = False,
@@ -137,48 +87,44 @@ def check(
 
         hpltune nodes check --virtual 484 --groups 8 --fault flaky-node:node483
     """
-    from ..commands.nodes.check import (
-        NodesCheckRequest,
-        VirtualClusterAsked,
-        check_nodes,
-        check_virtual,
-        cluster_name,
-    )
+    there = asked_server(context, {"db", "html", "quiet"} | keys_here(NodesAsk))
+    if there is not None:
+        from .served_ask import ask_there
+
+        facts = ask_there(there, "nodes", ask, as_json=as_json)
+        raise typer.Exit(0 if facts["ready"] and facts["alike"] else 1)
+    from ..commands.nodes.check import check_asked, check_nodes, check_virtual, cluster_name
     from ..commands.nodes.keeping import KeepRequest, keep_check
     from ..console import output
-    from ..errors import UsageError
     from ..nodes.planted import virtual_name
-    from ..units import parse_duration_s
 
     files = ReportFiles(html)
     files.require()
+    ask.refuse_useless(Useless.ON_REAL_NODES if ask.virtual is None else Useless.ON_VIRTUAL_NODES)
+    if ask.virtual is None:
+        check_asked(ask)
     out = output(stderr=as_json)
     out.quiet = quiet
-    opened = open_store(db, create=True) if keep or baseline or (virtual is None and keep is None) else nullcontext()
+    kept = ask.virtual is None if ask.keep is None else ask.keep
+    opened = open_store(db, create=True) if kept or ask.baseline else nullcontext()
     with watched(out, ends_at_once=True) as (listener, stop), opened as store:
-        if virtual is None:
-            for refused in given(context, {"per_switch", "fault", "spread", *({"seed"} if groups is None else set())}):
-                raise UsageError(f"{refused} is for virtual clusters: add --virtual NODES, or leave it out")
-            if facts and soak:
-                raise UsageError("--facts measures nothing, and --soak measures long: leave one out")
-            if facts and groups:
-                raise UsageError("--facts measures nothing, and --groups runs HPL: leave one out")
-            soak_s = parse_duration_s(soak, "soak") if soak else None
-            request = NodesCheckRequest(cluster, repeats, facts, blas, tuple(benchmark or ()), soak_s, groups, seed)
-            kept = KeepRequest(cluster_name(cluster), keep is not False, baseline)
-            done = keep_check(lambda told: check_nodes(request, told, stop), kept, store, listener)
+        if ask.virtual is None:
+            cluster = None if ask.cluster is None else Path(ask.cluster)
+            keep = KeepRequest(cluster_name(cluster), kept, ask.baseline)
+            done = keep_check(lambda told: check_nodes(ask, cluster, told, stop), keep, store, listener)
         else:
-            for refused in given(context, {"cluster", "facts", "repeats", "benchmark", "soak", "blas"}):
-                raise UsageError(f"{refused} is for real nodes: leave it out, or leave --virtual out")
-            asked = VirtualClusterAsked(virtual, per_switch, tuple(fault or ()), seed, groups, spread)
-            kept = KeepRequest(virtual_name(virtual), keep is True, baseline, virtual=True)
-            done = keep_check(lambda _: check_virtual(asked), kept, store, listener)
+            size = ask.virtual
+            keep = KeepRequest(virtual_name(size), kept, ask.baseline, virtual=True)
+            done = keep_check(lambda _: check_virtual(ask, size), keep, store, listener)
     out.quiet = False
     report, page = done.brief() if quiet else done.report(), done.result.page() if html else None
     show_and_write(out, report, files, as_json=as_json, page=page)
     if done.result.interrupted:
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(0 if done.sound else 1)
+
+
+nodes.command(cls=PlainCommand)(asking(check))
 
 
 def list_(

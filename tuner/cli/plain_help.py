@@ -1,33 +1,13 @@
-"""Help in plain words: what a value is, in place of the names of Python's types, and options in groups."""
+"""Help in plain words: what a value is, in place of the names of Python's types."""
 
-from collections.abc import Callable
-from copy import copy
-from typing import Annotated, Any, get_type_hints
+from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
-from typer.models import OptionInfo
 
 PLAIN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
 
 MANY = 9
-"""Options from which on a command's help is grouped."""
-PANELS = {
-    "What to search": (
-        "space", "set_", "engine", "objective", "pareto", "points", "seed", "from_simulation", "warm_start",
-        "nodes", "weak", "strong", "order", "n", "nb",
-    ),
-    "Budget": (
-        "budget", "trials", "run_time", "full", "memory_fraction", "repeats", "confirm", "limit", "walltime", "time",
-    ),
-    "Machine": (
-        "replay", "replay_speed", "blas", "xhpl", "hpl_source", "rpeak", "price", "power", "kernel", "layout",
-        "oversubscribe", "like", "threads", "depth", "binding",
-    ),
-    "Cluster": ("cluster", "parallel", "jobs", "join"),
-    "Study and output": ("study", "resume", "out", "plot", "db", "as_json", "count", "page"),
-}  # fmt: skip
-"""Panel: the parameters whose options stand in it. What stands nowhere is left in "Options"."""
-PANEL_OF = {name: panel for panel, names in PANELS.items() for name in names}
+"""Options from which on they stand in groups, where they are of several."""
 
 
 class PlainCommand(TyperCommand):
@@ -47,6 +27,11 @@ class PlainGroup(TyperGroup):
 
 
 def _plain(parameters: Any) -> Any:
+    options = [option for option in parameters if option.param_type_name == "option"]
+    groups = {option.rich_help_panel for option in options if getattr(option, "rich_help_panel", None)}
+    if len(options) <= MANY or len(groups) < 2:  # one of them is --help
+        for option in options:
+            option.rich_help_panel = None
     for parameter in parameters:
         shown: Any = parameter
         if shown.param_type_name == "argument":
@@ -59,21 +44,3 @@ def _plain(parameters: Any) -> Any:
 
 def _no_type(_context: Any) -> None:
     """The type of an argument as help shows it: none, for its name says what it is."""
-
-
-def grouped(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give each option of a command that has many a panel."""
-    hints = get_type_hints(command, include_extras=True)
-    options = {name: hint for name, hint in hints.items() if _option(hint)}
-    if len(options) >= MANY:
-        for name, hint in options.items():
-            option = copy(_option(hint))
-            if option is not None and not option.hidden:
-                option.rich_help_panel = PANEL_OF.get(name)
-                command.__annotations__[name] = Annotated[hint.__origin__, option]
-    return command
-
-
-def _option(hint: Any) -> OptionInfo | None:
-    """What Typer knows of an option; None for an argument."""
-    return next((entry for entry in getattr(hint, "__metadata__", ()) if isinstance(entry, OptionInfo)), None)

@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Html, Jobs, Json, Limit, complete_space
+from ..asks.field import BUDGET, LARGEST_SEED, MOST_RUNS, OUTPUT, SEARCH
+from ..asks.shared import Engine, Jobs, Limit
+from .common import Db, Html, Json, complete_space
 
 
 def predict(
@@ -20,18 +22,30 @@ def predict(
         typer.Option(
             metavar="SPACE",
             autocompletion=complete_space,
+            rich_help_panel=SEARCH,
             help="The space that is searched for each design: a shipped name or a TOML file.",
         ),
     ] = "default",
-    engine: EngineName = "hpl",
-    trials: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="Simulations for each design.")] = 24,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
+    engine: Engine = "hpl",
+    trials: Annotated[
+        int, typer.Option(min=1, max=MOST_RUNS, rich_help_panel=BUDGET, help="Simulations for each design.")
+    ] = 24,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, rich_help_panel=SEARCH, help="Seed of the engine's random numbers.")
+    ] = 0,
     full: Annotated[
-        bool, typer.Option("--full", help="Simulate at the N that fills the memory, however long that takes.")
+        bool,
+        typer.Option(
+            "--full", rich_help_panel=BUDGET, help="Simulate at the N that fills the memory, however long that takes."
+        ),
     ] = False,
     plot: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Draw Rmax and $/GFLOPS of the designs into a .png, .svg or .pdf file."),
+        typer.Option(
+            metavar="FILE",
+            rich_help_panel=OUTPUT,
+            help="Draw Rmax and $/GFLOPS of the designs into a .png, .svg or .pdf file.",
+        ),
     ] = None,
     html: Html = None,
     jobs: Jobs = None,

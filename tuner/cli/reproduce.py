@@ -4,7 +4,9 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_SEED, MOST_RUNS, Db, EngineName, Html, Jobs, Json, Limit
+from ..asks.field import LARGEST_SEED, MOST_RUNS
+from ..asks.shared import Engine, Jobs, Limit
+from .common import Db, Html, Json
 
 
 def complete_published(incomplete: str) -> list[str]:
@@ -24,7 +26,7 @@ def reproduce(
             min=0, max=MOST_RUNS, help="Trials of each of the two searches; 0 simulates only the published tests."
         ),
     ] = 120,
-    engine: EngineName = "hpl",
+    engine: Engine = "hpl",
     seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the engine's random numbers.")] = 0,
     html: Html = None,
     jobs: Jobs = None,

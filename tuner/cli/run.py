@@ -5,7 +5,9 @@ from typing import Annotated
 
 import typer
 
-from .common import MOST_RUNS, Cluster, Db, Json, Rpeak, Source, Xhpl, complete_study, given
+from ..asks.field import BUDGET, MACHINE, MOST_RUNS
+from ..asks.shared import Cluster, Program, Rpeak, Source
+from .common import Db, Json, complete_study, given
 from .terminal import INTERRUPTED, show_report, watched
 
 OF_REAL_MACHINES = frozenset({"layout", "kernel", "oversubscribe", "xhpl"})
@@ -20,6 +22,7 @@ def run(
         typer.Option(
             metavar="STUDY[#TRIAL]",
             autocompletion=complete_study,
+            rich_help_panel=MACHINE,
             help="Launch it as this trial or the best of this study: BLAS, kernel, threads, binding, MPI, cluster.",
         ),
     ] = None,
@@ -27,19 +30,34 @@ def run(
         str | None,
         typer.Option(
             metavar="RANKSxTHREADS",
+            rich_help_panel=MACHINE,
             help="Ranks and threads. Default: the ranks of the file, with threads that fill the cores.",
         ),
     ] = None,
     kernel: Annotated[
-        str | None, typer.Option(metavar="KERNEL", help="Kernel of the BLAS; `hpltune doctor` lists them.")
+        str | None,
+        typer.Option(
+            metavar="KERNEL", rich_help_panel=MACHINE, help="Kernel of the BLAS; `hpltune doctor` lists them."
+        ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="How often the file is run.")] = 1,
+    repeats: Annotated[
+        int, typer.Option(min=1, max=MOST_RUNS, rich_help_panel=BUDGET, help="How often the file is run.")
+    ] = 1,
     oversubscribe: Annotated[
-        bool, typer.Option("--oversubscribe", help="Start more ranks than there are cores; the result will be poor.")
+        bool,
+        typer.Option(
+            "--oversubscribe",
+            rich_help_panel=MACHINE,
+            help="Start more ranks than there are cores; the result will be poor.",
+        ),
     ] = False,
     walltime: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Time after which a run is stopped. Default: 24h; 10m for a simulation."),
+        typer.Option(
+            metavar="TIME",
+            rich_help_panel=BUDGET,
+            help="Time after which a run is stopped. Default: 24h; 10m for a simulation.",
+        ),
     ] = None,
     cluster: Cluster = None,
     blas: Annotated[
@@ -47,10 +65,11 @@ def run(
         typer.Option(
             "--blas",
             metavar="NAME[=FILE]",
+            rich_help_panel=MACHINE,
             help="A BLAS of the catalogue, or your own library: --blas mine=/opt/lib/libblas.so.",
         ),
     ] = None,
-    xhpl: Xhpl = None,
+    xhpl: Program = None,
     hpl_source: Source = None,
     rpeak: Rpeak = None,
     db: Db = None,
@@ -97,7 +116,7 @@ def run(
     options = TuneOptions(
         blas_only=names,
         blas_files=files,
-        xhpl=user_program(xhpl),
+        xhpl=None if xhpl is None else user_program(xhpl),
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
         price_usd=real.price_usd if real else None,

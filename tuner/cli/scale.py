@@ -8,24 +8,9 @@ import typer
 
 from runners.job import BINDINGS
 
-from .common import (
-    LARGEST_INT,
-    LARGEST_SEED,
-    MOST_AT_ONCE,
-    MOST_RUNS,
-    BlasFiles,
-    Cluster,
-    Db,
-    Html,
-    Jobs,
-    Json,
-    Limit,
-    Rpeak,
-    Source,
-    Xhpl,
-    complete_study,
-    given,
-)
+from ..asks.field import BUDGET, LARGEST_SEED, MACHINE, MOST_AT_ONCE, MOST_RUNS, OUTPUT, SEARCH
+from ..asks.shared import Cluster, Jobs, Libraries, Limit, Program, Rpeak, Source
+from .common import LARGEST_INT, Db, Html, Json, complete_study, given
 
 if TYPE_CHECKING:
     from results.stats.scaling.runs import NodeOrder
@@ -39,48 +24,86 @@ def scale(
     cluster: Cluster = None,
     nodes: Annotated[
         str | None,
-        typer.Option(metavar="N,N,…", help="Numbers of nodes to compare. Default: 1, 2, 4, … and all."),
+        typer.Option(
+            metavar="N,N,…", rich_help_panel=SEARCH, help="Numbers of nodes to compare. Default: 1, 2, 4, … and all."
+        ),
     ] = None,
     weak: Annotated[
-        bool, typer.Option("--weak", help="Only weak scaling: the memory of each node is the same.")
+        bool,
+        typer.Option("--weak", rich_help_panel=SEARCH, help="Only weak scaling: the memory of each node is the same."),
     ] = False,
-    strong: Annotated[bool, typer.Option("--strong", help="Only strong scaling: N stays the same.")] = False,
+    strong: Annotated[
+        bool, typer.Option("--strong", rich_help_panel=SEARCH, help="Only strong scaling: N stays the same.")
+    ] = False,
     order: Annotated[
         str | None,
-        typer.Option(metavar="ORDER,…", help="Lists of nodes: sorted, shuffled. Default: both on a cluster."),
+        typer.Option(
+            metavar="ORDER,…",
+            rich_help_panel=SEARCH,
+            help="Lists of nodes: sorted, shuffled. Default: both on a cluster.",
+        ),
     ] = None,
-    repeats: Annotated[int, typer.Option(min=1, max=MOST_RUNS, help="Runs of each kind on each number of nodes.")] = 3,
+    repeats: Annotated[
+        int,
+        typer.Option(min=1, max=MOST_RUNS, rich_help_panel=BUDGET, help="Runs of each kind on each number of nodes."),
+    ] = 3,
     n: Annotated[
         int | None,
-        typer.Option("--n", min=1, max=LARGEST_INT, help="N on the fewest nodes. Default: what --time allows."),
+        typer.Option(
+            "--n",
+            min=1,
+            max=LARGEST_INT,
+            rich_help_panel=SEARCH,
+            help="N on the fewest nodes. Default: what --time allows.",
+        ),
     ] = None,
     nb: Annotated[
-        int | None, typer.Option("--nb", min=1, max=LARGEST_INT, help="NB of all runs. Default: that of the BLAS.")
+        int | None,
+        typer.Option(
+            "--nb", min=1, max=LARGEST_INT, rich_help_panel=SEARCH, help="NB of all runs. Default: that of the BLAS."
+        ),
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Take the N that fills the memory.")] = False,
+    full: Annotated[
+        bool, typer.Option("--full", rich_help_panel=BUDGET, help="Take the N that fills the memory.")
+    ] = False,
     time: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="Time for all runs; what does not fit is left out. Default: 10m."),
+        typer.Option(
+            metavar="TIME",
+            rich_help_panel=BUDGET,
+            help="Time for all runs; what does not fit is left out. Default: 10m.",
+        ),
     ] = None,
-    threads: Annotated[int, typer.Option(min=1, max=MOST_AT_ONCE, help="Threads of each rank, on a cluster.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, max=MOST_AT_ONCE, rich_help_panel=MACHINE, help="Threads of each rank, on a cluster.")
+    ] = 1,
     depth: Annotated[
         int,
-        typer.Option(min=0, max=1, help="Look-ahead. With 0 HPL's timers tell the broadcast from the update."),
+        typer.Option(
+            min=0,
+            max=1,
+            rich_help_panel=MACHINE,
+            help="Look-ahead. With 0 HPL's timers tell the broadcast from the update.",
+        ),
     ] = 0,
     binding: Annotated[
-        str, typer.Option(metavar="WORD", help=f"What a rank is bound to: {', '.join(BINDINGS)}.")
+        str,
+        typer.Option(metavar="WORD", rich_help_panel=MACHINE, help=f"What a rank is bound to: {', '.join(BINDINGS)}."),
     ] = BINDINGS[0],
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Seed of the shuffled lists.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=LARGEST_SEED, rich_help_panel=SEARCH, help="Seed of the shuffled lists.")
+    ] = 0,
     study: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             autocompletion=complete_study,
+            rich_help_panel=OUTPUT,
             help="Study of the runs; what is in it already is not run again. Default: a new one.",
         ),
     ] = None,
-    blas: BlasFiles = None,
-    xhpl: Xhpl = None,
+    blas: Libraries = (),
+    xhpl: Program = None,
     hpl_source: Source = None,
     rpeak: Rpeak = None,
     jobs: Jobs = None,
@@ -129,14 +152,14 @@ def scale(
     simulated = simulation_options(None if real else cluster, jobs, limit)
     for option in given(context, OF_REAL_MACHINES if simulated.cluster else frozenset()):
         raise UsageError(f"{option} is for real machines and changes nothing on a virtual --cluster: leave it out")
-    names, blas_files = parse_blas(blas or [])
+    names, blas_files = parse_blas(blas)
     options = TuneOptions(
         seed=seed,
         repeats=repeats,
         full=full,
         blas_only=names,
         blas_files=blas_files,
-        xhpl=user_program(xhpl),
+        xhpl=None if xhpl is None else user_program(xhpl),
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
         real_cluster=real.cluster.table() if real else None,

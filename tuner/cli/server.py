@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..asks.registry import field_of
 from .common import given, remark
 
 if TYPE_CHECKING:
@@ -15,22 +16,14 @@ if TYPE_CHECKING:
 
     from ..client.client import Client
     from ..client.server import Server
+    from ..errors import UsageError
 
-VARIABLE = "HPLTUNE_SERVER"
-FIELDS = {
-    "name": "study",
-    "program": "xhpl",
-    "rpeak_gflops": "rpeak",
-    "price_usd": "price",
-    "power_w": "power",
-    "tolerance_percent": "tolerance",
-}
-"""Fields of what is asked for whose key in a document has another name."""
-TAKEN = ("tune", "show", "best", "report", "export", "campaign")
+NAME, VARIABLE = "hpltune", "HPLTUNE_SERVER"
+TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check")
 """Commands that a service is asked for."""
+ALL_TAKEN = f"{', '.join(TAKEN[:-1])} and {TAKEN[-1]}"
 HERE_ONLY = {
     "study": "a service deletes and renames nothing: do that on its machine",
-    "check": "hand a check in as a document, or run it on the service's machine",
 }
 Url = Annotated[
     str | None,
@@ -38,7 +31,7 @@ Url = Annotated[
         "--server",
         metavar="URL",
         envvar=VARIABLE,
-        help="Ask a service instead of this machine: tune, show, best, report, export and campaign.",
+        help=f"Ask a service instead of this machine: {ALL_TAKEN}.",
     ),
 ]
 
@@ -61,17 +54,34 @@ def choose_server(context: typer.Context, url: str | None) -> None:
     Raises:
         UsageError: such a command is asked of a service.
     """
-    from ..errors import UsageError
-
     command, on_line = context.invoked_subcommand, bool(given(context, {"server"}))
     if url is None or command is None:
         return
-    if command not in TAKEN:
-        if on_line:
-            why = HERE_ONLY.get(command, f"a service is asked for {', '.join(TAKEN[:-1])} and {TAKEN[-1]}")
-            raise UsageError(f"--server is not for {command}: {why}")
+    if command in {taken.partition(" ")[0] for taken in TAKEN}:
+        context.obj = (url, f"{NAME} --server {shlex.quote(url)}" if on_line else NAME)
+    elif on_line:
+        raise _not_taken(command)
+
+
+def choose_server_of_group(context: typer.Context) -> None:
+    """The same for a group, of which not all commands are asked of a service.
+
+    Raises:
+        UsageError: such a command is asked of a service.
+    """
+    root, command = context.find_root(), f"{context.info_name} {context.invoked_subcommand}"
+    if command in TAKEN or not isinstance(root.obj, tuple):
         return
-    context.obj = (url, f"hpltune --server {shlex.quote(url)}" if on_line else "hpltune")
+    root.obj, words = None, root.obj[1]
+    if words != NAME:
+        raise _not_taken(command)
+
+
+def _not_taken(command: str) -> "UsageError":
+    from ..errors import UsageError
+
+    why = HERE_ONLY.get(command, f"a service is asked for {ALL_TAKEN}")
+    return UsageError(f"--server is not for {command}: {why}")
 
 
 def asked_server(context: typer.Context, not_there: "AbstractSet[str]" = frozenset()) -> Asked | None:
@@ -121,15 +131,15 @@ def opened(asked: Asked) -> "Iterator[Client]":
         UsageError: it refuses an option.
     """
     from ..client.client import Client
-    from ..client.problems import RefusedDocumentError
+    from ..client.problems import LISTS_ALL, SHOW_LISTS, RefusedDocumentError
     from ..errors import UsageError
 
     with Client(asked.server.url, asked.server.token) as client:
         try:
             yield client
         except RefusedDocumentError as error:
-            told = (f"{option_of(path)}: {sentence}" for path, sentence in error.errors)
-            raise UsageError("; ".join(told)) from error
+            told = "; ".join(f"{option_of(path)}: {sentence}" for path, sentence in error.errors)
+            raise UsageError(told.replace(LISTS_ALL, SHOW_LISTS)) from error
 
 
 def option_of(path: str) -> str:
@@ -139,4 +149,4 @@ def option_of(path: str) -> str:
     head, _, rest = path.partition(".")
     if head in {"document", "query"}:
         return rest or head
-    return f"{option(FIELDS.get(head, head))} {rest}".strip()
+    return f"{option(field_of(head))} {rest}".strip()

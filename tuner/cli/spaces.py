@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from .common import MOST_AT_ONCE, Json, complete_space, console
+from ..asks.field import MOST_AT_ONCE
+from .common import Json, complete_space, console
 from .terminal import show_report
 
 

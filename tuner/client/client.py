@@ -1,64 +1,42 @@
 """A service of hpltune, for programs in Python: the keys of documents are arguments."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import Any, Self, TypeVar
 from uuid import uuid4
 
 from pydantic import ValidationError
 
-from hpl.params import Scalar
-
 from ..messages.addresses import CAMPAIGNS, QUEUE
 from ..messages.campaigns import CampaignModel, CampaignPage
-from ..messages.documents import CheckDocument, Document, TuneDocument
+from ..messages.documents import Document, document_of
 from ..messages.queue import HandedInModel, QueueModel
 from .campaign import ServedCampaign
 from .connection import Connection
 from .problems import RefusedDocumentError
 from .server import EXAMPLE, Server
 
-
-class TuneWords(TypedDict, total=False):
-    """The keys of `TuneDocument`; those that are left out have its defaults."""
-
-    name: str
-    priority: int
-    space: str
-    cluster: str
-    budget: str
-    trials: int
-    run_time: str
-    engine: str
-    objective: str
-    pareto: str
-    full: bool
-    memory_fraction: float
-    set: Mapping[str, Scalar | Sequence[Scalar]]
-    points: int
-    repeats: int
-    confirm: int
-    reference: bool
-    seed: int
-    blas: Sequence[str]
-    program: str
-    rpeak_gflops: float
-    price_usd: float
-    power_w: float
-    parallel: int
-    jobs: int
-    limit: str
-    from_simulation: str
-    warm_start: Sequence[str]
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class CheckWords(TypedDict, total=False):
-    """The keys of `CheckDocument`, but for the baseline."""
+def _words(kind: str) -> Callable[[Method], Method]:
+    """Let Python, editors and people see the keys of a document as arguments of a method."""
 
-    name: str
-    priority: int
-    runs: int
-    tolerance_percent: float
+    def told(method: Method) -> Method:
+        whole = inspect.signature(method)
+        named = {name: given for name, given in whole.parameters.items() if given.kind is not given.VAR_KEYWORD}
+        keys = [
+            inspect.Parameter(
+                key, inspect.Parameter.KEYWORD_ONLY, default=field.get_default(), annotation=field.annotation
+            )
+            for key, field in document_of(kind).model_fields.items()
+            if key not in {"kind", *named}
+        ]
+        method.__signature__ = whole.replace(parameters=[*named.values(), *keys])  # type: ignore[attr-defined]  # inspect reads it
+        return method
+
+    return told
 
 
 class Client:
@@ -87,21 +65,31 @@ class Client:
         """Ask nothing more."""
         self.connection.close()
 
-    def tune(self, **words: Unpack[TuneWords]) -> ServedCampaign:
+    @_words("tune")
+    def tune(self, **words: Any) -> ServedCampaign:
         """Hand in a search, in the words of `hpltune tune`: `tune(space="quick", budget="5m", set={"NB": [128]})`.
 
         Raises:
             RefusedDocumentError: one of them is wrong.
         """
-        return self.campaign(self.hand_in(_document(TuneDocument, words)).name)
+        return self.ask("tune", **words)
 
-    def check(self, baseline: str, **words: Unpack[CheckWords]) -> ServedCampaign:
+    @_words("check")
+    def check(self, baseline: str, **words: Any) -> ServedCampaign:
         """Hand in a check: is the machine slower than in a study of it?
 
         Raises:
             RefusedDocumentError: something is wrong.
         """
-        return self.campaign(self.hand_in(_document(CheckDocument, {"baseline": baseline, **words})).name)
+        return self.ask("check", baseline=baseline, **words)
+
+    def ask(self, kind: str, **words: Any) -> ServedCampaign:
+        """Hand in a campaign of any kind: `ask("nodes", cluster="ours")`.
+
+        Raises:
+            RefusedDocumentError: something is wrong.
+        """
+        return self.campaign(self.hand_in(_document(kind, words)).name)
 
     def hand_in(self, document: Document | Mapping[str, Any]) -> HandedInModel:
         """Hand in any document; where the answer is lost it is asked for again, and nothing is handed in twice.
@@ -139,18 +127,17 @@ class Client:
 
 def written(document: Document) -> dict[str, Any]:
     """The keys of a document that are not as they are by themselves."""
-    plain = document.model_dump(mode="json", exclude_defaults=True)
-    return {"kind": getattr(document, "kind"), **plain}  # noqa: B009 - each kind's own document has it
+    return {"kind": document.kind, **document.model_dump(mode="json", exclude_defaults=True)}
 
 
-def _document(kind: type[Document], words: Mapping[str, Any]) -> Document:
+def _document(kind: str, words: Mapping[str, Any]) -> Document:
     """Check words before they are sent.
 
     Raises:
         RefusedDocumentError: one of them is wrong.
     """
     try:
-        return kind.model_validate(dict(words))
+        return document_of(kind).model_validate(words)
     except ValidationError as error:
         wrong = [(".".join(map(str, one["loc"])), str(one["msg"])) for one in error.errors()]
         raise RefusedDocumentError(wrong) from error

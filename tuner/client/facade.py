@@ -1,11 +1,13 @@
 """What `from hpltune.client import …` gives."""
 
 from ..errors import TunerError
-from ..messages.documents import CheckDocument, TuneDocument
+from ..messages.documents import document_of
 from ..messages.live import CampaignEvent, Event, ProgressEvent, ShownEvent, TrialBegunEvent, TrialEndedEvent
 from .campaign import ServedCampaign
 from .client import Client
 from .problems import NoAnswerError, RefusedDocumentError, ServiceError
+
+TuneDocument, CheckDocument, NodesDocument = map(document_of, ("tune", "check", "nodes"))
 
 __all__ = [
     "CampaignEvent",
@@ -13,6 +15,7 @@ __all__ = [
     "Client",
     "Event",
     "NoAnswerError",
+    "NodesDocument",
     "ProgressEvent",
     "RefusedDocumentError",
     "ServedCampaign",

@@ -10,7 +10,7 @@ from ..errors import TunerError, UsageError
 
 AWAY = frozenset({502, 503, 504})
 """Answers of a service, or of a proxy before it, that may be another soon."""
-LISTS_ALL = "/api/v1/campaigns lists all"
+LISTS_ALL, SHOW_LISTS = "/api/v1/campaigns lists all", "`show` lists all"
 
 
 class ServiceError(TunerError):
@@ -118,7 +118,7 @@ def _plain(problem: ProblemModel | None) -> str:
     """The sentence as the command line says it: without the addresses of the API, and without a full stop."""
     if problem is None:
         return ""
-    return problem.detail.replace(LISTS_ALL, "`show` lists all").removesuffix(".")
+    return problem.detail.replace(LISTS_ALL, SHOW_LISTS).removesuffix(".")
 
 
 def _advice(response: httpx2.Response) -> list[str]:

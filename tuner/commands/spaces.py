@@ -19,8 +19,9 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.parameter import converted
 from search_spaces.space import SearchSpace
 
+from ..asks.texts import parse_overrides
 from ..errors import TunerError, UsageError
-from ..options import TuneOptions, parse_overrides
+from ..options import TuneOptions
 from ..settings.dimensions import setting_dimensions
 from ..simulation.known import machine_of, simulated_space
 from ..trial.workbench import look_around

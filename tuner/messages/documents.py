@@ -1,18 +1,21 @@
-"""What people hand in, of each kind of campaign: the words are those of the command line."""
+"""What people hand in, of each kind of campaign: a model for what can be asked of each command."""
 
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from functools import cache
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from annotated_types import Ge, Gt, Le
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
+
+from ..asks.field import AskedField, fields_of
+from ..asks.registry import ASKS, key_of
+from ..words import named
 
 HIGHEST = 100
 """Of priorities; the lowest is as far below zero."""
-MOST = 1e12
-"""Of GFLOPS and watts."""
-MOST_RUNS = 1_000_000
-Few = Annotated[int, Field(ge=1, le=10_000)]
-Runs = Annotated[int, Field(ge=1, le=MOST_RUNS)]
-Figure = Annotated[float, Field(gt=0, le=MOST)]
+MOST_LISTED, MOST_SET = 20, 100
+"""Values in a list, and parameters whose values are set."""
 
 
 def printable_text(text: str) -> str:
@@ -32,10 +35,6 @@ Name = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
 Value = Annotated[str, Field(max_length=200), AfterValidator(printable_text)] | int | float | bool
 """Of a parameter."""
 Values = Annotated[list[Value], Field(max_length=1000)]
-MOST_REPEATS = 100
-"""Runs of a benchmark on each node."""
-MOST_CHECKED = 50
-"""Runs of which each tells something."""
 
 
 class Document(BaseModel):
@@ -43,64 +42,56 @@ class Document(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    kind: str
     name: Name | None = Field(None, description="of the campaign and its study; null takes a free one")
     priority: int = Field(
         0, ge=-HIGHEST, le=HIGHEST, description="a higher one is started first; above 0 needs scope admin"
     )
 
-
-class TuneDocument(Document):
-    """A search, in the words of `hpltune tune`."""
-
-    kind: Literal["tune"] = "tune"
-    space: Text = Field("default", description="name of a space that the service offers")
-    cluster: Text | None = Field(None, description="a cluster that it offers; null for the service's own machine")
-    budget: Text | None = Field(None, description="a time: 90s, 5m, 1h30m; 2nh; on a virtual cluster also 20usd")
-    trials: Runs | None = Field(None, description="limit of search trials")
-    run_time: Text | None = Field(None, description="limit of the time in runs of HPL alone")
-    engine: Text = "hpl"
-    objective: Text = "gflops"
-    pareto: Text | None = None
-    full: bool = Field(False, description="measure at the N that fills the memory")
-    memory_fraction: float = Field(0.8, ge=0.01, le=0.95)
-    set: Mapping[Text, Value | Values] = Field(
-        default_factory=dict, description="values of parameters", examples=[{"NB": [128, 192]}], max_length=100
-    )
-    points: Runs | None = Field(None, description="points of a coarse grid, with engine grid")
-    repeats: Runs = 1
-    confirm: int = Field(2, ge=0, le=MOST_RUNS)
-    reference: bool = Field(
-        True, description="run one configuration again every so often, to see whether the machine changes"
-    )
-    seed: int = Field(0, ge=0, lt=2**32)
-    blas: list[Text] = Field(default_factory=list, max_length=20, description="only these BLAS libraries")
-    program: Text | None = Field(None, description="an xhpl that the service offers; null builds one")
-    rpeak_gflops: Figure | None = None
-    price_usd: Figure | None = None
-    power_w: Figure | None = None
-    parallel: Few = 1
-    jobs: Few | None = Field(None, description="simulations at a time")
-    limit: Text | None = Field(None, description="real time after which a simulation is stopped")
-    from_simulation: Text | None = Field(None, description="name of a simulated study")
-    warm_start: list[Text] = Field(default_factory=list, max_length=20, description="names of studies to learn from")
+    @property
+    def ask(self) -> Any:
+        """What is asked, without what only a queue heeds."""
+        asked = ASKS[self.kind]
+        keys = {field.key for field in fields_of(asked)} & type(self).model_fields.keys()
+        values = {key: getattr(self, key) for key in keys}
+        return asked(**{key: tuple(value) if isinstance(value, list) else value for key, value in values.items()})
 
 
-class NodesDocument(Document):
-    """A check whether all nodes are ready, as `hpltune nodes check` makes it."""
-
-    kind: Literal["nodes"] = "nodes"
-    cluster: Text | None = Field(None, description="a real cluster that it offers; null for the service's own machine")
-    benchmarks: list[Text] = Field(default_factory=list, max_length=20, description="only these; none takes the usual")
-    repeats: Annotated[int, Field(ge=1, le=MOST_REPEATS)] = Field(3, description="runs of each benchmark")
-    baseline: Text | None = Field(
-        "default", description="an earlier check: its number, a day, first, last or default; null compares with none"
+@cache
+def document_of(kind: str) -> type[Document]:
+    """The model of what people hand in for one kind of campaign."""
+    ask = ASKS[kind]
+    fields: dict[str, Any] = {field.key: _described(field) for field in fields_of(ask) if not field.said.here}
+    return create_model(
+        f"{kind.capitalize()}Document",
+        __base__=Document,
+        __doc__=ask.__doc__,
+        __module__=__name__,
+        **{"kind": (Literal[kind], kind), **fields},
     )
 
 
-class CheckDocument(Document):
-    """A measurement of what is known already: is the machine slower than it was?"""
+def _described(field: AskedField) -> tuple[Any, Any]:
+    """The type and the default of a key, with what is said of it."""
+    said = field.said.described or named(field.said.help, key_of)
+    if get_origin(field.type) is Mapping:
+        of_set = Field(description=said, examples=[{"NB": [128, 192]}], max_length=MOST_SET)
+        return Annotated[Mapping[Text, Value | Values], of_set], Field(default_factory=dict)
+    plain = _limited(field)
+    whole = plain | None if NoneType in get_args(field.type) else plain
+    if field.required:
+        return Annotated[whole, Field(description=said)], ...
+    default = list(field.default) if isinstance(field.default, tuple) else field.default_there
+    return Annotated[whole, Field(description=said)], default
 
-    kind: Literal["check"] = "check"
-    baseline: Text = Field(description="the study of a real machine whose best configuration is measured again")
-    runs: Annotated[int, Field(ge=1, le=MOST_CHECKED)] = 3
-    tolerance_percent: float = Field(2.0, ge=0, le=50, description="loss of speed that is no reason to worry")
+
+def _limited(field: AskedField) -> Any:
+    """The type of a value that is there, with its limits."""
+    if get_origin(field.type) is tuple:
+        return Annotated[list[Text], Field(max_length=MOST_LISTED)]
+    (plain,) = {field.type} if not isinstance(field.type, UnionType) else set(get_args(field.type)) - {NoneType}
+    if plain is str:
+        return Text
+    bounds = ((field.said.least, Ge), (field.said.above, Gt), (field.said.most, Le))
+    limits = [bound(plain(value)) for value, bound in bounds if value is not None]
+    return Annotated[plain, *limits] if limits else plain

@@ -4,20 +4,14 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from ..asks.registry import key_of
 from ..words import named
 
-KEYS = {"xhpl": "program", "rpeak": "rpeak_gflops", "power": "power_w", "price": "price_usd", "study": "name"}
-"""Keys of a document that are called otherwise than the field of a use case."""
 _WORD = re.compile(r"[^\s:;,()'\"`]+")
 """What a path can be part of; each letter is looked at once, however long a text of strangers is."""
 _BEGIN = re.compile(r"(?<![\w/.])(?:~|/(?=[^/]))")
 OWN = "/api/"
 """How addresses of the service begin, which are no paths of its machine."""
-
-
-def key_of(field: str) -> str:
-    """The key of a document for a field of a use case: name for study, set.NB as it is."""
-    return KEYS.get(field, field)
 
 
 def without_paths(text: str) -> str:

@@ -20,6 +20,7 @@ from results.store.contenders import CONTENDERS
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
+from ..asks.registry import field_of
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
@@ -47,8 +48,6 @@ BETTER = {
     "mflops-per-watt": "more efficient per watt",
 }
 """What a configuration is that is better by one of AGAINST."""
-FIELDS = {"rpeak_gflops": "rpeak", "price_usd": "price", "power_w": "power"}
-"""What states a fact of the machine, where people tune it."""
 
 
 def check_objective(name: str) -> str:
@@ -90,7 +89,7 @@ def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> N
         need = NEEDS[name]
         if need in facts and facts[need] is None:
             raise UsageError(
-                f"«{field}» {name} needs {need} of the machine: give it with «{FIELDS[need]}»", field=field
+                f"«{field}» {name} needs {need} of the machine: give it with «{field_of(need)}»", field=field
             )
 
 
@@ -129,7 +128,7 @@ class Objective:
         for field, asked in _asked(check_objective(name), check_pareto(against)):
             need = NEEDS[asked]
             if need and getattr(machine.whole, need) is None:
-                where = "in the cluster's file" if study.how == "simulated" else f"with «{FIELDS[need]}»"
+                where = "in the cluster's file" if study.how == "simulated" else f"with «{field_of(need)}»"
                 raise UsageError(f"«{field}» {asked} needs {need} of the machine: give it {where}", field=field)
         other = Objective(against, machine) if against else None
         return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host))

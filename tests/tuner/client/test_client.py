@@ -6,22 +6,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Unpack
+from typing import Any
 
 import pytest
 from replayed import OFFERED, replaying_service
 from running_service import RunningService
 from waiting import PATIENCE_S
 
-from tuner.client.client import CheckWords, Client, TuneWords
+from tuner.client.client import Client
 from tuner.client.problems import NoAnswerError, RefusedDocumentError, ServiceError
 from tuner.client.server import Server
 from tuner.errors import TunerError, UsageError
-from tuner.messages.documents import CheckDocument, TuneDocument
+from tuner.messages.documents import document_of
 from tuner.messages.live import CampaignEvent, TrialBegunEvent, TrialEndedEvent
 
 
-def quick(**more: Unpack[TuneWords]) -> TuneWords:
+def quick(**more: Any) -> dict[str, Any]:
     return {"program": OFFERED, "space": "quick", "set": {"N": [400], "NB": [32, 48]}, "confirm": 0, **more}
 
 
@@ -144,8 +144,8 @@ def test_the_variable_counts_before_the_file_and_the_argument_before_both(
 
 
 def test_words_and_documents_have_the_same_keys() -> None:
-    assert {*inspect.get_annotations(TuneWords), "kind"} == set(TuneDocument.model_fields)
-    assert {*inspect.get_annotations(CheckWords), "kind", "baseline"} == set(CheckDocument.model_fields)
+    assert {*inspect.signature(Client.tune).parameters, "kind"} - {"self"} == set(document_of("tune").model_fields)
+    assert {*inspect.signature(Client.check).parameters, "kind"} - {"self"} == set(document_of("check").model_fields)
 
 
 def test_the_client_imports_no_server() -> None:

@@ -158,6 +158,12 @@ def test_a_wrong_option_is_told_as_on_the_command_line(there: Run) -> None:
         (("report", "one", "two"), "a service writes the report of one campaign"),
         (("export", "md"), "a service exports no md: take csv, jsonl, parquet, dat"),
         (("study", "delete", "x"), "--server is not for study: a service deletes and renames nothing"),
+        (("nodes", "list"), "--server is not for nodes list: a service is asked for tune, show, best"),
+        (("nodes", "check", "--virtual", "4"), "--virtual is for this machine"),
+        (("nodes", "check", "--cluster", "lab.toml"), "--cluster lab.toml: a service reads no file of this machine"),
+        (("check", "--baseline", "x", "--junit", "x.xml"), "--junit is for this machine"),
+        (("blas", "--hpl-source", "hpl-2.3"), "--hpl-source is for this machine"),
+        (("blas", "--resume"), "--resume needs --study NAME"),
         (("doctor",), "--server is not for doctor: a service is asked for tune, show, best"),
     ],
 )
@@ -180,6 +186,33 @@ def test_the_variable_names_a_server_and_other_commands_work_here(
     monkeypatch.setenv("HPLTUNE_SERVER", "http://127.0.0.1:1")
     assert hpltune("show").returncode == 1
     assert hpltune("campaign", "pause", "x").stderr.startswith("hpltune: nobody answers at http://127.0.0.1:1 (")
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_a_check_on_a_service_tells_and_ends_as_one_here(there: Run) -> None:
+    assert there("tune", *SMALL, "--trials", "2", "--study", "before").returncode == 0
+    ran = there("check", "--baseline", "before", "--runs", "2", "--json")
+    told = json.loads(ran.stdout)
+    assert (told["baseline"], len(told["gflops"])) == ("before", 2)
+    assert ran.returncode == {"not-slower": 0, "slower": 1, "failed": 1, "cannot-tell": 2}[told["verdict"]]
+    refused = there("check", "--baseline", "gone")
+    assert (refused.returncode, refused.stderr) == (
+        2,
+        "hpltune: --baseline: there is no study gone: `show` lists all\n",
+    )
+
+
+def test_nodes_are_checked_by_a_service_as_here(there: Run, hpltune: Run) -> None:
+    ran = there("nodes", "check", "--facts", "--json")
+    told = json.loads(ran.stdout)
+    assert ran.returncode == (0 if told["ready"] and told["alike"] else 1), ran.stderr
+    assert told == json.loads(hpltune("nodes", "show", "--json").stdout)
+    assert "Check 2 of" in there("nodes", "check", "--facts").stdout
+
+
+def test_a_comparison_of_libraries_is_refused_as_here(there: Run) -> None:
+    ran = there("blas", "--blas", "openblas")
+    assert (ran.returncode, ran.stderr) == (2, "hpltune: --blas: a comparison needs two libraries or more\n")
 
 
 def test_campaign_without_a_server_says_how_to_name_one(hpltune: Run) -> None:

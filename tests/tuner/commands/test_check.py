@@ -19,6 +19,7 @@ from results.errors import ResultsError
 from results.record import SIMULATOR
 from results.report.model import Sentence, Table
 from results.store.store import Store
+from tuner.asks.check import CheckAsk
 from tuner.commands.campaigns.check import CheckRequest, CheckResult, CheckVerdict, check
 from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
 from tuner.errors import TunerError, UsageError
@@ -88,7 +89,7 @@ def junit_case(file: Path) -> ET.Element:
 def test_a_machine_of_the_same_speed_is_not_slower(home: Path, database: str, xhpl: Fake) -> None:
     xhpl(2.001, 1.999, 2.003)
     junit = home / "new" / "check.xml"
-    result = checked(CheckRequest("before", junit=junit, db=database))
+    result = checked(CheckRequest(CheckAsk("before"), junit=junit, db=database))
     assert result.verdict is CheckVerdict.NOT_SLOWER
     assert result.gflops == (2.001, 1.999, 2.003)
     assert result.measured.study.name == "run-before-1"
@@ -142,7 +143,7 @@ def test_the_change_that_is_told_is_that_of_the_medians_beside_it_and_the_estima
     database: str, xhpl: Fake, now: tuple[float, ...]
 ) -> None:
     xhpl(*now)
-    result = checked(CheckRequest("before", db=database))
+    result = checked(CheckRequest(CheckAsk("before"), db=database))
     told = " ".join(part.text for part in result.report().parts if isinstance(part, Sentence))
     changed = 100 * (sorted(now)[1] / 2.0 - 1)
     assert result.change is not None
@@ -155,7 +156,7 @@ def test_the_change_that_is_told_is_that_of_the_medians_beside_it_and_the_estima
 @pytest.mark.usefixtures("mpirun")
 def test_a_loss_that_may_be_one_of_the_occasion_is_no_verdict(database: str, xhpl: Fake) -> None:
     xhpl(1.901, 1.899, 1.9)
-    result = checked(CheckRequest("before", db=database))
+    result = checked(CheckRequest(CheckAsk("before"), db=database))
     assert result.verdict is CheckVerdict.CANNOT_TELL
     assert "slower by more than 2 % with a probability of more than 99.9 %. More runs now would not tell" in (
         result.sentence
@@ -185,7 +186,7 @@ def add_checks(db: str, apart: timedelta) -> None:
 def test_earlier_checks_of_a_steady_machine_make_the_same_loss_a_verdict(database: str, xhpl: Fake) -> None:
     add_checks(database, timedelta(days=1))
     xhpl(1.901, 1.899, 1.9)
-    result = checked(CheckRequest("before", db=database))
+    result = checked(CheckRequest(CheckAsk("before"), db=database))
     assert result.baseline.occasions.seen == 8
     assert result.verdict is CheckVerdict.SLOWER
 
@@ -194,7 +195,7 @@ def test_earlier_checks_of_a_steady_machine_make_the_same_loss_a_verdict(databas
 def test_earlier_checks_within_minutes_are_one_occasion_and_make_no_verdict(database: str, xhpl: Fake) -> None:
     add_checks(database, timedelta(minutes=1))
     xhpl(1.901, 1.899, 1.9)
-    result = checked(CheckRequest("before", db=database))
+    result = checked(CheckRequest(CheckAsk("before"), db=database))
     assert result.baseline.occasions.seen == 0
     assert result.verdict is CheckVerdict.CANNOT_TELL
     assert "Checks on other days tell how much they are." in result.sentence
@@ -206,8 +207,8 @@ def test_a_check_that_really_ran_is_an_occasion_of_its_day(database: str, xhpl: 
         store.note_host("before", {"cpu_model": None})
     for _ in range(2):
         xhpl(2.0, 2.001, 1.999)
-        checked(CheckRequest("before", db=database))
-    assert checked(CheckRequest("before", db=database)).baseline.occasions.seen == 1, "long ago, and now"
+        checked(CheckRequest(CheckAsk("before"), db=database))
+    assert checked(CheckRequest(CheckAsk("before"), db=database)).baseline.occasions.seen == 1, "long ago, and now"
 
 
 @pytest.mark.usefixtures("mpirun")
@@ -231,14 +232,14 @@ def test_a_check_that_is_stopped_has_no_answer(database: str, xhpl: Fake) -> Non
         if isinstance(event, TrialEnded):
             stop.ask()
 
-    result = check(CheckRequest("before", db=database), watch, stop)
+    result = check(CheckRequest(CheckAsk("before"), db=database), watch, stop)
     assert result.verdict is CheckVerdict.STOPPED
     assert result.gflops == (1.8,)
 
 
 def test_a_program_that_is_gone_is_an_error_in_junits_file_too(home: Path, database: str) -> None:
     with pytest.raises(TunerError, match="there is no such file"):
-        checked(CheckRequest("before", junit=home / "check.xml", db=database))
+        checked(CheckRequest(CheckAsk("before"), junit=home / "check.xml", db=database))
     error = junit_case(home / "check.xml").find("error")
     assert error is not None
     assert "there is no such file" in error.get("message", "")
@@ -253,20 +254,20 @@ def test_a_program_that_is_gone_is_an_error_in_junits_file_too(home: Path, datab
 )
 def test_a_baseline_that_cannot_be_compared_with_is_refused(database: str, baseline: str, sentence: str) -> None:
     with pytest.raises(TunerError, match=sentence):
-        checked(CheckRequest(baseline, db=database))
+        checked(CheckRequest(CheckAsk(baseline), db=database))
 
 
 def test_a_baseline_that_is_not_there_is_refused(database: str) -> None:
     with pytest.raises(ResultsError, match="gone"):
-        checked(CheckRequest("gone", db=database))
+        checked(CheckRequest(CheckAsk("gone"), db=database))
 
 
 def test_a_file_of_junit_that_cannot_be_written_is_refused_before_anything_runs(home: Path, database: str) -> None:
     (home / "file").touch()
     with pytest.raises(TunerError, match="is a file, not a folder"):
-        checked(CheckRequest("before", junit=home / "file" / "check.xml", db=database))
+        checked(CheckRequest(CheckAsk("before"), junit=home / "file" / "check.xml", db=database))
     with pytest.raises(TunerError, match="is a folder: name a file in it"):
-        checked(CheckRequest("before", junit=home, db=database))
+        checked(CheckRequest(CheckAsk("before"), junit=home, db=database))
 
 
 ROWS = """T/V                N    NB     P     Q               Time                 Gflops
@@ -281,7 +282,7 @@ def test_an_imported_extract_is_no_baseline_and_what_it_does_not_tell_is_named(h
     with Store.open(db) as store:
         import_outputs(store, ImportRequest((home / "rows.out",), study="rows"))
     with pytest.raises(UsageError) as told:
-        check(CheckRequest("rows", db=db), lambda _: None, StopRequest())
+        check(CheckRequest(CheckAsk("rows"), db=db), lambda _: None, StopRequest())
     said = "the output of rows#1 does not tell SWAP, L1, U, EQUIL and alignment: import it beside its HPL.dat"
     assert said in str(told.value)
 
@@ -297,7 +298,7 @@ def test_an_imported_output_is_measured_again_and_what_it_does_not_tell_is_said(
     with Store.open(db) as store:
         import_outputs(store, ImportRequest((home / "runs",), study="old"))
     heard: list[Event] = []
-    result = check(CheckRequest("old", runs=1, db=db), heard.append, StopRequest())
+    result = check(CheckRequest(CheckAsk("old", runs=1), db=db), heard.append, StopRequest())
     assert result.measured.records[0].ranked
     said = "\n".join(event.text for event in heard if isinstance(event, Notice))
     assert (

@@ -119,18 +119,27 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
     return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
 
 
-def _check(request: BlasRequest, session: Session) -> None:
+def check_options(options: TuneOptions) -> None:
     """Refuse what is wrong whatever the machine is.
 
     Raises:
         TunerError, SpaceError: a sentence says what.
     """
-    space_text(request.options.space)
-    check_overrides(request.options.overrides or {}, setting_dimensions())
-    if "blas" in (request.options.overrides or {}):
+    space_text(options.space)
+    check_overrides(options.overrides or {}, setting_dimensions())
+    if "blas" in (options.overrides or {}):
         raise UsageError("«set» blas=… : here «blas» NAME chooses the libraries, once for each", field="set")
-    if len(request.options.blas_only) == 1:
-        raise UsageError("a comparison needs two libraries or more", field="blas", given=request.options.blas_only[0])
+    if len(options.blas_only) == 1:
+        raise UsageError("a comparison needs two libraries or more", field="blas", given=options.blas_only[0])
+
+
+def _check(request: BlasRequest, session: Session) -> None:
+    """Refuse what is wrong with a new comparison.
+
+    Raises:
+        TunerError, SpaceError: a sentence says what.
+    """
+    check_options(request.options)
     if request.study is not None:
         check_name(request.study)
         if request.study in {study.name for study in session.store.studies()}:

@@ -24,6 +24,7 @@ from results.store.store import Store
 from runners.errors import RunnerError
 from runners.hosts.host_facts import busy_sentence
 
+from ...asks.check import CheckAsk
 from ...database import open_store
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice
@@ -91,20 +92,20 @@ class CheckRequest:
     """What to measure again.
 
     Attributes:
-        baseline: the study whose best configuration is measured.
-        runs: how often.
-        tolerance: loss that is no reason to worry, as a part of 1.
         junit: file for a CI service; None for none.
         db: database file or URL; None for the user's own.
         study: name of the study that holds the runs; None takes a new one after the baseline.
     """
 
-    baseline: str
-    runs: int = 3
-    tolerance: float = 0.02
+    ask: CheckAsk
     junit: Path | None = None
     db: str | None = None
     study: str | None = None
+
+    @property
+    def tolerance(self) -> float:
+        """Loss that is no reason to worry, as a part of 1."""
+        return self.ask.tolerance_percent / 100
 
 
 @dataclass(frozen=True)
@@ -251,7 +252,7 @@ class CheckResult:
         if change is None or verdict is CheckVerdict.FAILED:
             failed = len(self.measured.records) - len(self.gflops)
             return f"Failed: {counted(failed, 'run')} of {len(self.measured.records)} gave no valid result."
-        limit, chance = f"{100 * self.request.tolerance:g} %", _percent(change.probability_slower)
+        limit, chance = f"{self.request.ask.tolerance_percent:g} %", _percent(change.probability_slower)
         if verdict is CheckVerdict.SLOWER:
             changed = self.median_change_percent
             lost = f"the machine lost {-(change.change_percent if changed is None else changed):.1f} % of its rate"
@@ -317,7 +318,7 @@ class CheckResult:
             "probability_beyond_occasions": change.probability_beyond_occasions if change else None,
             "occasions_sd_percent": 100 * self.baseline.occasions.sd,
             "occasions_seen": self.baseline.occasions.seen,
-            "tolerance_percent": 100 * self.request.tolerance,
+            "tolerance_percent": self.request.ask.tolerance_percent,
             "median_change_percent": self.median_change_percent,
             "change_percent": change.change_percent if change else None,
             "interval_percent": list(change.interval_percent) if change else None,
@@ -347,8 +348,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
     if request.junit is not None:
         require_writable_file(request.junit, "junit")
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
-        before = baseline_of(store, request.baseline)
-        before = replace(before, occasions=known_occasions(store, [(before.study, before.trial)]))
+        before = _before(store, request.ask)
     listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
     began_s, busy = time.monotonic(), _busy(before)
     try:
@@ -361,6 +361,24 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         raise
     result = replace(_compared(request, before, measured), busy=busy)
     return _written(result, time.monotonic() - began_s)
+
+
+def check_of_study(store: Store, ask: CheckAsk, name: str) -> CheckResult:
+    """What a check found whose runs are in a study of this name.
+
+    Raises:
+        TunerError, ResultsError: its baseline cannot be compared with any more, or it ran in another study.
+    """
+    records = tuple(store.records(name))
+    if len(records) < ask.runs:
+        raise TunerError(f"check {name} was stopped; where it began anew, its log says what it found")
+    return _compared(CheckRequest(ask), _before(store, ask), RunResult(store.study(name), records, interrupted=False))
+
+
+def _before(store: Store, ask: CheckAsk) -> Baseline:
+    """The baseline, with what other checks tell of its occasions."""
+    before = baseline_of(store, ask.baseline)
+    return replace(before, occasions=known_occasions(store, [(before.study, before.trial)]))
 
 
 def _median(rates: Sequence[float]) -> str:
@@ -417,7 +435,7 @@ def _measured(request: CheckRequest, before: Baseline, listener: Listener, stop:
         file = Path(folder) / f"{before.study.name.removeprefix('run-')}.dat"
         file.write_text(before.hpl_dat, encoding="utf-8")
         asked = before.again(file)
-        return run(replace(asked, repeats=request.runs, db=request.db, study=request.study), listener, stop)
+        return run(replace(asked, repeats=request.ask.runs, db=request.db, study=request.study), listener, stop)
 
 
 def _compared(request: CheckRequest, before: Baseline, measured: RunResult) -> CheckResult:

@@ -11,16 +11,17 @@ from search_spaces.machine import Machine, MachineNode
 from search_spaces.node_order import NODE_PARAMETERS, worth_dropping
 from search_spaces.parameters.automatic import AUTO
 
+from ...asks.nodes import NodesAsk
 from ...errors import NotReadyError
 from ...events import Listener, Notice
 from ...options import TuneOptions
 from ...stopping import StopRequest
 from ...words import counted, listed
-from ..nodes.check import NodesCheckRequest, check_target
+from ..nodes.check import check_target
 from ..nodes.reaching import reached_cluster
 from ..real_cluster import REFUSE
 
-SHORT = NodesCheckRequest(repeats=2, benchmarks=("dgemm",))
+SHORT = NodesAsk(repeats=2, benchmarks=("dgemm",))
 """HPL spends nearly all of its time in dgemm; the best of two runs tells which node is slow in seconds."""
 SPEED = "dgemm-all"
 """The benchmark that tells how fast a node is in HPL: all of its cores at once."""

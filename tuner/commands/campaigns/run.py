@@ -187,7 +187,7 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
         node_speeds=on.node_speeds,
         nodes_left_out=on.nodes_left_out,
         blas_files=given.blas_files if own else stored.blas_files,
-        xhpl=given.xhpl if own else user_program(stored.xhpl),
+        xhpl=given.xhpl if own or stored.xhpl is None else user_program(str(stored.xhpl)),
         hpl_source=given.hpl_source or stored.hpl_source,
         rpeak_gflops=given.rpeak_gflops or on.rpeak_gflops,
         price_usd=on.price_usd,

@@ -24,6 +24,8 @@ from runners.hosts.identity import CLONES, NEW_ID
 from runners.readiness.fact_table import fact_named
 from runners.readiness.odd_facts import OddFact
 
+from ...asks.field import Useless
+from ...asks.nodes import NodesAsk
 from ...errors import TunerError, UsageError
 from ...events import BuildStep, Listener, WorkEnded, WorkStarted
 from ...machine.survey import usable_mpis
@@ -35,53 +37,11 @@ from ...nodes.planted import BLADES, KINDS, PlantedFault, VirtualScatter, virtua
 from ...nodes.step import NodesTarget
 from ...reports.nodes.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
+from ...units import parse_duration_s
 from ...user_dirs import UserDirs
 from ...words import counted
 from .reaching import reached
 from .steps import MadeSteps, MakeGroups, StepMeans, steps_named
-
-
-@dataclass(frozen=True)
-class VirtualClusterAsked:
-    """A virtual cluster to check, with faults planted in it.
-
-    Attributes:
-        faults: as people write them: KIND:NAME[,NAME][:PERCENT].
-        groups: nodes of each group on which HPL runs; None groups no nodes.
-        spread_percent: standard deviation between sound nodes; None for that of a published cluster.
-    """
-
-    size: int
-    per_switch: int = 16
-    faults: tuple[str, ...] = ()
-    seed: int = 0
-    groups: int | None = None
-    spread_percent: float | None = None
-
-
-@dataclass(frozen=True)
-class NodesCheckRequest:
-    """Which nodes to check, and how.
-
-    Attributes:
-        cluster: the file of a real cluster, whose nodes ssh or a batch system reaches; None for this machine alone.
-        repeats: runs of each benchmark; the best of each node counts.
-        facts_only: nothing is measured.
-        blas: name of the BLAS library that nodes use; None takes the first of the catalogue that is here.
-        benchmarks: names of steps; none means all usual ones.
-        soak_s: seconds of a burn-in in place of HPL's usual runs; None for none.
-        groups: nodes of each group on which HPL runs, too; None groups no nodes.
-        seed: of shuffled groups.
-    """
-
-    cluster: Path | None = None
-    repeats: int = 3
-    facts_only: bool = False
-    blas: str | None = None
-    benchmarks: tuple[str, ...] = ()
-    soak_s: float | None = None
-    groups: int | None = None
-    seed: int = 0
 
 
 @dataclass(frozen=True)
@@ -108,26 +68,42 @@ class NodesCheckResult:
         return replace(page, parts=(*page.parts, *map(Sentence, self.notes)))
 
 
-def check_nodes(request: NodesCheckRequest, listener: Listener, stop: StopRequest) -> NodesCheckResult:
+def check_asked(ask: NodesAsk) -> None:
+    """Refuse what makes no sense for real nodes.
+
+    Raises:
+        UsageError: something contradicts something else, or cannot be read.
+    """
+    if ask.facts and ask.soak:
+        raise UsageError("«facts» measures nothing, and «soak» measures long: leave one out", field="facts")
+    if ask.facts and ask.groups:
+        raise UsageError("«facts» measures nothing, and «groups» runs HPL: leave one out", field="facts")
+    if ask.seed and not ask.groups:
+        raise UsageError(f"«seed» {Useless.ON_REAL_NODES}", field="seed")
+    if ask.soak:
+        parse_duration_s(ask.soak, "soak")
+
+
+def check_nodes(ask: NodesAsk, cluster: Path | None, listener: Listener, stop: StopRequest) -> NodesCheckResult:
     """Ask and measure all nodes at once, and judge them.
 
     Raises:
         TunerError, HplError, RunnerError: a sentence says what prevents the check.
         tuner.stopping.Interrupted: somebody stopped the wait for nodes.
     """
-    groups = _groups(request, listener)
-    with reached(request.cluster, listener, stop) as target:
-        return check_target(target, request, listener, stop, groups)
+    groups = _groups(ask, cluster, listener)
+    with reached(cluster, listener, stop) as target:
+        return check_target(target, ask, listener, stop, groups)
 
 
 def check_target(
     target: NodesTarget,
-    request: NodesCheckRequest,
+    ask: NodesAsk,
     listener: Listener,
     stop: StopRequest,
     groups: MakeGroups | None = None,
 ) -> NodesCheckResult:
-    """Ask and measure nodes, whichever cluster the request names, and judge them.
+    """Ask and measure nodes, whichever cluster they are of, and judge them.
 
     Args:
         groups: makes the step that runs HPL on groups of the nodes; None for no groups.
@@ -137,8 +113,9 @@ def check_target(
     """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-    means = StepMeans(search, _blas(search, request.blas), request.repeats, request.soak_s, groups)
-    made = MadeSteps(()) if request.facts_only else steps_named(request.benchmarks, means)
+    soak_s = parse_duration_s(ask.soak, "soak") if ask.soak else None
+    means = StepMeans(search, _blas(search, ask.blas), ask.repeats, soak_s, groups)
+    made = MadeSteps(()) if ask.facts else steps_named(ask.benchmarks, means)
     mpi = _mpi(search)
     libraries = [*(library.path for library in means.libraries), *_mpi_files(mpi, search)]
     plan = MeasuringPlan(made.steps, tuple(dict.fromkeys(libraries)), mpi.mpirun if mpi else None)
@@ -150,12 +127,12 @@ def check_target(
     return NodesCheckResult(verdict, (*made.notes, *measured.notes), interrupted=stop.requested)
 
 
-def _groups(request: NodesCheckRequest, listener: Listener) -> MakeGroups | None:
+def _groups(ask: NodesAsk, file: Path | None, listener: Listener) -> MakeGroups | None:
     """What makes the step that runs HPL on groups of nodes; None where nobody asked for it."""
-    if request.groups is None:
+    if ask.groups is None:
         return None
-    cluster = cluster_for_groups(request.cluster, request.groups)
-    asked = AskedGroups(request.groups, request.repeats, request.seed)
+    cluster = cluster_for_groups(file, ask.groups)
+    asked = AskedGroups(ask.groups, ask.repeats, ask.seed)
     return lambda library: groups_step(cluster, asked, library, listener)
 
 
@@ -218,17 +195,20 @@ def _mpi_files(mpi: Mpi | None, search: SearchPaths) -> list[Path]:
     return []
 
 
-def check_virtual(asked: VirtualClusterAsked) -> NodesCheckResult:
+def check_virtual(ask: NodesAsk, size: int) -> NodesCheckResult:
     """Check a virtual cluster: nothing is measured.
+
+    Args:
+        size: its nodes.
 
     Raises:
         UsageError: a fault cannot be read.
     """
-    faults = [parse_fault(text) for text in asked.faults]
-    if asked.groups is not None and asked.groups > asked.size:
-        raise UsageError(f"the cluster has only {counted(asked.size, 'node')}", field="groups", given=asked.groups)
-    scatter = BLADES if asked.spread_percent is None else VirtualScatter(asked.spread_percent / 100.0)
-    check = virtual_check(asked.size, asked.per_switch, faults, asked.seed, asked.groups, scatter)
+    faults = [parse_fault(text) for text in ask.fault]
+    if ask.groups is not None and ask.groups > size:
+        raise UsageError(f"the cluster has only {counted(size, 'node')}", field="groups", given=ask.groups)
+    scatter = BLADES if ask.spread is None else VirtualScatter(ask.spread / 100.0)
+    check = virtual_check(size, ask.per_switch, faults, ask.seed, ask.groups, scatter)
     known = {*check.nodes, *check.switches.values()}
     for fault in faults:
         for name in fault.names:

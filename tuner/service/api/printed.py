@@ -19,16 +19,21 @@ from ...commands.stored.show import (
     show_trial,
     show_trials,
 )
+from ...errors import TunerError
 from ...messages.campaigns import AskedQuery
+from ...messages.documents import document_of
 from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
 from ...reports.page import Page
 from ...words import all_with_options, with_options
 from ..authentication import needs
 from ..cache import Answers
+from ..campaigns.kinds.registry import KINDS
 from ..parts import CampaignName, Parts
+from ..problems import Problem
 from ..responses import as_json, without_folders
 from .cursors import LARGEST
+from .queue_access import handed_in_entry
 from .trials import Number
 
 router = APIRouter(prefix="/api/v1", tags=["printed"], dependencies=[needs("read")])
@@ -103,6 +108,24 @@ async def printed_trial(
     """Print all of one trial."""
     asked = TrialRequest(name, number, query.output)
     return await _answer(request, parts.answers, query, lambda: show_trial(parts.store, asked).report())
+
+
+@router.get("/printed/campaigns/{name}/result", response_model=PrintedModel)
+async def printed_result(
+    request: Request, parts: Parts, name: CampaignName, query: Annotated[PrintedQuery, Query()]
+) -> Response:
+    """Print what the command of a campaign prints at its end."""
+
+    def report() -> Report:
+        order = handed_in_entry(parts.store, name).order
+        kind = KINDS[order.kind]
+        document = document_of(kind.name).model_validate(order.document)
+        try:
+            return kind.report(document, name, parts.store)
+        except TunerError as error:
+            raise Problem(409, f"{error}.") from error
+
+    return await _answer(request, parts.answers, query, report)
 
 
 async def _answer(request: Request, answers: Answers, query: PrintedQuery, report: Callable[[], Report]) -> Response:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState, WantedState
 from results.store.store import Store
 
-from ...messages.documents import Document
+from ...messages.documents import Document, document_of
 from ...study.names import check_name
 from .expected import Expected
 from .fair_order import REMEMBERED, fair_order
@@ -59,7 +59,7 @@ def preview(request: PreviewRequest, offered: Offered, store: Store, survey: Hos
         WrongDocumentError: something in it is wrong; it says where.
     """
     document = request.document
-    kind = KINDS[getattr(document, "kind")]  # noqa: B009 - each kind's own document has it
+    kind = KINDS[document.kind]
     _check_name(document.name, store)
     nodes = kind.check(document, offered, store)
     size = kind.size(document, offered, store, survey)
@@ -108,7 +108,7 @@ def _wait_s(ahead: Sequence[CampaignEntry], offered: Offered, store: Store) -> f
 def _left_s(entry: CampaignEntry, offered: Offered, store: Store) -> float | None:
     kind = KINDS[entry.order.kind]
     try:
-        longest_s = kind.expected(kind.document.model_validate(entry.order.document), offered, store).longest_s
+        longest_s = kind.expected(document_of(kind.name).model_validate(entry.order.document), offered, store).longest_s
     except (WrongDocumentError, ValueError):
         return None  # the service offered something else when it was handed in
     if longest_s is None or entry.started_at is None or entry.state is not QueueState.RUNNING:

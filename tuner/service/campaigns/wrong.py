@@ -7,8 +7,8 @@ from hpl.errors import AskedError
 from runners.toml_file import ClusterFileError
 from search_spaces.errors import SpaceError
 
+from ...asks.registry import key_of
 from ...errors import TunerError
-from ...messages.plain_paths import key_of
 from ...words import named
 
 T = TypeVar("T")

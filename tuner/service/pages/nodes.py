@@ -25,7 +25,7 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
 
 from ...commands.nodes.kept import ShownCheck, show_check
-from ...messages.documents import NodesDocument
+from ...messages.documents import document_of
 from ...messages.plain_paths import without_paths
 from ...reports.nodes.figures import node_scores
 from ...reports.nodes.kept_list import moment, standing
@@ -79,7 +79,7 @@ async def checks_page(request: Request, parts: Parts) -> HTMLResponse:
 @router.post("/node-checks", dependencies=[needs("run")])
 def start_check(queue: OpenQueue, sent: Form) -> Response:
     """Start a check of nodes; its campaign's page leads to it."""
-    document = NodesDocument.model_validate({"cluster": sent.get("cluster") or None})
+    document = document_of("nodes").model_validate({"cluster": sent.get("cluster") or None})
     try:
         entry = queue.hand_in(document)
     except WrongDocumentError as error:

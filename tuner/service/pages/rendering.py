@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from results.report.html import page_style
 
-from ...messages.plain_paths import key_of
+from ...asks.registry import key_of
 from ...words import named
 
 router = APIRouter(include_in_schema=False)

@@ -109,6 +109,21 @@ def test_a_check_needs_a_measured_study(client: TestClient, store: Store) -> Non
     assert told["document"] == {"kind": "check", "baseline": "measured"}
 
 
+def test_a_comparison_of_libraries_and_a_check_of_facts_are_queued(client: TestClient) -> None:
+    told = hand_in(client, kind="blas", space="blas", blas=["openblas", "blis"], name="fair")
+    assert told["document"] == {"kind": "blas", "name": "fair", "blas": ["openblas", "blis"], "trials": 3}
+    checked = client.post(CAMPAIGNS, json={"kind": "nodes", "facts": True, "name": "facts", "baseline": None})
+    assert checked.json()["document"] == {"kind": "nodes", "facts": True, "name": "facts", "baseline": None}
+    refused = client.post(CAMPAIGNS, json={"kind": "nodes", "facts": True, "soak": "2h"})
+    assert "soak measures long" in refused.json()["detail"]
+
+
+def test_a_check_of_the_nodes_before_a_search_needs_a_cluster_of_the_service(client: TestClient) -> None:
+    told = hand_in(client, 422, nodes_check="drop")
+    assert told["errors"][0]["path"] == "nodes_check"
+    assert "measures the nodes of a real cluster" in told["errors"][0]["sentence"]
+
+
 def test_a_campaign_is_paused_resumed_and_cancelled(client: TestClient) -> None:
     hand_in(client, name="monday")
     states = [client.post(f"{CAMPAIGNS}/monday/{verb}").json()["state"] for verb in ("pause", "resume", "cancel")]

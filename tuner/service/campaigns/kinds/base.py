@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from results.report.model import Report
 from results.store.store import Store
 from runners.hosts.cluster import Cluster
 from runners.toml_file import ClusterFileError
 
 from ....commands.real_cluster import read_cluster
+from ....commands.stored.best import BestRequest, best_of_study
 from ....events import Listener
 from ....messages.documents import Document
 from ....stopping import StopRequest
@@ -18,6 +20,9 @@ from ..expected import Expected, SpaceSize
 from ..host_survey import HostSurvey
 from ..offered import Offered
 from ..wrong import WrongDocumentError
+
+SHOWN = 5
+"""Configurations that are told at the end of a search."""
 
 
 @dataclass(frozen=True)
@@ -56,21 +61,20 @@ class CampaignKind(ABC):
     """A kind of campaign."""
 
     name: ClassVar[str]
-    document: ClassVar[type[Document]]
 
     @abstractmethod
-    def check(self, document: Any, offered: Offered, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, offered: Offered, store: Store) -> tuple[str, ...]:
         """Check a document as far as can be done before its turn, and return the machines that it works on.
 
         Raises:
             WrongDocumentError: something in it is wrong; it says where.
         """
 
-    def expected(self, document: Any, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - others read them
+    def expected(self, document: Document, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - others read them
         """What a campaign may take; its document was checked."""
         return Expected("")
 
-    def size(self, document: Any, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:  # noqa: ARG002
+    def size(self, document: Document, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:  # noqa: ARG002
         """How many combinations it chooses from.
 
         Raises:
@@ -79,8 +83,16 @@ class CampaignKind(ABC):
         return SpaceSize()
 
     @abstractmethod
-    def base_name(self, document: Any) -> str:
+    def base_name(self, document: Document) -> str:
         """What a campaign without a name is named after."""
+
+    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - others read it
+        """What its command tells at the end of a campaign of this name.
+
+        Raises:
+            TunerError, ResultsError: there is nothing to tell.
+        """
+        return best_of_study(store, BestRequest(name, SHOWN)).report()
 
     @abstractmethod
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:

@@ -4,14 +4,16 @@ import platform
 from typing import ClassVar
 
 from results.errors import UnknownStudyError
+from results.report.model import Report
 from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
 
-from ....commands.campaigns.check import CheckRequest, CheckVerdict, baseline_of, check
+from ....asks.check import CheckAsk
+from ....commands.campaigns.check import CheckRequest, CheckVerdict, baseline_of, check, check_of_study
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
-from ....messages.documents import CheckDocument
+from ....messages.documents import Document, document_of
 from ....stopping import StopRequest
 from ....words import counted
 from ..expected import Expected
@@ -24,43 +26,42 @@ class CheckKind(CampaignKind):
     """Checks."""
 
     name: ClassVar = "check"
-    document: ClassVar = CheckDocument
 
-    def check(self, document: CheckDocument, _offered: Offered, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, _offered: Offered, store: Store) -> tuple[str, ...]:
         """Check a document as the contract says."""
+        ask: CheckAsk = document.ask
         try:
-            before = read_as_document(lambda: baseline_of(store, document.baseline))
+            before = read_as_document(lambda: baseline_of(store, ask.baseline))
         except UnknownStudyError as error:
-            said = f"there is no study {document.baseline}: /api/v1/campaigns lists all"
+            said = f"there is no study {ask.baseline}: /api/v1/campaigns lists all"
             raise WrongDocumentError("baseline", said) from error
         except WrongDocumentError as error:
             raise WrongDocumentError("baseline", error.sentence) from error
         cluster = before.study.options.get("real_cluster")
         return nodes_of(stored_cluster(cluster)) if isinstance(cluster, dict) else (platform.node(),)
 
-    def expected(self, document: CheckDocument, _offered: Offered, store: Store) -> Expected:
+    def expected(self, document: Document, _offered: Offered, store: Store) -> Expected:
         """Its runs, each as long as the one that is measured again."""
-        before = baseline_of(store, document.baseline)
-        runs = counted(document.runs, "run")
+        ask: CheckAsk = document.ask
+        before = baseline_of(store, ask.baseline)
+        runs = counted(ask.runs, "run")
         run_s = before.trial.time_s
-        return Expected(runs, None, None if run_s is None else document.runs * run_s)
+        return Expected(runs, None, None if run_s is None else ask.runs * run_s)
 
-    def base_name(self, document: CheckDocument) -> str:
+    def base_name(self, document: Document) -> str:
         """The baseline's name behind the word check."""
-        return f"check-{document.baseline}"
+        return f"check-{document.ask.baseline}"
+
+    def report(self, document: Document, name: str, store: Store) -> Report:
+        """The verdict, as `check` prints it."""
+        return check_of_study(store, document.ask, name).report()
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
         """Measure; a check that was stopped measures from its beginning, in another study."""
-        document = CheckDocument.model_validate(order.document)
+        ask: CheckAsk = document_of(self.name).model_validate(order.document).ask
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
-        request = CheckRequest(
-            document.baseline,
-            document.runs,
-            document.tolerance_percent / 100,
-            db=order.db,
-            study=None if begun else order.name,
-        )
+        request = CheckRequest(ask, db=order.db, study=None if begun else order.name)
         result = check(request, listener, stop)
         if result.verdict is CheckVerdict.FAILED:
             raise TunerError(result.sentence)

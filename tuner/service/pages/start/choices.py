@@ -9,7 +9,7 @@ from runners.virtual.load import shipped as shipped_clusters
 from search_spaces.load import describe
 
 from ....engines.registry import descriptions
-from ....messages.documents import TuneDocument
+from ....messages.documents import document_of
 from ....options import DEFAULT_WALL_S
 from ....study.objective import AGAINST, BETTER, NEEDS
 from ....units import compact
@@ -35,7 +35,7 @@ class FormChoice:
 
 def fresh_texts() -> Texts:
     """What stands in the form at first."""
-    return {**texts_of_document(TuneDocument.model_validate({})), "budget": [compact(DEFAULT_WALL_S)]}
+    return {**texts_of_document(document_of("tune").model_validate({})), "budget": [compact(DEFAULT_WALL_S)]}
 
 
 def choices(offered: Offered, seen: HostView) -> Mapping[str, Sequence[FormChoice]]:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
-from ....messages.documents import Document, TuneDocument
+from ....messages.documents import Document, document_of
 from ...problems import wrong_document
 from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
 
@@ -70,8 +70,8 @@ def _shown(field: FormField, value: Any) -> Sequence[str]:
     match field.kind, value:
         case FieldKind.TICKS, _:
             return list(value)
-        case FieldKind.TICK, _:
-            return ["yes"] if value else []
+        case FieldKind.TICK | FieldKind.TICK_NOT, _:
+            return ["yes"] if value is (field.kind is FieldKind.TICK) else []
         case _, None:
             return [""]
         case _, list():
@@ -84,7 +84,7 @@ def _joined(values: Any) -> str:
     return ", ".join(str(value).lower() if isinstance(value, bool) else str(value) for value in listed)
 
 
-def document_of(texts: Texts) -> TuneDocument:
+def document_filled_in(texts: Texts) -> Document:
     """Read what somebody filled in.
 
     Raises:
@@ -98,7 +98,7 @@ def document_of(texts: Texts) -> TuneDocument:
         if value not in ("", [], None):
             given[field.name] = value
     try:
-        return TuneDocument.model_validate({**given, "set": _overrides(texts)})
+        return document_of("tune").model_validate({**given, "set": _overrides(texts)})
     except ValidationError as error:
         raise WrongFormError(
             [field_error(one["path"], one["sentence"]) for one in wrong_document(error).errors]
@@ -108,6 +108,8 @@ def document_of(texts: Texts) -> TuneDocument:
 def _value(field: FormField, texts: Sequence[str]) -> Any:
     if field.kind is FieldKind.TICK:
         return bool(texts) or None
+    if field.kind is FieldKind.TICK_NOT:
+        return False if texts else None
     if field.kind is FieldKind.TICKS:
         return [text for text in texts if text]
     text = texts[0] if texts else ""

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from results.errors import StudyExistsError
 from results.store.store import Store
 
-from ....messages.documents import TuneDocument
+from ....messages.documents import Document, document_of
 from ....messages.plain_paths import without_paths
 from ....units import dollars, duration, gibibytes
 from ....words import counted, listed
@@ -31,7 +31,7 @@ from .filled_in import (
     FieldError,
     Texts,
     WrongFormError,
-    document_of,
+    document_filled_in,
     field_error,
     texts_of_document,
     texts_of_form,
@@ -94,7 +94,7 @@ def start(request: Request, queue: OpenQueue, sent: Form) -> Response:
     texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
     in_part = "hx-request" in request.headers
     try:
-        document = document_of(texts)
+        document = document_filled_in(texts)
         if in_part or sent.get("do") == "preview":
             asked, parts = PreviewRequest(document, queue.caller.name), queue.parts
             seen = preview(asked, parts.offered, parts.store, parts.survey)
@@ -119,7 +119,7 @@ def _previewed(seen: Preview | None) -> dict[str, Any]:
     return {"seen": preview_facts(seen), "cautions": [without_paths(caution) for caution in seen.cautions]}
 
 
-def _started(document: TuneDocument, queue: QueueAccess, key: str) -> str:
+def _started(document: Document, queue: QueueAccess, key: str) -> str:
     """Hand in a campaign, and return its name.
 
     Raises:
@@ -143,7 +143,7 @@ def _texts_of(store: Store, name: str) -> Texts:
     if entry is None or entry.order.kind != "tune":
         raise Problem(404, f"There is no tuning {name} that was handed in: `/new` shows an empty form.")
     try:
-        document = TuneDocument.model_validate({**entry.order.document, "name": None})
+        document = document_of("tune").model_validate({**entry.order.document, "name": None})
     except ValidationError as error:
         raise Problem(
             409, f"Campaign {name} was handed in to another version of hpltune: fill in a new form."

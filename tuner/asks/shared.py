@@ -1,0 +1,199 @@
+"""Options that several commands have."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated
+
+from .field import (
+    BUDGET,
+    CLUSTER,
+    FIRST,
+    MACHINE,
+    MOST_AT_ONCE,
+    MOST_FIGURE,
+    PRICE,
+    QUEUE,
+    SEARCH,
+    SIZES,
+    AskField,
+    Named,
+    Scalar,
+    Useless,
+)
+
+
+def overrides(texts: Sequence[str]) -> Mapping[str, Sequence[Scalar]]:
+    """The values of `--set` as a document has them.
+
+    Raises:
+        TunerError: they cannot be read.
+    """
+    from .texts import read_overrides  # noqa: PLC0415 - --help does without
+
+    return read_overrides(texts)
+
+
+def _price_usd(text: str) -> float | None:
+    from ..units import parse_price_usd  # noqa: PLC0415 - --help does without
+
+    return parse_price_usd(text)
+
+
+Engine = Annotated[
+    str,
+    AskField(
+        "hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe, optuna-gp, smac.",
+        metavar="ENGINE",
+        panel=SEARCH,
+        label="Engine",
+        names=Named.ENGINE,
+    ),
+]
+Rpeak = Annotated[
+    float | None,
+    AskField(
+        "Theoretical peak, in place of the detected one.",
+        field="rpeak",
+        metavar="GFLOPS",
+        panel=MACHINE,
+        section=PRICE,
+        label="Rpeak in GFLOPS",
+        hint="Empty: what is detected.",
+        least=0.001,
+        most=MOST_FIGURE,
+    ),
+]
+Jobs = Annotated[
+    int | None,
+    AskField(
+        "Simulations at a time. Default: one per core.",
+        panel=CLUSTER,
+        section=QUEUE,
+        label="Simulations at a time",
+        hint="On a virtual cluster only.",
+        least=1,
+        most=MOST_AT_ONCE,
+        useless=(Useless.WITH_TABLE,),
+    ),
+]
+Libraries = Annotated[
+    tuple[str, ...],
+    AskField(
+        "Use only this BLAS of the catalogue, or your own library: «blas» mine=/opt/lib/libblas.so. Repeatable.",
+        described="only these BLAS libraries",
+        metavar="NAME[=FILE]",
+        panel=MACHINE,
+        section=SIZES,
+        label="Only these BLAS libraries",
+        hint="None ticked: those of the space.",
+        names=Named.LIBRARY,
+        useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+    ),
+]
+Program = Annotated[
+    str | None,
+    AskField(
+        "Run this xhpl; build none.",
+        described="an xhpl that the service offers; null builds one",
+        field="xhpl",
+        metavar="FILE",
+        panel=MACHINE,
+        section=QUEUE,
+        label="Program",
+        names=Named.PROGRAM,
+        typed=Path | None,
+        read=str,
+        useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+    ),
+]
+Source = Annotated[
+    Path | None,
+    AskField(
+        "HPL's source: a folder or a tarball of HPL or HPCC.",
+        metavar="PATH",
+        panel=MACHINE,
+        here=True,
+        useless=(Useless.WITH_TABLE,),
+    ),
+]
+Price = Annotated[
+    float | None,
+    AskField(
+        "Price of the machine in US dollars, for $/GFLOPS.",
+        field="price",
+        metavar="USD",
+        panel=MACHINE,
+        section=PRICE,
+        label="Price of the machine in $",
+        hint="Empty: what the file of a cluster says.",
+        above=0.0,
+        most=MOST_FIGURE,
+        typed=str | None,
+        read=_price_usd,
+    ),
+]
+Power = Annotated[
+    float | None,
+    AskField(
+        "Power under load, for MFLOPS/W.",
+        field="power",
+        metavar="WATT",
+        panel=MACHINE,
+        section=PRICE,
+        label="Power under load in W",
+        hint="Empty: what the file of a cluster says.",
+        least=0.1,
+        most=MOST_FIGURE,
+    ),
+]
+Cluster = Annotated[
+    str | None,
+    AskField(
+        "The TOML file of a real cluster to run on; or a virtual cluster to simulate, a file or a shipped name.",
+        described="a cluster that the service offers; null for its own machine",
+        metavar="CLUSTER",
+        panel=CLUSTER,
+        section=FIRST,
+        label="Machine",
+        names=Named.CLUSTER,
+        beside=("resume", "join"),
+        useless=(Useless.WITH_TABLE,),
+    ),
+]
+Limit = Annotated[
+    str | None,
+    AskField(
+        "Real time after which a simulation is stopped. Default: 10m.",
+        metavar="TIME",
+        panel=BUDGET,
+        section=QUEUE,
+        label="Longest time of a simulation",
+        hint="On a virtual cluster only.",
+        useless=(Useless.WITH_TABLE,),
+    ),
+]
+MemoryFraction = Annotated[
+    float,
+    AskField(
+        "Part of the free memory that the matrix fills with «full».",
+        panel=BUDGET,
+        section=SIZES,
+        label="Part of the memory that N may fill",
+        hint="From 0.01 to 0.95.",
+        least=0.01,
+        most=0.95,
+        useless=(Useless.WITH_TABLE,),
+    ),
+]
+RealClusterFile = Annotated[
+    str | None,
+    AskField(
+        "The TOML file of a real cluster to run on.",
+        described="a real cluster that the service offers; null for its own machine",
+        metavar="FILE",
+        panel=CLUSTER,
+        names=Named.CLUSTER,
+        typed=Path | None,
+        read=str,
+    ),
+]

@@ -1,0 +1,46 @@
+"""Values as people write them on the command line."""
+
+import csv
+from collections.abc import Sequence
+
+from ..errors import UsageError
+from .field import Scalar
+
+
+def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
+    """Split `--set NAME=V[,V]` values; one that has a comma itself stands in double quotes.
+
+    Raises:
+        TunerError: no "=", no value, or a quote without its end.
+    """
+    overrides: dict[str, list[str]] = {}
+    for value in values:
+        name, equals, given = value.partition("=")
+        try:
+            listed = next(csv.reader([given], skipinitialspace=True, strict=True))
+        except csv.Error:
+            listed = []
+        choices = [choice.strip() for choice in listed if choice.strip()]
+        if not name.strip() or not equals or not choices:
+            raise UsageError("write NAME=VALUE[,VALUE], for example «set» NB=128,192", field="set", given=value)
+        overrides.setdefault(name.strip(), []).extend(choices)
+    return overrides
+
+
+def read_overrides(texts: Sequence[str]) -> dict[str, list[Scalar]]:
+    """The values of `--set` as a document has them: what is a number is one.
+
+    Raises:
+        TunerError: they cannot be read.
+    """
+    return {name: [_number(value) for value in values] for name, values in parse_overrides(texts).items()}
+
+
+def _number(text: str) -> Scalar:
+    return int(text) if text.isdecimal() and str(int(text)) == text else text
+
+
+def override_texts(given: Scalar | Sequence[Scalar]) -> list[str]:
+    """The values of a parameter as they are written."""
+    values = [given] if isinstance(given, str | int | float) else given
+    return [str(value).lower() if isinstance(value, bool) else str(value) for value in values]

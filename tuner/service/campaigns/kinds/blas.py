@@ -1,0 +1,66 @@
+"""A campaign that compares BLAS libraries, as `hpltune blas` does."""
+
+from typing import ClassVar
+
+from results.report.model import Report
+from results.store.store import Store
+
+from ....asks.blas import BlasAsk
+from ....commands.campaigns.blas import BlasRequest, blas, check_options
+from ....commands.campaigns.reading import blas_options
+from ....commands.session import open_session
+from ....events import Listener
+from ....messages.documents import Document, document_of
+from ....options import TuneOptions
+from ....reports.library_ranking import LibraryRanking
+from ....stopping import StopRequest
+from ..expected import Expected
+from ..expected_tuning import expected_of
+from ..offered import Offered
+from ..offered_things import OfferedThings, check_set
+from ..wrong import read_as_document
+from .base import CampaignKind, WorkOrder, WorkResult, node_set
+
+
+class BlasKind(CampaignKind):
+    """Comparisons of BLAS libraries."""
+
+    name: ClassVar = "blas"
+
+    def check(self, document: Document, offered: Offered, store: Store) -> tuple[str, ...]:  # noqa: ARG002 - the contract's
+        """Check a document as the contract says."""
+        nodes, options = node_set(document.ask.cluster, offered), _options(document.ask, offered)
+        read_as_document(lambda: check_options(options))
+        return nodes
+
+    def expected(self, document: Document, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - the contract's
+        """Its budget, and what that costs."""
+        return expected_of(_options(document.ask, offered))
+
+    def base_name(self, document: Document) -> str:
+        """The name of the space, as `blas` takes."""
+        return str(document.ask.space)
+
+    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - the contract's
+        """The ranking of the libraries."""
+        ranking = LibraryRanking.stored(store, store.study(name))
+        return Report(f"BLAS libraries in study {name}", tuple(ranking.parts()), ranking.to_json())
+
+    def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
+        """Compare, or go on with the study of this name."""
+        with open_session(order.db, listener, stop) as session:
+            begun = session.store.queue.is_study(order.name)
+        ask: BlasAsk = document_of(self.name).model_validate(order.document).ask
+        options = TuneOptions() if begun else _options(ask, order.offered)
+        result = blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop)
+        return WorkResult(bool(result.on))
+
+
+def _options(ask: BlasAsk, offered: Offered) -> TuneOptions:
+    """Read what is asked as `blas` reads its options.
+
+    Raises:
+        WrongDocumentError: something in it is wrong; it says where.
+    """
+    check_set(ask.set, offered)
+    return read_as_document(lambda: blas_options(ask, OfferedThings(offered)))
