@@ -16,9 +16,8 @@ from pathlib import Path
 from replay import Board
 from script import SHIPPED, as_script, opened
 
-from tuner.engines.base import Engine
-from tuner.engines.context import EngineContext
-from tuner.engines.fidelity import FULL, Question
+from tuner.engines.base import Engine, EngineContext
+from tuner.engines.outcomes import FULL, Question
 from tuner.engines.registry import make_engine
 
 LARGEST = ("kronos", "ethernet16", "pi5")

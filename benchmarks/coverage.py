@@ -22,12 +22,10 @@ from results.stats.compare import RateSample, contrasts
 from results.stats.confidence import rerank_by_posterior, standing
 from results.stats.noise import Array, noise_of
 from results.stats.occasions import APART as OCCASION
-from results.stats.occasions import Occasions, TimedRate, occasions_of
+from results.stats.occasions import Occasions, TimedRate, occasions_of, speed_change
 from results.stats.ranking import Ranked, Time
-from results.stats.reference import drift
-from results.stats.slower import speed_change
-from results.stats.unfit import MOVED, two_speeds
-from tuner.study.noise_at_first import BUSY_NOISE
+from results.stats.unfit import MOVED, drift, two_speeds
+from tuner.study.machine_changes import BUSY_NOISE
 from tuner.study.search.reference_runs import EVERY
 
 CONFIGURATIONS, APART, FINALISTS, ROUNDS = 10, 0.03, 3, 2

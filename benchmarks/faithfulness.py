@@ -22,7 +22,7 @@ from hpl.params import Scalar
 from results.report.terminal import print_table
 from runners.virtual.cluster import VirtualCluster
 from tuner.events import Event, Notice
-from tuner.machine.textbook import textbook
+from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.reports.calibration import check_table
 from tuner.simulation.calibration import Check, MeasurementPlan, agreement, calibrated_cluster, measure, simulate_checks

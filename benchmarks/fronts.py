@@ -23,15 +23,14 @@ from runners.virtual.load import load_cluster
 from search_spaces.load import load
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
-from tuner.engines.context import EngineContext
-from tuner.engines.fidelity import FULL
-from tuner.engines.outcomes import Outcome
+from tuner.engines.base import EngineContext
+from tuner.engines.outcomes import FULL, Outcome
 from tuner.engines.registry import make_engine
 from tuner.machine.equipment import DECIDING
-from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster, equipment_of
 from tuner.simulation.known import machine_of, probes_of
 from tuner.simulation.session import cores_here
+from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.study.objective import Objective
 from tuner.user_dirs import UserDirs

@@ -23,8 +23,8 @@ from results.stats.compare import RateSample, contrasts
 from results.stats.confidence import rerank_by_posterior, standing
 from results.stats.levels import drift_corrected
 from results.stats.noise import Array, noise_of
+from results.stats.occasions import speed_change
 from results.stats.ranking import Ranked, Time
-from results.stats.slower import speed_change
 from tuner.replay.landscape import RecordedLandscape
 
 SEARCHED = (3, 10, 40)

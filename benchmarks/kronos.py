@@ -14,10 +14,10 @@ from scipy.optimize import least_squares
 
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import checked_cluster, load_cluster
-from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.reproduction import Published, PublishedTest, published
 from tuner.simulation.session import cores_here
+from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 

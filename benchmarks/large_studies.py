@@ -26,8 +26,8 @@ from pathlib import Path
 
 from script import as_script, count
 
-from hpl.flops import flop_count, fraction_done
 from hpl.params import HplParams
+from hpl.sizing import flop_count, fraction_done
 from results.record import Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
 from search_spaces.load import load, space_text
@@ -35,13 +35,12 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
 from tuner.cli.signals import stop_on_signals
-from tuner.engines.fidelity import FULL, Rung
-from tuner.engines.outcomes import Outcome
+from tuner.engines.outcomes import FULL, Outcome, Rung
 from tuner.engines.registry import make_engine
 from tuner.explain.stored_space import searched, stored_space
 from tuner.options import TuneOptions
 from tuner.stopping import Interrupted, StopRequest
-from tuner.study.kinds import SEARCHED
+from tuner.study.names import SEARCHED
 from tuner.study.objective import of_study
 from tuner.study.search.scheduler import replay_records
 from tuner.trial.ladder import PREFIX_PARTS, SMALL_PART, ladder

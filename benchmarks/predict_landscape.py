@@ -16,10 +16,10 @@ from script import as_script
 
 from tuner.options import TuneOptions
 from tuner.replay.landscape import RecordedLandscape
-from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.calibration import MeasurementPlan, agreement, calibrated_cluster, measure
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
+from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.trial.workbench import Workbench
 from tuner.user_dirs import UserDirs

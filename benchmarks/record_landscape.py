@@ -24,15 +24,15 @@ from hosts_lab import HOSTS, Lab, lab_workshop
 from script import as_script
 
 from hpl.errors import HplError
-from hpl.flops import seconds
 from hpl.params import Scalar
+from hpl.sizing import seconds
 from hpl.witness import parse_panels
 from runners.errors import RunnerError
 from runners.virtual.load import load_cluster
 from search_spaces.load import load
 from search_spaces.machine import Machine
 from search_spaces.space import SearchSpace
-from tuner.engines.perf.probes import Messages, Probes
+from tuner.engines.probes import Messages, Probes
 from tuner.machine.calibrator import half_nb_of, messages_of
 from tuner.options import TuneOptions
 from tuner.replay.landscape import RecordedLandscape, RecordedPoint, Run, kept
@@ -45,7 +45,7 @@ from tuner.stopping import StopRequest
 from tuner.trial.evaluate import LaunchResult
 from tuner.trial.plan import PlanError, plan
 from tuner.trial.workbench import Workbench
-from tuner.tuning.ping_pong import timed
+from tuner.tuning.pilot import timed
 from tuner.tuning.seeding import probes
 from tuner.user_dirs import UserDirs
 

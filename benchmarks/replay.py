@@ -8,14 +8,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from statistics import median
 
-from hpl.flops import flop_count, fraction_done
 from hpl.params import Scalar
+from hpl.sizing import flop_count, fraction_done
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Engine
-from tuner.engines.context import EngineContext
-from tuner.engines.fidelity import FULL, Fidelity, Ladder, Question
-from tuner.engines.outcomes import Outcome
-from tuner.engines.perf.probes import Probes
+from tuner.engines.base import Engine, EngineContext
+from tuner.engines.outcomes import FULL, Fidelity, Ladder, Outcome, Question
+from tuner.engines.probes import Probes
 from tuner.engines.registry import make_engine
 from tuner.replay.landscape import LandscapeError, RecordedLandscape, RecordedPoint, Run
 from tuner.trial.ladder import PREFIX_PARTS, ladder

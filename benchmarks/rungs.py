@@ -18,7 +18,7 @@ from replay import LAUNCH_S
 from scipy.stats import spearmanr
 from script import SHIPPED, as_script, opened
 
-from hpl.flops import flop_count, fraction_done
+from hpl.sizing import flop_count, fraction_done
 from tuner.replay.landscape import RecordedLandscape, RecordedPoint
 
 Estimate = tuple[float, float]

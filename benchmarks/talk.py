@@ -37,12 +37,11 @@ from talk_printed import (
 from talk_rebuilt import Values, four, nodes_rebuilt, pairs_at_once_rebuilt, pairs_rebuilt
 
 from results.stats.nodes.check import NodeCheck, NodeRun
-from results.stats.nodes.finding import Finding
+from results.stats.nodes.finding import Finding, ranges
 from results.stats.nodes.group_findings import in_common
-from results.stats.nodes.name_ranges import ranges
-from results.stats.nodes.shape import shape_of
+from results.stats.nodes.odd_nodes import shape_of
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
-from runners.readiness.odd_facts import odd_facts
+from runners.readiness.fact_table import odd_facts
 from tuner.commands.nodes.check import facts_that_differ
 
 NAMES = {"c": "stream-copy-1", "f": "stream-triad-1", "c_omp": "stream-copy-all", "hpl": "hpl"}

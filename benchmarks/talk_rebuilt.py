@@ -30,8 +30,7 @@ from talk_printed import (
     pairs_printed,
 )
 
-from results.stats.nodes.pair_patterns import Pair, pairs_of
-from results.stats.nodes.pair_rate import PairRate
+from results.stats.nodes.check import Pair, PairRate, pairs_of
 
 Array = np.ndarray[tuple[int], np.dtype[np.float64]]
 Values = dict[str, float]

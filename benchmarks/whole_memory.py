@@ -20,14 +20,14 @@ from statistics import median
 import numpy as np
 from script import as_script
 
-from hpl.flops import flop_count
+from hpl.sizing import flop_count
 from results.stats.noise import noise_of
 from runners.virtual.load import load_cluster
 from tuner.machine.problem_size import STEP, Sample
 from tuner.replay.landscape import RecordedLandscape
-from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
+from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.tuning.extrapolation import extrapolate
 from tuner.user_dirs import UserDirs

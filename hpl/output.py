@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from itertools import pairwise
 
-from .flops import seconds
+from .sizing import seconds
 from .variant import is_code
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

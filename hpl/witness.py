@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .flops import fraction_done
+from .sizing import fraction_done
 
 RANK = "hpltune-rank "
 END = "hpltune-end "

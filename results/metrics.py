@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from hpl.flops import flop_count, fraction_done
+from hpl.sizing import flop_count, fraction_done
 
 from .record import TrialRecord, TrialState
 

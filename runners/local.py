@@ -13,16 +13,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .base import JobId, Runner
+from .base import JobId, JobState, JobStatus, Runner
 from .batch.registry import outside
 from .errors import InvalidJobError, SubmitError
 from .hosts.host_facts import confined
 from .job import Job
 from .launchers.base import Launcher
-from .open_files import raise_open_files
 from .paths import RunPaths
-from .process_tree import MARK, end, sweep
-from .status import JobState, JobStatus
+from .process_tree import MARK, end, raise_open_files, sweep
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
 """The thread that starts launchers for all threads but the main one."""

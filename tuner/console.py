@@ -19,8 +19,7 @@ from rich.progress import (
 from rich.segment import Segment
 from rich.text import Text
 
-from results.report.model import Report
-from results.report.outcome import outcome
+from results.report.model import Report, outcome
 from results.report.terminal import print_report
 
 from .events import (

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from ..search_paths import SearchPaths
-from .catalogue import BlasLibrary
+from .catalogue import BlasLibrary, LibraryFile, look
 from .family import thread_variables
-from .places import LibraryFile, look
 
 FILES = (
     "blis-serial/libblis.so.4",

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ..search_paths import SearchPaths
-from .catalogue import BlasLibrary
-from .places import LibraryFile
+from .catalogue import BlasLibrary, LibraryFile
 
 PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "HPLTUNE_STOP_AT")
 

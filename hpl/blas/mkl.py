@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 
 from ..search_paths import SearchPaths
-from .catalogue import BlasLibrary
+from .catalogue import BlasLibrary, LibraryFile, look
 from .family import thread_variables
-from .places import LibraryFile, look
 
 FILES = ("libmkl_rt.so", "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so.1")
 INSTRUCTIONS = (("AVX2", {"avx2", "fma"}), ("AVX512", {"avx512f"}))

@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ..search_paths import SearchPaths
-from .catalogue import BlasLibrary
+from .catalogue import BlasLibrary, LibraryFile, look
 from .family import thread_variables
-from .places import LibraryFile, look
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,8 @@ from typing import Any, Protocol
 
 from ..child import run_child
 from ..search_paths import SearchPaths
-from .catalogue import BlasError, BlasLibrary
+from .catalogue import BlasError, BlasLibrary, library_folders
 from .family import inherited_choices
-from .places import library_folders
 
 CHILD = Path(__file__).with_name("probe_child.py")
 TIMEOUT_S = 60.0

@@ -5,11 +5,10 @@ from pathlib import Path
 
 from ..search_paths import SearchPaths
 from .blis import Blis
-from .catalogue import NAMED, Blas, BlasError, BlasLibrary, NoSuchBlasError, Threading
+from .catalogue import NAMED, Blas, BlasError, BlasLibrary, LibraryFile, NoSuchBlasError, Threading
 from .family import BlasFamily, thread_variables
 from .mkl import Mkl
 from .openblas import PYPI, OpenBlas
-from .places import LibraryFile
 from .plain import ATLAS, OTHER, REFERENCE
 from .probe import HERE, Probe, ProbedCpu, Timing, ask, probe
 

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ..search_paths import SearchPaths
-from .compiling import OnStep, built_once, digest, in_parallel, run_compiler
 from .programs import FLAGS, NATIVE, OWN_FLAGS, ROUTINES, header_flags
 from .source import HplSource
-from .toolchain import ADVICE, ToolchainError, program_output
+from .toolchain import ADVICE, OnStep, ToolchainError, built_once, digest, in_parallel, program_output, run_compiler
 
 NODE_FLAGS = ("-O3", "-pthread", *(flag for flag in OWN_FLAGS if not flag.startswith("-O")))
 """Nothing for the CPU of this host only: the programs run on all nodes."""

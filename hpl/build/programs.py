@@ -14,10 +14,19 @@ from filelock import FileLock
 from ..blas.catalogue import BlasLibrary
 from ..errors import HplError
 from ..search_paths import SearchPaths
-from .compiling import BuildError, OnStep, built_once, digest, in_parallel, run_compiler
 from .link import link_arguments
 from .source import HplSource
-from .toolchain import Mpi, compiler_version, wrapper_line
+from .toolchain import (
+    BuildError,
+    Mpi,
+    OnStep,
+    built_once,
+    compiler_version,
+    digest,
+    in_parallel,
+    run_compiler,
+    wrapper_line,
+)
 
 __all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "build_start", "witness_library"]
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from ..errors import HplError
 from ..search_paths import SearchPaths
-from .compiling import OnStep, built_once, digest, in_parallel, run_compiler
 from .programs import NATIVE, OWN_FLAGS, ROUTINES, Xhpl, header_flags
 from .source import HplSource
+from .toolchain import OnStep, built_once, digest, in_parallel, run_compiler
 
 OLDEST, NEWEST = (3, 32), (3, 36)
 """Tested with 3.32 (Debian 12); the C functions and options that we use have the same names up to 3.36 (Debian 13)."""

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from ..blas.catalogue import BlasLibrary
-from ..build.compiling import BuildError, OnStep
 from ..build.programs import Recipe, build, build_calibrator
 from ..build.source import HplSource, SourceError
-from ..build.toolchain import Mpi
+from ..build.toolchain import BuildError, Mpi, OnStep
 from ..search_paths import SearchPaths
 from .family import HplProgram, ReadyProgram
 

@@ -13,9 +13,8 @@ from typing import ClassVar, Self
 from .. import output
 from ..blas.catalogue import BlasLibrary
 from ..blas.registry import family
-from ..build.compiling import OnStep
-from ..build.needed import libraries_of
-from ..build.toolchain import Mpi
+from ..build.link import libraries_of
+from ..build.toolchain import Mpi, OnStep
 from ..output import HplOutput
 from ..params import HplParams, Scalar
 from ..search_paths import SearchPaths

@@ -5,10 +5,9 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from ..blas.catalogue import BlasLibrary
-from ..build.compiling import OnStep
-from ..build.needed import linked_mpi
+from ..build.link import linked_mpi
 from ..build.programs import witness_library
-from ..build.toolchain import Mpi
+from ..build.toolchain import Mpi, OnStep
 from ..search_paths import SearchPaths
 from .family import HplProgram, ReadyProgram
 

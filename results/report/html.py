@@ -15,10 +15,9 @@ from importlib.resources import files
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, draw, height_inches
+from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, draw, height_inches, thinned
 from .drawing import STYLE as DRAWING
 from .model import Copied, Drawable, Figure, Heading, Matrix, Part, Report, Sentence, Table
-from .thinning import thinned
 
 if TYPE_CHECKING:
     from jinja2 import Template

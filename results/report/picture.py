@@ -7,9 +7,8 @@ from textwrap import wrap
 from typing import Any
 
 from ..errors import ResultsError
-from .drawing import STYLE, draw, height_inches
+from .drawing import STYLE, draw, height_inches, thinned
 from .model import Drawable
-from .thinning import thinned
 
 ENDINGS = (".png", ".svg", ".pdf")
 """Ends of the names of files that pictures can have."""

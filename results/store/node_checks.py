@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -16,13 +17,66 @@ from sqlalchemy import Connection, RowMapping, delete, func, insert, select, upd
 
 from ..errors import DamagedError, ResultsError
 from ..plain import finite, time_text, unicode_text
-from ..stats.nodes.check import NodeCheck, NodeRun
+from ..stats.nodes.check import NodeCheck, NodeRun, PairRate
 from ..stats.nodes.finding import Finding
-from ..stats.nodes.pair_rate import PairRate
-from .kept_check import KeptCheck, NodeCheckLine, NodeCheckState
 from .networks import Transaction
 from .rows import json_text, object_of
 from .schema import NODE_CHECK_PAIRS, NODE_CHECK_RUNS, NODE_CHECKS
+
+
+class NodeCheckState(StrEnum):
+    """How far a check got."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"
+    INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True)
+class KeptCheck:
+    """All that is kept of a check.
+
+    Attributes:
+        ready, alike: the verdict.
+        findings: what the verdict stands on, the most serious first; also what is worse than in an earlier check.
+        notes: what else people should know.
+        virtual: the cluster is virtual, and nothing was measured.
+        campaign: of the service, for which it was made; None for none.
+    """
+
+    check: NodeCheck
+    state: NodeCheckState
+    ready: bool
+    alike: bool
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+    virtual: bool = False
+    campaign: str | None = None
+
+
+@dataclass(frozen=True)
+class NodeCheckLine:
+    """What a list tells of a check.
+
+    Attributes:
+        number: by which people call it.
+        nodes: how many.
+        findings: the sentences, the most serious first.
+        baseline: people chose it to compare later ones with.
+    """
+
+    number: int
+    cluster: str
+    checked_at: datetime
+    state: NodeCheckState
+    nodes: int
+    ready: bool
+    alike: bool
+    findings: tuple[str, ...]
+    virtual: bool
+    baseline: bool
+    campaign: str | None
+
 
 _COLUMNS = NODE_CHECKS.c
 _NEWEST_FIRST = (_COLUMNS.checked_at.desc(), _COLUMNS.number.desc())

@@ -9,13 +9,12 @@ from datetime import UTC, datetime
 from enum import Enum
 from pathlib import Path
 
-from ..base import JobId
+from ..base import JobId, JobState, JobStatus
 from ..errors import InvalidJobError, RunnerError, SubmitError, UnreachableError
 from ..hosts.transport import say_all
 from ..job import Job
 from ..launchers.base import Launcher
 from ..paths import RunPaths
-from ..status import JobState, JobStatus
 from .base import BatchJob, BatchSystem, JobPhase, in_words
 from .spool import Spool, WorkerReport
 

@@ -13,9 +13,9 @@ from enum import Enum
 from pathlib import Path
 from typing import ClassVar, Self
 
+from ..base import JobState
 from ..hosts.transport import Transport
 from ..launchers.base import Launcher
-from ..status import JobState
 from ..toml_file import Count, Part, Positive
 
 LONGEST_S = 4 * 3600.0

@@ -9,13 +9,12 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from ..base import JobId, Runner
+from ..base import JobId, JobState, JobStatus, Runner
 from ..errors import InvalidJobError, RunnerError, SubmitError
 from ..job import Job
 from ..launchers.base import Launcher
 from ..paths import RunPaths
 from ..process_tree import MARK
-from ..status import JobState, JobStatus
 from .allocation import Allocation, AllocationTerms, Trial
 from .base import LONGEST_S, BatchSystem, in_words
 from .spool import Spool

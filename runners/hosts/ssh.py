@@ -11,7 +11,7 @@ from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
 
-from ..base import JobId
+from ..base import JobId, JobState, JobStatus
 from ..errors import SubmitError
 from ..forwarded import plain
 from ..job import Job
@@ -19,11 +19,10 @@ from ..launchers.base import Launcher
 from ..local import LocalRunner, Running
 from ..paths import AGENT, RunPaths
 from ..process_tree import MARK
-from ..status import JobState, JobStatus
 from .copies import Copies
 from .host_names import launcher_name
+from .node_facts import no_way_back
 from .transport import Ssh, for_any_shell, silent
-from .way_back import no_way_back
 
 GRACE_S = 30
 """Seconds after a job's walltime when the lease on each node ends the job, if nothing else has ended it."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..errors import UnreachableError
 from ..hosts.hearing import CommandResult
-from ..hosts.identity import TELL_IDENTITY, Identity, told_identity
+from ..hosts.node_facts import TELL_IDENTITY, Identity, told_identity
 from ..hosts.transport import AT_ONCE, Transport, parsed, raised, say, say_all
 from .fact import UNREADABLE
 from .fact_table import FACTS, LOGIN, SKEW, fact_named, is_fact

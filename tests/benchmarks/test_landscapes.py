@@ -21,7 +21,7 @@ from results.record import Invalidity
 from runners.errors import SubmitError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
-from tuner.engines.fidelity import FULL, Question
+from tuner.engines.outcomes import FULL, Question
 from tuner.replay.landscape import LandscapeError, RecordedLandscape
 from tuner.trial.evaluate import LaunchResult
 from tuner.trial.judge import Failure, Verdict

@@ -19,7 +19,7 @@ from talk_printed import (
 )
 from talk_rebuilt import four, nodes_rebuilt, pairs_rebuilt
 
-from results.stats.nodes.shape import shape_of
+from results.stats.nodes.odd_nodes import shape_of
 from results.stats.nodes.verdict import ReadinessVerdict
 
 

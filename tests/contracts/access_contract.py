@@ -4,9 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from results.store.service.access import AccessScope
 from results.store.service.audit import Deed
-from results.store.service.tokens import TokenExistsError, UnknownTokenError
+from results.store.service.tokens import AccessScope, TokenExistsError, UnknownTokenError
 from results.store.store import Store
 
 YEAR = timedelta(days=365)

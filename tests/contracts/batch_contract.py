@@ -7,11 +7,11 @@ import pytest
 from runner_contract import executable, running
 from waiting import until
 
+from runners.base import JobState
 from runners.batch.base import BatchJob, BatchSystem, JobPhase
 from runners.batch.registry import BATCH_SYSTEMS, batch_system
 from runners.errors import RunnerError
 from runners.hosts.cluster import Cluster, stored_cluster
-from runners.status import JobState
 
 LIMIT_S = 600.0
 

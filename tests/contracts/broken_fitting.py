@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from tuner.engines.fidelity import Rung
+from tuner.engines.model.covariance import FitError
 from tuner.engines.model.fitting import Fitting
 from tuner.engines.model.pool import Pool
 from tuner.engines.model.process import Process
-from tuner.engines.model.run_covariance import FitError
+from tuner.engines.outcomes import Rung
 
 
 class BrokenFitting(Fitting):

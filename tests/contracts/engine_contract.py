@@ -11,8 +11,7 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine
 from tuner.engines.companions import one_launch
-from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
-from tuner.engines.outcomes import Outcome
+from tuner.engines.outcomes import FULL, Fidelity, Outcome, Question, Rung
 
 MakeEngine = Callable[[SearchSpace, int], Engine]
 FAILED = Outcome(gflops=None, state="failed")

@@ -17,7 +17,7 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.model.fitting import Fitting
 from tuner.engines.model.pool import Pool
-from tuner.engines.perf.probes import Probes
+from tuner.engines.probes import Probes
 from tuner.explain.explanation import Explanation
 from tuner.explain.taught_study import TaughtStudy
 from tuner.options import TuneOptions

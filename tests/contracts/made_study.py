@@ -20,23 +20,18 @@ from search_spaces.space import SearchSpace
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
 from tuner.engines.base import Engine
-from tuner.engines.fidelity import FULL, Fidelity, Ladder, Rung
+from tuner.engines.outcomes import FULL, Fidelity, Ladder, Rung
 from tuner.events import Listener
-from tuner.machine.textbook import textbook
+from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
-from tuner.study.incumbent import Incumbent
-from tuner.study.ledger import Ledger
+from tuner.study.ledger import Incumbent, Ledger
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
-from tuner.study.search.budget_rule import BudgetRule
 from tuner.study.search.drift_monitor import DriftMonitor
-from tuner.study.search.launch_worker import LaunchWorker
-from tuner.study.search.others import OtherProcesses
-from tuner.study.search.scheduler import Scheduler
+from tuner.study.search.scheduler import BudgetRule, OtherProcesses, Scheduler
 from tuner.study.search.search_limits import RunTimeEstimate, SearchLimits
-from tuner.study.search.unavailable import UnavailableParts
-from tuner.study.search.workers import LaunchWorkers
+from tuner.study.search.workers import LaunchWorker, LaunchWorkers, UnavailableParts
 from tuner.study.session import StudyContext, StudySession
 from tuner.trial.early_stopping import EarlyStopping
 from tuner.trial.evaluate import Evaluator

@@ -8,13 +8,12 @@ from typing import ClassVar, Self
 
 from as_user import program
 
-from hpl.flops import seconds
 from hpl.output import HplOutput, HplResult
 from hpl.params import HplParams
 from hpl.programs.family import AskedStart, ProgramStart
 from hpl.programs.terms import OwnParameter, Terms
 from hpl.programs.yours import ProgramFile
-from hpl.sizing import memory_bytes
+from hpl.sizing import memory_bytes, seconds
 
 MARK = b"made-up HPL 1.0"
 _SCORE = re.compile(

@@ -7,11 +7,9 @@ from typing import Any, get_type_hints
 from hypothesis import strategies as st
 from record_strategies import moments, texts
 
-from results.stats.nodes.check import NodeCheck, NodeRun, SoakSample
+from results.stats.nodes.check import GroupRun, NodeCheck, NodeRun, PairRate, SoakSample
 from results.stats.nodes.finding import Finding, Severity
-from results.stats.nodes.group_run import GroupRun
-from results.stats.nodes.pair_rate import PairRate
-from results.store.kept_check import KeptCheck, NodeCheckState
+from results.store.node_checks import KeptCheck, NodeCheckState
 
 FIRST_DAY = datetime(2026, 11, 2, 6, 0, tzinfo=UTC)
 numbers = st.floats(allow_nan=False, allow_infinity=False)

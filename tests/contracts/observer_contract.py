@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from hpl.flops import fraction_done
+from hpl.sizing import fraction_done
 from hpl.witness import Panel
 from runners.job import Job
 from tuner.clock import RealClock

@@ -4,9 +4,9 @@ import io
 import json
 from typing import Any
 
-from results.report.as_json import to_json
 from results.report.model import Report
 from results.report.terminal import print_report
+from results.report.text_forms import to_json
 from tuner.console import Terminal
 
 

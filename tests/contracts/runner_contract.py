@@ -9,11 +9,10 @@ import psutil
 import pytest
 from waiting import PATIENCE_S, until
 
-from runners.base import JobId, Runner
+from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import RunnerError
 from runners.job import Job
 from runners.paths import RunPaths
-from runners.status import JobState, JobStatus
 
 
 def executable(path: Path, text: str) -> Path:

@@ -20,9 +20,8 @@ from waiting import PATIENCE_S
 
 from results.store.lease import Lease
 from results.store.store import Store
-from tuner.service.config import LimitsTable, ListenTable, ServiceConfig
+from tuner.service.config import LimitsTable, ListenTable, ServiceConfig, ServiceSettings
 from tuner.service.server import Service
-from tuner.service.settings import ServiceSettings
 from tuner.user_dirs import UserDirs
 
 

@@ -10,10 +10,9 @@ from fastapi.testclient import TestClient
 
 from results.store.store import Store
 from tuner.service.app import create_app
-from tuner.service.config import ServiceConfig
+from tuner.service.config import ServiceConfig, ServiceSettings
 from tuner.service.peers import Place, UidOf
 from tuner.service.proxy_headers import parsed_address
-from tuner.service.settings import ServiceSettings
 from tuner.user_dirs import UserDirs
 
 

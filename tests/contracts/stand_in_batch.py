@@ -15,11 +15,11 @@ import pytest
 from as_user import program
 from waiting import until
 
+from runners.base import JobState
 from runners.batch.base import BatchFacts, BatchJob, BatchNode, BatchQueue, BatchSystem, BatchWords, JobPhase
 from runners.batch.registry import BATCH_SYSTEMS, RegisteredBatch, outside
 from runners.errors import InvalidJobError, SubmitError
 from runners.hosts.transport import Local
-from runners.status import JobState
 
 NODES = ("s1", "s2")
 PUT = """\

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from record_strategies import hpl_params
 
 from hpl.dat import HplDat
-from hpl.flops import flop_count
 from hpl.log import VARIANT, read_log
 from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Swap
+from hpl.sizing import flop_count
 from hpl.variant import encode
 
 DATA = Path(__file__).parent / "data"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpl.flops import flop_count, fraction_done, gflops
 from hpl.output import PHASES, HplResult, parse
+from hpl.sizing import flop_count, fraction_done, gflops
 
 DATA = Path(__file__).with_name("data")
 CAPTURED = sorted(DATA.glob("*.txt"))

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from runners.base import JobState
 from runners.errors import InvalidJobError
 from runners.job import Job
 from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.registry import Installed, launchers
-from runners.status import JobState
 
 JOB = Job(program=("/opt/xhpl",), ranks=4, directory=Path("/run"), threads_per_rank=2)
 

@@ -11,14 +11,13 @@ import pytest
 from runner_contract import RunnerContract, executable, running, wait
 from waiting import until
 
-from runners.base import Runner
+from runners.base import JobState, Runner
 from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
 from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from runners.paths import RunPaths
-from runners.status import JobState
 
 FAKE = Path(__file__).parents[1] / "fake_bin/mpirun"
 

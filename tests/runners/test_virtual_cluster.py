@@ -14,9 +14,8 @@ from runners.launchers.smpi import Smpi, SmpiNetwork
 from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, VirtualCluster, VirtualNoise
 from runners.virtual.cost_model import cost_model
-from runners.virtual.link import LinkError, Settings, link
 from runners.virtual.load import cluster_text, load_cluster, parse_cluster, shipped
-from runners.virtual.platform import Setup, host_file, platform_xml
+from runners.virtual.platform import LinkError, Settings, Setup, host_file, link, platform_xml
 
 KRONOS = cluster_text("kronos")[1]
 

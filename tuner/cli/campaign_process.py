@@ -34,7 +34,7 @@ def campaign_process(
     from ..service.campaigns.offered import offered_by
     from ..service.campaigns.process import ProcessRequest, work_on
     from ..service.config import ServiceConfig, read_config
-    from ..service.webhooks.announcer import announcer_of
+    from ..service.webhook_sender import announcer_of
 
     lease = Lease.parse(starter)
     if lease is None:

@@ -26,7 +26,7 @@ def clean(
         hpltune clean --yes --runs
     """
     from ..commands.hosts import clean as command
-    from .consent import agreed
+    from .common import agreed
 
     out = console()
     planned = command.plan_clean(command.CleanRequest(user_dirs(), runs))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..asks.field import OUTPUT
+from ..errors import TunerError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,6 +16,17 @@ if TYPE_CHECKING:
     from results.store.store import Store
 
     from ..user_dirs import UserDirs
+
+
+def agreed(question: str) -> bool:
+    """Whether the user says yes; everything else is a no.
+
+    Raises:
+        TunerError: nobody sits at a terminal.
+    """
+    if not sys.stdin.isatty():
+        raise TunerError("nobody can be asked here: add --yes")
+    return input(f"{question} [y/N] ").strip().lower() in {"y", "yes"}
 
 
 LARGEST_INT = 2**31 - 1

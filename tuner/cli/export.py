@@ -103,10 +103,9 @@ def export(
 
 def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str]":
     """The sheet of a study as Markdown or JSON."""
-    from results.report.as_json import to_json
-    from results.report.markdown import to_markdown
+    from results.report.text_forms import to_json, to_markdown
 
-    from ..commands.stored.sheet import submission_sheet
+    from ..commands.stored.export import submission_sheet
 
     report = submission_sheet(store, study).report()
     return iter([to_json(report) + "\n" if as_json else to_markdown(report)])
@@ -114,8 +113,7 @@ def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str
 
 def _export_binary(kind: str, study: str | None, out: Path | None, db: str | None) -> None:
     """Write a study as a binary file, or to standard output where that is redirected."""
-    from ..commands.stored.export import ExportRequest
-    from ..commands.stored.export_binary import export_binary
+    from ..commands.stored.export import ExportRequest, export_binary
     from ..errors import UsageError
 
     if out is None and sys.stdout.isatty():

@@ -42,7 +42,7 @@ def import_(
 
         hpltune import laptop.db
     """
-    from ..commands.stored.import_database import is_database
+    from ..commands.stored.import_outputs import is_database
     from ..errors import UsageError
 
     databases = [path for path in paths if is_database(path)]
@@ -55,7 +55,7 @@ def import_(
         raise UsageError(f"{what} is for outputs of HPL, but {databases[0]} is a database: import it alone")
     with open_store(db, create=True) as store:
         if databases:
-            from ..commands.stored.import_database import import_database
+            from ..commands.stored.import_outputs import import_database
 
             for path in databases:
                 show_report(console(), import_database(store, path).report(), as_json=as_json)

@@ -141,7 +141,7 @@ def list_(
 
         hpltune nodes list my-cluster --all --json
     """
-    from ..reports.nodes.kept_list import kept_list_report
+    from ..reports.node_figures import kept_list_report
 
     with open_store(db, create=False) as store:
         report = kept_list_report(store.node_checks.lines(cluster, None if every else MOST_LISTED))
@@ -171,7 +171,7 @@ def show(
 
         hpltune nodes show my-cluster --json
     """
-    from ..commands.nodes.kept import show_check
+    from ..commands.nodes.keeping import show_check
 
     files = ReportFiles(html)
     files.require()
@@ -198,7 +198,7 @@ def compare(
 
         hpltune nodes compare 3 12
     """
-    from ..commands.nodes.kept import compare_checks
+    from ..commands.nodes.keeping import compare_checks
 
     with open_store(db, create=False) as store:
         compared = compare_checks(store, before, now)

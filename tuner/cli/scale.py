@@ -13,7 +13,7 @@ from ..asks.shared import Cluster, Jobs, Libraries, Limit, Program, Rpeak, Sourc
 from .common import LARGEST_INT, Db, Html, Json, complete_study, given
 
 if TYPE_CHECKING:
-    from results.stats.scaling.runs import NodeOrder
+    from results.stats.scaling_runs import NodeOrder
 
 OF_REAL_MACHINES = frozenset({"threads", "binding", "xhpl", "rpeak"})
 """What a virtual cluster has no use for."""
@@ -128,12 +128,10 @@ def scale(
 
         hpltune scale --cluster infiniband64
     """
-    from results.stats.scaling.runs import Scaling
+    from results.stats.scaling_runs import Scaling
 
     from ..commands.real_cluster import read_cluster
-    from ..commands.scale import ScaleRequest
-    from ..commands.scale_real import scale_real
-    from ..commands.scale_virtual import scale_virtual
+    from ..commands.scale import ScaleRequest, scale_real, scale_virtual
     from ..console import output
     from ..errors import UsageError
     from ..options import TuneOptions, parse_blas, user_program, user_source
@@ -217,7 +215,7 @@ def _orders(text: str) -> "tuple[NodeOrder, ...]":
     Raises:
         UsageError: there is no such order.
     """
-    from results.stats.scaling.runs import NodeOrder
+    from results.stats.scaling_runs import NodeOrder
 
     from ..errors import UsageError
 

@@ -49,9 +49,8 @@ def serve(
 
         hpltune serve --config serve.toml --log json
     """
-    from ..service.config import ServiceConfig, read_config
+    from ..service.config import ServiceConfig, ServiceSettings, read_config
     from ..service.server import Service
-    from ..service.settings import ServiceSettings
     from .signals import stop_on_signals
 
     read = ServiceConfig() if config is None else read_config(config)

@@ -34,7 +34,7 @@ def setup(
     """
     from ..commands.hosts import setup as command
     from ..console import display
-    from .consent import agreed
+    from .common import agreed
 
     out = errors() if as_json else console()
     planned = command.plan_setup(command.SetupRequest(user_dirs(), with_ or [], private))

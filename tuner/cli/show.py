@@ -57,7 +57,7 @@ def show(
         show_trials,
     )
     from ..errors import UsageError
-    from ..reports.page import Page
+    from ..reports.lists import Page
 
     if output and trial is None:
         raise UsageError("--output is for one trial: name it, for example hpltune show default-1 12 --output")

@@ -33,7 +33,7 @@ def delete(
         hpltune study delete default-1 default-2 --yes
     """
     from ..commands.stored.study import DeleteRequest, delete_studies, plan_deletion
-    from .consent import agreed
+    from .common import agreed
 
     out = console()
     with open_store(db, create=False) as store:
@@ -63,7 +63,7 @@ def trust(
         hpltune study trust default-1 --yes --db postgresql://tuner.example.org/hpl
     """
     from ..commands.stored.study import TrustRequest, plan_trust, trust_study
-    from .consent import agreed
+    from .common import agreed
 
     out = console()
     with open_store(db, create=False) as store:

@@ -67,8 +67,8 @@ def show_report(console: "Console", report: "Report", *, as_json: bool) -> None:
     Args:
         console: where people read.
     """
-    from results.report.as_json import json_parts
     from results.report.terminal import print_report
+    from results.report.text_forms import json_parts
 
     from ..words import all_with_options
 

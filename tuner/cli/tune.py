@@ -105,9 +105,8 @@ def tune(
         else:
             ask_there(there, "tune", ask, study, as_json=as_json)
         return
-    from ..commands.campaigns.extension import BudgetExtension
     from ..commands.campaigns.reading import ThisMachine, run_time_s, tune_options
-    from ..commands.campaigns.tune import TuneRequest
+    from ..commands.campaigns.tune import BudgetExtension, TuneRequest
     from ..commands.campaigns.tune import tune as search
     from ..console import output
 

@@ -14,9 +14,8 @@ from runners.virtual.cluster import VirtualCluster
 
 from ..errors import TunerError
 from ..events import Listener, Notice
-from ..hold_folders import hold_folders
 from ..machine.inventory import Inventory
-from ..machine.textbook import full_memory_n
+from ..machine.problem_size import full_memory_n
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..reports.calibration import calibration_facts, calibration_parts, verdict
@@ -34,7 +33,7 @@ from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.session import cores_here
 from ..stopping import StopRequest
 from ..trial.workbench import Workbench
-from ..user_dirs import UserDirs
+from ..user_dirs import UserDirs, hold_folders
 from ..user_files import write_text
 from ..words import counted
 

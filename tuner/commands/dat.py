@@ -10,7 +10,7 @@ from hpl.sizing import cautions, memory_bytes, n_that_fits, process_grids
 from results.report.model import Report, Sentence
 
 from ..machine.inventory import Inventory
-from ..machine.textbook import MEMORY_FRACTION, first_choice, full_memory_n, natural_nb, textbook
+from ..machine.problem_size import MEMORY_FRACTION, first_choice, full_memory_n, natural_nb, textbook
 from ..options import TuneOptions
 from ..trial.workbench import look_around
 from ..units import gibibytes

@@ -12,8 +12,7 @@ from ..budget import Budget
 from ..errors import OUR_ERRORS, TunerError
 from ..events import Listener, Notice
 from ..options import TuneOptions
-from ..reports.designs import design_facts, design_figures, design_parts
-from ..reports.pages.designs import design_page
+from ..reports.designs import design_facts, design_figures, design_page, design_parts
 from ..simulation.cluster import SimulatedCluster, cluster_dict, equipment_of
 from ..simulation.design import Design, Prediction, read_designs
 from ..simulation.session import say_n, virtual_session, why_nothing

@@ -15,10 +15,14 @@ from ..database import db_option
 from ..errors import TunerError
 from ..events import Listener, PartFound
 from ..options import TuneOptions
-from ..reports.best_found import best_found_facts, best_found_parts
-from ..reports.pages.reproduction import ReproductionPage
 from ..reports.ranking import ranking_parts
-from ..reports.reproduction import comparison_parts, reproduction_facts
+from ..reports.reproduction import (
+    ReproductionPage,
+    best_found_facts,
+    best_found_parts,
+    comparison_parts,
+    reproduction_facts,
+)
 from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.reproduction import (
     BestFound,

@@ -8,11 +8,10 @@ from results.store.store import Store
 
 from ..database import folder_of, open_store
 from ..events import Listener, Remark
-from ..hold_folders import hold_folders
 from ..stopping import StopRequest
 from ..study.cautions import CautionKeeper
 from ..study.session import StudyContext
-from ..user_dirs import UserDirs
+from ..user_dirs import UserDirs, hold_folders
 
 
 @dataclass(frozen=True)

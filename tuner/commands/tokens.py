@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 from getpass import getuser
 
 from results.report.model import Column, Report, Sentence, Table
-from results.store.service.access import AccessScope
 from results.store.service.audit import Deed
-from results.store.service.token_entry import TokenEntry
+from results.store.service.tokens import AccessScope, TokenEntry
 from results.store.store import Store
 
 from ..errors import UsageError

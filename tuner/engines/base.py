@@ -1,18 +1,67 @@
 """The contract of an engine; `tests/contracts/engine_contract.py` checks it for every one of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from .barred import Barred
-from .context import NOTHING_KNOWN, EngineContext
-from .fidelity import FULL, Ladder, Question
-from .outcomes import GIVEN_UP, Outcome, RunHistory
+from .outcomes import FULL, GIVEN_UP, Ladder, Outcome, Question, RunHistory
 from .points import own_point
+from .probes import Probes
+
+
+class Barred:
+    """Parts of points, some parameters with their values, that no point which is asked may contain."""
+
+    def __init__(self) -> None:
+        self._parts: list[dict[str, Scalar]] = []
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self._parts)
+
+    def __len__(self) -> int:
+        return len(self._parts)
+
+    def add(self, part: Point) -> None:
+        """Note one more part."""
+        if part not in self._parts:
+            self._parts.append(dict(part))
+
+    def covers(self, point: Point) -> bool:
+        """Whether a point has all the values of a part."""
+        return any(all(point.get(name) == value for name, value in part.items()) for part in self._parts)
+
+
+Worth = Callable[[Point], float]
+
+
+def in_gflops(_point: Point) -> float:
+    """What a GFLOPS of any configuration is worth where GFLOPS are the objective."""
+    return 1.0
+
+
+@dataclass(frozen=True)
+class EngineContext:
+    """What the user asked for and what is known before the first run; each engine takes what it needs.
+
+    Attributes:
+        points: how many configurations a coarse grid has, None for a whole one.
+        probes: what short measurements and a look at the machine tell.
+        worth: what a GFLOPS of a configuration is worth in the objective.
+        against: the same in the second objective, where the study searches a front of both.
+    """
+
+    points: int | None = None
+    probes: Probes = field(default_factory=Probes)
+    worth: Worth = in_gflops
+    against: Worth = in_gflops
+
+
+NOTHING_KNOWN = EngineContext()
+
 
 MOST_KEYS = 30_000
 """Points whose key is remembered."""

@@ -6,11 +6,11 @@ import numpy as np
 
 from hpl.dat import HplDat
 from hpl.params import HplParams, Scalar
-from results.stats.least_squares import non_negative
+from results.stats.intervals import non_negative
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from .fidelity import Rung
+from .outcomes import Rung
 
 LISTS = ("N", "NB", "grid", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH")
 """Parameters that have a list in HPL.dat."""

@@ -7,8 +7,7 @@ from importlib import import_module
 from search_spaces.space import SearchSpace
 
 from ..errors import UsageError
-from .base import Engine
-from .context import NOTHING_KNOWN, EngineContext
+from .base import NOTHING_KNOWN, Engine, EngineContext
 
 ENGINES: Mapping[str, tuple[str, str, str]] = {
     "bayes": ("baselines.tpe", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),

@@ -18,15 +18,14 @@ from results.stats.ranking import rank
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Engine
-from ..engines.context import EngineContext
-from ..engines.fidelity import FULL
+from ..engines.base import Engine, EngineContext
 from ..engines.hpl.engine import HplEngine
+from ..engines.model.covariance import FitError
 from ..engines.model.fitting import Fitting
 from ..engines.model.pool import Pool
-from ..engines.model.run_covariance import FitError
-from ..engines.perf.probes import Probes
+from ..engines.outcomes import FULL
 from ..engines.points import neighbours, with_value
+from ..engines.probes import Probes
 from ..errors import TunerError
 from ..trial.ladder import outcome_of
 from ..words import counted

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations, permutations
 from statistics import median
 
-from hpl.flops import seconds
 from hpl.params import Scalar
+from hpl.sizing import seconds
 from results.record import Kind, TrialRecord
-from results.stats.half_interval import half_95
+from results.stats.intervals import half_95
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 

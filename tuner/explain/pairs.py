@@ -10,10 +10,10 @@ from results.record import TrialRecord
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..engines.fidelity import FULL
 from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
+from ..engines.outcomes import FULL
 from ..engines.points import neighbours
 from ..errors import UsageError
 from .explanation import with_values

@@ -8,12 +8,11 @@ import numpy as np
 
 from search_spaces.parameters.dimension import Point
 
-from ..engines.arrays import Matrix, Vector
-from ..engines.fidelity import FULL
 from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
-from ..engines.points import neighbours
+from ..engines.outcomes import FULL
+from ..engines.points import Matrix, Vector, neighbours
 
 DRAWS = 60
 NOT_LEGAL: tuple[float | None, float | None] = (None, None)

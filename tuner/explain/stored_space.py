@@ -20,8 +20,7 @@ from ..replay.table import ReplayTable
 from ..replay.tune import read_table
 from ..simulation.cluster import cluster_from
 from ..simulation.known import simulated_space
-from ..study.kinds import SEARCHED
-from ..study.names import newest_search
+from ..study.names import SEARCHED, newest_search
 
 EXPLAINED = SEARCHED | {Kind.REFERENCE, Kind.CONFIRMATION}
 """Kinds of trials that tell something: the repeats are what tells the noise."""

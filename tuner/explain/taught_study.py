@@ -8,7 +8,7 @@ from search_spaces.space import SearchSpace
 
 from ..engines.model.fitting import Fitting
 from ..engines.model.pool import Pool
-from ..engines.perf.probes import Probes
+from ..engines.probes import Probes
 from .explanation import Explanation, described, explained, taught
 from .pairs import Crossing, Names, crossed
 from .variance import Pair

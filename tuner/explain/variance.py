@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hpl.params import Scalar
 from results.record import TrialRecord
-from results.stats.half_interval import half_95
+from results.stats.intervals import half_95
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 

@@ -8,12 +8,11 @@ from pathlib import Path
 from hpl.blas.catalogue import Blas
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import ranges
 from runners.errors import InvalidJobError
 from runners.forwarded import require_plain
 from runners.hosts.cluster import Cluster
-from runners.hosts.identity import CLONES, NEW_ID, Identity, same_host, same_hostname, same_image
-from runners.hosts.node_facts import NodeSays
+from runners.hosts.node_facts import CLONES, NEW_ID, Identity, NodeSays, same_host, same_hostname, same_image
 
 from ..units import gibibytes
 from ..words import counted, listed

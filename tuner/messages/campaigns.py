@@ -12,7 +12,7 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from runners.virtual import load as clusters_of
 
 if TYPE_CHECKING:
-    from ..reports.studies import StudyLine
+    from ..reports.lists import StudyLine
 
 StudyStanding = Literal["running", "complete", "interrupted", "killed"]
 CampaignStanding = StudyStanding | Literal["queued", "paused", "failed", "cancelled"]

@@ -5,7 +5,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, Field
 
-from results.store.kept_check import NodeCheckLine, NodeCheckState
+from results.store.node_checks import NodeCheckLine, NodeCheckState
 
 
 class NodeCheckModel(BaseModel):

@@ -3,7 +3,7 @@
 from collections import defaultdict
 
 from results.stats.nodes.check import NodeCheck
-from results.stats.nodes.since_baseline import NodeFactChange
+from results.stats.nodes.rate_changes import NodeFactChange
 from runners.readiness.fact import AtLeast, AtMost, NearNumber, NodeFact
 from runners.readiness.fact_table import FACTS, FILE, fact_named
 

@@ -1,5 +1,6 @@
 """HPL on groups of nodes, sorted ones and shuffled ones; all groups of a turn run at the same time."""
 
+import math
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,26 +8,165 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 
+from hpl.build.toolchain import Mpi
+from hpl.dat import HplDat, render
+from hpl.params import HplParams
 from hpl.private_files import private_folder
-from results.stats.nodes.group_run import ORDERS, GroupRun, groups_of
-from runners.base import Runner
+from hpl.sizing import NodeShare, SizingError, n_for_memory, process_grids, seconds
+from results.stats.nodes.check import ORDERS, GroupRun, groups_of
+from runners.base import JobState, JobStatus, Runner
 from runners.errors import RunnerError
+from runners.hosts.cluster import Cluster
 from runners.hosts.copies import copies_for
+from runners.hosts.hearing import CommandResult
+from runners.hosts.node_facts import NodeSays
 from runners.hosts.ssh import SshRunner
 from runners.hosts.transport import AT_ONCE
 from runners.job import Job
+from runners.paths import RunPaths
 from runners.registry import Installed, launchers
-from runners.status import JobState, JobStatus
 
+from ..errors import TunerError
 from ..events import Notice, WorkEnded, WorkStarted
+from ..machine.cluster_nodes import ask_cluster
+from ..machine.interfaces import rdma_ports, ucx_devices
+from ..machine.node_checks import lacking_files, memory_of, node_faults
 from ..stopping import StopRequest
+from ..trial.evaluate import run_folder
 from ..user_dirs import UserDirs
 from ..words import counted
-from .group_hpl import Group, GroupHpl, group_run
-from .hpl_runs import HplSize
-from .hpl_step import TARGET_S
+from .hpl_runs import MEMORY_SHARE, NB, PILOT_BLOCKS, TARGET_S, HplSize, n_for_time, run_of
 from .step import NodeValues, StepPlace, StepResult
+
+
+@dataclass(frozen=True)
+class GroupSite:
+    """The nodes of a cluster that can run HPL together.
+
+    Attributes:
+        names: in the order of the cluster file.
+        cores: used on each node, a rank on each.
+        memory_bytes: free memory of the node that has least.
+        notes: why other nodes are in no group.
+        rdma: ports of InfiniBand and RoCE, and the interface of each.
+    """
+
+    cluster: Cluster
+    mpi: Mpi
+    names: tuple[str, ...]
+    cores: int
+    memory_bytes: int
+    notes: tuple[str, ...] = ()
+    rdma: tuple[tuple[str, str], ...] = ()
+
+
+def group_site(cluster: Cluster, size: int, mpi: Mpi, files: Sequence[Path], shared: Sequence[Path]) -> GroupSite:
+    """Ask all nodes for the MPI library and the files that HPL needs there; one that does not answer is left out.
+
+    Args:
+        size: nodes of a group.
+        files: files that nodes need at the same path.
+        shared: folders that all nodes must see, unless programs are copied.
+
+    Raises:
+        TunerError: fewer nodes than a group has can run HPL; the sentence says why.
+    """
+    says, _ = ask_cluster(cluster, shared, mpi.mpirun, files)
+    unfit = {node.node: why for node in says if (why := _why_unfit(cluster, node, mpi, files, shared))}
+    fit = [node for node in says if node.node not in unfit]
+    if unfit and len(fit) < size:
+        can = f"only {counted(len(fit), 'node')} of {len(cluster.hosts)} can run it" if fit else "no node can run it"
+        raise TunerError(f"HPL does not run on groups of {size}, because {can}: {next(iter(unfit.values()))}")
+    for sentence in node_faults(cluster, fit, mpi, shared):
+        raise TunerError(f"HPL does not run on groups of {size}: {sentence}")
+    cores = cluster.node.cores or min((node.cores for node in fit), default=1)
+    memory_bytes = memory_of(cluster, fit)[0] if fit else 0
+    notes = tuple(f"In no group: {why}." for why in unfit.values())
+    return GroupSite(cluster, mpi, tuple(node.node for node in fit), cores, memory_bytes, notes, rdma_ports(fit))
+
+
+def _why_unfit(cluster: Cluster, node: NodeSays, mpi: Mpi, files: Sequence[Path], shared: Sequence[Path]) -> str:
+    """Return the first sentence why a node cannot run HPL with others, or ""."""
+    faults = [*node_faults(cluster, [node], mpi, shared), *lacking_files([node], files)]
+    return faults[0] if faults else ""
+
+
+Group = tuple[str, ...]
+"""The nodes of a group."""
+
+
+@dataclass(frozen=True)
+class GroupHpl:
+    """The program, and the nodes on which it can run.
+
+    Attributes:
+        environment: variables of the ranks.
+        libraries: shared libraries that are copied with the program, where programs are copied.
+    """
+
+    site: GroupSite
+    program: Path
+    environment: Mapping[str, str]
+    libraries: tuple[Path, ...] = ()
+
+    def pilot_size(self, nodes: int) -> HplSize:
+        """Return the size of the short run that tells how fast groups of so many nodes are."""
+        return HplSize(self._fitting(round(PILOT_BLOCKS * math.sqrt(nodes)) * NB, nodes), 0.0)
+
+    def size(self, nodes: int, rates: Sequence[float], target_s: float) -> HplSize:
+        """Choose N so that a run takes about this time and at most MEMORY_SHARE of the memory.
+
+        Args:
+            nodes: of a group.
+            rates: GFLOPS of groups; without any, runs are as large as the short one.
+        """
+        if not rates:
+            return self.pilot_size(nodes)
+        N = self._fitting(n_for_time(median(rates), target_s), nodes)
+        return HplSize(N, seconds(N, median(rates)))
+
+    def job(self, group: Group, size: HplSize, folder: Path) -> Job:
+        """Write HPL.dat to a new folder, and return the job that runs there, a rank on each core.
+
+        Raises:
+            TunerError: the folder cannot be written.
+        """
+        ranks = len(group) * self.site.cores
+        P, Q = process_grids(ranks)[0]
+        with run_folder(folder) as paths:
+            paths.hpl_dat.write_text(render(HplDat.of(HplParams(size.N, NB, P, Q))), encoding="utf-8")
+        return Job(
+            program=(str(self.program),),
+            ranks=ranks,
+            directory=folder,
+            environment=self.environment,
+            walltime_s=size.limit_s,
+            launcher_environment=dict(self.site.mpi.environment),
+            mpi=self.site.mpi.name,
+            nodes=group,
+            interfaces=self.site.cluster.interfaces,
+            ucx_devices=ucx_devices(self.site.rdma, self.site.cluster.interfaces, named=True),
+            inputs=(paths.hpl_dat.name,),
+            libraries=self.libraries,
+        )
+
+    def _fitting(self, N: int, nodes: int) -> int:
+        share = NodeShare(self.site.memory_bytes, self.site.cores)
+        try:
+            return min(N, n_for_memory([share] * nodes, fraction=MEMORY_SHARE, NB=NB))
+        except SizingError:
+            return NB
+
+
+def group_run(order: str, turn: int, group: Group, status: JobStatus, folder: Path) -> GroupRun:
+    """Read what came of a run; one that failed, or whose residual did not pass, is not accurate."""
+    if status.state is not JobState.COMPLETED:
+        return GroupRun(order, turn, group, None, accurate=False, reason=status.message)
+    run = run_of("", CommandResult(0, RunPaths(folder).read_stdout(), ""))
+    return GroupRun(order, turn, group, run.value, run.accurate, run.reason)
+
 
 WORDS = {"sorted": "sorted", "shuffle": "shuffled"}
 """Orders of groups in sentences."""

@@ -8,12 +8,10 @@ from pathlib import Path
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.stats.nodes.check import NodeRun
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import ranges
 from runners.hosts.hearing import CommandResult
 
-from .calling import ONE_THREAD, positive
-from .step import NodeValues, StepPlace, StepResult
-from .turns import Turn, Turns
+from .step import ONE_THREAD, NodeValues, StepPlace, StepResult, Turn, Turns, positive
 
 TITLE = "FFT and RandomAccess by hpcc"
 N, NB = 3000, 128

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from results.stats.nodes.check import NodeCheck
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import ranges
 from runners.hosts.hearing import FILES
-from runners.hosts.identity import same_host, same_image, same_kernel
+from runners.hosts.node_facts import same_host, same_image, same_kernel
 from runners.hosts.staging import stage, unstage
 from runners.hosts.transport import Ssh
-from runners.open_files import require_open_files
+from runners.process_tree import require_open_files
 from runners.readiness.asking import AskedFacts, ask_facts
-from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
+from runners.readiness.fact_table import OddFact, classes_of, odd_facts
 
 from ..events import Listener, NodesMeasured, Notice, WorkEnded, WorkStarted
 from ..machine.node_checks import said_together

@@ -8,10 +8,18 @@ from results.stats.nodes.check import BENCHMARKS, NodeRun
 from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import SHOWN
 
-from .blas_file import blas_on_nodes, files_of_blas
-from .calling import ONE_THREAD, positive, why_no_result
-from .step import NodeValues, StepPlace, StepResult
-from .turns import Turn, Turns
+from .step import (
+    ONE_THREAD,
+    NodeValues,
+    StepPlace,
+    StepResult,
+    Turn,
+    Turns,
+    blas_on_nodes,
+    files_of_blas,
+    positive,
+    why_no_result,
+)
 
 PROGRAM = "node_bench"
 CORES = (("1", "one core"), ("0", "all cores"))

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from results.stats.nodes.pair_patterns import PATTERNS, Pair, pairs_of
-from results.stats.nodes.pair_rate import PairRate
+from results.stats.nodes.check import PATTERNS, Pair, PairRate, pairs_of
 from runners.errors import UnreachableError
 from runners.hosts.transport import SHOWN, Transport
-from runners.readiness.networks import NodeNetwork, networks_of
-from runners.readiness.talk import NodeTalk
+from runners.readiness.networks import NodeNetwork, NodeTalk, networks_of
 
 from ..events import WorkEnded, WorkStarted
 from ..words import counted
-from .calling import ONE_THREAD, positive
-from .step import NodeValues, StepPlace, StepResult
+from .step import ONE_THREAD, NodeValues, StepPlace, StepResult, positive
 
 PROGRAM = "node_pairs"
 SEED = 1

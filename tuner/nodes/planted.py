@@ -12,10 +12,17 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from results.stats.nodes.check import BENCHMARKS, NodeCheck, NodeRun
-from results.stats.nodes.group_run import ORDERS, GroupRun, groups_of
-from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
-from results.stats.nodes.pair_rate import PairRate
+from results.stats.nodes.check import (
+    BENCHMARKS,
+    ORDERS,
+    PATTERNS,
+    GroupRun,
+    NodeCheck,
+    NodeRun,
+    PairRate,
+    groups_of,
+    pairs_of,
+)
 
 DIFFERENT, DISTURBED = 0.004, 0.007
 """Standard deviations between nodes, and between runs of a node, as parts of the rate."""

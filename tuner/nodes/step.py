@@ -1,17 +1,21 @@
 """A step of a check: one kind of benchmark on all nodes. A new benchmark is a new step, in a file of its own."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from results.stats.nodes.check import NodeRun, SoakSample
-from results.stats.nodes.group_run import GroupRun
-from results.stats.nodes.pair_rate import PairRate
+from results.stats.nodes.check import GroupRun, NodeRun, PairRate, SoakSample
+from runners.errors import UnreachableError
+from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import Transport
+from runners.readiness.asking import MISSING
+from runners.readiness.fact_table import FILE
+from runners.readiness.tied import TIMED_OUT, run_all_tied
 
-from ..events import Listener
+from ..events import Listener, NodesRan, WorkEnded, WorkStarted
 from ..stopping import StopRequest
+from ..words import counted
 
 NodeValues = Mapping[str, Mapping[str, str]]
 """By fact its value on each node."""
@@ -85,3 +89,138 @@ class Step(Protocol):
     def measure(self, place: StepPlace) -> StepResult:
         """Measure all nodes; what a node cannot do is told in the result, and the rest goes on."""
         ...
+
+
+def files_of_blas(blas: Path, facts: NodeValues) -> Mapping[str, Path]:
+    """Return the file, by its name on the nodes, if it must be copied to them."""
+    return {blas.name: blas} if MISSING in facts.get(f"{FILE}{blas}", {}).values() else {}
+
+
+def blas_on_nodes(blas: Path, facts: NodeValues) -> str:
+    """Return the path by which a program in the folder of the copied files opens it."""
+    return f"./{blas.name}" if files_of_blas(blas, facts) else str(blas)
+
+
+MOST = 1e7
+"""Of GFLOPS and of MB/s that one node reaches; a rack of GPUs has 1e6 GFLOPS."""
+LIMIT_S = 600.0
+"""Seconds that one call of a benchmark may take on a node; it hangs then."""
+ONE_THREAD = tuple(f"{name}_NUM_THREADS=1" for name in ("OPENBLAS", "OMP", "MKL", "BLIS"))
+"""Variables for a program that has a process for each core already."""
+
+Said = CommandResult | UnreachableError
+
+
+def call_all(
+    place: StepPlace, nodes: Sequence[str], command: Sequence[str], limit_s: float | None = None
+) -> Mapping[str, Said]:
+    """Run a command on all nodes at the same time, each in its own folder.
+
+    Args:
+        command: variables, then a program; one of the folder is "./node_bench".
+        limit_s: after which a node ends the program itself; None takes LIMIT_S.
+
+    Returns:
+        What each node said; none of a node whose program was stopped, as somebody asked for it.
+    """
+    return call_some(place, dict.fromkeys(nodes, command), limit_s)
+
+
+def call_some(
+    place: StepPlace, commands: Mapping[str, Sequence[str]], limit_s: float | None = None
+) -> Mapping[str, Said]:
+    """Run a command of its own on each node, all at the same time, as `call_all` does."""
+    seconds = LIMIT_S if limit_s is None else limit_s
+    return run_all_tied(place.target.reach, place.folders, commands, seconds, lambda: place.stop.requested)
+
+
+def call(place: StepPlace, node: str, command: Sequence[str], limit_s: float | None = None) -> Said | None:
+    """Run a command on one node as `call_all` does; None if it was stopped."""
+    return call_some(place, {node: command}, limit_s).get(node)
+
+
+def why_lost(node: str, said: Said, title: str, limit_s: float | None = None) -> str:
+    """Return the sentence why a node is asked nothing more, or ""."""
+    if isinstance(said, UnreachableError):
+        return str(said)
+    if said.exit_code in TIMED_OUT:
+        seconds = LIMIT_S if limit_s is None else limit_s
+        return f"node {node}: {title} hung there, and was ended after {seconds:.0f} s"
+    return ""
+
+
+def why_no_result(said: CommandResult) -> str:
+    """Return why a program gave nothing: its last complaint, else its exit code."""
+    return said.complaint or f"the program ended with code {said.exit_code} and no result"
+
+
+def positive(text: str, most: float = MOST) -> float | None:
+    """Return the number that a program printed; None where it is none above 0, or more than a node can do."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if 0.0 < value <= most else None
+
+
+Reader = Callable[[str, CommandResult], Sequence[NodeRun] | None]
+"""Reads the runs of a node from what it said; None asks that node nothing more."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What nodes do in one turn.
+
+    Attributes:
+        work: in words.
+        commands: by node, as `calling.call_some` takes them.
+        limit_s: after which a program hangs; None takes the usual one.
+    """
+
+    work: str
+    commands: Mapping[str, Sequence[str]]
+    limit_s: float | None = None
+
+
+@dataclass
+class Turns:
+    """The turns of a step, and what they gave so far.
+
+    Attributes:
+        lost: by node why it is asked nothing more.
+        silenced: nodes that a reader wants to ask nothing more.
+    """
+
+    place: StepPlace
+    runs: list[NodeRun] = field(default_factory=list)
+    lost: dict[str, str] = field(default_factory=dict)
+    silenced: list[str] = field(default_factory=list)
+
+    def measure(self, title: str, repeats: int, turn_on: Callable[[Sequence[str]], Turn], read: Reader) -> None:
+        """Run a benchmark in several turns.
+
+        Args:
+            title: of the benchmark, in the sentence about a node that hangs in it.
+            turn_on: makes the turn on the nodes that are left.
+        """
+        place = self.place
+        for number in range(repeats):
+            alive = [node for node in place.folders if node not in self.lost and node not in self.silenced]
+            if place.stop.requested or not alive:
+                break
+            turn, before = turn_on(alive), len(self.runs)
+            place.listener(WorkStarted(f"{turn.work}, on {counted(len(alive), 'node')}: {number + 1} of {repeats}"))
+            for node, said in call_some(place, turn.commands, turn.limit_s).items():
+                why = why_lost(node, said, title, turn.limit_s)
+                if isinstance(said, UnreachableError) or why:
+                    self.lost[node] = why
+                elif (found := read(node, said)) is None:
+                    self.silenced.append(node)
+                else:
+                    self.runs += found
+            place.listener(WorkEnded())
+            place.listener(NodesRan(tuple(self.runs[before:])))
+
+    def result(self, notes: Sequence[str] = ()) -> StepResult:
+        """Return what all turns gave."""
+        return StepResult(tuple(self.runs), lost=self.lost, notes=tuple(notes))

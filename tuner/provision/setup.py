@@ -11,9 +11,7 @@ from ..events import Listener, Notice
 from ..user_dirs import UserDirs
 from .actions import SetupError
 from .install import Installation, Installers
-from .needs import Needs, needs
-from .packages import EXTRAS
-from .plan import SetupPlan, plan
+from .plan import EXTRAS, Needs, SetupPlan, needs, plan
 
 ADVICE = (
     "install Open MPI, gcc and OpenBLAS with your package manager or load your modules, "

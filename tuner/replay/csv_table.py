@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
-from hpl.flops import seconds
 from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
 from hpl.params import Scalar
+from hpl.sizing import seconds
 from results.flat import COLUMNS
 from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
 from search_spaces.errors import SpaceError

@@ -28,7 +28,7 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.space import SearchSpace
 
-from ..engines.perf.probes import USUAL_MTU, Messages
+from ..engines.probes import USUAL_MTU, Messages
 from ..errors import UsageError
 
 LARGEST_BYTES = 64 * 2**20

@@ -16,13 +16,13 @@ from hpl.errors import HplError
 from hpl.params import HplParams, Scalar
 from hpl.witness import parse_panels
 from results.record import Invalidity, Observed
+from runners.base import JobState, JobStatus
 from runners.job import Job
 from runners.launchers.base import last_words
 from runners.local import LocalRunner
-from runners.status import JobState, JobStatus
-from runners.tail import Tail
+from runners.paths import Tail
 
-from ..engines.fidelity import Fidelity, Rung
+from ..engines.outcomes import Fidelity, Rung
 from ..stopping import Stopping
 from ..trial.evaluate import STOP_AT, LaunchResult, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early

@@ -17,8 +17,8 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.restriction import Restriction
 from search_spaces.space import SearchSpace
 
-from ..engines.fidelity import FULL, Fidelity, Ladder, Rung
-from ..engines.perf.probes import Probes
+from ..engines.outcomes import FULL, Fidelity, Ladder, Rung
+from ..engines.probes import Probes
 from ..errors import UsageError
 from ..settings.dimensions import setting_dimensions
 from ..trial.ladder import PREFIX_PARTS, SMALL_PART, ladder, small_n

@@ -10,7 +10,7 @@ from typing import Any
 from results.record import SIMULATOR, TrialRecord
 from search_spaces.load import space_text
 
-from ..engines.fidelity import FULL, Rung
+from ..engines.outcomes import FULL, Rung
 from ..errors import TunerError
 from ..options import TuneOptions
 from ..simulation.session import Named, ToldMachine, told_study

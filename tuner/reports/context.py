@@ -11,7 +11,7 @@ from results.report.model import Drawable, Figure, Matrix, Part, Report, Sentenc
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
 from ..words import counted
-from .pages.virtual_cluster import head_of
+from .virtual_cluster import head_of
 
 Drawn = TypeVar("Drawn", bound=Drawable)
 

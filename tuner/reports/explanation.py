@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from results.record import Study
 from results.report.model import Column, Matrix, Part, Sentence, Table
 from results.report.ranking_table import named_values
-from results.stats.half_interval import half_95
+from results.stats.intervals import half_95
 
 from ..explain.explanation import Explanation
 from ..explain.one_at_a_time import WORTH_A_WORD, Missed, OneByOne

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from results.record import Study
 from results.report.model import Column, Matrix, Part, Sentence, Table, Wrap
-from results.stats.half_interval import half_95
+from results.stats.intervals import half_95
 
 from ..explain.pairs import Choice, Crossing
 from ..explain.variance import PLUS_MINUS

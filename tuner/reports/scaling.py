@@ -3,15 +3,35 @@
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
-from results.report.model import Column, Copied, Figure, Heading, Part, Report, Sentence, Series, Table, Tone, Wrap
-from results.report.outcome import outcome
+from results.report.model import (
+    Column,
+    Copied,
+    Figure,
+    Heading,
+    Part,
+    Report,
+    Sentence,
+    Series,
+    Table,
+    Tone,
+    Wrap,
+    outcome,
+)
 from results.stats.noise import USUAL_NOISE
-from results.stats.scaling.efficiency import CountResult
-from results.stats.scaling.growth import ScalingGrowth
-from results.stats.scaling.limit import Limit
-from results.stats.scaling.orders import OrdersCompared
-from results.stats.scaling.overhead import BROADCAST, PANEL, PARTS, SOLVE, SWAP, UPDATE, Overhead
-from results.stats.scaling.runs import NodeOrder, Scaling, alike
+from results.stats.scaling_findings import (
+    BROADCAST,
+    PANEL,
+    PARTS,
+    SOLVE,
+    SWAP,
+    UPDATE,
+    CountResult,
+    Limit,
+    OrdersCompared,
+    Overhead,
+    ScalingGrowth,
+)
+from results.stats.scaling_runs import NodeOrder, Scaling, alike
 
 from ..scaling.findings import NextDoubling, ScalingFindings
 from ..words import counted, listed

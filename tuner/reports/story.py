@@ -7,8 +7,7 @@ from hpl.params import Scalar
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
 from results.report.model import Column, Figure, Series, Table
-from results.stats.half_rate import UNFINISHED
-from results.stats.headline import fastest_run
+from results.stats.headline import UNFINISHED, fastest_run
 from results.stats.ranking import hosts_of, is_full_run
 
 from ..machine.equipment import Equipment

@@ -1,13 +1,12 @@
 """The page of one study: the answer first, then how it was found, what matters, and how to repeat it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from results.metrics import rate_text
-from results.record import Study
+from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
-from results.stats.half_rate import half_rate_n
-from results.stats.headline import FastestRun, median_text, of_its_runs
+from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
 from results.stats.ranking import Ranked, hosts_of
 
 from ..machine.equipment import Equipment
@@ -20,11 +19,45 @@ from .figures.registry import KINDS, SHOWN, FigureSource
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .library_ranking import LibraryRanking
-from .pages.programs import programs_table
-from .pages.virtual_cluster import cluster_table, virtual_cluster_of
 from .published_results import known_table
 from .ranking import figures, interval_of
 from .story import story_table
+from .virtual_cluster import cluster_table, virtual_cluster_of
+
+SYSTEM = (("os_release", "system"), ("kernel", "kernel of the system"))
+
+
+def programs_table(study: Study, run: TrialRecord) -> Table:
+    """List the versions of all that took part in a run, and where its files are; what is not known is left out."""
+    versions = {**study.versions, **run.versions}
+    facts = _simulated(versions) if study.simulated else _measured(study, run, versions)
+    facts["files of the run"] = run.directory
+    rows = tuple((what, value) for what, value in facts.items() if value)
+    columns = (Column("what", words=True), Column("version", words=True))
+    return Table(f"What trial {run.number} ran with", columns, rows, headless=True)
+
+
+def _simulated(versions: Mapping[str, str]) -> dict[str, str]:
+    """What a simulated run depends on: no BLAS, MPI or system of this machine."""
+    names = (("hpltune", "hpltune"), ("HPL", "hpl"), ("simulator", SIMULATOR))
+    return {what: versions.get(name, "") for what, name in names}
+
+
+def _measured(study: Study, run: TrialRecord, versions: Mapping[str, str]) -> dict[str, str]:
+    chosen, observed = str(run.params.get("mpi", "")), run.observed
+    mpi = versions.get("mpi", "")
+    return {
+        "hpltune": versions.get("hpltune", ""),
+        "HPL": versions.get("hpl", ""),
+        "MPI": mpi if mpi.startswith(chosen) else chosen,
+        "compiler": versions.get("compiler", ""),
+        f"BLAS {run.blas}": versions.get(f"blas {run.blas}", ""),
+        "library that ran": observed.library if observed else "",
+        "its version": observed.version if observed else "",
+        "its kernel": observed.kernel if observed else "",
+        **{what: str(study.host.get(name) or "") for name, what in SYSTEM},
+    }
+
 
 MOST_EXPLAINED = 10_000
 """Trials of a study whose page tells what matters: with more that takes longer than all else of the page."""

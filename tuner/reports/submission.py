@@ -12,8 +12,7 @@ from hpl.params import HplParams
 from results.metrics import mflops_per_watt, rate_text
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
-from results.stats.half_rate import half_rate_n
-from results.stats.headline import ADVISED, FastestRun, percent_text
+from results.stats.headline import ADVISED, FastestRun, half_rate_n, percent_text
 from results.stats.ranking import hosts_of, is_full_run
 
 from ..machine.equipment import Equipment, Used, host_count

@@ -14,8 +14,7 @@ from ..study.file_run import key_of
 from ..trial.launching import in_turn
 from ..units import duration
 from ..words import counted, listed
-from .plan import PlannedRun, ScalingPlan
-from .site import EndedRun, ScalingSite
+from .plan import EndedRun, PlannedRun, ScalingPlan, ScalingSite
 
 
 @dataclass

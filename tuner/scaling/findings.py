@@ -15,26 +15,31 @@ from statistics import fmean
 
 import numpy as np
 
-from hpl.flops import flop_count
 from hpl.output import parse
 from hpl.params import Scalar
+from hpl.sizing import flop_count
 from results.record import TrialRecord, TrialState
-from results.stats.half_interval import half_95
-from results.stats.scaling.efficiency import CountResult, efficiencies
-from results.stats.scaling.growth import ScalingGrowth, growth_of
-from results.stats.scaling.limit import Limit, limit_of
-from results.stats.scaling.orders import OrdersCompared, compare_orders
-from results.stats.scaling.overhead import Overhead, overheads, parts_s
-from results.stats.scaling.runs import NodeOrder, RunGroup, Scaling, ScalingRun, alike, groups
-from results.stats.scaling.student import scatter_of
+from results.stats.intervals import half_95
+from results.stats.scaling_findings import (
+    CountResult,
+    Limit,
+    OrdersCompared,
+    Overhead,
+    ScalingGrowth,
+    compare_orders,
+    efficiencies,
+    growth_of,
+    limit_of,
+    overheads,
+    parts_s,
+    scatter_of,
+)
+from results.stats.scaling_runs import NodeOrder, RunGroup, Scaling, ScalingRun, alike, groups
 
-from ..engines.arrays import Vector
-from ..engines.perf.hpl_time import Shapes, shape_row
-from ..engines.perf.linear_model import straightened
-from ..engines.perf.machine_figures import Prior, prior
-from ..engines.perf.probes import Probes
-from .plan import PlannedRun, ScalingPlan
-from .site import COUNT, ORDER, ScalingSite
+from ..engines.hpl_time import Shapes, shape_row, straightened
+from ..engines.points import Vector
+from ..engines.probes import Prior, Probes, prior
+from .plan import COUNT, ORDER, PlannedRun, ScalingPlan, ScalingSite
 
 MISFIT = 0.03
 """By how much the model is off at a number of nodes, as a standard deviation of the logarithm: assumed."""

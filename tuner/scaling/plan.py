@@ -4,12 +4,16 @@ import math
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from hpl.flops import flop_count
-from results.stats.scaling.runs import NodeOrder, Scaling
+from hpl.params import Scalar
+from hpl.sizing import flop_count
+from results.record import TrialRecord
+from results.stats.scaling_runs import NodeOrder, Scaling
 
 from ..errors import UsageError
 from ..machine.problem_size import SMALLEST_N
+from ..trial.launching import Queue
 
 START_S = 1.5
 """What starting a run takes besides HPL's own time: assumed."""
@@ -161,3 +165,45 @@ def memory_n(holds: Callable[[int], int], counts: Sequence[int], scalings: Seque
     if Scaling.WEAK in scalings:
         most = min(most, *(int(holds(count) / math.sqrt(count / first)) for count in counts))
     return max(nb, most // nb * nb)
+
+
+COUNT, ORDER, REPEAT, NODES = "scale.count", "scale.order", "scale.repeat", "scale.nodes"
+"""What the records of these runs have beside HPL's parameters."""
+
+
+@dataclass(frozen=True)
+class EndedRun:
+    """A run that has ended.
+
+    Attributes:
+        lost_nodes: names of nodes that no longer answer.
+    """
+
+    record: TrialRecord
+    lost_nodes: tuple[str, ...] = ()
+
+
+class ScalingSite(Queue[EndedRun], Protocol):
+    """A machine that runs HPL on some of its nodes."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The nodes, sorted as the cluster lists them; empty on one machine, where ranks are counted."""
+
+    def params(self, run: PlannedRun) -> dict[str, Scalar]:
+        """The configuration of a run, as its record keeps it."""
+
+    def why_not(self, run: PlannedRun) -> str | None:
+        """The sentence why a run cannot be had, such as that its matrix does not fit the memory."""
+
+    def begin(self, run: PlannedRun, expected_s: float | None) -> None:
+        """Begin a run."""
+
+    def without(self, lost: tuple[str, ...]) -> None:
+        """Go on without nodes."""
+
+
+def words_of(run: PlannedRun, names: tuple[str, ...]) -> dict[str, Scalar]:
+    """What tells a run from others of the same configuration."""
+    nodes = {NODES: ",".join(names[number] for number in run.nodes)} if run.nodes else {}
+    return {COUNT: run.count, ORDER: str(run.order), REPEAT: run.repeat, **nodes}

@@ -4,13 +4,13 @@ from dataclasses import dataclass, field, replace
 
 from hpl.params import Scalar
 from results.record import Kind
-from results.stats.scaling.runs import NodeOrder
+from results.stats.scaling_runs import NodeOrder
 
 from ..errors import OUR_ERRORS
 from ..events import Listener
 from ..machine.cluster_nodes import with_nodes
 from ..machine.inventory import Inventory
-from ..machine.textbook import textbook
+from ..machine.problem_size import textbook
 from ..stopping import Stopping
 from ..study.file_run import FileBook, key_of
 from ..trial.evaluate import Evaluator, memory_shortage
@@ -19,8 +19,7 @@ from ..trial.launching import Launching, LaunchLimits, PlannedTrial, planned, re
 from ..trial.plan import label, plan
 from ..trial.records import started
 from ..words import counted
-from .plan import PlannedRun
-from .site import EndedRun, words_of
+from .plan import EndedRun, PlannedRun, words_of
 
 
 @dataclass(frozen=True)

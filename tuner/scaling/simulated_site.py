@@ -8,15 +8,14 @@ from results.record import Kind, TrialRecord
 from runners.virtual.cluster import VirtualCluster
 
 from ..errors import UsageError
-from ..machine.textbook import textbook
+from ..machine.problem_size import textbook
 from ..simulation.plan import virtual_plan
 from ..simulation.simulator import SimulatedTrials
 from ..study.file_run import key_of
 from ..trial.judge import Failure
 from ..trial.launching import planned
 from ..trial.records import started
-from .plan import PlannedRun
-from .site import EndedRun, words_of
+from .plan import EndedRun, PlannedRun, words_of
 
 
 @dataclass(frozen=True)

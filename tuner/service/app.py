@@ -31,6 +31,7 @@ from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import offered_by
 from .campaigns.this_machine import machine_id
+from .config import ServiceSettings
 from .forms import StaleFormProblem, stale_form
 from .live import routes as live
 from .live.reader import LiveReader
@@ -47,10 +48,8 @@ from .parts import ServiceParts
 from .problems import add_problems
 from .schedules import ScheduleKeeper
 from .sessions import SessionKeeper
-from .settings import ServiceSettings
 from .study_files import StudyFiles
-from .webhooks.announcer import announcer_of
-from .webhooks.couriers import Couriers
+from .webhook_sender import Couriers, announcer_of
 
 OPENAPI = "/api/v1/openapi.json"
 

@@ -13,8 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
 
 from results.errors import ResultsError
-from results.store.service.access import AccessScope
-from results.store.service.token_entry import TokenEntry, TokenState
+from results.store.service.tokens import AccessScope, TokenEntry, TokenState
 from results.store.store import Store
 
 from .config import ProxyTable, ServiceConfig, is_loopback

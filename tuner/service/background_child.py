@@ -144,8 +144,7 @@ def comparison_page(store: Store, asked: Asked) -> bytes:
 
 def parquet_file(store: Store, asked: Asked) -> bytes:
     """Write the trials of a study as Parquet."""
-    from ..commands.stored.export import ExportRequest
-    from ..commands.stored.export_binary import export_binary
+    from ..commands.stored.export import ExportRequest, export_binary
 
     with TemporaryDirectory(prefix="hpltune-") as folder:
         out = Path(folder) / "study"

@@ -19,7 +19,7 @@ from results.store.store import Store
 from results.store.study_list import StudyExtent, Tally
 
 from ..commands.stored.show import rates_of, state
-from ..reports.studies import StudyLine
+from ..reports.lists import StudyLine
 from ..study.occasions import followers
 
 T = TypeVar("T")

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from runners.open_files import OWN, raise_open_files
+from runners.process_tree import OWN, raise_open_files
 
 HEAD_S = 15.0
 """Seconds for the whole head of a request, from its first byte or the begin of the connection."""

@@ -18,17 +18,17 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from results.errors import ResultsError
-from results.store.service.access import AccessScope
 from results.store.service.audit import Deed
+from results.store.service.tokens import AccessScope
 
 from .authentication import Admission, Caller, demand
+from .config import ServiceSettings
 from .hardening import READING, Hardening
 from .pages.sign_in import kept_form
 from .parts import parts_of
 from .problems import NO_DATABASE, Problem, answer, wants_page
 from .proxy_headers import ProxyHeaders, RequestSource, parsed_address
 from .request_log import REFUSED, SeenRequest, masked, seen, tell
-from .settings import ServiceSettings
 
 MOST_KEPT_BYTES, DIGITS = 50_000, 6
 """Of a form that is kept for who signs in: it is sent back to strangers too."""

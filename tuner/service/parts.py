@@ -25,7 +25,7 @@ from .pages.campaign.live_pages import LivePages
 from .problems import Problem
 from .sessions import SessionKeeper
 from .study_files import StudyFiles
-from .webhooks.announcer import Announcer
+from .webhook_sender import Announcer
 
 
 @dataclass(frozen=True)

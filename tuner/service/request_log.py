@@ -10,9 +10,9 @@ from typing import Any
 from starlette.types import Scope
 
 from .authentication import Caller
+from .config import LogKind
 from .hardening import READING
 from .proxy_headers import RequestSource
-from .settings import LogKind
 
 NO_ROUTE = "unmatched"
 METHODS = READING | {"POST", "PUT", "PATCH", "DELETE"}

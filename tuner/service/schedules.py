@@ -12,10 +12,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from pydantic import ValidationError
 
 from results.errors import KeyReusedError, StudyExistsError
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
 from results.store.service.schedules import Schedule
-from results.store.service.token_entry import TokenState
+from results.store.service.tokens import AccessScope, TokenState
 from results.store.store import Store
 
 from ..errors import OUR_ERRORS, UsageError

@@ -16,10 +16,9 @@ from fastapi import FastAPI
 from ..database import open_store
 from ..errors import TunerError, UsageError
 from .app import create_app
-from .config import ListenTable
+from .config import ListenTable, ServiceSettings
 from .connections import Doors, PatientProtocol, TlsDoor
 from .request_log import log_config
-from .settings import ServiceSettings
 
 DRAIN_S = 5
 """Seconds that requests under way may take when the server ends."""

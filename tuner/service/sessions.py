@@ -12,7 +12,7 @@ from typing import Any
 from itsdangerous import BadData, Signer, URLSafeSerializer
 
 from hpl.private_files import private_folder
-from results.store.service.token_entry import TokenEntry
+from results.store.service.tokens import TokenEntry
 
 LASTS = timedelta(hours=12)
 """Time after which one signs in again."""

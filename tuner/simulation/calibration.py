@@ -25,7 +25,7 @@ from ..events import Listener, Notice
 from ..machine.calibrator import Figures, between_nodes, messages_of, parse_figures, pooled, shared_of, this_machine
 from ..machine.cluster_nodes import with_nodes
 from ..machine.inventory import Inventory
-from ..machine.textbook import textbook
+from ..machine.problem_size import textbook
 from ..stopping import StopRequest
 from ..trial.evaluate import Evaluator
 from ..trial.judge import Failure
@@ -33,8 +33,8 @@ from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, Pla
 from ..trial.plan import plan
 from ..trial.records import started
 from ..trial.workbench import Workbench
-from .batch import Simulated, Wish, simulate
 from .cluster import SimulatedCluster
+from .simulator import Simulated, Wish, simulate
 
 CALIBRATOR_LIMIT_S = CHECK_LIMIT_S = 600.0
 LEAST_N = 1000

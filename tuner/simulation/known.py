@@ -14,7 +14,7 @@ from search_spaces.parameters.dimension import DIMENSIONS, Point
 from search_spaces.restriction import Restriction
 from search_spaces.space import SearchSpace, never_legal
 
-from ..engines.perf.probes import Messages, Probes
+from ..engines.probes import Messages, Probes
 from ..settings.dimensions import setting_dimensions
 from ..trial.plan import PlanError
 from .plan import machine_nodes, network_of, virtual_plan

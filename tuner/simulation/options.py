@@ -5,10 +5,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from runners.virtual.cluster import VirtualCluster
+
 from ..budget import DOLLARS, NODE_HOURS, Budget
 from ..errors import UsageError
 from ..options import DEFAULT_SIMULATED_TRIALS, DEFAULT_SIMULATION_S
 from ..units import parse_duration_s, sensible_s
+
+YEARS = 4.0
+"""Years over which the price of a machine is written off."""
+USD_PER_KWH = 0.25
+
+
+def usd_per_hour(cluster: VirtualCluster) -> float | None:
+    """What an hour of a cluster costs, with the most expensive of its networks; None without price and power."""
+    return max(_with(cluster, network) for network in cluster.networks) or None
+
+
+def _with(cluster: VirtualCluster, network: str) -> float:
+    return hourly_usd(cluster.price_with(network), cluster.power_with(network)) or 0.0
+
+
+def hourly_usd(price_usd: float | None, power_w: float | None) -> float | None:
+    """What an hour of a machine of this price and power costs; None where neither is known."""
+    return (price_usd or 0.0) / (YEARS * 8766.0) + (power_w or 0.0) / 1000.0 * USD_PER_KWH or None
 
 
 @dataclass(frozen=True)
@@ -63,7 +83,6 @@ def time_budget(text: str, cluster: Mapping[str, Any] | None, nodes: int) -> Bud
     if cluster is None:
         raise UsageError("money is for virtual clusters; write a time, for example 1h30m", field="budget", given=text)
     from .cluster import cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
-    from .costs import usd_per_hour  # noqa: PLC0415 - only a virtual cluster needs it
 
     found = cluster_from(cluster)
     hourly_usd = usd_per_hour(found)

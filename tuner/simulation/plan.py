@@ -10,8 +10,7 @@ from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
 from runners.toml_file import GIB
 from runners.virtual.cluster import VirtualCluster
-from runners.virtual.link import Settings, link
-from runners.virtual.platform import Setup, own_speeds
+from runners.virtual.platform import Settings, Setup, link, own_speeds
 from search_spaces.machine import Machine, MachineNode
 from search_spaces.node_order import NODE_PARAMETERS, placement
 from search_spaces.parameters.dimension import is_setting

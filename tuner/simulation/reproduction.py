@@ -13,8 +13,8 @@ from results.stats.ranking import Ranked
 
 from ..errors import UsageError
 from ..stopping import StopRequest
-from .batch import Simulated, Wish, simulate
 from .cluster import SimulatedCluster
+from .simulator import Simulated, Wish, simulate
 from .study import VirtualStudy
 
 

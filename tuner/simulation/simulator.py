@@ -1,38 +1,40 @@
 """Runs plans in the simulator, several at a time, judges them, and hands the results out in the order of asking."""
 
+import shutil
+import tempfile
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Self
 
 import psutil
 
 from hpl import output
-from hpl.flops import seconds
-from hpl.params import HplParams
+from hpl.params import HplParams, Scalar
+from hpl.sizing import seconds
 from hpl.witness import parse_panels
-from results.record import SIMULATOR, Invalidity, Observed, TrialRecord
-from runners.base import JobId
+from results.record import SIMULATOR, Invalidity, Kind, Observed, TrialRecord, TrialState
+from runners.base import JobId, JobState, JobStatus
 from runners.job import Job
 from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
 from runners.local import LocalRunner
-from runners.paths import RunPaths
-from runners.status import JobState, JobStatus
-from runners.tail import Tail
+from runners.paths import RunPaths, Tail
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.cost_model import cost_model, kernel_sends
 from runners.virtual.platform import Setup, platform_xml
 
-from ..engines.fidelity import FULL, Rung
-from ..stopping import Stopping
+from ..engines.outcomes import FULL, Rung
+from ..stopping import Stopping, StopRequest
 from ..trial.evaluate import LaunchResult, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..trial.ladder import at_rung, part_at
-from ..trial.launching import QueuedTrials, planned
+from ..trial.launching import NO_STUDY, MemoryBook, QueuedTrials, in_turn, planned
 from ..trial.observers.contract import LaunchObserver
 from ..trial.plan import TrialPlan, label
+from ..trial.records import started
 from ..units import gibibytes
 from .cluster import SimulatedCluster
 from .plan import VirtualPlan, virtual_plan
@@ -233,3 +235,63 @@ def judge_simulated(asked: HplParams, status: JobStatus, stdout: str, simulator:
     else:
         fault = ended_early(status, found, "", "the simulated HPL printed no result")
     return Verdict(found.results, (fault,), observed, status.state is JobState.CANCELLED)
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A configuration to simulate, on the site's cluster or on a variant of it."""
+
+    params: Mapping[str, Scalar]
+    cluster: VirtualCluster | None = None
+
+    @classmethod
+    def of_real(cls, params: Mapping[str, Scalar]) -> Self:
+        """What a real run had, but for what a simulated one has of the cluster: its binding and its kernel."""
+        return cls({**{name: value for name, value in params.items() if name != "binding"}, "kernel": "auto"})
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """What came of a wish: GFLOPS and HPL's time in virtual seconds, or the sentence why there are none."""
+
+    gflops: float | None
+    time_s: float | None
+    reason: str = ""
+
+
+def simulate(
+    site: SimulatedCluster,
+    wishes: Sequence[Wish],
+    *,
+    jobs: int,
+    limit_s: float,
+    stop: StopRequest,
+    every_message: bool | None = None,
+) -> list[Simulated]:
+    """Simulate configurations, several at a time.
+
+    Returns:
+        One result a wish, in their order; fewer where the user stopped it.
+    """
+    simulator = Simulator(site, jobs, limit_s, every_message)
+    folder = Path(tempfile.mkdtemp(prefix="hpltune-simulate-"))
+    book = MemoryBook(folder)
+    trials = SimulatedTrials(simulator, book, lambda _: None, stop)
+
+    def begin(wish: Wish) -> None:
+        trials.begin(started(NO_STUDY, wish.params, Kind.RUN, ""), cluster=wish.cluster)
+
+    try:
+        for ended in in_turn(deque(wishes), begin, trials, stop):
+            shutil.rmtree(ended.directory, ignore_errors=True)
+    finally:
+        simulator.close()
+        shutil.rmtree(folder, ignore_errors=True)
+    return [simulated(book.records[number]) for number in sorted(book.records)]
+
+
+def simulated(record: TrialRecord) -> Simulated:
+    """What is told of the record of a simulation."""
+    if record.state is TrialState.COMPLETE and record.hpl and record.gflops:
+        return Simulated(record.gflops, seconds(record.hpl.N, record.gflops))
+    return Simulated(None, None, record.reason)

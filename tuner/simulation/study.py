@@ -12,17 +12,15 @@ from results.stats.ranking import Ranked
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Engine
-from ..engines.context import EngineContext
-from ..engines.fidelity import FULL, Ladder, Question, Rung
-from ..engines.perf.probes import Probes
+from ..engines.base import Engine, EngineContext
+from ..engines.outcomes import FULL, Ladder, Question, Rung
+from ..engines.probes import Probes
 from ..engines.registry import make_engine
 from ..study.confirmation import FINALISTS, Confirmation
-from ..study.kinds import KINDS, is_compared
 from ..study.ledger import Ledger
+from ..study.names import KINDS, is_compared
 from ..study.objective import Objective
-from ..study.search.budget_rule import BudgetRule, FailuresInARow
-from ..study.search.scheduler import Scheduler, replay_records
+from ..study.search.scheduler import BudgetRule, FailuresInARow, Scheduler, replay_records
 from ..study.search.workers import Batch, Ended
 from ..study.session import StudySession
 from ..trial.ladder import rung_of

@@ -8,7 +8,7 @@ from results.stats.ranking import Ranked, rank
 from search_spaces.parameters.dimension import Point
 
 from ..events import PhaseStarted
-from .kinds import RANKED
+from .names import RANKED
 from .search.search_limits import RunTime
 from .session import StudySession
 from .shootout import libraries_of, with_rivals

@@ -14,7 +14,7 @@ from ..trial.evaluate import Evaluator
 from ..trial.launching import Launching, LaunchLimits, LaunchOutcome, PlannedTrial
 from ..trial.plan import TrialPlan, label
 from ..trial.records import not_reached, started
-from .run_folders import trial_folder
+from .names import trial_folder
 
 SHOWN_RUNS = 20
 """Of a file with more runs only so many get a line each, and those that do not count; all are stored."""

@@ -1,5 +1,6 @@
 """The beginning of a study in the store, a new one or the one that was stopped, and its end where it fails."""
 
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -13,11 +14,15 @@ from results.record import Study, TrialRecord
 from results.store.store import Store
 from search_spaces.load import space_text
 
+from ..budget import Meter
+from ..clock import ToldClock
 from ..database import resume_command
 from ..options import TuneOptions
 from ..trial.records import not_reached
 from ..user_dirs import UserDirs
-from .names import create_unnamed
+from ..words import counted
+from .names import counts, create_unnamed
+from .objective import ranking_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -228,3 +233,48 @@ def lacks_space(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
+
+
+INTERRUPTED = "interrupted"
+
+
+def completion_notice(store: Store, study: Study, options: TuneOptions, db: str, *, named: bool) -> str | None:
+    """The sentences why nothing of a stored study is left to run, and what to do; None where it goes on.
+
+    Args:
+        options: its own, or with another budget.
+        db: as commands name the database.
+        named: the user named it; else the newest that was stopped is told too.
+    """
+    if study.state != "complete" or not ranking_of(store, study):
+        return None
+    records = store.records(study.name)
+    if options.budget != TuneOptions.from_json(study.options).budget:
+        spent_s = elapsed_s(records) if options.on_machines else sum(record.cost_s or 0.0 for record in records)
+        meter = Meter(options.budget, ToldClock(), spent_wall_s=spent_s)
+        for record in records:
+            meter.charge(record.cost_s or 0.0, trial=counts(record))
+        if not (meter.out_of_trials() or meter.out_of_time(0.0)):
+            return None
+    name = shlex.quote(study.name)
+    trials = sum(map(counts, records))
+    longer = f"`hpltune tune «resume» «study» {name}{db} «trials» {2 * trials}`"
+    return "\n".join(
+        [
+            (
+                f"Study {study.name} is complete, with {counted(trials, 'trial')} of its search, "
+                f"so nothing was run ({options})."
+            ),
+            f"`hpltune best {name}{db}` shows what it found.",
+            f"With a larger «budget», «trials» or «run_time» it goes on, for example {longer}.",
+            *([] if named else _stopped(store, db)),
+        ]
+    )
+
+
+def _stopped(store: Store, db: str) -> list[str]:
+    """The newest study that was stopped before its end."""
+    names = [study.name for study in store.studies() if study.space_text and study.state == INTERRUPTED]
+    if not names:
+        return []
+    return [f"Study {names[-1]} was stopped: `hpltune tune «resume» «study» {shlex.quote(names[-1])}{db}` goes on."]

@@ -1,11 +1,55 @@
 """What repeats of a study tell of its machine, drift during the search and two speeds; kept with the study."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
+from results.record import Kind, TrialRecord
 from results.stats.levels import got_words
-from results.stats.reference import FALSE_ALARM
+from results.stats.unfit import FALSE_ALARM
 from results.stats.unfit import MOVED as LEAST_MOVED
+from results.store.store import Store
+
+FACT = "noise_at_first"
+BUSY_NOISE = math.log(2) / math.sqrt(12)
+"""Standard deviation of the logarithm of the rate where other programs keep a core busy: the rank that shares it gets
+half of it and the others wait, so that a run loses between nothing and half, and any part of that is as likely."""
+
+
+def noise_at_first(facts: Mapping[str, object]) -> float:
+    """What is kept of it among the facts of a study's machine, as a standard deviation in logarithms; 0 for nothing."""
+    known = facts.get(FACT)
+    return known if isinstance(known, float) else 0.0
+
+
+def note_noise(store: Store, study: str, sd: float) -> float:
+    """Keep it where it is more than is known, and return what is known now."""
+    known = noise_at_first(store.study(study).host)
+    if sd > known:
+        store.note_host(study, {FACT: sd})
+    return max(sd, known)
+
+
+def noise_of_pilots(records: Sequence[TrialRecord]) -> float:
+    """What the valid pilot runs among records show: HPL is faster with a larger N, so one that is slower shows noise.
+
+    Two values differ by the root of two times their standard deviation; the two that show most are taken.
+    """
+    runs = [record for record in records if record.kind is Kind.PILOT and record.ranked and record.hpl]
+    found = [0.0]
+    for one, other in combinations(runs, 2):
+        small, large = sorted((one, other), key=lambda run: run.hpl.N if run.hpl else 0)
+        if _program(small) != _program(large) or not (small.gflops and large.gflops and small.hpl and large.hpl):
+            continue
+        lost = math.log(small.gflops / large.gflops)
+        found.append((abs(lost) if small.hpl.N == large.hpl.N else max(0.0, lost)) / math.sqrt(2))
+    return max(found)
+
+
+def _program(record: TrialRecord) -> tuple[object, ...]:
+    return record.blas, record.kernel, record.ranks, record.threads
+
 
 MOVED = "moved_during_search"
 """The fact of the largest relative change of the machine that its small anchor runs showed during the search."""

@@ -1,12 +1,67 @@
 """What studies may be called, and studies that nobody named."""
 
+import re
 from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
 
 from results.errors import StudyExistsError
-from results.record import Study
+from results.record import Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
 
+from ..engines.outcomes import Fidelity
 from ..errors import TunerError, UsageError
+
+KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
+"""What a trial is called that an engine asked for."""
+SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})
+"""Kinds of trials that an engine asked for."""
+COUNTED = SEARCHED | {Kind.REFERENCE}
+"""Kinds of trials that a budget of trials limits."""
+RANKED = frozenset({Kind.SEARCH, Kind.REFERENCE, Kind.CONFIRMATION})
+"""Kinds of trials whose rates are compared."""
+
+
+def is_compared(record: TrialRecord) -> bool:
+    """Whether a trial has a rate that is compared."""
+    return record.ranked and record.kind in RANKED
+
+
+def counts(record: TrialRecord) -> bool:
+    """Whether a trial is one of those that a budget of trials allows."""
+    return record.kind in COUNTED and is_conclusive(record)
+
+
+def is_conclusive(record: TrialRecord) -> bool:
+    """Whether a trial that does not run says something of its configuration.
+
+    One that the user ended does not, nor one whose end was not seen because hpltune was killed.
+    """
+    return record.state is not TrialState.CANCELLED and record.ended_at is not None
+
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
+_KEPT = 60
+"""Letters of a name that a folder keeps where it cannot keep all."""
+
+
+def study_folder(name: str) -> str:
+    """What the folder of a study's runs, or of its best files, is called.
+
+    A name of at most 100 letters, digits and _ . - stays as it is; in others, every other sign is an underscore, and a
+    part of the name's hash, after a + that stands in no plain name, keeps studies apart. Trials store their folder, so
+    those of a study that was begun under another rule are still found.
+    """
+    if _PLAIN.fullmatch(name):
+        return name
+    like = re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:_KEPT].lstrip("-")
+    return f"{like}+{sha256(name.encode(errors='surrogatepass')).hexdigest()[:8]}"
+
+
+def trial_folder(runs: Path, study: str, number: int) -> Path:
+    """Where a trial of a study runs, below the folder of all runs."""
+    return runs / study_folder(study) / f"{number:05d}"
+
 
 LONGEST = 200
 """Bytes of a name: folders are called so, which may have 255, and a number may follow."""

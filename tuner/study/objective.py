@@ -24,8 +24,7 @@ from ..asks.registry import field_of
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
-from .machine_changes import moved_during_search
-from .noise_at_first import noise_at_first
+from .machine_changes import moved_during_search, noise_at_first
 
 NEEDS: Mapping[str, str] = {
     "gflops": "",

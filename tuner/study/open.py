@@ -8,8 +8,7 @@ from search_spaces.space import SearchSpace
 
 from ..budget import Budget, Meter
 from ..clock import Clock, RealClock
-from .incumbent import Incumbent
-from .ledger import Ledger
+from .ledger import Incumbent, Ledger
 from .lifecycle import elapsed_s
 from .objective import Objective
 from .session import StudyContext, StudySession

@@ -15,7 +15,7 @@ from results.stats.noise import noise_of
 from results.stats.paired import Lead, leads, order_of
 from results.stats.ranking import Ranked
 
-from .noise_at_first import noise_at_first
+from .machine_changes import noise_at_first
 from .shootout import RIVAL, blas_of
 
 DOUBT = 4.0

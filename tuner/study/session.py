@@ -13,9 +13,8 @@ from ..budget import Meter
 from ..events import Listener, Notice
 from ..stopping import StopRequest
 from ..trial.varying_label import legend
-from .kinds import RANKED
+from .names import RANKED, study_folder
 from .objective import Objective
-from .run_folders import study_folder
 
 
 @dataclass(frozen=True)

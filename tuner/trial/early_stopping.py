@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from hpl.flops import flop_count, fraction_done
+from hpl.sizing import flop_count, fraction_done
 from hpl.witness import Panel
-from results.stats.prediction_margin import prediction_margin
+from results.stats.intervals import prediction_margin
 
 from .ladder import STOPS
 

@@ -10,21 +10,19 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpl.build.compiling import BuildError
+from hpl.build.toolchain import BuildError
 from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
 from hpl.search_paths import SearchPaths
 from hpl.witness import Panel, parse_ends, parse_panels
 from results.record import Invalidity
-from runners.base import JobId, Runner
+from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
 from runners.job import Job
 from runners.launchers.base import message
-from runners.paths import RunPaths
+from runners.paths import RunPaths, Tail
 from runners.process_tree import has_ranks
-from runners.status import JobState, JobStatus
-from runners.tail import Tail
 
 from ..errors import TunerError
 from ..events import Listener, Notice

@@ -9,7 +9,7 @@ from hpl.params import HplParams
 from hpl.programs.family import AskedLibrary
 from hpl.witness import RankReport, parse_panels, parse_reports
 from results.record import Invalidity, Observed
-from runners.status import JobState, JobStatus
+from runners.base import JobState, JobStatus
 
 from .plan import TrialPlan
 

@@ -8,8 +8,7 @@ from hpl.params import Scalar
 from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord
 
-from ..engines.fidelity import FULL, Fidelity, Ladder, Rung
-from ..engines.outcomes import GIVEN_UP, Outcome
+from ..engines.outcomes import FULL, GIVEN_UP, Fidelity, Ladder, Outcome, Rung
 from ..machine.problem_size import SMALLEST_N, STEP
 
 SMALL_PART = 0.35

@@ -1,22 +1,232 @@
 """Finds the files that hold outputs of HPL, folder by folder, and says what is odd about them."""
 
+import bz2
+import hashlib
+import lzma
 import re
+import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
-from hpl.dat import HplDat
+from hpl.dat import HplDat, render
 from hpl.dat_parse import HplDatError, parse
-from hpl.log import HplLog, read_logs
+from hpl.log import VARIANT, HplLog, LoggedResult, read_logs
+from hpl.params import HplParams, Scalar
 from hpl.undressed import undressed
+from hpl.variant import contradicts
+from results.record import IMPORTED_FROM, IMPORTED_SHA256, Invalidity, Kind, TrialRecord, TrialState
 from runners.batch.registry import batch_systems
-from runners.launchers.foreign import told
+from runners.launchers import mpich, openmpi
+from runners.launchers.base import explained
 
 from ..errors import UsageError
-from ..user_files import read_text
+from ..user_files import LARGEST_BYTES, read_text
 from ..words import counted, listed
-from .file_text import file_text
+
+_UNPACKERS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
+_UNKNOWN_PACKERS = {b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
+_PROGRAM = b"\x7fELF"
+_MARKS = (
+    (b"\xef\xbb\xbf", "utf-8-sig"),
+    (b"\xff\xfe\x00\x00", "utf-32"),
+    (b"\x00\x00\xfe\xff", "utf-32"),
+    (b"\xff\xfe", "utf-16"),
+    (b"\xfe\xff", "utf-16"),
+)
+"""The byte order marks of encodings."""
+_HOLE = re.compile("\0{2,}")
+_XZ_MEMORY_BYTES = 128 * 2**20
+
+
+@dataclass(frozen=True)
+class FileText:
+    """What a file says.
+
+    Attributes:
+        text: "" for a program and for a file that is left out.
+        sha256: of the bytes in the file.
+        left_out: why it was not read; "" where it was.
+    """
+
+    text: str
+    sha256: str = ""
+    left_out: str = ""
+
+
+class _Unpacker(Protocol):
+    """The part of the decompressors of bz2 and lzma that is used here."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of a stream was reached."""
+        ...
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the stream."""
+        ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Return at most so many bytes."""
+        ...
+
+
+def file_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> FileText:
+    """Read a file.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(largest_bytes + 1)
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    limit = f"larger than {largest_bytes / 2**20:g} MiB"
+    if len(content) > largest_bytes:
+        return FileText("", left_out=limit)
+    sha256 = hashlib.sha256(content).hexdigest()
+    for magic, packer in _UNKNOWN_PACKERS.items():
+        if content.startswith(magic) and path.suffix in {".zip", ".zst", ".zstd"}:
+            return FileText("", sha256, f"packed by {packer}, which is not read here")
+    packer = next((name for magic, name in _UNPACKERS.items() if content.startswith(magic)), "")
+    if packer:
+        content = _unpacked(content, packer, largest_bytes + 1)
+        if len(content) > largest_bytes:
+            return FileText("", sha256, f"{limit} when it is unpacked")
+    return FileText("" if content.startswith(_PROGRAM) else decoded(content), sha256)
+
+
+def decoded(content: bytes) -> str:
+    """Return the text in bytes: in UTF-8, or as a byte order mark tells.
+
+    UTF-16 without a mark, or added to another text as Windows does, has a NUL beside each letter of English; these are
+    dropped. More NULs together are a hole that a file system filled, and end a line.
+    """
+    encoding = next((encoding for mark, encoding in _MARKS if content.startswith(mark)), "utf-8")
+    text = content.decode(encoding, errors="replace")
+    return _HOLE.sub("\n", text).replace("\0", "") if "\0" in text else text
+
+
+def _unpacked(content: bytes, packer: str, at_most: int) -> bytes:
+    """Unpack as much as is whole of a file, and no more bytes than this."""
+    found, rest = bytearray(), content
+    while rest and len(found) < at_most:
+        unpacker = _unpacker(packer)
+        try:
+            found += unpacker.decompress(rest, at_most - len(found))
+        except (OSError, EOFError, zlib.error, lzma.LZMAError):
+            break
+        rest = unpacker.unused_data if unpacker.eof else b""
+    return bytes(found)
+
+
+def _unpacker(packer: str) -> _Unpacker:
+    if packer == "gzip":
+        return zlib.decompressobj(16 + zlib.MAX_WBITS)
+    return bz2.BZ2Decompressor() if packer == "bzip2" else lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
+
+
+def imported_record(
+    logged: LoggedResult, dat: HplDat | None, blas: str, file: tuple[str, str, datetime]
+) -> TrialRecord:
+    """The trial of a result, without study and number.
+
+    Args:
+        dat: an HPL.dat beside the file, which says what the output does not; None without one.
+        blas: the library that HPL used; "" where nobody said it.
+        file: relative name, hash and time of change of the file.
+    """
+    result, (name, sha256, changed_at) = logged.result, file
+    hpl = logged.hpl or _from_dat(logged, dat)
+    words: dict[str, Scalar] = {**({"blas": blas} if blas else {}), **(logged.words if hpl is None else hpl.words())}
+    words.pop("threshold", None)
+    fault = why_not(logged)
+    program = {"hpl": logged.program} if logged.program else {}
+    record = TrialRecord(
+        study="",
+        number=0,
+        kind=Kind.IMPORTED,
+        state=TrialState.FAILED if fault else TrialState.COMPLETE,
+        params=words,
+        key="|".join(f"{key}={value}" for key, value in sorted(words.items())),
+        started_at=_local(logged.started_at) or changed_at,
+        ended_at=_local(logged.ended_at),
+        invalidity=Invalidity.CORRECTNESS if fault else None,
+        reason=fault,
+        hpl=hpl,
+        blas=blas,
+    )
+    return replace(
+        record,
+        ranks=result.P * result.Q,
+        time_s=result.time_s,
+        gflops=result.gflops,
+        residual=result.residual,
+        passed=result.passed,
+        hpl_dat=render(HplDat.of(hpl)) if hpl else "",
+        output=logged.text,
+        versions={**program, IMPORTED_FROM: name, IMPORTED_SHA256: sha256},
+    )
+
+
+def why_not(logged: LoggedResult) -> str:
+    """The sentence why a result does not count; "" where it counts."""
+    result = logged.result
+    if result.passed is None and logged.threshold is not None and logged.threshold <= 0:
+        return f"the residual was not checked: the threshold of HPL.dat is {logged.threshold:g}, not above 0"
+    if result.passed is None:
+        return "the output has no residual check for it, so it is stored and not ranked"
+    return result.why_not(logged.threshold) or logged.doubt
+
+
+def _from_dat(logged: LoggedResult, dat: HplDat | None) -> HplParams | None:
+    """The run of an HPL.dat that gave a result; None where none or several could have."""
+    if dat is None or VARIANT in logged.words:
+        return None
+    code = logged.result.code
+    found = {run for run in dat.runs() if _agrees(run, logged) and not contradicts(code, run)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _agrees(run: HplParams, logged: LoggedResult) -> bool:
+    words = run.words()
+    return all(words.get(name) == value for name, value in logged.words.items())
+
+
+def _local(moment: datetime | None) -> datetime | None:
+    """A time that HPL printed; it names no zone, so it is taken for one of this machine."""
+    return None if moment is None else moment.astimezone(UTC)
+
+
+_WITHOUT_MEMORY = "a rank was killed (signal 9): often by the kernel for want of memory"
+_UNKNOWN_INSTRUCTION = "a rank met an instruction this CPU lacks: the BLAS kernel does not fit it"
+_SAYINGS: tuple[tuple[str, str], ...] = (
+    (r"DUE TO TIME LIMIT|PBS: job killed: walltime|TERM_RUNLIMIT", "the job came to the end of its time limit"),
+    (r"\*\*\* (?:JOB|STEP) \S+ ON \S+ CANCELLED", "the job was cancelled"),
+    (r"Signal: Illegal instruction|Caught signal 4 ", _UNKNOWN_INSTRUCTION),
+    (r"Signal: ([A-Z][\w ]+) \((\d+)\)", r"a rank was ended by signal \2 (\1)"),
+    (r"Caught signal (\d+) \(([^):]+)", r"a rank was ended by signal \1 (\2)"),
+    (r"(?m)^(?:\S+: line \d+: )?\s*\d* ?Killed\b", _WITHOUT_MEMORY),
+    (r"(?m)^(?:\S+: line \d+: )?\s*\d* ?Illegal instruction\b", _UNKNOWN_INSTRUCTION),
+    (r"(?m)^(?:\S+: line \d+: )?\s*\d* ?(Segmentation fault|Bus error|Floating point exception|Aborted)\b",
+     r"the program was ended: \1"),
+    (r"(\S+): command not found|command not found: (\S+)", r"the shell did not find the command \1\2"),
+    (r"sh: (?:line )?(?:\d+: )?(\S+): not found", r"the shell did not find the command \1"),
+    (r"sh: (?:line )?(?:\d+: )?(\S+): (Permission denied|No such file or directory|cannot execute[^\n]*)",
+     r"the shell could not start \1 (\2)"),
+)  # fmt: skip
+"""Messages of shells, batch systems and programs that no launcher explained."""
+
+
+def told(said: str) -> str | None:
+    """Return the sentence why a run ended; None where its output does not say it."""
+    of_batch = (saying for batch in batch_systems() for saying in batch.sayings)
+    return explained((*of_batch, *openmpi.SAYINGS, *mpich.SAYINGS, *_SAYINGS), (said,))
+
 
 DAT = "HPL.dat"
 MIXED_PRECISION = (

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hpl.flops import flop_count
 from hpl.output import HplResult
+from hpl.sizing import flop_count
 from hpl.witness import RankEnd
 
 DOUBTFUL = 1.3

@@ -12,8 +12,7 @@ from search_spaces.load import wants_all_blas
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..engines.base import Engine
-from ..engines.context import EngineContext
+from ..engines.base import Engine, EngineContext
 from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.left_out import too_slow
@@ -24,28 +23,21 @@ from ..study.confirmation import Confirmation
 from ..study.lifecycle import Begun
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
-from ..study.search.budget_rule import BudgetRule
 from ..study.search.drift_monitor import DriftMonitor
-from ..study.search.launch_breaker import LaunchBreaker
-from ..study.search.launch_worker import LaunchWorker
-from ..study.search.others import OtherProcesses
 from ..study.search.reference_runs import ReferenceRuns, tell_changes
-from ..study.search.scheduler import Scheduler
+from ..study.search.scheduler import BudgetRule, OtherProcesses, Scheduler
 from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
-from ..study.search.unavailable import UnavailableParts
-from ..study.search.workers import LaunchWorkers
+from ..study.search.workers import LaunchBreaker, LaunchWorker, LaunchWorkers, UnavailableParts
 from ..study.session import StudyContext, StudySession
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
 from .extrapolation import Extrapolation
-from .full_memory import SMALLER_RUNS, predict_full
 from .parts import evaluators_of
-from .ping_pong import timed_at_first
+from .pilot import SMALLER_RUNS, predict_full, timed_at_first
 from .seeding import probes, seed_engine, tell_earlier
-from .sizing import StudySize, size
-from .space import load_space, programs_for, searched_n
+from .sizing import StudySize, load_space, programs_for, searched_n, size
 
 
 @dataclass(frozen=True, kw_only=True)

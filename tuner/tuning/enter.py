@@ -1,18 +1,41 @@
 """Becomes the process that works on a study, or one of several."""
 
+import platform
 from collections.abc import Sequence
+from importlib.metadata import version
 
+from hpl.build.toolchain import compiler_version
+from hpl.errors import HplError
 from results.record import TrialRecord
 from results.store.store import Store
 from runners.hosts.host_facts import busy_sentence
 
 from ..errors import TunerError
 from ..machine.inventory import Inventory
-from ..machine.versions import versions
 from ..options import TuneOptions
 from ..study.lifecycle import Begun, MachineFacts, begin, go_on
-from ..study.noise_at_first import BUSY_NOISE, note_noise
+from ..study.machine_changes import BUSY_NOISE, note_noise
 from ..trial.workbench import Workbench
+from ..words import with_options
+
+
+def versions(inventory: Inventory) -> dict[str, str]:
+    """What ran: hpltune, HPL's source, MPI, the compiler, Python, Optuna and each BLAS."""
+    try:
+        compiler = compiler_version(inventory.mpi)
+    except HplError:
+        compiler = "none"
+    found = {
+        "hpltune": version("hpltune"),
+        "hpl": with_options(inventory.program.description),
+        "mpi": f"{inventory.mpi.name} {inventory.mpi.version} ({inventory.mpi.origin})",
+        "compiler": compiler,
+        "python": platform.python_version(),
+        "optuna": version("optuna"),
+    }
+    for entry in inventory.blas:
+        found[f"blas {entry.name}"] = f"{entry.family} {entry.libraries[0].version}"
+    return found
 
 
 def enter(

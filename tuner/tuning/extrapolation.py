@@ -1,16 +1,18 @@
 """What a larger N would give: HPL's time there from smaller runs of a configuration, and how far off that may be."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from hpl.flops import gflops as rate
-from hpl.flops import seconds
-from results.stats.least_squares import non_negative
+from hpl.sizing import gflops as rate
+from hpl.sizing import seconds
+from results.record import Study
+from results.stats.intervals import non_negative
 from results.stats.noise import Array, Noise
+from results.store.store import Store
 
 from ..machine.problem_size import Sample
 from ..units import duration
@@ -147,3 +149,31 @@ def _fitted(sizes: Array, times: Array) -> Terms:
 def _gflops(terms: Terms, N: int) -> float:
     a, b, c = terms
     return rate(N, a * N**3 + b * N**2 + c * N)
+
+
+FACT = "whole_memory"
+
+
+@dataclass(frozen=True)
+class NotedPrediction:
+    """A prediction, and the trial that stands for the configuration it is made for."""
+
+    full: Extrapolation
+    trial: int
+
+
+def note_prediction(store: Store, study: str, noted: NotedPrediction) -> None:
+    """Keep a prediction in place of an older one."""
+    store.note_host(study, {FACT: {**asdict(noted.full), "trial": noted.trial}})
+
+
+def prediction_of(study: Study) -> NotedPrediction | None:
+    """Return what was predicted last; None where nothing was."""
+    known = study.host.get(FACT)
+    if not isinstance(known, Mapping):
+        return None
+    facts = dict(known)
+    trial = int(facts.pop("trial"))
+    facts["coefficients"], facts["gflops_range"] = tuple(facts["coefficients"]), tuple(facts["gflops_range"])
+    noted = Extrapolation(**facts)
+    return NotedPrediction(replace(noted, can_tell=noted.can_tell and not noted.too_far), trial)

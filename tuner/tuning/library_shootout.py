@@ -22,17 +22,15 @@ from ..study.lifecycle import Begun, elapsed_s
 from ..study.objective import Objective
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
-from ..study.search.launch_worker import LaunchWorker
 from ..study.search.reference_runs import tell_changes
-from ..study.search.unavailable import UnavailableParts
+from ..study.search.workers import LaunchWorker, UnavailableParts
 from ..study.session import StudyContext
 from ..study.shootout import blas_of, n_of
 from ..trial.workbench import Workbench
 from ..units import compact, duration
 from ..words import listed
 from .campaign import Campaign, prepare
-from .sizing import BudgetTooSmallError
-from .space import load_space, searched_n
+from .sizing import BudgetTooSmallError, load_space, searched_n
 
 SEARCH_PART = 0.65
 """Part of the time for the searches; the rest is for the rounds."""

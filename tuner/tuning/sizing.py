@@ -3,29 +3,61 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from results.record import Kind
-from search_spaces.load import passed_over
+from results.record import Kind, TrialRecord
+from search_spaces.load import load, passed_over, wants_all_blas
 from search_spaces.space import SearchSpace
 
-from ..engines.fidelity import FULL, Ladder
+from ..engines.outcomes import FULL, Ladder
 from ..errors import TunerError
 from ..events import PhaseStarted
 from ..machine.inventory import Inventory
-from ..machine.problem_size import MOST_IN_BUDGET, RUNS_IN_BUDGET, STEP, Sample, affordable_n, launch_s
-from ..machine.textbook import full_memory_n
+from ..machine.problem_size import MOST_IN_BUDGET, RUNS_IN_BUDGET, STEP, Sample, affordable_n, full_memory_n, launch_s
 from ..options import TuneOptions
+from ..settings.dimensions import setting_dimensions
 from ..study.confirmation import FINALISTS
 from ..study.lifecycle import withdraw
-from ..study.noise_at_first import noise_of_pilots, note_noise
-from ..study.search.launch_worker import LaunchWorker
+from ..study.machine_changes import noise_of_pilots, note_noise
+from ..study.names import SEARCHED
 from ..study.search.search_limits import RunTimeEstimate
+from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
 from ..study.shootout import libraries_of, small_n
 from ..trial.ladder import ladder
+from ..trial.plan import parse_layout
 from ..units import duration
-from .full_memory import SMALLER_RUNS
-from .pilot import pilot, target_s
-from .space import searched_n
+from .pilot import SMALLER_RUNS, pilot, target_s
+
+
+def load_space(options: TuneOptions, site: Inventory, N: int, text: str) -> SearchSpace:
+    """The space of a study on this machine, with N where the space leaves it to the budget.
+
+    Args:
+        text: the TOML as it was when the study began: a file may have changed since.
+    """
+    machine = site.machine(all_blas=_compares(options, text), N=N, slow_kernels=bool(options.blas_only))
+    return load(options.space, machine, options.overrides, text, setting_dimensions())
+
+
+def _compares(options: TuneOptions, text: str) -> bool:
+    """Whether slow libraries belong into the search."""
+    return wants_all_blas(options.space, text) or bool(options.blas_only)
+
+
+def programs_for(space: SearchSpace) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:
+    """The BLAS libraries, numbers of threads and MPI libraries that a search may need programs for."""
+    fixed = space.first
+    names, layouts, mpis = (
+        [str(value) for value in (space.parameters[name].values if name in space.parameters else [fixed.get(name, "")])]
+        for name in ("blas", "layout", "mpi")
+    )
+    threads = sorted({parse_layout(layout)[1] for layout in layouts} | {1})
+    return names, threads, mpis
+
+
+def searched_n(earlier: Sequence[TrialRecord]) -> int | None:
+    """The N at which a study was already searched, or None."""
+    sizes = [int(record.params["N"]) for record in earlier if record.kind in SEARCHED and "N" in record.params]
+    return max(sizes, default=None)
 
 
 class BudgetTooSmallError(TunerError):

@@ -16,8 +16,7 @@ from results.store.store import Store
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine
-from ..engines.fidelity import Fidelity, Rung
-from ..engines.outcomes import Outcome
+from ..engines.outcomes import Fidelity, Outcome, Rung
 from ..errors import UsageError
 from ..user_files import read_text
 from ..words import counted

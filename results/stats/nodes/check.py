@@ -1,11 +1,122 @@
 """What a check of the nodes of a cluster found: facts, results of benchmarks, and rates between pairs."""
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from .group_run import GroupRun
-from .pair_rate import PairRate
+
+@dataclass(frozen=True)
+class PairRate:
+    """The rate of one pair in one pattern.
+
+    Attributes:
+        rate: of large messages back and forth, in any unit, the same for all; above 0 if it counts.
+        network: the name of the interface through which they went; "" where there is one.
+        latency_us: half a round trip of a small message; None where nobody asked.
+        there, back: rate from the one to the other, and from the other to the one; None where nobody asked.
+        problem: why there is no rate; "" if there is.
+    """
+
+    pattern: str
+    one: str
+    other: str
+    rate: float
+    network: str = ""
+    latency_us: float | None = None
+    there: float | None = None
+    back: float | None = None
+    problem: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Return whether messages passed, and arrived as they were sent."""
+        return not self.problem
+
+
+Pair = tuple[str, str]
+PATTERNS = ("sorted", "cut", "fold", "shuffle")
+
+
+def pairs_of(pattern: str, nodes: Sequence[str], seed: int = 0) -> list[Pair]:
+    """Pair all nodes, each once; of an odd number one is left over.
+
+    Args:
+        pattern: "sorted" pairs neighbours; "cut" the first half with the second, in order; "fold" the first with the
+            last, the second with the last but one; "shuffle" draws pairs.
+        nodes: in the order of their place in the racks.
+        seed: of what is drawn.
+
+    Raises:
+        ValueError: there is no such pattern.
+    """
+    half = len(nodes) // 2
+    match pattern:
+        case "sorted":
+            return list(zip(nodes[: 2 * half : 2], nodes[1 : 2 * half : 2], strict=True))
+        case "cut":
+            return list(zip(nodes[:half], nodes[half : 2 * half], strict=True))
+        case "fold":
+            return list(zip(nodes[:half], list(reversed(nodes))[:half], strict=True))
+        case "shuffle":
+            drawn = list(nodes)
+            random.Random(seed).shuffle(drawn)  # noqa: S311 - no secret
+            return list(zip(drawn[: 2 * half : 2], drawn[1 : 2 * half : 2], strict=True))
+    raise ValueError(f"there is no pattern {pattern}: {', '.join(PATTERNS)}")
+
+
+ORDERS = ("sorted", "shuffle")
+
+
+@dataclass(frozen=True)
+class GroupRun:
+    """One run of HPL over MPI on a group of nodes, while all other groups of its turn run, too.
+
+    Attributes:
+        order: "sorted" groups are neighbours, "shuffle" groups are drawn anew in each turn.
+        turn: from 1.
+        gflops: None where the run gave none.
+        accurate: HPL's residual passed.
+        reason: why it does not count; "" if it does.
+    """
+
+    order: str
+    turn: int
+    nodes: tuple[str, ...]
+    gflops: float | None
+    accurate: bool = True
+    reason: str = ""
+
+    @property
+    def counts(self) -> bool:
+        """Return whether the run gave a right result."""
+        return self.gflops is not None and self.accurate
+
+    @property
+    def why(self) -> str:
+        """Return why it does not count, also where nobody told."""
+        return self.reason or "its residual is too large"
+
+
+TURNS = 1000
+"""More than there are turns: so many numbers of a random order belong to each seed."""
+
+
+def groups_of(order: str, nodes: Sequence[str], size: int, turn: int = 1, seed: int = 0) -> list[tuple[str, ...]]:
+    """Group nodes, each once; those that are left over make no group.
+
+    Args:
+        nodes: in the order of their place in the racks.
+        turn: from 1. Shuffled groups are drawn anew in each; sorted ones leave over the last nodes, and in even turns
+            the first ones.
+        seed: of shuffled groups.
+    """
+    ordered = list(nodes)
+    if order == "shuffle":
+        random.Random(TURNS * seed + turn).shuffle(ordered)  # noqa: S311 - no secret
+    skipped = len(ordered) % size if order == "sorted" and turn % 2 == 0 else 0
+    ordered = ordered[skipped:]
+    return [tuple(ordered[first : first + size]) for first in range(0, len(ordered) - size + 1, size)]
 
 
 @dataclass(frozen=True)

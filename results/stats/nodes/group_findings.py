@@ -10,9 +10,8 @@ from statistics import median
 
 import scipy
 
-from .finding import Finding, Severity
-from .group_run import ORDERS, GroupRun
-from .name_ranges import ranges
+from .check import ORDERS, GroupRun
+from .finding import Finding, Severity, ranges
 from .odd_nodes import FEWEST, LEAST_PERCENT, odd_nodes
 
 CERTAIN = 0.01

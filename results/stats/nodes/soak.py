@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from .check import NodeCheck, SoakSample
-from .finding import Finding, Severity
-from .name_ranges import ranges
+from .finding import Finding, Severity, ranges
 
 FEWEST_RUNS = 4
 """Runs of a node that tell whether it got slower: one disturbed run at the begin or the end does not."""

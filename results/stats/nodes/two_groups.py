@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
-from .odd_nodes import LEAST_PERCENT
-from .shape import FEWEST_FOR_SHAPE, shape_of
+from .odd_nodes import FEWEST_FOR_SHAPE, LEAST_PERCENT, shape_of
 
 CERTAIN = 0.001
 """Probability below which one population is refused; a check looks at several benchmarks."""

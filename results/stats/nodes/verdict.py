@@ -9,9 +9,8 @@ import numpy as np
 import scipy
 
 from .check import BENCHMARKS, NodeCheck, NodeRun
-from .finding import Finding, Severity
+from .finding import Finding, Severity, ranges
 from .group_findings import group_findings
-from .name_ranges import ranges
 from .network_findings import network_findings
 from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT, NodeScore, odd_in_family, scores
 from .soak import soak_findings

@@ -13,9 +13,9 @@ from statistics import median
 import scipy
 
 from .check import BENCHMARKS, NodeCheck
-from .name_ranges import ranges
+from .finding import ranges
 from .odd_nodes import FALSE_ALARMS, LEAST_PERCENT
-from .run_noise import RunNoise
+from .rate_changes import RunNoise
 
 RATES = ("hpl", "dgemm-all")
 """Benchmarks that tell how fast a node is in HPL, the best one first."""

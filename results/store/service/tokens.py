@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from enum import StrEnum
 from hashlib import sha256
 from secrets import token_urlsafe
 
@@ -14,8 +15,55 @@ from ...errors import ResultsError
 from ...plain import time_text
 from ..networks import Transaction
 from ..schema import TOKENS
-from .access import AccessScope
-from .token_entry import TokenEntry, TokenState
+
+
+class AccessScope(StrEnum):
+    """What somebody may do; each one may do what those before it may, too."""
+
+    READ = "read"
+    RUN = "run"
+    ADMIN = "admin"
+
+    def covers(self, needed: AccessScope) -> bool:
+        """Return whether somebody with this scope may do what needs another."""
+        order = list(AccessScope)
+        return order.index(self) >= order.index(needed)
+
+
+class TokenState(StrEnum):
+    """Whether a token opens the service."""
+
+    VALID = "valid"
+    EXPIRED = "expired"
+    REVOKED = "revoked"
+
+
+@dataclass(frozen=True)
+class TokenEntry:
+    """A token as it is stored.
+
+    Attributes:
+        name: of the user or program that has it.
+        hash: of the token, by which it is found.
+        expires_at: when it stops working; None never.
+        used_at: when it was last used, to a minute; None where it never was.
+    """
+
+    name: str
+    hash: str
+    scope: AccessScope
+    created_at: datetime
+    expires_at: datetime | None
+    revoked_at: datetime | None
+    used_at: datetime | None
+
+    def state(self, now: datetime) -> TokenState:
+        """Return whether the token opens the service now."""
+        if self.revoked_at is not None:
+            return TokenState.REVOKED
+        expired = self.expires_at is not None and self.expires_at <= now
+        return TokenState.EXPIRED if expired else TokenState.VALID
+
 
 PREFIX = "hpltune_"
 """Of every token, so that people and scanners of source code know one when they see it."""

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from ...errors import RunnerError, SubmitError
-from ...hosts.lines import LineProcess
+from ...hosts.hearing import LineProcess
 from ..base import JobPhase, in_words
 from ..registry import outside
 from .client import KEPT, SlurmSilentError

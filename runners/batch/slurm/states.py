@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from ...status import JobState
+from ...base import JobState
 from ..base import BatchJob, JobPhase
 from .nodes import parse_span_s
 

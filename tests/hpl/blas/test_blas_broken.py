@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from hpl.blas import probe as probing
-from hpl.blas.catalogue import BlasError
-from hpl.blas.places import TRIPLET
+from hpl.blas.catalogue import TRIPLET, BlasError
 from hpl.blas.probe import NotTimedError, Timing, ask
 from hpl.blas.registry import discover, kernel_survey
 from hpl.search_paths import SearchPaths

@@ -13,7 +13,7 @@ from waiting import PATIENCE_S
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.blas.registry import discover, family
-from hpl.build.needed import libraries_of
+from hpl.build.link import libraries_of
 from hpl.build.programs import BuildError, Recipe, build, build_calibrator, witness_library
 from hpl.build.toolchain import Mpi, ToolchainError, find_mpis
 from hpl.dat import HplDat, render

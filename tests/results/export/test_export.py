@@ -6,8 +6,7 @@ from record_builders import begun, finished
 
 from hpl.dat_parse import parse
 from results.errors import ResultsError
-from results.export.csv_lines import to_csv
-from results.export.hpl_dat import to_hpl_dat
+from results.export.csv_lines import to_csv, to_hpl_dat
 from results.flat import COLUMNS
 from results.record import Invalidity, TrialState
 

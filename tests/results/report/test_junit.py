@@ -2,7 +2,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from results.report.junit import JUnitCase, to_junit
+from results.report.text_forms import JUnitCase, to_junit
 
 
 def test_a_test_that_passed_has_no_problem_and_tells_what_it_found() -> None:

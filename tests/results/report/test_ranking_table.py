@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from results.report.markdown import table_lines
 from results.report.ranking_table import NOTHING, ranking_table
 from results.report.terminal import print_table
+from results.report.text_forms import table_lines
 from results.stats.ranking import Ranked, varying
 
 RANKING = [

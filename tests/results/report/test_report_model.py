@@ -8,10 +8,9 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
-from results.report.as_json import json_parts, to_json
-from results.report.markdown import to_markdown
 from results.report.model import Column, Figure, Report, Rows, Sentence, Series, Table, Tone
 from results.report.terminal import print_report
+from results.report.text_forms import json_parts, to_json, to_markdown
 
 TABLE = Table(
     "Designs",

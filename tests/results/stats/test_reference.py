@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from results.stats.reference import FALSE_ALARM, drift
-from results.stats.unfit import two_speeds
+from results.stats.unfit import FALSE_ALARM, drift, two_speeds
 
 STUDIES = 600
 MOST_FALSE = FALSE_ALARM + 3 * (FALSE_ALARM / STUDIES) ** 0.5

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from results.stats.slower import MOST_RUNS, SURE, runs_to_tell, speed_change
+from results.stats.occasions import MOST_RUNS, SURE, runs_to_tell, speed_change
 
 RATES = st.lists(st.floats(0.5, 1.0), min_size=1, max_size=4)
 

@@ -5,7 +5,7 @@ import pytest
 from access_contract import AccessContract
 from postgresql_server import Server
 
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 

@@ -10,7 +10,7 @@ from node_check_builders import FIRST_DAY, a_check, any_kept, kept
 from store_contract import MANY
 
 from results.errors import ResultsError
-from results.store.kept_check import KeptCheck, NodeCheckState
+from results.store.node_checks import KeptCheck, NodeCheckState
 from results.store.store import Store
 
 

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.hosts.host_facts import busy_sentence, confined, host_facts, memory_available_bytes
-from runners.paths import RunPaths
-from runners.tail import Tail
+from runners.paths import RunPaths, Tail
 
 MIB = 2**20
 

@@ -10,6 +10,7 @@ import pytest
 from net_lab import HostsLab
 from runner_contract import executable, wait
 
+from runners.base import JobState
 from runners.hosts.ssh import SshRunner
 from runners.hosts.transport import Ssh, ask
 from runners.job import Job
@@ -17,7 +18,6 @@ from runners.launchers.base import Launcher
 from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
-from runners.status import JobState
 
 pytestmark = pytest.mark.real
 ADDRESSES = {"h1": "fd77::1", "h2": "fd77::2"}

@@ -10,6 +10,7 @@ import pytest
 from net_lab import HostsLab
 from runner_contract import executable, wait
 
+from runners.base import JobState
 from runners.errors import InvalidJobError, RunnerError
 from runners.forwarded import RESERVED, VALUE, plain
 from runners.hosts.ssh import SshRunner
@@ -19,7 +20,6 @@ from runners.launchers.base import Launcher
 from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
-from runners.status import JobState
 from search_spaces.parameters.dimension import MPI_RESERVED, MPI_VALUE
 
 SIGNS = {

@@ -12,7 +12,7 @@ from net_lab import HostsLab
 from runner_contract import RunnerContract, executable, running, wait
 from waiting import until
 
-from runners.base import Runner
+from runners.base import JobState, Runner
 from runners.errors import UnreachableError
 from runners.hosts.node_facts import SCRIPT, NodeSays, ask_nodes, cpu_list, parse_says
 from runners.hosts.ssh import SshRunner, agent_text
@@ -22,7 +22,6 @@ from runners.launchers.base import Launcher
 from runners.launchers.mpich import Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
-from runners.status import JobState
 
 pytestmark = pytest.mark.real
 OPEN_MPI = shutil.which("mpirun.openmpi") or shutil.which("mpirun") or ""

@@ -9,11 +9,10 @@ from hypothesis import strategies as st
 from net_lab import HostsLab
 from runner_contract import executable
 
-from runners.hosts.identity import same_host, same_kernel
+from runners.hosts.node_facts import same_host, same_kernel
 from runners.hosts.transport import Local, Ssh
 from runners.readiness.asking import ask_facts, clock_text, parse_facts, skew_text
-from runners.readiness.fact_table import FACTS, fact_named
-from runners.readiness.odd_facts import OddFact, classes_of, odd_facts
+from runners.readiness.fact_table import FACTS, OddFact, classes_of, fact_named, odd_facts
 
 
 @pytest.fixture

@@ -19,8 +19,7 @@ from record_builders import a_study, begun, finished
 from hpl.errors import HplError
 from results.export.json_lines import from_json_lines
 from results.record import Invalidity, Kind, TrialState
-from results.report.as_json import to_json
-from results.report.markdown import to_markdown
+from results.report.text_forms import to_json, to_markdown
 from results.store.store import Store
 from search_spaces.machine import BlasFacts, Machine
 from tuner.cli import app
@@ -40,7 +39,7 @@ ELSEWHERE = (
     "runners.batch.base",
     "runners.hosts.ssh",
     "runners.virtual.load",
-    "tuner.simulation.tune",
+    "tuner.simulation.session",
     "tuner.service",
 )
 MOST_BESIDE = 12

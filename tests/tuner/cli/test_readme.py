@@ -7,7 +7,7 @@ import pytest
 from as_user import Run
 from doc_pages import ROOT, commands, page
 
-from tuner.provision.packages import APT, EXTRAS, UNPACKED, WHEELS
+from tuner.provision.plan import APT, EXTRAS, UNPACKED, WHEELS
 
 README = page("README.md")
 INSTALLATION = page("docs/installation.md")

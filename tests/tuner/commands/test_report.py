@@ -17,9 +17,8 @@ from results.store.networks import NetworkProbe
 from results.store.store import Store
 from tuner.commands.stored.report import ReportRequest, report_studies
 from tuner.reports.figures.registry import KINDS, FigureSource
-from tuner.reports.pages.programs import programs_table
 from tuner.reports.story import convergence, improvements, rate_by_size, story_table
-from tuner.reports.study_page import StudyPage
+from tuner.reports.study_page import StudyPage, programs_table
 from tuner.reports.summary import StudySummary
 
 

@@ -23,12 +23,11 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Engine
+from tuner.engines.base import Engine, EngineContext
 from tuner.engines.baselines.tpe import SHOWN
-from tuner.engines.context import EngineContext
 from tuner.engines.outcomes import Outcome
+from tuner.engines.points import starts
 from tuner.engines.registry import ENGINES, check_engine, descriptions, make_engine
-from tuner.engines.starts import starts
 from tuner.errors import TunerError
 
 

@@ -24,11 +24,11 @@ from runners.virtual.load import load_cluster
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.commands.stored.explain import ExplainRequest, explain_study, known_before
-from tuner.engines.context import EngineContext
+from tuner.engines.base import EngineContext
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model.pool import Pool
-from tuner.engines.perf.probes import Probes
 from tuner.engines.points import neighbours
+from tuner.engines.probes import Probes
 from tuner.errors import TunerError
 from tuner.explain.explanation import confounded, looked_at
 from tuner.explain.stored_space import stored_space
@@ -39,7 +39,7 @@ from tuner.reports.explanation import apart, depends, glossary, untested
 from tuner.simulation.cluster import cluster_dict
 from tuner.simulation.known import machine_of, probes_of
 from tuner.trial.ladder import outcome_of
-from tuner.tuning.ping_pong import HALF_NB, PROGRAM
+from tuner.tuning.pilot import HALF_NB, PROGRAM
 
 LAYOUTS = SMALL + 'layout = "auto"\n'
 CROSSED = """

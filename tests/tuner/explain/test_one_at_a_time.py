@@ -8,7 +8,7 @@ from engine_contract import MANY_VALUES, SMALL, space_of
 from explain_builders import SWAPPING, explain, records, trap
 from report_reading import printed
 
-from hpl.flops import flop_count
+from hpl.sizing import flop_count
 from results.report.model import Report
 from search_spaces.parameters.dimension import Point
 from tuner.explain.explanation import Explanation

@@ -11,12 +11,11 @@ from hpl.build.toolchain import Mpi
 from hpl.programs.registry import program_at
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
-from results.report.markdown import to_markdown
+from results.report.text_forms import to_markdown
 from runners.batch.slurm.system import Slurm
 from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
-from runners.hosts.identity import Identity
-from runners.hosts.node_facts import NodeSays
+from runners.hosts.node_facts import Identity, NodeSays
 from runners.toml_file import GIB
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.commands.real_cluster import RealCluster, check_parallel

@@ -12,7 +12,7 @@ from as_user import HPLTUNE, Run, program
 from waiting import PATIENCE_S
 
 from hpl.blas.registry import discover
-from hpl.build.needed import linked_mpi, mpi_library
+from hpl.build.link import linked_mpi, mpi_library
 from hpl.build.programs import Recipe, build
 from hpl.build.toolchain import Mpi
 from hpl.programs.registry import obtain, program_at

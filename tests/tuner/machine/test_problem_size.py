@@ -1,6 +1,6 @@
 import pytest
 
-from hpl.flops import flop_count
+from hpl.sizing import flop_count
 from tuner.machine.problem_size import Sample, affordable_n, launch_s
 
 

@@ -8,8 +8,8 @@ from net_lab import HostsLab, hosts_lab
 from hpl.build.node_programs import build_node_pairs
 from hpl.build.toolchain import ToolchainError
 from hpl.search_paths import SearchPaths
+from results.stats.nodes.check import PATTERNS
 from results.stats.nodes.finding import Finding
-from results.stats.nodes.pair_patterns import PATTERNS
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from runners.hosts.transport import Local, Ssh
 from tuner.nodes.measuring import MeasuringPlan, measure

@@ -7,11 +7,10 @@ from datetime import UTC, datetime
 import pytest
 
 from results.report.model import Figure
-from results.stats.nodes.check import NodeCheck, NodeRun
-from results.stats.nodes.pair_rate import PairRate
+from results.stats.nodes.check import NodeCheck, NodeRun, PairRate
 from results.stats.nodes.verdict import verdict_of
 from tuner.nodes.planted import PlantedFault, virtual_check
-from tuner.reports.nodes.readiness import readiness_report
+from tuner.reports.readiness import readiness_report
 
 
 def named(*faults: PlantedFault, size: int = 64, seed: int = 3) -> list[tuple[str, tuple[str, ...]]]:

@@ -9,15 +9,12 @@ import pytest
 from as_user import program
 from typer.testing import CliRunner
 
-from results.report.as_json import to_json
-from results.report.markdown import to_markdown
+from results.report.text_forms import to_json, to_markdown
 from tuner.cli import app
 from tuner.commands.hosts.clean import CleanRequest, clean, plan_clean
 from tuner.commands.hosts.setup import SetupRequest, plan_setup, still_missing
 from tuner.provision.install import Installers, candidates, installed_packages, lists_are_old, note_installed
-from tuner.provision.needs import Needs, needs
-from tuner.provision.packages import UNPACKED
-from tuner.provision.plan import plan
+from tuner.provision.plan import UNPACKED, Needs, needs, plan
 from tuner.user_dirs import UserDirs
 
 ALL = Needs(compiler=True, mpi=True, blas=True)

@@ -10,13 +10,12 @@ import pytest
 from as_user import program
 
 from hpl.build.private_apt import PrivateApt
-from results.report.as_json import to_json
+from results.report.text_forms import to_json
 from tuner.commands.hosts.setup import SetupRequest, plan_setup, setup
 from tuner.events import Event, Notice, WorkEnded, WorkStarted
 from tuner.provision.actions import BusyError, SetupError, Steps
 from tuner.provision.install import Installation, Installers, installed_packages
-from tuner.provision.packages import APT, UNPACKED, WHEELS
-from tuner.provision.plan import SetupPlan
+from tuner.provision.plan import APT, UNPACKED, WHEELS, SetupPlan
 from tuner.provision.setup import provision_if_needed
 from tuner.user_dirs import UserDirs
 

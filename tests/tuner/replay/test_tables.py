@@ -9,7 +9,7 @@ import pytest
 
 from results.record import Invalidity
 from search_spaces.errors import SpaceError
-from tuner.engines.fidelity import FULL, Fidelity, Rung
+from tuner.engines.outcomes import FULL, Fidelity, Rung
 from tuner.errors import UsageError
 from tuner.replay.table import ReplayTable
 from tuner.trial.plan import PlanError

@@ -11,8 +11,8 @@ from results.report.model import Figure
 from results.report.terminal import print_report
 from runners.virtual.load import load_cluster
 from tuner.commands.calibrate import CalibrateResult
-from tuner.simulation.batch import Simulated
 from tuner.simulation.calibration import Check
+from tuner.simulation.simulator import Simulated
 
 POINT: dict[str, Scalar] = {"N": 2000, "NB": 64, "grid": "1x2", "DEPTH": 0, "SWAP": "mix", "NBMIN": 4}
 

@@ -10,8 +10,8 @@ from engine_contract import space_of
 from explain_builders import SWAPPING, records, searched, trap
 from record_builders import a_study
 
-from results.report.markdown import to_markdown
 from results.report.model import Figure, Matrix, Part, Report, Sentence, Table
+from results.report.text_forms import to_markdown
 from results.stats.ranking import Ranked
 from tuner.explain.taught_study import TaughtStudy
 from tuner.reports.explanation import explanation_parts

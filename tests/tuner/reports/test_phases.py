@@ -9,7 +9,7 @@ from hpl.output import parse
 from hpl.params import HplParams
 from results.record import TrialRecord
 from tuner.reports.figures.phases import phases, phases_text
-from tuner.reports.trials import trial_json, trial_table
+from tuner.reports.lists import trial_json, trial_table
 
 TEXT = (Path(__file__).parents[2] / "hpl/data/phases.txt").read_text(encoding="utf-8")
 

@@ -8,8 +8,8 @@ from record_builders import a_study, finished
 
 from results.record import IMPORT, SIMULATOR, Study
 from results.report.html import to_html
-from results.report.markdown import to_markdown
 from results.report.model import Column, Report, Table
+from results.report.text_forms import to_markdown
 from results.stats.headline import FastestRun
 from results.stats.ranking import Ranked
 from tuner.machine.known_machines import known_machines

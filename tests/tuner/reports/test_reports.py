@@ -31,7 +31,7 @@ from tuner.commands.stored.show import (
     show_trial,
     show_trials,
 )
-from tuner.reports.page import Page
+from tuner.reports.lists import Page
 
 WORDS = {"blas": "openblas", "kernel": "Cooperlake", "layout": "2x1", "RFACT": "crout", "BCAST": "2rM", "NBMIN": 16}
 

@@ -14,8 +14,8 @@ from results.stats.ranking import Ranked
 from runners.virtual.load import load_cluster
 from tuner.commands.reproduce import ReproduceResult
 from tuner.reports.reproduction import sentences
-from tuner.simulation.batch import Simulated
 from tuner.simulation.reproduction import BestFound, ComparedTest, SettingLoss, published
+from tuner.simulation.simulator import Simulated
 
 KRONOS = published("kronos")
 

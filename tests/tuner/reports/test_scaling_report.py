@@ -9,11 +9,8 @@ from report_reading import printed
 
 from results.report.html import to_html
 from results.report.model import Report
-from results.stats.scaling.efficiency import CountResult
-from results.stats.scaling.growth import ScalingGrowth
-from results.stats.scaling.limit import Limit
-from results.stats.scaling.overhead import PARTS, UPDATE, Overhead
-from results.stats.scaling.runs import NodeOrder, Scaling
+from results.stats.scaling_findings import PARTS, UPDATE, CountResult, Limit, Overhead, ScalingGrowth
+from results.stats.scaling_runs import NodeOrder, Scaling
 from tuner.reports.scaling import scaling_report
 from tuner.scaling.findings import ScalingFindings
 

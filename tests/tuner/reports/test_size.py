@@ -14,8 +14,7 @@ from results.store.store import Store
 from tuner.commands.stored.report import figure_source, page_of
 from tuner.reports.figures.size import size
 from tuner.study.lifecycle import LIKE
-from tuner.tuning.extrapolation import Extrapolation
-from tuner.tuning.prediction_note import NotedPrediction, note_prediction
+from tuner.tuning.extrapolation import Extrapolation, NotedPrediction, note_prediction
 
 FULL = Extrapolation(
     N=20_000,

@@ -6,12 +6,11 @@ from datetime import UTC, datetime
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
-from results.stats.scaling.runs import NodeOrder, Scaling
+from results.stats.scaling_runs import NodeOrder, Scaling
 from tuner.clock import ToldClock
 from tuner.events import Event, Notice, TrialEnded
 from tuner.scaling.campaign import Pace, ScalingCampaign
-from tuner.scaling.plan import PlannedRun, ScalingPlan
-from tuner.scaling.site import EndedRun, words_of
+from tuner.scaling.plan import EndedRun, PlannedRun, ScalingPlan, words_of
 from tuner.stopping import StopRequest
 from tuner.study.file_run import key_of
 

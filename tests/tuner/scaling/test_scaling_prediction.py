@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from hpl.flops import flop_count
 from hpl.params import Scalar
-from tuner.engines.perf.hpl_time import Shapes, log_rate, shape_row
-from tuner.engines.perf.machine_figures import prior
-from tuner.engines.perf.probes import Probes
-from tuner.machine.textbook import textbook
+from hpl.sizing import flop_count
+from tuner.engines.hpl_time import Shapes, log_rate, shape_row
+from tuner.engines.probes import Probes, prior
+from tuner.machine.problem_size import textbook
 from tuner.scaling.findings import MeasuredPoint, fit_machine
 
 DGEMM = {"openblas": {"auto": 20.0}}

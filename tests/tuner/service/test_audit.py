@@ -5,7 +5,7 @@ from as_user import Run
 from fastapi.testclient import TestClient
 from service_client import bearer
 
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 AUDIT = "/api/v1/audit"

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from service_client import bearer, client_of, of_client, served
 
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.service.config import LimitsTable, ServiceConfig
 from tuner.service.middleware import MOST_BUCKETS, RateLimit, network_of

@@ -7,8 +7,8 @@ from fastapi.testclient import TestClient
 from record_builders import a_study
 from service_client import bearer, client_of, of_client
 
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import CampaignOrder
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 LINE = re.compile(r'[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? [-+.e\d]+')

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from node_check_builders import FIRST_DAY, a_check, kept
 from service_client import served
 
-from results.store.kept_check import NodeCheckState
+from results.store.node_checks import NodeCheckState
 from results.store.service.campaign_entry import CampaignOrder, QueueState
 from results.store.store import Store
 from tuner.service.config import OffersTable, ServiceConfig

@@ -25,8 +25,8 @@ from results.record import Kind, TrialRecord
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
 from tuner.commands.campaigns.check import baseline_of
-from tuner.service.webhooks.announcer import Announcer
-from tuner.service.webhooks.table import WebhookTable
+from tuner.service.config import WebhookTable
+from tuner.service.webhook_sender import Announcer
 
 RUNS = (
     (192, 60.0), (128, 62.8), (96, 50.0), (192, 61.5), (128, 58.6), (192, 59.0), (128, 59.2),

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from running_service import running_service
 from service_client import bearer, client_of, of_client, served
 
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.service.config import ListenTable, ProxyTable, ServiceConfig
 

@@ -8,9 +8,9 @@ from fastapi.testclient import TestClient
 from postgresql_server import Server
 
 from results.errors import ResultsError, StudyExistsError
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import WantedState
 from results.store.service.schedules import Schedule
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.service.campaigns.offered import Offered
 from tuner.service.schedules import ScheduleKeeper

@@ -4,7 +4,7 @@ import pytest
 from fastapi.testclient import TestClient
 from service_client import bearer, client_of, of_client
 
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 

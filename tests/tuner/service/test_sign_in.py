@@ -8,7 +8,7 @@ from fastapi import FastAPI, Request
 from fastapi.testclient import TestClient
 from service_client import client_of, of_client, served
 
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.service.forms import Form, csrf_field
 

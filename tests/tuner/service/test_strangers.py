@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from running_service import OpenService, service_in_thread
 from service_client import bearer
 
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.messages.plain_paths import without_paths
 

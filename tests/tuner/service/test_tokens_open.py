@@ -7,8 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 from service_client import bearer, client_of, of_client
 
-from results.store.service.access import AccessScope
-from results.store.service.tokens import TokenBook
+from results.store.service.tokens import AccessScope, TokenBook
 from results.store.store import Store
 
 CAMPAIGNS = "/api/v1/campaigns"

@@ -12,12 +12,11 @@ from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import load_cluster
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
-from tuner.simulation.batch import Simulated, Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.known import machine_of, probes_of, simulated_space
 from tuner.simulation.plan import virtual_plan
 from tuner.simulation.reproduction import gain, published, simulate_tests, typical_error
-from tuner.simulation.simulator import Simulator
+from tuner.simulation.simulator import Simulated, Simulator, Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from runners.virtual.cluster import Core, Network, VirtualBlas, VirtualCluster, VirtualNodes
-from tuner.simulation.batch import Wish, simulate
 from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 

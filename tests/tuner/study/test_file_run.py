@@ -14,12 +14,11 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.record import TrialState
 from results.store.store import Store
-from runners.base import JobId
+from runners.base import JobId, JobStatus
 from runners.batch.slurm.system import Slurm
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
-from runners.status import JobStatus
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Nodes
 from tuner.options import TuneOptions

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from record_builders import a_study, finished
 
-from hpl.flops import flop_count, fraction_done
 from hpl.params import HplParams
+from hpl.sizing import flop_count, fraction_done
 from hpl.witness import Panel
 from results.record import Kind, TrialRecord
 from results.stats.noise import noise_of
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.engines.fidelity import Fidelity, Question, Rung
-from tuner.study.noise_at_first import BUSY_NOISE, noise_at_first, noise_of_pilots, note_noise
+from tuner.engines.outcomes import Fidelity, Question, Rung
+from tuner.study.machine_changes import BUSY_NOISE, noise_at_first, noise_of_pilots, note_noise
 from tuner.study.objective import of_study
 from tuner.study.search.drift_monitor import DriftMonitor
 from tuner.trial.early_stopping import CERTAINTY, FEWEST, EarlyStopping

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from hpl.flops import flop_count, fraction_done
+from hpl.sizing import flop_count, fraction_done
 from hpl.witness import Panel
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
 

@@ -14,7 +14,7 @@ from hpl.build.toolchain import Mpi
 from hpl.programs.registry import program_at
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
-from runners.base import JobId, Runner
+from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import SubmitError
 from runners.hosts.host_facts import host_facts
 from runners.job import Job
@@ -22,7 +22,6 @@ from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from runners.paths import RunPaths
 from runners.process_tree import has_ranks
-from runners.status import JobState, JobStatus
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Inventory
 from tuner.stopping import StopRequest

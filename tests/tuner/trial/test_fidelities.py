@@ -14,7 +14,7 @@ from replayed import replaying
 from hpl.params import Scalar
 from hpl.witness import Panel, parse_panels
 from results.store.store import Store
-from tuner.machine.textbook import textbook
+from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.trial.early_stopping import FEWEST, EarlyStopping

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tuner.errors import UsageError
-from tuner.trial.file_text import decoded, file_text
+from tuner.trial.output_files import decoded, file_text
 
 TEXT = "HPLinpack 2.3  --  High-Performance Linpack benchmark\nT/V    : Wall time / encoded variant.\n"
 PRINTED = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=20, max_size=300)

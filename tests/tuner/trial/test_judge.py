@@ -6,11 +6,11 @@ import pytest
 
 from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.dat import HplDat, render
-from hpl.flops import flop_count
 from hpl.params import Bcast, HplParams
+from hpl.sizing import flop_count
 from hpl.variant import encode
 from results.record import Invalidity
-from runners.status import JobState, JobStatus
+from runners.base import JobState, JobStatus
 from tuner.trial.judge import judge
 from tuner.trial.plan import TrialPlan
 

@@ -11,8 +11,7 @@ from record_builders import finished
 from hpl.params import HplParams
 from results.metrics import prefix_gflops
 from results.record import Kind, TrialRecord, TrialState
-from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
-from tuner.engines.outcomes import GIVEN_UP
+from tuner.engines.outcomes import FULL, GIVEN_UP, Fidelity, Question, Rung
 from tuner.study.search.drift_monitor import EVERY, DriftMonitor, anchor_rate
 from tuner.trial.ladder import SMALL_PART, ladder, outcome_of, rung_of, small_n
 

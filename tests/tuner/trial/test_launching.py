@@ -18,7 +18,7 @@ from runners.local import LocalRunner
 from tuner.clock import Clock, RealClock, ToldClock
 from tuner.events import Event, Notice, TrialStarted
 from tuner.machine.inventory import Inventory, Nodes
-from tuner.machine.textbook import textbook
+from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.trial.evaluate import Evaluator, LaunchResult

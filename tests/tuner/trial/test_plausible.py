@@ -12,8 +12,8 @@ import pytest
 from as_user import Run, program
 from replayed import replaying
 
-from hpl.flops import flop_count
 from hpl.output import HplResult, Stamps
+from hpl.sizing import flop_count
 from hpl.witness import RankEnd, parse_ends
 from tuner.commands.campaigns.run import RunRequest, run
 from tuner.events import Event, Notice

@@ -10,7 +10,7 @@ from as_user import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hpl.flops import flop_count
+from hpl.sizing import flop_count
 from results.stats.noise import Array, noise_of
 from tuner.machine.problem_size import Sample
 from tuner.tuning.extrapolation import COVERAGE, Extrapolation, extrapolate

@@ -18,7 +18,7 @@ from search_spaces.load import load
 from tuner.budget import Budget, Meter
 from tuner.cli import app
 from tuner.clock import RealClock
-from tuner.engines.perf.probes import Probes
+from tuner.engines.probes import Probes
 from tuner.events import Event, Notice
 from tuner.machine.calibrator import Shape, messages_of
 from tuner.options import TuneOptions
@@ -26,7 +26,7 @@ from tuner.stopping import StopRequest
 from tuner.study.objective import of_study
 from tuner.study.session import StudyContext, StudySession
 from tuner.trial.workbench import Workbench
-from tuner.tuning.ping_pong import timed_at_first
+from tuner.tuning.pilot import timed_at_first
 from tuner.user_dirs import UserDirs
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]

@@ -21,7 +21,7 @@ from tuner.budget import Budget
 from tuner.options import TuneOptions
 from tuner.reports.figures.phases import phases_s
 from tuner.study.lifecycle import LIKE
-from tuner.tuning.prediction_note import prediction_of
+from tuner.tuning.extrapolation import prediction_of
 
 pytestmark = pytest.mark.usefixtures("mpirun")
 ASKED = {"search", "small", "prefix", "given-up"}

@@ -15,11 +15,9 @@ from hpl.errors import HplError
 from hpl.log import untold_words
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
-from results.report.junit import JUnitCase, to_junit
-from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone
-from results.report.outcome import outcome
-from results.stats.occasions import Occasions
-from results.stats.slower import MOST_RUNS, SURE, SpeedChange, runs_to_tell, speed_change
+from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone, outcome
+from results.report.text_forms import JUnitCase, to_junit
+from results.stats.occasions import MOST_RUNS, SURE, Occasions, SpeedChange, runs_to_tell, speed_change
 from results.store.store import Store
 from runners.errors import RunnerError
 from runners.hosts.host_facts import busy_sentence
@@ -32,7 +30,7 @@ from ...options import TuneOptions
 from ...reports.context import Context
 from ...stopping import StopRequest
 from ...study.cautions import cautions_of, told_cautions
-from ...study.noise_at_first import noise_at_first
+from ...study.machine_changes import noise_at_first
 from ...study.objective import ranking_of
 from ...study.occasions import known_occasions
 from ...units import gibibytes

@@ -12,7 +12,7 @@ from hpl.dat import HplDat, render
 from hpl.dat_parse import parse
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.parameters.dimension import dropped_nodes

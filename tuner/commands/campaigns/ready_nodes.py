@@ -1,10 +1,14 @@
 """`tune --nodes-check`: nodes are asked and measured before a study begins, and bad ones refused or left out."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from results.errors import DamagedError
 from results.stats.nodes.finding import Finding, Severity
 from results.stats.nodes.verdict import ReadinessVerdict
+from results.store.node_checks import KeptCheck, NodeCheckState
+from results.store.store import Store
 from runners.batch.base import BatchSystem
 from runners.hosts.cluster import Cluster, stored_cluster
 from search_spaces.machine import Machine, MachineNode
@@ -15,11 +19,78 @@ from ...asks.nodes import NodesAsk
 from ...errors import NotReadyError
 from ...events import Listener, Notice
 from ...options import TuneOptions
+from ...reports.node_figures import moment
 from ...stopping import StopRequest
 from ...words import counted, listed
 from ..nodes.check import check_target
 from ..nodes.reaching import reached_cluster
 from ..real_cluster import REFUSE
+
+LOOKED_AT = 5
+"""Checks that are read, the newest first, until one is found that measured something."""
+MOST_FINDINGS = 3
+"""Findings that are told one by one."""
+
+
+def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
+    """Yield sentences on nodes that the last kept check of the study's cluster found slow or wrong, and advice.
+
+    A study that checks its nodes, or chooses already how many of them it drops, gets none.
+    """
+    if options.real_cluster is None or options.nodes_check or "nodes_dropped" in (options.overrides or {}):
+        return
+    cluster = stored_cluster(options.real_cluster)
+    number, kept = _last_measured(store, cluster.name)
+    if kept is None:
+        return
+    used = _used(cluster, kept.check.nodes)
+    found = [finding for finding in kept.findings if _matters(finding, used)]
+    if not found:
+        return
+    for finding in found[:MOST_FINDINGS]:
+        yield f"Caution: check {number} of {moment(kept.check.checked_at)} UTC found: {finding.sentence}."
+    if len(found) > MOST_FINDINGS:
+        more = counted(len(found) - MOST_FINDINGS, "more finding")
+        yield f"{more}: `hpltune nodes show {number}` tells all."
+    yield f"All ranks wait for the slowest node. {_advice(cluster, options.parallel)}"
+
+
+def _last_measured(store: Store, cluster: str) -> tuple[int, KeptCheck | None]:
+    """Return the newest check of a real cluster that came to its end and measured its nodes, with its number."""
+    for line in store.node_checks.lines(cluster, LOOKED_AT):
+        if line.virtual or line.state is not NodeCheckState.COMPLETE:
+            continue
+        with suppress(DamagedError):
+            kept = store.node_checks.read(line.number)
+            if kept.check.runs or kept.check.pairs:
+                return line.number, kept
+    return 0, None
+
+
+def _used(cluster: Cluster, checked: Sequence[str]) -> set[str]:
+    """Return the nodes of a check that a study may use."""
+    if cluster.batch is None:
+        return set(cluster.hosts).intersection(checked)
+    return set(checked).difference(cluster.batch.excluded)
+
+
+def _matters(finding: Finding, used: set[str]) -> bool:
+    """Whether something is wrong with a node that is used; one that was silent is asked again anyway."""
+    serious = finding.severity in {Severity.OUT, Severity.SLOW} and finding.what != "silent"
+    return serious and not used.isdisjoint(finding.names)
+
+
+def _advice(cluster: Cluster, parallel: int) -> str:
+    """Say what can be done about nodes."""
+    again = "`«nodes_check» drop` measures them again"
+    if cluster.batch:
+        return f"{again}, and asks {cluster.batch.words.title} for other nodes than slow ones."
+    if parallel > 1:
+        return f"{again}; without «parallel» the search can leave slow ones out."
+    if all(host in cluster.speeds for host in cluster.hosts):
+        return f"`«set» nodes_dropped=auto` lets the search leave slow ones out; {again} before."
+    return f"{again}, and lets the search leave slow ones out."
+
 
 SHORT = NodesAsk(repeats=2, benchmarks=("dgemm",))
 """HPL spends nearly all of its time in dgemm; the best of two runs tells which node is slow in seconds."""

@@ -10,7 +10,7 @@ from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.node_order import NODE_PARAMETERS
@@ -19,9 +19,9 @@ from search_spaces.parameters.dimension import dropped_nodes
 from ...errors import UsageError
 from ...events import Listener, Notice
 from ...machine.inventory import Inventory, disturbances
-from ...machine.textbook import first_choice
+from ...machine.problem_size import first_choice
 from ...options import TuneOptions, user_program
-from ...reports.run import run_facts, run_sentences
+from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
 from ...study.file_run import FileBook, FileRun

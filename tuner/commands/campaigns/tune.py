@@ -15,6 +15,7 @@ from results.report.model import Report, Sentence
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
 
+from ...budget import Budget
 from ...database import db_option, folder_of
 from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
@@ -23,15 +24,14 @@ from ...machine.inventory import Inventory, disturbances
 from ...machine.mpi_parameters import require_mpi_parameters
 from ...machine.problem_size import SMALLEST_N
 from ...options import TuneOptions
-from ...provision.needs import needs
+from ...provision.plan import needs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import setting_dimensions
+from ...simulation.options import time_budget
 from ...stopping import StopRequest
-from ...study.completion import completion_notice
-from ...study.lifecycle import closing_study
-from ...study.names import check_name, newest_search
+from ...study.lifecycle import closing_study, completion_notice
+from ...study.names import check_name, newest_search, study_folder
 from ...study.objective import check_inputs, fastest_of, ranking_of
-from ...study.run_folders import study_folder
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench
 from ...tuning import campaign
@@ -39,16 +39,48 @@ from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
 from ...tuning.extrapolation import Extrapolation
 from ...tuning.parts import require_alike_parts
-from ...tuning.simulated_starts import simulated_ranking
-from ...tuning.space import load_space
+from ...tuning.seeding import simulated_ranking
+from ...tuning.sizing import load_space
 from ...tuning.warm_start import read_source
 from ...tuning.winner import Written, write_winner
 from ...user_files import require_writable
 from ..session import Session, open_session
-from .extension import BudgetExtension, prolonged
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
+
+
+@dataclass(frozen=True)
+class BudgetExtension:
+    """The limits given beside `--resume`.
+
+    Attributes:
+        wall: a time, node-hours or money as the user wrote it: the study's cluster tells how much time that is.
+        trials: search trials.
+        run_s: seconds of HPL runs.
+    """
+
+    wall: str | None = None
+    trials: int | None = None
+    run_s: float | None = None
+
+
+def prolonged(options: TuneOptions, more: BudgetExtension) -> TuneOptions:
+    """A study's options, with the limits given now in place of all it had, and of which it has spent a part already.
+
+    Raises:
+        TunerError: the limit is no time.
+    """
+    if more == BudgetExtension():
+        return options
+    nodes = 1
+    if options.real_cluster:
+        from runners.hosts.cluster import stored_cluster  # noqa: PLC0415 - only a cluster needs it
+
+        nodes = stored_cluster(options.real_cluster).taken(options.parallel)
+    timed = time_budget(more.wall, options.cluster, nodes) if more.wall else Budget()
+    return replace(options, budget=replace(timed, trials=more.trials, run_s=more.run_s))
+
 
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
@@ -240,7 +272,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 
             options = with_ready_nodes(options, listener, session.stop)
         if options.real_cluster is not None and not stored:
-            from .known_slow import known_slow  # noqa: PLC0415 - only a cluster needs it
+            from .ready_nodes import known_slow  # noqa: PLC0415 - only a cluster needs it
 
             for sentence in known_slow(options, store):
                 listener(Notice(sentence))
@@ -261,7 +293,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
     """Run a study in simulation."""
     from ...simulation.cluster import SimulatedCluster, cluster_from  # noqa: PLC0415 - only a virtual cluster needs it
-    from ...simulation.tune import tune_virtual  # noqa: PLC0415 - only a virtual cluster needs it
+    from ...simulation.session import tune_virtual  # noqa: PLC0415 - only a virtual cluster needs it
 
     cluster = cluster_from(options.cluster or {})
     with session.stop.preparing():

@@ -11,9 +11,8 @@ from results.report.model import Report, Sentence
 from runners.hosts.copies import CopiedTo, recorded
 
 from ...errors import TunerError
-from ...hold_folders import hold_folders
 from ...provision.install import installed_packages
-from ...user_dirs import UserDirs
+from ...user_dirs import UserDirs, hold_folders
 
 OURS = ("builds", "probes", "starts", "source", "prefix", "setup.log", "install.log")
 """In the cache; `install.log` is of the first start, which `.ci/bootstrap` does."""

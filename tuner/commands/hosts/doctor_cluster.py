@@ -16,7 +16,7 @@ from hpl.errors import HplError
 from hpl.rpeak import detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import ranges
 from runners.batch.base import BatchFacts, BatchSystem
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.copies import try_copy
@@ -29,15 +29,13 @@ from ...machine.batch_nodes import batch_faults
 from ...machine.cluster_nodes import AskNodes, ask_cluster
 from ...machine.interfaces import interfaces_between, rdma_ports, through_batch_system, unused_ports
 from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
-from ...machine.mpi_start import Start
+from ...machine.mpi_start import Start, StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults, said_together
-from ...machine.nodes_start import StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
 from ...machine.survey import usable_mpis
 from ...units import duration, gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import write_text
-from .doctor import verdict
-from .kernel_parts import kernel_facts, kernel_sentence, kernel_table
+from .doctor import kernel_facts, kernel_sentence, kernel_table, verdict
 
 Fact = float | list[str]
 TimeKernels = Callable[[Cluster, Sequence[str], Sequence[Blas]], ClusterKernels]

@@ -12,9 +12,7 @@ from results.report.model import Report, Sentence
 from ...errors import UsageError
 from ...events import Listener
 from ...provision.install import Installation, Installers
-from ...provision.needs import Needs, needs
-from ...provision.packages import EXTRAS
-from ...provision.plan import SetupPlan, plan
+from ...provision.plan import EXTRAS, Needs, SetupPlan, needs, plan
 from ...provision.setup import ADVICE, absent_extras, install, missing_sentence
 from ...user_dirs import UserDirs
 

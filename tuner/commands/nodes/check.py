@@ -9,33 +9,29 @@ from pathlib import Path
 
 from hpl.blas.catalogue import Blas, BlasLibrary
 from hpl.blas.registry import discover, family
-from hpl.build.needed import libraries_of, mpi_library
+from hpl.build.link import libraries_of, mpi_library
 from hpl.build.programs import Recipe, build, build_start
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
 from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
-from results.stats.nodes.finding import Finding, Severity
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import Finding, Severity, ranges
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from runners.hosts.cluster import Cluster, load_real_cluster
-from runners.hosts.identity import CLONES, NEW_ID
-from runners.readiness.fact_table import fact_named
-from runners.readiness.odd_facts import OddFact
+from runners.hosts.node_facts import CLONES, NEW_ID
+from runners.readiness.fact_table import OddFact, fact_named
 
 from ...asks.field import Useless
 from ...asks.nodes import NodesAsk
 from ...errors import TunerError, UsageError
 from ...events import BuildStep, Listener, WorkEnded, WorkStarted
 from ...machine.survey import usable_mpis
-from ...nodes.group_hpl import GroupHpl
-from ...nodes.group_site import group_site
-from ...nodes.groups_step import AskedGroups, Groups
+from ...nodes.groups_step import AskedGroups, GroupHpl, Groups, group_site
 from ...nodes.measuring import MeasuringPlan, measure
 from ...nodes.planted import BLADES, KINDS, PlantedFault, VirtualScatter, virtual_check
 from ...nodes.step import NodesTarget
-from ...reports.nodes.readiness import readiness_page, readiness_report
+from ...reports.readiness import readiness_page, readiness_report
 from ...stopping import StopRequest
 from ...units import parse_duration_s
 from ...user_dirs import UserDirs

@@ -1,21 +1,173 @@
 """Keeps a check of nodes while it goes on, and compares it with an earlier one."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
 
+from results.errors import ResultsError
 from results.report.model import Report, Sentence
 from results.stats.nodes.check import NodeCheck
-from results.stats.nodes.finding import Severity
-from results.stats.nodes.since_baseline import ALL_LOST, LOST, since_baseline
-from results.stats.nodes.verdict import in_order
-from results.store.kept_check import KeptCheck, NodeCheckLine, NodeCheckState
+from results.stats.nodes.finding import Finding, Severity
+from results.stats.nodes.rate_changes import ALL_LOST, LOST, RateChange, rate_changes, since_baseline
+from results.stats.nodes.verdict import in_order, verdict_of
+from results.store.node_checks import KeptCheck, NodeCheckLine, NodeCheckState
 from results.store.store import Store
 
+from ...errors import UsageError
 from ...events import Event, Listener, NodesMeasured, NodesRan
 from ...nodes.changed_facts import changed_facts
-from ...reports.nodes.kept_list import moment
+from ...reports.node_figures import line_facts, moment
+from ...reports.readiness import changes_report
 from .check import NodesCheckResult
-from .choosing import chosen_baseline
+
+DEFAULT, FIRST, LAST = "default", "first", "last"
+WORDS = (DEFAULT, FIRST, LAST)
+
+
+def chosen_check(store: Store, which: str | None) -> NodeCheckLine:
+    """Find a check by its number, or the newest one of a cluster, or the newest of all.
+
+    Raises:
+        ResultsError: there is none.
+    """
+    if which is not None and which.isdecimal():
+        return store.node_checks.line(int(which))
+    newest = store.node_checks.lines(which, 1)
+    if newest:
+        return newest[0]
+    if which is None:
+        raise ResultsError(f"{store.place} holds no check of nodes yet: `hpltune nodes check` makes one")
+    known = sorted({line.cluster for line in store.node_checks.lines()})
+    raise ResultsError(f"there is no check of {which} in {store.place} (there: {', '.join(known) or 'none'})")
+
+
+def chosen_baseline(store: Store, which: str, cluster: str) -> NodeCheckLine | None:
+    """Find the check to compare with; None where there is no earlier one, though any would do.
+
+    Args:
+        which: a number; a day, whose last check is taken, or the last one before; or one of WORDS.
+
+    Raises:
+        UsageError: it cannot be read, or is of another cluster.
+        ResultsError: there is no such check.
+    """
+    if which.isdecimal():
+        line = store.node_checks.line(int(which))
+        if line.cluster != cluster:
+            raise UsageError(f"that check is of {line.cluster}, not of {cluster}", field="baseline", given=which)
+        return line
+    if which == DEFAULT:
+        number = store.node_checks.baseline_of(cluster)
+        return None if number is None else store.node_checks.line(number)
+    lines = [line for line in store.node_checks.lines(cluster) if line.state is NodeCheckState.COMPLETE]
+    if which in {FIRST, LAST}:
+        return (lines[-1] if which == FIRST else lines[0]) if lines else None
+    day = _day(which)
+    found = next((line for line in lines if line.checked_at.astimezone(UTC).date() <= day), None)
+    if found is None:
+        raise ResultsError(f"there is no check of {cluster} until {which}: `hpltune nodes list` shows all")
+    return found
+
+
+def _day(text: str) -> date:
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
+            return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
+    except ValueError:
+        pass  # as 2026-13-45
+    raise UsageError(
+        f"give the number of a check, a day as 2026-11-02, or {', '.join(WORDS)}", field="baseline", given=text
+    )
+
+
+STATES = {NodeCheckState.RUNNING: ", which is not at its end", NodeCheckState.INTERRUPTED: ", which was stopped"}
+
+
+@dataclass(frozen=True)
+class ShownCheck:
+    """A check that is kept, judged as it was then."""
+
+    line: NodeCheckLine
+    result: NodesCheckResult
+
+    def report(self) -> Report:
+        """The report of the check, with its number and date."""
+        report = self.result.report()
+        facts = {**line_facts(self.line), **(report.facts if isinstance(report.facts, dict) else {})}
+        return replace(report, parts=(self._head(), *report.parts), facts=facts)
+
+    def page(self) -> Report:
+        """The same with figures."""
+        page = self.result.page()
+        return replace(page, parts=(self._head(), *page.parts))
+
+    def _head(self) -> Sentence:
+        line = self.line
+        state = STATES.get(line.state, "")
+        baseline = ", the baseline" if line.baseline else ""
+        return Sentence(f"Check {line.number} of {line.cluster}, {moment(line.checked_at)} UTC{baseline}{state}.")
+
+
+def show_check(store: Store, which: str | None) -> ShownCheck:
+    """Read a check again.
+
+    Args:
+        which: a number, or a cluster, whose newest check is taken; None takes the newest of all.
+
+    Raises:
+        ResultsError: there is none, or it is damaged.
+    """
+    line = chosen_check(store, which)
+    return ShownCheck(line, result_of(store.node_checks.read(line.number)))
+
+
+def result_of(kept: KeptCheck) -> NodesCheckResult:
+    """Make the result of a check that is kept; what was found is not found anew once it has ended."""
+    verdict = verdict_of(kept.check)
+    if kept.state is NodeCheckState.COMPLETE or kept.findings:
+        verdict = replace(verdict, findings=kept.findings)
+    return NodesCheckResult(verdict, kept.notes, kept.state is NodeCheckState.INTERRUPTED)
+
+
+@dataclass(frozen=True)
+class ComparedChecks:
+    """How the nodes of a cluster changed between two checks."""
+
+    before: NodeCheckLine
+    now: NodeCheckLine
+    changes: tuple[RateChange, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def worse(self) -> bool:
+        """Whether anything is worse than it was."""
+        return any(finding.severity is not Severity.NOTE for finding in self.findings)
+
+    def report(self) -> Report:
+        """What is worse, what else changed, and each benchmark."""
+        title = f"{self.now.cluster}: check {self.now.number} after check {self.before.number}"
+        report = changes_report(title, self.changes, self.findings)
+        facts = report.facts if isinstance(report.facts, dict) else {}
+        return replace(report, facts={"before": line_facts(self.before), "now": line_facts(self.now), **facts})
+
+
+def compare_checks(store: Store, before: int, now: int) -> ComparedChecks:
+    """Compare two checks of a cluster.
+
+    Raises:
+        UsageError: they are of two clusters, or in the wrong order.
+        ResultsError: there is none of such a number, or it is damaged.
+    """
+    first, second = store.node_checks.line(before), store.node_checks.line(now)
+    if first.cluster != second.cluster:
+        raise UsageError(f"check {before} is of {first.cluster} and check {now} of {second.cluster}")
+    if first.checked_at >= second.checked_at:
+        raise UsageError(f"check {before} is not before check {now}: name the earlier one first")
+    was, is_now = (store.node_checks.read(number).check for number in (before, now))
+    findings = since_baseline(was, is_now, changed_facts(was, is_now))
+    return ComparedChecks(first, second, tuple(rate_changes(was, is_now)), tuple(findings))
+
 
 Work = Callable[[Listener], NodesCheckResult]
 """Checks nodes and tells a listener."""

@@ -11,11 +11,9 @@ from hpl.search_paths import SearchPaths
 
 from ...errors import UsageError
 from ...nodes.hpcc import Hpcc
-from ...nodes.hpl_runs import SoloHpl
-from ...nodes.hpl_step import Hpl
+from ...nodes.hpl_runs import Hpl, Soak, SoloHpl
 from ...nodes.node_bench import Dgemm, Stream
 from ...nodes.pairs import Pairs
-from ...nodes.soak import Soak
 from ...nodes.step import Step
 
 MakeGroups = Callable[[BlasLibrary], Step]

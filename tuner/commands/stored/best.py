@@ -12,6 +12,7 @@ from ...reports.library_ranking import LibraryRanking
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
+from ...tuning.winner import command_text
 
 
 @dataclass(frozen=True)
@@ -84,3 +85,17 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
     summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations, stored.fastest)
     order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
     return BestResult(summary, request.count, stored.left_out, order)
+
+
+def best_command(store: Store, study: str) -> str | None:
+    """Write the script that repeats the best run of a study beside its HPL.dat, as `tune` leaves it.
+
+    Returns:
+        None where nothing was launched: the run was simulated, or imported.
+
+    Raises:
+        ResultsError: there is no such study, or none of its runs counts.
+    """
+    best = best_of_study(store, BestRequest(study)).summary.ranking[0]
+    record = store.get(study, best.best_record_number)
+    return command_text(record) if record.command and not record.simulated else None

@@ -24,7 +24,7 @@ from ...errors import UsageError
 from ...reports.comparison import Comparison, InTurn, Side
 from ...reports.context import Context
 from ...study.lifecycle import SIDE
-from ...study.noise_at_first import noise_at_first
+from ...study.machine_changes import noise_at_first
 from ...study.objective import of_study, ranking_of
 from ...study.occasions import known_occasions
 from ...study.rounds import Rounds, champions, is_shootout, shown_noise

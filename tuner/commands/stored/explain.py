@@ -8,7 +8,7 @@ from results.report.model import Report
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
-from ...engines.perf.probes import Probes
+from ...engines.probes import Probes
 from ...explain.explanation import Explanation
 from ...explain.pairs import Crossing, parse_pair
 from ...explain.stored_space import cluster_of, searched, stored_space, table_of
@@ -18,7 +18,7 @@ from ...reports.context import Context
 from ...reports.explanation import explanation_parts, glossary
 from ...reports.pairs import crossing_parts
 from ...simulation.known import probes_of
-from ...tuning.ping_pong import stored
+from ...tuning.pilot import stored
 
 
 @dataclass(frozen=True)

@@ -1,28 +1,66 @@
 """`hpltune export`: a study as text for other programs."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from results.errors import NoValidRunError
-from results.export.csv_lines import csv_parts
-from results.export.hpl_dat import to_hpl_dat
+from results.errors import NoValidRunError, ResultsError
+from results.export.binary_files import write_optuna, write_parquet
+from results.export.csv_lines import csv_parts, to_hpl_dat
 from results.export.json_lines import json_line
 from results.flat import Placed
 from results.record import Study
-from results.report.markdown import to_markdown
 from results.report.model import Report, Sentence
-from results.stats.headline import expected_sentence
+from results.report.text_forms import to_markdown
+from results.stats.headline import expected_sentence, fastest_run
 from results.store.store import Store
 
+from ...errors import TunerError
 from ...machine.equipment import Equipment
 from ...reports.context import Context
 from ...reports.ranking import above_peak_of, exported_table, figures, how_sure, interval_of
+from ...reports.submission import Sheet
 from ...reports.summary import StudySummary
 from ...study.cautions import cautions_of, small_caution
 from ...study.objective import StudyRanking, rank_stored
 from ...study.shootout import n_of, sentences
 from ...units import gibibytes
 from ...words import counted
+
+
+@dataclass(frozen=True)
+class SheetResult:
+    """The sheet of a study."""
+
+    sheet: Sheet
+
+    def report(self) -> Report:
+        """Report the fields, after what a reader must know first."""
+        context = Context.of_runs(self.sheet.study, [self.sheet.best])
+        report = self.sheet.report()
+        facts = report.facts if isinstance(report.facts, Mapping) else {}
+        return replace(context.page(report), facts={**facts, "cautions": context.cautions()})
+
+
+def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
+    """Fill in the sheet with the fastest full run that counts.
+
+    Args:
+        name: None for the newest study.
+
+    Raises:
+        ResultsError: there is no such study, or no run of it counts.
+    """
+    study = store.study(name) if name else store.newest()
+    records = store.records(study.name)
+    fastest = fastest_run(study, records)
+    if fastest is None:
+        raise ResultsError(
+            f"study {study.name} has no run whose residual was checked and PASSED, so there is nothing to submit: "
+            f"`hpltune show {study.name}` lists what ran"
+        )
+    return SheetResult(Sheet(study, fastest, records))
 
 
 @dataclass(frozen=True)
@@ -139,3 +177,26 @@ def _machine(study: Study) -> str:
         f"Linux {host['kernel']}" if "kernel" in host else "",
     ]
     return ", ".join(filter(None, told))
+
+
+def export_binary(store: Store, request: ExportRequest, out: Path) -> None:
+    """Write a study into a file, whole or not at all; a file that is there is replaced.
+
+    Raises:
+        ResultsError: there is no such study, or pyarrow is missing.
+        TunerError: the file cannot be written.
+    """
+    study = store.study(request.study) if request.study else store.newest()
+    if out.is_dir():
+        raise TunerError(f"cannot write {out}: it is a folder; name a file in it")
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=out.resolve().parent, prefix=".hpltune-") as folder:
+            draft = Path(folder) / "study"
+            if request.kind == "optuna":
+                write_optuna(draft, study, store.records(study.name))
+            else:
+                write_parquet(draft, study, store.records(study.name), placed_in(study, rank_stored(store, study)))
+            draft.replace(out.resolve())
+    except OSError as error:
+        raise TunerError(f"cannot write {out}: {error.strerror}") from error

@@ -18,7 +18,7 @@ from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...study.occasions import followers
-from ...tuning.prediction_note import prediction_of
+from ...tuning.extrapolation import prediction_of
 from ..report_files import write_page
 from .explain import taught_study
 

@@ -1,21 +1,31 @@
 """`hpltune show`: studies, their trials, and one trial in full."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Literal
 
-from results.record import Study, TrialRecord, TrialState
+from results.record import Study, StudyState, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
 from results.store.networks import NetworkProbe
 from results.store.store import Store
-from results.store.study_list import Tally
+from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
 
-from ...reports.page import NEWEST, Page
+from ...reports.lists import (
+    KILLED,
+    NEWEST,
+    Page,
+    StudyLine,
+    studies_table,
+    trial_json,
+    trial_rows,
+    trial_table,
+    trials_table,
+)
 from ...reports.ranking import headline_rates
 from ...reports.story import convergence
-from ...reports.studies import StudyLine, studies_table
-from ...reports.trials import KILLED, trial_json, trial_rows, trial_table, trials_table
 from ...settings.words import sentence
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
@@ -235,3 +245,53 @@ def show_trial(store: Store, request: TrialRequest) -> TrialResult:
     killed = store.left_behind(request.study, frozenset())
     others = store.of_the_launch(record)
     return TrialResult(store.study(request.study), record, killed, others, request.output)
+
+
+LineOf = Callable[[Study, StudyExtent], StudyLine]
+"""What a list says of a study, from it and how far it has come."""
+
+
+@dataclass(frozen=True)
+class CampaignsRequest:
+    """Which studies to list, newest first.
+
+    Attributes:
+        count: how many at most.
+        asked: what they must fulfil; its state does not matter.
+        state: how they must stand ("running", "complete", "interrupted", "killed"); None takes all.
+    """
+
+    count: int
+    asked: StudiesAsked = field(default_factory=StudiesAsked)
+    state: StudyState | Literal["killed"] | None = None
+
+
+@dataclass(frozen=True)
+class CampaignsResult:
+    """Studies, newest first.
+
+    Attributes:
+        older: the place of the last one, where there are older ones.
+    """
+
+    lines: Sequence[StudyLine]
+    older: Place | None
+
+
+def list_campaigns(store: Store, request: CampaignsRequest, line_of: LineOf) -> CampaignsResult:
+    """List studies of every command with their best; only those of this page are looked at in detail."""
+    found = list(islice(_asked(store, request), request.count + 1))
+    shown = found[: request.count]
+    lines = [line_of(study, extent) for study, extent in shown]
+    last_shown = shown[-1][0] if shown else None
+    older = (last_shown.created_at, last_shown.name) if last_shown and len(found) > len(shown) else None
+    return CampaignsResult(lines, older)
+
+
+def _asked(store: Store, request: CampaignsRequest) -> Iterator[tuple[Study, StudyExtent]]:
+    """Yield what a request asks for; of the stored states only "running" may mean another one."""
+    stored: StudyState | None = "running" if request.state == "killed" else request.state
+    asked = replace(request.asked, state=stored)
+    for study, extent in store.lists.newest_first(asked, request.count + 1):
+        if request.state in {None, state(study, store)}:
+            yield study, extent

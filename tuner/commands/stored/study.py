@@ -11,8 +11,7 @@ from results.store.store import Store
 
 from ...database import folder_of
 from ...errors import TunerError
-from ...study.names import check_name
-from ...study.run_folders import study_folder
+from ...study.names import check_name, study_folder
 from ...study.trust import NamedProgram, TrustedPrograms, strange_programs
 from ...user_dirs import UserDirs
 from ...words import counted

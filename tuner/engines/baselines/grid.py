@@ -11,8 +11,7 @@ from hpl.params import Scalar
 from search_spaces.space import SearchSpace
 
 from ...errors import TunerError, UsageError
-from ..base import Engine
-from ..context import NOTHING_KNOWN, EngineContext
+from ..base import NOTHING_KNOWN, Engine, EngineContext
 
 LARGEST = 100_000
 """A grid beyond this is a mistake: even at a second a run it takes more than a day."""

@@ -12,8 +12,7 @@ from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
 
 from ..base import Engine
-from ..points import with_value
-from ..starts import starts
+from ..points import starts, with_value
 
 IMPORTANCE = (
     "blas",

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from hpl.params import Scalar
 from search_spaces.space import SearchSpace
 
-from ..base import Engine
-from ..context import NOTHING_KNOWN, EngineContext
+from ..base import NOTHING_KNOWN, Engine, EngineContext
 
 SHUFFLED = 200_000
 """Spaces up to this size are shuffled and gone through; larger ones are drawn from."""

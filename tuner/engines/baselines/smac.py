@@ -11,8 +11,7 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ...errors import UsageError
-from ..base import Engine
-from ..context import NOTHING_KNOWN, EngineContext
+from ..base import NOTHING_KNOWN, Engine, EngineContext
 from ..outcomes import Outcome
 from ..points import neighbours, with_fixed
 

@@ -18,11 +18,9 @@ from search_spaces.parameters.parameter import Parameter
 from search_spaces.restriction import Restriction
 from search_spaces.space import SearchSpace
 
-from ..base import Engine
-from ..context import NOTHING_KNOWN, EngineContext
+from ..base import NOTHING_KNOWN, Engine, EngineContext
 from ..outcomes import Outcome
-from ..points import neighbours
-from ..starts import starts
+from ..points import neighbours, starts
 
 RETRIES = 5
 """Proposals in a row that may be known already before a neighbour of the first one is taken instead. Twenty found

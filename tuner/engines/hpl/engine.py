@@ -13,20 +13,15 @@ from results.stats.belief import posterior_rates
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..arrays import Codes, Vector
-from ..base import Engine
+from ..base import NOTHING_KNOWN, Engine, EngineContext
 from ..companions import Group, gathered
-from ..context import NOTHING_KNOWN, EngineContext
-from ..fidelity import FULL, Fidelity, Ladder, Question, Rung
-from ..model.belief import Belief
+from ..model.belief import Belief, Growth
+from ..model.covariance import FitError
 from ..model.fitting import Fitting
-from ..model.growth import Growth
 from ..model.pool import PointRows, Pool
 from ..model.process import Process
-from ..model.run_covariance import FitError
-from ..outcomes import GIVEN_UP, Outcome
-from ..points import neighbours, own_point
-from ..starts import starts
+from ..outcomes import FULL, GIVEN_UP, Fidelity, Ladder, Outcome, Question, Rung
+from ..points import Codes, Vector, neighbours, own_point, starts
 from .pending import PendingRuns
 from .search_state import EngineState
 from .weighing import Weighing

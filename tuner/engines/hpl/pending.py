@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from ..fidelity import Rung
+from ..outcomes import Rung
 
 
 class PendingRuns:

@@ -6,11 +6,9 @@ from functools import cached_property
 
 import numpy as np
 
-from ..arrays import Vector
-from ..fidelity import FULL, Question, Rung
-from ..model.acquisition import expected_improvement
-from ..model.belief import Belief
-from ..model.front import to_surpass
+from ..model.belief import Belief, expected_improvement, to_surpass
+from ..outcomes import FULL, Question, Rung
+from ..points import Vector
 from .search_state import EngineState
 
 VERIFY = 1.5

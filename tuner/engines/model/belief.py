@@ -1,21 +1,132 @@
 """Says of each configuration of a pool what a run would be worth, and how long it would take."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
-from hpl.flops import flop_count
+from hpl.sizing import flop_count
+from search_spaces.parameters.dimension import Point
 
-from ..arrays import Codes, Matrix, Vector
-from ..fidelity import FULL, Rung
-from ..perf.hpl_time import Shapes
-from ..perf.linear_model import LinearModel
-from .acquisition import knowledge_gradient
-from .front import best_of_each
-from .pool import PointRows, Pool
+from ..hpl_time import LinearModel, Shapes
+from ..outcomes import FULL, Rung
+from ..points import Codes, Matrix, Vector
+from .pool import LARGEST, PointRows, Pool
 from .process import Process
+
+
+def to_surpass(rates: Vector, theirs: Vector, worths: Vector) -> tuple[NDArray[np.intp], Vector]:
+    """The rate above which none of some rivals beats a configuration in both objectives.
+
+    Args:
+        rates: of the rivals, and `theirs` what a GFLOPS of each is worth.
+        worths: what a GFLOPS of each of the configurations is worth.
+
+    Returns:
+        For each configuration the number of the rival that says so, and the rate.
+    """
+    levels, level = np.unique(worths, return_inverse=True)
+    bars = rates - np.maximum(0.0, levels[:, None] - theirs)
+    rivals = np.argmax(bars, axis=1)
+    return rivals[level], bars[np.arange(len(levels)), rivals][level]
+
+
+def best_of_each(figures: Vector, worths: Vector, count: int) -> NDArray[np.intp]:
+    """The `count` configurations with the highest figures, as many of each worth of a GFLOPS."""
+    levels, level = np.unique(worths, return_inverse=True)
+    order, each = np.argsort(-figures), -(-count // len(levels))
+    return np.concatenate([order[level[order] == one][:each] for one in range(len(levels))])
+
+
+SAME = 1e-12
+"""Added to standard deviations, so that what a run cannot tell apart is no division by zero."""
+
+
+HOPELESS = -8.0
+"""Standard deviations from 0 beyond which the excess is 0 to machine precision, and need not be worked out."""
+
+
+def expected_improvement(mean: Vector | Matrix, sd: Vector | Matrix) -> Vector | Matrix:
+    """Mean of max(0, f) where f is normal (Mockus 1978), in the unit of the mean; sd above 0."""
+    z = np.asarray(mean / sd)
+    excess = np.zeros(z.shape)
+    likely = z > HOPELESS
+    some = z[likely]
+    excess[likely] = some * ndtr(some) + np.exp(-0.5 * some**2) / np.sqrt(2 * np.pi)
+    return np.asarray(sd * excess)
+
+
+def knowledge_gradient(mean: Vector, swayed: Matrix, worths: Vector | None = None) -> Vector:
+    """The knowledge gradient: how much a run is expected to raise the rate of what looks best after it.
+
+    P. Frazier, W. Powell, S. Dayanik, "The knowledge-gradient policy for correlated normal beliefs", INFORMS Journal
+    on Computing 21 (2009); of all configurations that could take the place of the best the one is counted that gains
+    most, which is a lower bound.
+
+    Args:
+        mean: of f at the configurations that may be best, shape (ahead,).
+        swayed: change of these means with a run, by standard deviation of what is not known of the run, shape (ahead,
+            runs).
+        worths: logarithm of what a GFLOPS of each is worth by another objective, where a front is searched: then by how
+            much it raises what gains most of that over all that beat it so far.
+
+    Returns:
+        Of each run, in the unit of the mean, shape (runs,).
+    """
+    worths = np.zeros(len(mean)) if worths is None else worths
+    rivals, bars = to_surpass(mean, worths, worths)
+    gains = expected_improvement((mean - bars)[:, None], np.abs(swayed - swayed[rivals]) + SAME)
+    gains[rivals == np.arange(len(mean))] = 0.0
+    return np.asarray(gains.max(axis=0))
+
+
+AROUND = 6
+"""Best configurations whose neighbours join the pool of a space too large to hold, and then those of the best again."""
+ROUNDS = 5
+"""Times at most that this is done before a choice."""
+
+
+class Growth:
+    """Lets a pool grow around what turns out to be good.
+
+    Args:
+        neighbours: of a point, those that differ from it in one value.
+        taken: places that were asked or told, which stay what they are.
+    """
+
+    def __init__(
+        self,
+        pool: Pool,
+        neighbours: Callable[[Point], Iterable[Point]],
+        taken: Callable[[], Collection[int]],
+    ) -> None:
+        self._pool, self._neighbours, self._taken = pool, neighbours, taken
+        self._around: set[int] = set()
+
+    @property
+    def rounds(self) -> range:
+        """The rounds of growth before a choice: none where the pool holds the whole space."""
+        return range(0 if self._pool.whole else ROUNDS)
+
+    def took_in_around(self, mean: Vector) -> bool:
+        """Add the neighbours of the best configurations by a mean; whether any were new."""
+        best = set(best_of_each(mean, self._pool.against, AROUND).tolist()) - self._around
+        given_up = self._given_up(mean)
+        for place in sorted(best):
+            self._pool.add(self._neighbours(self._pool.points[place]), given_up)
+        self._around |= best
+        return bool(best)
+
+    def _given_up(self, mean: Vector) -> Iterator[int]:
+        """Yield the places that a full pool may give to others: never asked, and worst first."""
+        kept = {*best_of_each(mean, self._pool.against[: len(mean)], LARGEST // 2).tolist(), *self._taken()}
+        for place in np.argsort(mean).tolist():
+            if place not in kept:
+                self._around.discard(place)
+                yield place
+
 
 AHEAD = 200
 """Configurations that are reckoned to be the best after a run, or on the front: the highest by mean + 2 sd."""

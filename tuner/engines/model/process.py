@@ -22,11 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
-from ..arrays import Codes, Matrix, Vector
-from ..perf.linear_model import LinearModel
-from .effects import Effects
-from .run_covariance import ELSEWHERE_SD, LEAST_NOISE, LEVEL_SD, OFFSET_SD, FitError, RunCovariance, Runs, cholesky_root
-from .scales import Scales
+from ..hpl_time import LinearModel
+from ..points import Codes, Matrix, Vector
+from .covariance import (
+    ELSEWHERE_SD,
+    LEAST_NOISE,
+    LEVEL_SD,
+    OFFSET_SD,
+    Effects,
+    FitError,
+    RunCovariance,
+    Runs,
+    Scales,
+    cholesky_root,
+)
 
 AT_ONCE = 4_000
 """Configurations whose covariance with all runs is in memory at a time."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from results.report.model import Figure, Series
-from results.stats.half_interval import half_95
+from results.stats.intervals import half_95
 
 from ...explain.variance import Effect, Value
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from hpl.flops import gflops as rate
+from hpl.sizing import gflops as rate
 from results.record import TrialRecord
 from results.report.model import Figure, Sentence, Series
 

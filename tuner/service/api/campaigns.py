@@ -10,7 +10,7 @@ from pydantic import AfterValidator, AwareDatetime, Field
 from results.store.study_list import StudiesAsked
 
 from ...commands.stored.best import BestRequest, best_of_study
-from ...commands.stored.campaigns import CampaignsRequest, list_campaigns
+from ...commands.stored.show import CampaignsRequest, list_campaigns
 from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, Cursor, StudyStanding
 from ...messages.documents import printable_text
 from ..authentication import needs

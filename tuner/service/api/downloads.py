@@ -7,7 +7,7 @@ from fastapi.responses import HTMLResponse
 
 from results.store.store import Store
 
-from ...commands.stored.command import best_command
+from ...commands.stored.best import best_command
 from ...commands.stored.export import ExportRequest, export_study
 from ..authentication import needs
 from ..pages.frames import PAGE_HEADERS

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Body, Depends, Header, Request, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState, WantedState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 from ...messages.addresses import campaign_address

@@ -7,8 +7,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
 from pydantic import Field
 
-from results.report.as_json import json_parts
 from results.report.model import Report, Rows
+from results.report.text_forms import json_parts
 
 from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.show import (
@@ -24,7 +24,7 @@ from ...messages.campaigns import AskedQuery
 from ...messages.documents import document_of
 from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
-from ...reports.page import Page
+from ...reports.lists import Page
 from ...words import all_with_options, with_options
 from ..authentication import needs
 from ..cache import Answers

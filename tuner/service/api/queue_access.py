@@ -5,8 +5,8 @@ from typing import Annotated
 
 from fastapi import Depends
 
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 from ...messages.documents import Document

@@ -7,8 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from results.store.service.access import AccessScope
 from results.store.service.schedules import Schedule
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 from ...study.names import check_name

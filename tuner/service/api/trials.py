@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Path, Query, Request
 from fastapi.responses import Response
 from pydantic import Field
 
-from results.export.hpl_dat import to_hpl_dat
+from results.export.csv_lines import to_hpl_dat
 from results.record import TrialRecord, TrialState
 from results.store.store import Store
 

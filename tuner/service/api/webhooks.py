@@ -13,9 +13,9 @@ from results.store.service.deliveries import Delivery, DeliveryState
 from results.store.store import Store
 
 from ..authentication import Caller, needs
+from ..config import EventName, WebhookTable
 from ..parts import Parts, no_query
 from ..problems import Problem
-from ..webhooks.table import EventName, WebhookTable
 
 router = APIRouter(prefix="/api/v1/webhooks", tags=["webhooks"], dependencies=[Depends(no_query)])
 SHOWN = 20

@@ -22,7 +22,7 @@ from results.store.store import Store
 
 from ...user_dirs import UserDirs
 from ..background import Duty
-from ..webhooks.announcer import Announcer
+from ..webhook_sender import Announcer
 from .fair_order import in_order
 from .faults import SHORTAGES, faults_with, wait_s
 from .logs import last_lines, log_file

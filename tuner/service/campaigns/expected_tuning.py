@@ -10,9 +10,9 @@ from ...commands.spaces import EXAMPLE_N
 from ...machine.inventory import Inventory
 from ...options import TuneOptions
 from ...simulation.cluster import cluster_from
-from ...simulation.costs import hourly_usd, usd_per_hour
 from ...simulation.known import simulated_space
-from ...tuning.space import load_space
+from ...simulation.options import hourly_usd, usd_per_hour
+from ...tuning.sizing import load_space
 from .expected import Expected, SpaceSize
 from .host_survey import HostSurvey
 from .wrong import WrongDocumentError, read_as_document

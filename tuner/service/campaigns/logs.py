@@ -6,7 +6,7 @@ from pathlib import Path
 from results.store.store import Store
 
 from ...database import folder_of
-from ...study.run_folders import study_folder
+from ...study.names import study_folder
 from ...user_dirs import UserDirs
 
 MOST_BYTES = 64_000

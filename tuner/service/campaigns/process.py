@@ -20,7 +20,7 @@ from ...messages.shown import shown_of
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
-from ..webhooks.announcer import Announcer
+from ..webhook_sender import Announcer
 from .faults import MOST_FAULTS, faults_with, may_pass, wait_s
 from .kinds.base import WorkOrder, WorkResult
 from .kinds.registry import KINDS

@@ -4,12 +4,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from hpl.flops import flop_count
+from hpl.sizing import flop_count
 from hpl.witness import Panel, parse_panels
-from runners.paths import RunPaths
-from runners.tail import Tail
+from runners.paths import RunPaths, Tail
 
-from ...study.run_folders import trial_folder
+from ...study.names import trial_folder
 from ...trial.early_stopping import rate_until
 
 POINTS = 120

@@ -7,7 +7,7 @@ from hashlib import sha256
 from urllib.parse import quote
 
 from results.errors import NoHplDatError
-from results.export.hpl_dat import to_hpl_dat
+from results.export.csv_lines import to_hpl_dat
 from results.record import TrialRecord
 from results.report.html import page_script, page_style
 

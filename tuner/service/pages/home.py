@@ -12,17 +12,17 @@ from pydantic import Field
 
 from results.errors import UnknownStudyError
 from results.metrics import rate_text
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from results.store.study_list import StudiesAsked
 
-from ...commands.stored.campaigns import CampaignsRequest, LineOf, list_campaigns
+from ...commands.stored.show import CampaignsRequest, LineOf, list_campaigns
 from ...engines.registry import descriptions
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, Cursor, standing
 from ...messages.plain_paths import without_paths
-from ...reports.studies import StudyLine
+from ...reports.lists import StudyLine
 from ..api.campaigns import Word
 from ..api.cursors import campaign_cursor, campaign_place
 from ..authentication import caller_of, needs

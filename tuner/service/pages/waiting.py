@@ -10,8 +10,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from results.errors import CampaignStateError
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 from ...messages.plain_paths import without_paths

@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from results.record import TrialRecord
+from results.stats.intervals import prediction_margin
 from results.stats.levels import got_words
-from results.stats.prediction_margin import prediction_margin
 
-from ...engines.fidelity import FULL, Question
+from ...engines.outcomes import FULL, Question
 from ...trial.ladder import outcome_of
 from .reference_runs import ReferenceRuns
 

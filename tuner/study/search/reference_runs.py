@@ -16,15 +16,14 @@ import numpy as np
 from results.record import Kind, TrialRecord
 from results.stats.noise import Array
 from results.stats.ranking import Ranked, rank
-from results.stats.reference import FEWEST, drift
-from results.stats.unfit import two_speeds
+from results.stats.unfit import FEWEST, drift, two_speeds
 
 from ...units import duration
 from ...words import counted
-from ..kinds import RANKED
 from ..machine_changes import MachineChanges
+from ..names import RANKED
 from ..session import StudySession
-from .launch_worker import LaunchWorker
+from .workers import LaunchWorker
 
 EVERY = 10
 """Full runs of the search between two runs of the reference."""

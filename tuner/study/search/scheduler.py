@@ -1,29 +1,165 @@
 """The one search of a study: ask the engine, run its questions on workers, and tell it what came of them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
 from search_spaces.parameters.dimension import Point
 
+from ...budget import Meter
 from ...engines.base import Engine
-from ...engines.fidelity import FULL, Ladder, Question
+from ...engines.outcomes import FULL, Ladder, Question
 from ...events import PhaseStarted
 from ...stopping import Interrupted
-from ...trial.ladder import outcomes_of
-from ..kinds import is_conclusive
+from ...trial.ladder import outcomes_of, rung_of
+from ...words import counted
 from ..ledger import Ledger
 from ..machine_changes import MOVED
+from ..names import SEARCHED, is_conclusive
 from ..objective import Objective
 from ..session import StudySession
-from .budget_rule import BudgetRule, SearchState
 from .drift_monitor import DriftMonitor, anchor_rate
-from .others import OtherProcesses
 from .search_limits import RunTime
-from .unavailable import UnavailableParts
-from .workers import Ended, Workers
+from .workers import Ended, UnavailableParts, Workers
+
+
+@dataclass
+class OtherProcesses:
+    """Tells an engine of the trials of other processes, each when it begins and when it has ended."""
+
+    session: StudySession
+    ledger: Ledger
+    _expected: set[int] = field(default_factory=set, init=False)
+
+    def hear(self, engine: Engine) -> int:
+        """Tell an engine what is new.
+
+        Returns:
+            Trials that the others are running.
+        """
+        if not self.ledger.is_shared():
+            return 0
+        with self.ledger.lock:
+            records = self._new_records()
+            if any(record.state is TrialState.RUNNING for record in records) and self._fail_abandoned_trials():
+                records = self._new_records()
+        for record, outcome in zip(records, outcomes_of(records), strict=True):
+            question = Question(dict(record.params), rung_of(record))
+            if record.state is TrialState.RUNNING:
+                if record.number not in self._expected:
+                    engine.expect(question)
+                    self._expected.add(record.number)
+                continue
+            with self.ledger.lock:
+                self.ledger.count([record])
+                self.ledger.incumbent.note(record)
+            if is_conclusive(record):
+                engine.tell(question.params, self.session.objective.outcome(record.params, outcome))
+            else:
+                engine.release(question)
+        return sum(record.state is TrialState.RUNNING for record in records)
+
+    def _new_records(self) -> Sequence[TrialRecord]:
+        return [record for record in self.session.records(SEARCHED) if record.number not in self.ledger.known]
+
+    def _fail_abandoned_trials(self) -> bool:
+        """End the trials of processes that were killed; whether there were any."""
+        store, study, known = self.session.context.store, self.session.study, self.ledger.known
+        if not store.left_behind(study, known):
+            return False
+        left = store.abandon_running(study, "the hpltune that ran this trial was killed", known)
+        if left:  # and no other was faster
+            self.session.say(f"{counted(left, 'trial')} left behind by a hpltune that was killed.")
+        return True
+
+
+@dataclass
+class FailuresInARow:
+    """Counts the trials that failed one after the other."""
+
+    count: int = 0
+
+    def learn(self, record: TrialRecord) -> None:
+        """Take in a trial that has ended."""
+        self.count = self.count + 1 if record.state is TrialState.FAILED else 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchState:
+    """How far a search is when it asks for the next trial.
+
+    Attributes:
+        full_s: seconds of a full run; 0 while unknown.
+        repeats: full runs that the next question may need.
+        running: trials under way, of which the budget does not know yet.
+        without_result: no rate is compared yet.
+        full_asked: a full run was asked for in this session.
+    """
+
+    full_s: float
+    repeats: int = 1
+    running: int = 0
+    without_result: bool = False
+    full_asked: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class BudgetRule:
+    """When a search has used up its budget.
+
+    On a machine the first trial is always allowed, and until there is a result no time is reserved for later runs. On a
+    virtual cluster a full run is always asked before time refuses.
+
+    Attributes:
+        reserved_runs: full runs that must still fit after the search; a function where what was found decides.
+        virtual_clock: time passes only when a trial has ended, so those under way will still take theirs.
+        wanted_runs: full runs that a search should have room for: told where not even one fits. None tells nothing.
+        failures, most_failures: so many failures in a row end a search that only time limits.
+    """
+
+    meter: Meter
+    reserved_runs: float | Callable[[], float]
+    virtual_clock: bool = False
+    wanted_runs: float | None = None
+    failures: FailuresInARow | None = None
+    most_failures: int = 20
+
+    def out_of_trials(self, now: SearchState) -> str | None:
+        """The sentence why no trial is left, or None; time is not looked at."""
+        if self.failures and self.failures.count >= self.most_failures and self.meter.budget.trials is None:
+            return f"the last {self.failures.count} simulations failed, and failures use up no budget"
+        return self.meter.out_of_trials(now.running)
+
+    def must_wait(self, now: SearchState) -> bool:
+        """Whether a trial that is under way must tell first what a run takes."""
+        return self.virtual_clock and now.running > 0 and not now.full_s and self.meter.budget.timed
+
+    def out_of_time(self, now: SearchState) -> str | None:
+        """The sentence why the time that is left is too short, or None."""
+        if self.virtual_clock:
+            over = self.meter.out_of_time(now.full_s, self._following_runs(now)) if now.full_asked else None
+            wanted = self.wanted_runs or 1.0
+            return over and (self.meter.budget.too_small(now.full_s, wanted) or over)
+        nothing_yet = now.without_result and not now.running
+        if nothing_yet and not self.meter.trials:
+            return None
+        return self.meter.out_of_time(now.full_s, 1.0 if nothing_yet else self._following_runs(now))
+
+    def is_last(self, now: SearchState) -> bool:
+        """Whether what is asked next can only be confirmed, not followed up: it has to be a full run."""
+        return self.meter.last(now.full_s, self._following_runs(now), now.running)
+
+    def room(self, now: SearchState) -> int:
+        """Cheap trials that fit beside the next one."""
+        return self.meter.room(now.full_s, self._following_runs(now), now.running) if now.full_s else 0
+
+    def _following_runs(self, now: SearchState) -> float:
+        """Full runs that must still fit, the next one included."""
+        reserved = self.reserved_runs() if callable(self.reserved_runs) else self.reserved_runs
+        return now.repeats + reserved + (now.running if self.virtual_clock else 0)
+
 
 STOPPED = "stopped on request"
 

@@ -7,13 +7,13 @@ from typing import Protocol
 from hpl.witness import parse_panels
 from results.record import Invalidity, Kind, TrialRecord
 
-from ...engines.fidelity import Rung
+from ...engines.outcomes import Rung
 from ...trial.early_stopping import EarlyStopping
 from ...trial.ladder import takes_s
 from ...trial.launching import LaunchLimits
 from ...units import duration
-from ..incumbent import Incumbent
-from ..kinds import is_compared
+from ..ledger import Incumbent
+from ..names import is_compared
 from ..session import StudySession
 
 PATIENCE = 5.0

@@ -1,6 +1,6 @@
 import pytest
 
-from results.stats.nodes.name_ranges import ranges
+from results.stats.nodes.finding import ranges
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from results.stats.nodes.check import NodeCheck
+from results.stats.nodes.check import PATTERNS, NodeCheck, PairRate, pairs_of
 from results.stats.nodes.network_findings import network_findings
-from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
-from results.stats.nodes.pair_rate import PairRate
 
 NODES = tuple(f"n{number:02}" for number in range(1, 33))
 

@@ -6,9 +6,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from results.stats.nodes.check import PATTERNS, PairRate, pairs_of
 from results.stats.nodes.network_findings import oversubscribed
-from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
-from results.stats.nodes.pair_rate import PairRate
 
 NODES = [f"node{number:03}" for number in range(1, 65)]
 SWITCHES = {node: f"s{place // 8 + 1}" for place, node in enumerate(NODES)}

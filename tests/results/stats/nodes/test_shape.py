@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.stats.nodes.shape import histogram, normal_quantiles, robust_sd, shape_of
+from results.stats.nodes.odd_nodes import histogram, normal_quantiles, robust_sd, shape_of
 
 POSITIVE = st.floats(0.1, 1e6)
 

@@ -8,8 +8,7 @@ from node_check_builders import FIRST_DAY
 
 from results.stats.nodes.check import NodeCheck
 from results.stats.nodes.finding import Finding, Severity
-from results.stats.nodes.rate_changes import rate_changes
-from results.stats.nodes.since_baseline import since_baseline
+from results.stats.nodes.rate_changes import rate_changes, since_baseline
 from tuner.nodes.changed_facts import changed_facts
 from tuner.nodes.planted import PlantedFault, VirtualScatter, virtual_check
 

@@ -9,7 +9,7 @@ import pytest
 from results.report.model import Sentence, Table
 from results.stats.nodes.check import NodeCheck, NodeRun
 from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
-from tuner.reports.nodes.readiness import readiness_facts, readiness_page, readiness_report
+from tuner.reports.readiness import readiness_facts, readiness_page, readiness_report
 
 OVERHEATED = {"n01": 8.0, "n02": 11.0, "n03": 14.0, "n04": 18.0}
 

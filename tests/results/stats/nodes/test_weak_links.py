@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from results.stats.nodes.pair_patterns import PATTERNS, pairs_of
-from results.stats.nodes.pair_rate import PairRate
-from results.stats.nodes.weak_links import weak_parts
+from results.stats.nodes.check import PATTERNS, PairRate, pairs_of
+from results.stats.nodes.network_findings import weak_parts
 
 NODES = [f"node{number:03}" for number in range(1, 485)]
 CHASSIS = {node: f"bc{place // 14 + 1}" for place, node in enumerate(NODES)}

@@ -8,12 +8,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.stats.scaling.efficiency import efficiencies
-from results.stats.scaling.growth import growth_of
-from results.stats.scaling.limit import limit_of
-from results.stats.scaling.orders import compare_orders
-from results.stats.scaling.overhead import BROADCAST, PARTS, SWAP, UPDATE, overheads, parts_s
-from results.stats.scaling.runs import NodeOrder, RunGroup, Scaling, ScalingRun, groups
+from results.stats.scaling_findings import (
+    BROADCAST,
+    PARTS,
+    SWAP,
+    UPDATE,
+    compare_orders,
+    efficiencies,
+    growth_of,
+    limit_of,
+    overheads,
+    parts_s,
+)
+from results.stats.scaling_runs import NodeOrder, RunGroup, Scaling, ScalingRun, groups
 
 SORTED, SHUFFLED = NodeOrder.SORTED, NodeOrder.SHUFFLED
 

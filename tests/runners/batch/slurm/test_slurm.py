@@ -17,7 +17,7 @@ from runner_contract import RunnerContract, executable, running, wait
 from slurm_lab import SlurmLab
 from waiting import until
 
-from runners.base import JobId, Runner
+from runners.base import JobId, JobState, Runner
 from runners.batch.allocation import AllocationTerms
 from runners.batch.base import BatchSystem
 from runners.batch.runner import BatchRunner
@@ -28,7 +28,6 @@ from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
-from runners.status import JobState
 
 ONE = Slurm(nodes=1, time_limit_s=2 * 86400.0)
 TWO = ONE.model_copy(update={"nodes": 2})

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from runners.base import JobState
 from runners.batch.allocation import AllocationTerms
 from runners.batch.base import JobPhase
 from runners.batch.slurm.nodes import (
@@ -23,7 +24,6 @@ from runners.batch.slurm.states import Queued, parse_squeue, squeue_command, tol
 from runners.batch.slurm.submit import minutes, parse_sbatch, refusal, salloc_command, sbatch_command, too_much
 from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
-from runners.status import JobState
 from runners.toml_file import ClusterFileError, validated
 
 TABLE = Slurm(nodes=2)

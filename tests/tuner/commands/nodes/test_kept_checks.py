@@ -10,11 +10,10 @@ from node_check_builders import a_check, kept
 from results.errors import ResultsError
 from results.stats.nodes.check import NodeCheck
 from results.stats.nodes.verdict import verdict_of
-from results.store.kept_check import NodeCheckState
+from results.store.node_checks import NodeCheckState
 from results.store.store import Store
 from tuner.commands.nodes.check import NodesCheckResult
-from tuner.commands.nodes.keeping import KeepRequest, keep_check
-from tuner.commands.nodes.kept import show_check
+from tuner.commands.nodes.keeping import KeepRequest, keep_check, show_check
 from tuner.errors import TunerError
 from tuner.events import Event, Listener, NodesMeasured
 

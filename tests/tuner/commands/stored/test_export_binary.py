@@ -11,8 +11,7 @@ from record_builders import a_study, begun, finished
 from results.export.frame import frame
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.store.store import Store
-from tuner.commands.stored.export import ExportRequest
-from tuner.commands.stored.export_binary import export_binary
+from tuner.commands.stored.export import ExportRequest, export_binary
 from tuner.errors import TunerError
 
 RECORDS = [

@@ -12,7 +12,7 @@ from results.errors import ResultsError
 from results.record import TrialState
 from results.report.model import Sentence
 from results.store.store import Store
-from tuner.commands.stored.import_database import MergeResult, import_database, is_database
+from tuner.commands.stored.import_outputs import MergeResult, import_database, is_database
 from tuner.errors import UsageError
 
 SCHEMAS = Path(__file__).parents[3] / "results/data"

@@ -13,11 +13,10 @@ from record_builders import a_study, begun, finished
 from hpl.params import HplParams
 from results.errors import ResultsError
 from results.record import SIMULATOR, Kind, TrialRecord
-from results.report.markdown import to_markdown
-from results.stats.half_rate import half_rate_n
-from results.stats.headline import fastest_run
+from results.report.text_forms import to_markdown
+from results.stats.headline import fastest_run, half_rate_n
 from results.store.store import Store
-from tuner.commands.stored.sheet import submission_sheet
+from tuner.commands.stored.export import submission_sheet
 from tuner.reports.submission import Sheet
 
 

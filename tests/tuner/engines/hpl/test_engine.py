@@ -13,12 +13,10 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
-from tuner.engines.base import Engine
-from tuner.engines.context import EngineContext
-from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
+from tuner.engines.base import Engine, EngineContext
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.outcomes import GIVEN_UP, Outcome
-from tuner.engines.perf.probes import Probes
+from tuner.engines.outcomes import FULL, GIVEN_UP, Fidelity, Outcome, Question, Rung
+from tuner.engines.probes import Probes
 from tuner.engines.registry import make_engine as made
 
 SMALL = Rung(Fidelity.SMALL, 0.35)

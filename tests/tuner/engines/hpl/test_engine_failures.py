@@ -11,9 +11,8 @@ from landscape import Landscape
 
 from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
-from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.outcomes import Outcome
+from tuner.engines.outcomes import FULL, Fidelity, Outcome, Rung
 
 SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)

@@ -4,13 +4,11 @@ import pytest
 from engine_contract import LARGE, MANY_VALUES, space_of
 from landscape import Landscape
 
-from tuner.engines.base import Engine
-from tuner.engines.context import EngineContext
-from tuner.engines.fidelity import FULL, Fidelity, Rung
+from tuner.engines.base import Engine, EngineContext
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.outcomes import Outcome
-from tuner.engines.perf.probes import Probes
+from tuner.engines.outcomes import FULL, Fidelity, Outcome, Rung
 from tuner.engines.points import neighbours
+from tuner.engines.probes import Probes
 
 CHEAP = Rung(Fidelity.SMALL, 0.35)
 

@@ -4,12 +4,11 @@ import pytest
 from engine_contract import LARGE, MANY_VALUES, SMALL, space_of
 from landscape import Landscape
 
-from hpl.flops import flop_count
+from hpl.sizing import flop_count
 from search_spaces.space import SearchSpace
 from tuner.engines.companions import shared_seconds
-from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import STARTS, HplEngine
-from tuner.engines.outcomes import Outcome
+from tuner.engines.outcomes import FULL, Fidelity, Outcome, Rung
 
 CHEAP = Rung(Fidelity.SMALL, 0.35)
 

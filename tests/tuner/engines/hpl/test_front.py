@@ -21,13 +21,11 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
 from tuner.cli import app
-from tuner.engines.context import EngineContext, Worth, in_gflops
-from tuner.engines.fidelity import FULL, Fidelity, Question, Rung
+from tuner.engines.base import EngineContext, Worth, in_gflops
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.model.acquisition import knowledge_gradient
-from tuner.engines.model.front import best_of_each, to_surpass
-from tuner.engines.outcomes import Outcome
-from tuner.engines.perf.probes import Probes
+from tuner.engines.model.belief import best_of_each, knowledge_gradient, to_surpass
+from tuner.engines.outcomes import FULL, Fidelity, Outcome, Question, Rung
+from tuner.engines.probes import Probes
 from tuner.errors import TunerError
 from tuner.study.objective import Objective, check_inputs, of_study
 

@@ -12,18 +12,15 @@ from landscape import Landscape
 
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
-from tuner.engines.fidelity import FULL, Fidelity, Rung
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.model.axes import Axes
-from tuner.engines.model.growth import Growth
-from tuner.engines.model.pool import LARGEST, Pool
+from tuner.engines.hpl_time import LinearModel
+from tuner.engines.model.belief import Growth
+from tuner.engines.model.covariance import Runs, Scales
+from tuner.engines.model.fitting import FASTEST, MOST, NEWEST
+from tuner.engines.model.pool import LARGEST, Axes, Pool
 from tuner.engines.model.process import Process
-from tuner.engines.model.remembered import FASTEST, MOST, NEWEST
-from tuner.engines.model.run_covariance import Runs
-from tuner.engines.model.scales import Scales
-from tuner.engines.outcomes import Outcome
-from tuner.engines.perf.linear_model import LinearModel
-from tuner.engines.perf.probes import Probes
+from tuner.engines.outcomes import FULL, Fidelity, Outcome, Rung
+from tuner.engines.probes import Probes
 
 SMALL_RUN = Rung(Fidelity.SMALL, 0.35)
 LADDER = (SMALL_RUN, FULL)

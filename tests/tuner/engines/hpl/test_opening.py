@@ -3,11 +3,10 @@
 import pytest
 from engine_contract import space_of
 
-from tuner.engines.context import EngineContext
-from tuner.engines.fidelity import FULL, Fidelity, Rung
+from tuner.engines.base import EngineContext
 from tuner.engines.hpl.engine import HplEngine
-from tuner.engines.outcomes import Outcome
-from tuner.engines.perf.probes import Probes
+from tuner.engines.outcomes import FULL, Fidelity, Outcome, Rung
+from tuner.engines.probes import Probes
 
 SMALL = Rung(Fidelity.SMALL, 0.35)
 HASWELL = """

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tuner.engines.model.acquisition import expected_improvement, knowledge_gradient
-from tuner.engines.model.feasible import chance_to_run
+from tuner.engines.hpl.search_state import chance_to_run
+from tuner.engines.model.belief import expected_improvement, knowledge_gradient
 from tuner.engines.model.fitting import fitted_to
 
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from tuner.engines.arrays import Codes, Matrix
-from tuner.engines.model.acquisition import expected_improvement
-from tuner.engines.model.effects import Effects, sums
-from tuner.engines.model.scales import Scales
+from tuner.engines.model.belief import expected_improvement
+from tuner.engines.model.covariance import Effects, Scales, sums
+from tuner.engines.points import Codes, Matrix
 
 TABLES = [np.array([[1.0, 0.4], [0.4, 1.0]]), np.eye(3), np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.5], [0.1, 0.5, 1.0]])]
 SCALES = Scales(np.array([0.3, 0.08, 0.01]), pair=0.4, rest=0.02, apart=np.array([0.6]), noise=np.array([0.01, 0.01]))

@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hpl.params import Scalar
-from tuner.engines.fidelity import FULL
+from tuner.engines.hpl_time import Shapes, log_rate, shape_row, straightened
 from tuner.engines.model.pool import Pool
-from tuner.engines.perf.hpl_time import Shapes, log_rate, shape_row
-from tuner.engines.perf.linear_model import straightened
-from tuner.engines.perf.machine_figures import UNKNOWN, prior
-from tuner.engines.perf.probes import Probes
+from tuner.engines.outcomes import FULL
+from tuner.engines.probes import UNKNOWN, Probes, prior
 
 DGEMM = {"openblas": {"auto": 20.0}}
 POINT: Mapping[str, Scalar] = {

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from engine_contract import space_of
 
-from tuner.engines.fidelity import FULL
 from tuner.engines.model.pool import Pool
-from tuner.engines.perf.machine_figures import UNKNOWN, prior
-from tuner.engines.perf.probes import Messages, Probes
+from tuner.engines.outcomes import FULL
+from tuner.engines.probes import UNKNOWN, Messages, Probes, prior
 
 SLOW = Messages(latency_s=80e-6, bytes_s=11.8e6)
 SPACE = """

@@ -20,10 +20,10 @@ from tuner.commands.stored.best import BestResult
 from tuner.reports.figures.registry import FigureSource
 from tuner.reports.study_page import StudyPage
 from tuner.reports.summary import StudySummary
-from tuner.simulation.batch import Simulated
 from tuner.simulation.cluster import cluster_dict, equipment_of
 from tuner.simulation.design import Prediction
 from tuner.simulation.reproduction import BestFound, ComparedTest, SettingLoss, published
+from tuner.simulation.simulator import Simulated
 
 KRONOS = load_cluster("kronos")
 LAYOUTS = {"8x1": 9.0, "4x1": 5.0, "2x1": 2.8, "1x1": 1.5}

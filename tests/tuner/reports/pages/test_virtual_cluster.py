@@ -10,9 +10,9 @@ from results.report.model import Heading, Report, Sentence, Table, Tone
 from results.stats.ranking import rank
 from runners.virtual.load import load_cluster, shipped
 from tuner.reports.figures.registry import FigureSource
-from tuner.reports.pages.virtual_cluster import cluster_table, simulated_sentences
 from tuner.reports.study_page import StudyPage
 from tuner.reports.summary import StudySummary
+from tuner.reports.virtual_cluster import cluster_table, simulated_sentences
 from tuner.simulation.cluster import cluster_dict
 
 KRONOS = load_cluster("kronos")

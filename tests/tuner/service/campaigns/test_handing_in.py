@@ -6,8 +6,8 @@ from fastapi.testclient import TestClient
 from record_builders import a_study, begun, finished
 from service_client import bearer, served
 
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.service.config import LimitsTable, ServiceConfig
 

@@ -14,7 +14,7 @@ from tuner.service.campaigns.kinds.registry import KINDS
 from tuner.service.campaigns.kinds.tune import TuneKind
 from tuner.service.campaigns.offered import Offered
 from tuner.service.campaigns.process import ProcessRequest, work_on
-from tuner.service.webhooks.announcer import Announcer
+from tuner.service.webhook_sender import Announcer
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 

@@ -15,9 +15,9 @@ from record_builders import a_study
 from running_service import OpenService, service_in_thread
 from waiting import until
 
-from results.store.kept_check import NodeCheckState
-from results.store.service.access import AccessScope
+from results.store.node_checks import NodeCheckState
 from results.store.service.campaign_entry import CampaignOrder, QueueState, WantedState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 ADDRESS = "/campaigns/study"

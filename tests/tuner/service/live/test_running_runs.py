@@ -6,7 +6,7 @@ from pathlib import Path
 from hpl.witness import PANEL
 from runners.paths import RunPaths
 from tuner.service.live.running_runs import RunningRuns
-from tuner.study.run_folders import trial_folder
+from tuner.study.names import trial_folder
 
 
 def test_no_rate_is_told_of_less_than_a_tenth_of_a_second(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, Page
 from record_builders import a_study, finished
 from running_service import OpenService, service_in_thread
 
-from results.store.kept_check import NodeCheckState
+from results.store.node_checks import NodeCheckState
 from results.store.service.campaign_entry import CampaignOrder
 from results.store.store import Store
 from tuner.nodes.planted import PlantedFault, virtual_check

@@ -12,8 +12,8 @@ from node_check_builders import kept
 from record_builders import a_study, finished
 from service_client import bearer
 
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import CampaignOrder
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.options import TuneOptions
 

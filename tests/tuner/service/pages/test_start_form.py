@@ -9,8 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study
 
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 CAMPAIGNS = "/api/v1/campaigns"

@@ -10,8 +10,8 @@ from service_client import bearer
 from sqlalchemy import update
 
 from results.store.schema import CAMPAIGNS
-from results.store.service.access import AccessScope
 from results.store.service.campaign_entry import QueueState
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 QUICK: dict[str, Any] = {"kind": "tune", "space": "quick", "budget": "10m", "set": {"N": [400]}, "full": True}

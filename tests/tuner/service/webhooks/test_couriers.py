@@ -12,9 +12,8 @@ from webhook_receiver import SECRET, Receiver, receiver
 
 from results.store.service.deliveries import Delivery, DeliveryState, OutgoingMessage
 from results.store.store import Store
-from tuner.service.webhooks.couriers import CLAIMED_FOR, Couriers
-from tuner.service.webhooks.sending import KEPT_FOR, LONGEST_WAIT, wait_after
-from tuner.service.webhooks.table import WebhookTable
+from tuner.service.config import WebhookTable
+from tuner.service.webhook_sender import CLAIMED_FOR, KEPT_FOR, LONGEST_WAIT, Couriers, wait_after
 
 MESSAGE = OutgoingMessage("chat", "done", {"event": "done", "campaign": "monday"})
 
@@ -155,7 +154,7 @@ def test_an_answer_that_is_no_http_is_told(store: Store, clock: SetClock, tmp_pa
 
 def test_a_receiver_that_says_nothing_is_left_after_a_while(store: Store, clock: SetClock, tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as silent, pytest.MonkeyPatch.context() as patch:
-        patch.setattr("tuner.service.webhooks.sending.TIMEOUT_S", 0.2)
+        patch.setattr("tuner.service.webhook_sender.TIMEOUT_S", 0.2)
         store.deliveries.add(MESSAGE)
         couriers(store, clock, f"http://127.0.0.1:{silent.getsockname()[1]}", tmp_path).deliver("chat")
     assert newest(store).reason == "the receiver did not answer in 0.2 s"

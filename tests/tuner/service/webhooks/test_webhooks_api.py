@@ -19,7 +19,7 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
 from runners.toml_file import ClusterFileError
 from tuner.service.config import read_config
-from tuner.service.webhooks.announcer import Announcer, announcer_of
+from tuner.service.webhook_sender import Announcer, announcer_of
 
 WEBHOOKS = "/api/v1/webhooks"
 PUBLIC = '[listen]\npublic_url = "https://tuner.example.org/"\n'

@@ -16,7 +16,7 @@ from hpl.dat_parse import parse
 from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
 from tuner.budget import Budget
-from tuner.engines.fidelity import FULL, Fidelity, Rung
+from tuner.engines.outcomes import FULL, Fidelity, Rung
 from tuner.engines.registry import make_engine
 from tuner.events import Event, Notice, TrialEnded, TrialProgress, TrialStarted
 from tuner.stopping import StopRequest

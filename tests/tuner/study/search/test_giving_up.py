@@ -9,9 +9,9 @@ from record_builders import begun, finished
 from hpl.witness import Panel
 from results.record import Kind
 from search_spaces.load import load
-from tuner.engines.fidelity import FULL, Question
+from tuner.engines.outcomes import FULL, Question
 from tuner.engines.registry import make_engine
-from tuner.study.noise_at_first import BUSY_NOISE
+from tuner.study.machine_changes import BUSY_NOISE
 from tuner.study.search.drift_monitor import DriftMonitor
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
 from tuner.tuning.seeding import tell_earlier

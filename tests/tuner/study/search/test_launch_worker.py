@@ -10,19 +10,18 @@ from made_study import MadeStudy
 
 from results.record import Kind
 from results.store.store import Store
-from runners.base import JobId
+from runners.base import JobId, JobStatus
 from runners.batch.slurm.system import Slurm
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
-from runners.status import JobStatus
 from search_spaces.load import load
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
-from tuner.engines.fidelity import FULL
+from tuner.engines.outcomes import FULL
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Nodes
-from tuner.machine.textbook import textbook
+from tuner.machine.problem_size import textbook
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.study.lifecycle import MachineFacts, begin

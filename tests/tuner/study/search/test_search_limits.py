@@ -18,7 +18,7 @@ from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
-from tuner.engines.fidelity import FULL
+from tuner.engines.outcomes import FULL
 from tuner.events import Event, Listener, Notice
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest

@@ -18,7 +18,7 @@ from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from tuner.clock import RealClock
-from tuner.engines.fidelity import FULL
+from tuner.engines.outcomes import FULL
 from tuner.events import Event, TrialProgress, TrialStarted
 from tuner.trial.early_stopping import FEWEST, EarlyStopping, StopDecision
 from tuner.trial.observers import registry

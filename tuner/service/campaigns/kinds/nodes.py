@@ -10,9 +10,7 @@ from results.store.store import Store
 
 from ....asks.nodes import NodesAsk
 from ....commands.nodes.check import check_asked, check_nodes, cluster_name
-from ....commands.nodes.choosing import chosen_baseline
-from ....commands.nodes.keeping import KeepRequest, keep_check
-from ....commands.nodes.kept import show_check
+from ....commands.nodes.keeping import KeepRequest, chosen_baseline, keep_check, show_check
 from ....commands.nodes.steps import GROUPS, STEPS
 from ....commands.session import open_session
 from ....errors import TunerError

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from results.record import TrialState
 from results.store.study_list import RateRow, StudyLists
 
-from ....study.kinds import COUNTED
+from ....study.names import COUNTED
 
 _COUNTED = frozenset(kind.value for kind in COUNTED)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from results.metrics import rate_text
 from results.record import Kind, Study, TrialRecord
-from results.stats.half_interval import half_95
 from results.stats.headline import HeadlineRates, median_text
+from results.stats.intervals import half_95
 from results.stats.ranking import hosts_of
 from results.store.service.campaign_entry import GOES_ON, CampaignEntry, LiveState, QueueState
 from results.store.store import Store
@@ -20,9 +20,9 @@ from results.store.store import Store
 from ....budget import Budget
 from ....machine.equipment import Equipment
 from ....messages.plain_paths import without_paths
+from ....reports.lists import configuration, trials_table
 from ....reports.ranking import figures, headline_rates
 from ....reports.story import story_table
-from ....reports.trials import configuration, trials_table
 from ....study.cautions import cautions_of
 from ....study.objective import UNITS, StudyRanking, rank_stored
 from ....units import duration

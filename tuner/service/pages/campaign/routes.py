@@ -14,7 +14,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from results.errors import ResultsError, UnknownStudyError
-from results.store.service.access import AccessScope
+from results.store.service.tokens import AccessScope
 
 from ...authentication import caller_of, needs
 from ...forms import csrf_field

@@ -1,1 +1,0 @@
-"""Statistics of scaling: how well a program uses more nodes, and what is lost."""

@@ -1,0 +1,271 @@
+"""Pages of long lists, with the line that says what more there is."""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from hpl.params import Scalar
+from hpl.programs.terms import OWN
+from results.flat import COLUMNS, Placed, flat
+from results.metrics import rate_text
+from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
+from results.report.model import Column, Table, Wrap, outcome
+from results.stats.headline import NO_RATES, HeadlineRates
+from results.stats.ranking import hosts_of
+from results.store.rows import Row
+from results.store.study_list import Tally
+
+from ..machine.equipment import Equipment
+from ..machine.peak import above_peak
+from ..units import duration
+from .figures.phases import phases_s, phases_text
+from .ranking import figures
+
+
+@dataclass(frozen=True)
+class Page:
+    """Which of many are shown.
+
+    Attributes:
+        number: from 1, which has the newest.
+        count: how many a page has; None for the usual number.
+    """
+
+    number: int = 1
+    count: int | None = None
+
+    def window(self, usual: int) -> tuple[int, int]:
+        """Count what is shown and the newer ones that are left out; `usual` are shown where the user gave no count."""
+        count = self.count or usual
+        return count, count * (self.number - 1)
+
+    def rest(self, what: str, shown: int, before: int, whole: int) -> str | None:
+        """Say in a line what more there is; None where all is shown."""
+        if shown == whole:
+            return None
+        last = whole - before
+        these = f"{what} {last - shown + 1:,} to {last:,} of {whole:,}" if shown else f"{what}: {whole:,} and no more"
+        older = f"«page» {self.number + 1} has those before, " if last > shown else ""
+        return f"{these}; {older}«count» {whole} has all."
+
+
+NEWEST = Page()
+
+
+NUMBERS = frozenset({"trials", "failed", "fastest GFLOPS", "expected GFLOPS"})
+SHORT = {"fastest GFLOPS": "fastest", "expected GFLOPS": "expected"}
+UNBROKEN = frozenset({"state", "engine", "trials", "rates"})
+
+
+@dataclass(frozen=True)
+class StudyLine:
+    """One study of a list.
+
+    Attributes:
+        state: how it stands.
+        rates: None where no run counts.
+    """
+
+    study: Study
+    state: str
+    tally: Tally
+    rates: HeadlineRates | None
+
+    def to_json(self) -> dict[str, object]:
+        """All that scripts are told of it."""
+        return {
+            "study": self.study.name,
+            "created_at": self.study.created_at.isoformat(),
+            "state": self.state,
+            "space": self.study.space_name,
+            "engine": self.study.engine,
+            "rates": self.study.how,
+            "trials": self.tally.trials,
+            "failed": self.tally.failed,
+            **(self.rates.to_json() if self.rates else NO_RATES),
+        }
+
+
+def studies_table(lines: Sequence[StudyLine]) -> Table:
+    """Build a table with a row for each study; how rates came about is told where some were not measured."""
+    apart = any(line.study.simulated for line in lines)
+    estimated = any(line.rates and line.rates.expected_gflops is not None for line in lines)
+    heads = ("study", "when", "state", "engine", "trials", "failed", *(["rates"] if apart else []), "fastest GFLOPS")
+    heads += ("expected GFLOPS",) if estimated else ()
+    columns = tuple(
+        Column(head, head not in NUMBERS, Wrap.NEVER if head in UNBROKEN | NUMBERS else Wrap.ANYWHERE, SHORT.get(head))
+        for head in heads
+    )
+    said = "Fastest: of all full runs. Expected: of one more run of no. 1, an estimate." if estimated else ""
+    return Table("", columns, tuple(_study_row(line, apart=apart)[: len(heads)] for line in lines), caption=said)
+
+
+def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
+    when = line.study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
+    fastest = "" if line.rates is None else rate_text(line.rates.fastest_gflops)
+    estimate = None if line.rates is None else line.rates.expected_gflops
+    expected = "" if estimate is None else rate_text(estimate)
+    tally = line.tally
+    how = [line.study.how] if apart else []
+    return (
+        line.study.name,
+        when,
+        line.state,
+        line.study.engine,
+        str(tally.trials),
+        str(tally.failed),
+        *how,
+        fastest,
+        expected,
+    )
+
+
+KILLED = "killed"
+"""How a study or a trial stands that still says it runs, though nobody works on it."""
+PLACED = frozenset(field.name for field in fields(Placed))
+"""Columns that only exports fill."""
+FIGURES = frozenset({"#", "time"})
+FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
+"""Parameters that a list of trials has, what matters most first; those of the program's own follow."""
+
+
+def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
+    """Build a table with a row for each trial.
+
+    Args:
+        killed: numbers of the trials that nobody works on any more.
+    """
+    rates = [record.gflops if record.ranked else None for record in records]
+    most = max((rate for rate in rates if rate), default=1.0)
+    bars = tuple(None if rate is None else rate / most for rate in rates)
+    columns = tuple(
+        Column(
+            head,
+            words=head not in FIGURES,
+            wrap=Wrap.NEVER if head in FIGURES else Wrap.ANYWHERE,
+            bars=bars if head == "result" else (),
+        )
+        for head in ("#", "kind", "result", "time", "configuration")
+    )
+    return Table(title, columns, tuple(_trial_row(record, killed) for record in records))
+
+
+def _trial_row(record: TrialRecord, killed: Collection[int]) -> tuple[str, ...]:
+    time = "" if record.time_s is None else duration(record.time_s)
+    return str(record.number), str(record.kind), trial_result(record, killed), time, configuration(record)
+
+
+def trial_rows(
+    rows: Iterator[Row], killed: Collection[int], states: Collection[TrialState] | None
+) -> Iterator[dict[str, object]]:
+    """Read the facts of one trial after the other.
+
+    Args:
+        rows: of the store.
+        states: only trials in these; None for all.
+    """
+    for cells, params in rows:
+        facts = {name: cell for name, cell in zip(COLUMNS, cells, strict=True) if name not in PLACED}
+        if states is None or facts["state"] in states:
+            yield {**facts, "state": KILLED if facts["number"] in killed else facts["state"], "params": params}
+
+
+def trial_json(record: TrialRecord, killed: Collection[int]) -> dict[str, object]:
+    """The facts of one trial."""
+    facts = {name: cell for name, cell in flat(record).items() if name not in PLACED}
+    more = {"params": dict(record.params), "phases_s": dict(phases_s(record))}
+    return {**facts, "state": _state(record, killed), **more}
+
+
+def trial_result(record: TrialRecord, killed: Collection[int]) -> str:
+    """What came of a trial, in a few words."""
+    return KILLED if record.number in killed else outcome(record).strip()
+
+
+def _state(record: TrialRecord, killed: Collection[int]) -> str:
+    return KILLED if record.number in killed else str(record.state)
+
+
+def configuration(record: TrialRecord) -> str:
+    """The parameters of a trial on one line, what matters most first."""
+    words = _ran(record)
+    own = [name for name in words if name.startswith(OWN)]
+    return " ".join(f"{name}={words[name]}" for name in (*FIRST, *own) if name in words)
+
+
+def _ran(record: TrialRecord) -> Mapping[str, Scalar]:
+    """The parameters of a trial, with the N that it really had: that of a small run is not its configuration's."""
+    return dict(record.params) if record.hpl is None else {**record.params, "N": record.hpl.N}
+
+
+def trial_table(study: Study, record: TrialRecord, killed: Collection[int], others: Sequence[int]) -> Table:
+    """Build the table of one trial: its configuration, its figures, what really ran, and where its files are.
+
+    Args:
+        others: trials of the same launch.
+    """
+    facts = {"kind": str(record.kind), "state": _state(record, killed)}
+    facts |= {"reason": record.reason} if record.reason else {}
+    facts |= {**_figures(study, record), **_launch(record, others)}
+    facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
+    facts |= _origin(record)
+    title = f"Study {study.name}, trial {record.number}: {trial_result(record, killed)}"
+    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
+    return Table(title, columns, tuple(facts.items()), headless=True)
+
+
+def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
+    """The rate with the figures of merit, and the residual."""
+    if record.gflops is None:
+        return {}
+    machine = Equipment.of(study)
+    merits = figures(machine, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
+    rate = " ".join([rate_text(record.gflops), *(f"{name}={value:.2f}" for name, value in merits.items())])
+    doubt = above_peak(study, [merits.get("percent_of_peak")])
+    checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
+    residual = "none, because nothing was computed: simulated" if record.simulated else checked
+    if record.replayed:
+        residual = "not in the table that is replayed" if record.residual is None else f"{checked}, as the table has it"
+    return {"GFLOPS": rate, **({"peak": doubt} if doubt else {}), "residual": residual}
+
+
+def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
+    """How long the trial took, and which trials shared its launch."""
+    facts = {}
+    if record.time_s is not None:
+        launch = "with its part of the launch" if others else "whole launch"
+        cost = "" if record.cost_s is None else f" ({launch} {duration(record.cost_s)})"
+        facts["time"] = f"{duration(record.time_s)}{cost}"
+    if seconds := phases_s(record):
+        facts["phases"] = f"{phases_text(seconds)}; each of the rank that took longest"
+    if others:
+        facts["same launch"] = f"trials {', '.join(map(str, others))}"
+    return facts
+
+
+def _origin(record: TrialRecord) -> dict[str, str]:
+    """Which library really ran, when, with which command and in which folder."""
+    facts = {}
+    if record.replayed:
+        facts["not measured"] = f"{record.versions[SIMULATOR]}: a table told the result"
+    if IMPORTED_FROM in record.versions:
+        facts["imported from"] = record.versions[IMPORTED_FROM]
+    if record.observed and not record.replayed:
+        seen = record.observed
+        threads = "?" if seen.threads is None else str(seen.threads)
+        facts["really ran"] = (
+            f"{seen.library} ({seen.version}), kernel {seen.kernel or 'unknown'}, {threads} threads a rank"
+        )
+    facts["started"] = _started(record)
+    if record.command:
+        facts |= {"command": record.command, "folder": record.directory}
+    return facts
+
+
+def _started(record: TrialRecord) -> str:
+    """Say when a trial started; an imported output names no time zone, and may not tell the time at all."""
+    moment = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    if record.kind is not Kind.IMPORTED:
+        return moment
+    if record.ended_at is None:
+        return f"unknown: the output does not say it; its file is of {moment}"
+    return f"{moment}, as HPL printed it without a time zone"

@@ -1,1 +1,0 @@
-"""Reports of whether the nodes of a cluster are ready."""

@@ -1,1 +1,0 @@
-"""What pages say beside the parts that a terminal shows too."""
