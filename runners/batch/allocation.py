@@ -217,6 +217,9 @@ class Allocation:
         if trial is None or self.over:
             return
         report = self.spool.report(trial.number)
+        if report.started and trial.status.state is JobState.QUEUED:
+            trial.status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
+            trial.deadline_s = time.monotonic() + trial.job.walltime_s + LATE_S
         if report.why is not None:
             if report.failed and self._doubt is not Doubt.SETTLED:
                 self._ask_why()
@@ -226,9 +229,6 @@ class Allocation:
                 self._blame_silent_nodes(trial)
             self._doubt = Doubt.NONE
             self._trials.drop_current()
-        elif report.started and trial.status.state is JobState.QUEUED:
-            trial.status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
-            trial.deadline_s = time.monotonic() + trial.job.walltime_s + LATE_S
         elif time.monotonic() > trial.deadline_s:
             self.give_up(JobState.TIMEOUT, f"{_at_limit(trial)}, and the worker on the first node does not answer")
 

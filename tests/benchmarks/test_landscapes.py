@@ -17,6 +17,7 @@ from replay import Board, Played, play
 from script import opened
 
 from hpl.output import HplResult
+from hpl.programs.registry import TO_BUILD
 from results.record import Invalidity
 from runners.errors import SubmitError
 from search_spaces.load import load
@@ -279,7 +280,12 @@ def evaluated(plan: TrialPlan, *_: object) -> LaunchResult:
 
 def test_a_recording_keeps_what_failed_with_its_reason_and_goes_on(tmp_path: Path) -> None:
     site = SimpleNamespace(
-        library=lambda *_: None, mpi_named=lambda *_: None, environment=lambda *_: {}, nodes=None, node_names=()
+        library=lambda *_: None,
+        mpi_named=lambda *_: None,
+        environment=lambda *_: {},
+        nodes=None,
+        node_names=(),
+        program=TO_BUILD,
     )
     workshop = cast("Workbench", SimpleNamespace(site=site, evaluator=SimpleNamespace(evaluate=evaluated)))
     space = load("small", MACHINE, text=SPACE)

@@ -156,7 +156,7 @@ class RecordedLandscape:
             "name": self.name,
             "description": self.description,
             "space": self.space,
-            "machine": asdict(self.machine),
+            "machine": self._machine_facts(),
             "N": self.N,
             "small_N": self.small_n,
             "nodes": self.nodes,
@@ -169,6 +169,12 @@ class RecordedLandscape:
         points = ",\n".join(json.dumps(_place_json(place), separators=(",", ":")) for place in self.places)
         text = json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'
         path.write_text(text, encoding="utf-8")
+
+    def _machine_facts(self) -> dict[str, Any]:
+        """What the file says of the machine."""
+        machine = self.machine
+        blas = {name: asdict(facts) for name, facts in machine.blas.items()}
+        return {"cores": machine.cores, "memory_bytes": machine.memory_bytes, "blas": blas, "N": machine.N}
 
     @staticmethod
     def read(path: Path) -> "RecordedLandscape":

@@ -125,4 +125,4 @@ def test_campaigns_know_their_machine(client: TestClient, store: Store) -> None:
     answer = client.post("/api/v1/campaigns", json={"kind": "tune", "space": "quick", "name": "monday"})
     assert answer.status_code == 201, answer.text
     [found] = store.queue.entries([QueueState.QUEUED])
-    assert found.order.machine == of_client(client).state.offered.machine != ""
+    assert found.order.machine == of_client(client).state.parts.offered.machine != ""
