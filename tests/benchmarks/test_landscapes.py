@@ -286,6 +286,7 @@ def test_a_recording_keeps_what_failed_with_its_reason_and_goes_on(tmp_path: Pat
         nodes=None,
         node_names=(),
         program=TO_BUILD,
+        node_count=1,
     )
     workshop = cast("Workbench", SimpleNamespace(site=site, evaluator=SimpleNamespace(evaluate=evaluated)))
     space = load("small", MACHINE, text=SPACE)
