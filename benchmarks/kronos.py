@@ -15,7 +15,7 @@ from scipy.optimize import least_squares
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import checked_cluster, load_cluster
 from tuner.simulation.cluster import SimulatedCluster
-from tuner.simulation.reproduction import Published, PublishedTest, published
+from tuner.simulation.reproduction import PublishedTest, PublishedTuning, published
 from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
@@ -34,7 +34,7 @@ def with_constants(base: VirtualCluster, constants: Mapping[str, float]) -> Virt
 
 
 def errors(
-    site: SimulatedCluster, figures: Published, tests: Sequence[PublishedTest], constants: Mapping[str, float]
+    site: SimulatedCluster, figures: PublishedTuning, tests: Sequence[PublishedTest], constants: Mapping[str, float]
 ) -> list[float]:
     """Simulated over published rate, less 1."""
     cluster = with_constants(site.cluster, constants)
@@ -43,7 +43,9 @@ def errors(
     return [(row.gflops or 0.0) / test.gflops - 1 for row, test in zip(found, tests, strict=True)]
 
 
-def fit(site: SimulatedCluster, figures: Published, numbers: Sequence[int], names: Sequence[str]) -> dict[str, float]:
+def fit(
+    site: SimulatedCluster, figures: PublishedTuning, numbers: Sequence[int], names: Sequence[str]
+) -> dict[str, float]:
     """The constants of these names that fit the tests of these numbers best; the others stay at START."""
     tests = [figures.test(number) for number in numbers]
 

@@ -25,7 +25,7 @@ from sqlalchemy import insert
 
 from hpl.dat import HplDat, render
 from hpl.params import Bcast, HplParams
-from results.record import Invalidity, Kind, Observed, Study, TrialRecord, TrialState
+from results.record import BlasObservation, Invalidity, Kind, Study, TrialRecord, TrialState
 from results.store.rows import output_row, trial_row
 from results.store.schema import OUTPUTS, TRIALS
 from results.store.store import Store
@@ -113,7 +113,7 @@ def _trial(study: str, number: int, which: int, chance: random.Random) -> TrialR
         gflops=None if failed else rate,
         residual=None if failed else 2.5e-3,
         passed=None if failed else True,
-        observed=Observed("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, ("node-1",)),
+        observed=BlasObservation("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, ("node-1",)),
         command="mpirun --bind-to core --mca btl self,vader -np 16 ./xhpl",
         directory=f"/home/user/.local/share/hpltune/runs/{study}/{number:05d}",
         hpl_dat=render(HplDat.of(hpl)),

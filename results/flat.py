@@ -29,7 +29,7 @@ COLUMNS: dict[str, type[Cell]] = {
 
 
 @dataclass(frozen=True)
-class Placed:
+class TrialPlace:
     """The rank of a trial's configuration in its study, as `hpltune best` shows it.
 
     Attributes:
@@ -58,7 +58,7 @@ def more_columns(records: Iterable[TrialRecord]) -> list[str]:
     return sorted({name for record in records for name in record.params} - COLUMNS.keys())
 
 
-def flat(record: TrialRecord, placed: Placed | None = None) -> dict[str, Cell]:
+def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cell]:
     """Make the row of a trial; None stands for values that are missing or not finite.
 
     Args:

@@ -145,7 +145,7 @@ class Study:
 
 
 @dataclass(frozen=True)
-class Observed:
+class BlasObservation:
     """The BLAS that really ran, as the ranks reported it.
 
     Attributes:
@@ -213,7 +213,7 @@ class TrialRecord:
     gflops: float | None = None
     residual: float | None = None
     passed: bool | None = None
-    observed: Observed | None = None
+    observed: BlasObservation | None = None
     command: str = ""
     directory: str = ""
     hpl_dat: str = ""

@@ -17,7 +17,7 @@ LAUNCHERS: dict[str, Callable[[Path, str], Launcher]] = {
 
 
 @dataclass(frozen=True)
-class Installed:
+class InstalledMpi:
     """An MPI library of this machine: its name, its launcher's path and its version."""
 
     mpi: str
@@ -35,7 +35,7 @@ class Installed:
         return LAUNCHERS[self.mpi](self.mpirun, self.version)
 
 
-def launchers(installed: Iterable[Installed]) -> ByMpi:
+def launchers(installed: Iterable[InstalledMpi]) -> ByMpi:
     """Make a launcher for jobs of any of these libraries.
 
     Raises:

@@ -10,7 +10,7 @@ from typing import Any
 from hpl.params import Scalar
 
 from ..errors import ResultsError
-from ..flat import Placed, flat
+from ..flat import TrialPlace, flat
 from ..record import SMALLER_RUNS, Study, TrialRecord, TrialState
 
 UNITS = {"gflops": "GFLOPS", "expected_gflops": "GFLOPS", "time_s": "s", "cost_s": "s", "percent_of_peak": "%"}
@@ -19,7 +19,7 @@ AT_A_TIME = 500
 """Trials that are given to Optuna at a time."""
 
 
-def write_parquet(path: Path, study: Study, records: Iterable[TrialRecord], placed: Mapping[int, Placed]) -> None:
+def write_parquet(path: Path, study: Study, records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace]) -> None:
     """Write a row for each trial, with the columns of a CSV, their types, and the facts of the study as metadata.
 
     Raises:

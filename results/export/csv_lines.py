@@ -9,7 +9,7 @@ from types import MappingProxyType
 from hpl.dat import HplDat, render
 
 from ..errors import NoHplDatError
-from ..flat import COLUMNS, Placed, flat, more_columns
+from ..flat import COLUMNS, TrialPlace, flat, more_columns
 from ..plain import unicode_text
 from ..record import Kind, TrialRecord
 from ..store.rows import Row
@@ -30,14 +30,14 @@ def to_hpl_dat(record: TrialRecord) -> str:
 
 
 _NUMBER = list(COLUMNS).index("number")
-_PLACED = tuple(field.name for field in fields(Placed))
+_PLACED = tuple(field.name for field in fields(TrialPlace))
 _PLACES = tuple(list(COLUMNS).index(name) for name in _PLACED)
-NOWHERE: Mapping[int, Placed] = MappingProxyType({})
+NOWHERE: Mapping[int, TrialPlace] = MappingProxyType({})
 LINES = 500
 """Lines in a part."""
 
 
-def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, Placed] = NOWHERE) -> str:
+def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace] = NOWHERE) -> str:
     """Write comma-separated values with a header line; a missing value is empty.
 
     Args:
@@ -48,7 +48,7 @@ def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, Placed] = NOWHER
     return "".join(csv_parts(more_columns(known), rows, placed))
 
 
-def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Placed] = NOWHERE) -> Iterator[str]:
+def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, TrialPlace] = NOWHERE) -> Iterator[str]:
     """Yield the CSV of a stream of rows, in parts of some lines.
 
     Args:

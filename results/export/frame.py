@@ -8,7 +8,7 @@ from pandas.api.extensions import ExtensionDtype
 
 from hpl.params import Scalar
 
-from ..flat import COLUMNS, Placed, flat, more_columns
+from ..flat import COLUMNS, TrialPlace, flat, more_columns
 from ..record import TrialRecord
 from .csv_lines import NOWHERE
 
@@ -19,7 +19,7 @@ _TIMES = ("started_at", "ended_at")
 
 
 def frame(
-    records: Iterable[TrialRecord], placed: Mapping[int, Placed] = NOWHERE, *, parameters: bool = False
+    records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace] = NOWHERE, *, parameters: bool = False
 ) -> pd.DataFrame:
     """Make a data frame with a row per trial, the columns of a CSV export, and the same types for any number of rows.
 

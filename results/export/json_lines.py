@@ -9,9 +9,9 @@ from hpl.errors import HplError
 from hpl.params import HplParams
 
 from ..errors import ResultsError
-from ..flat import Placed, flat
+from ..flat import TrialPlace, flat
 from ..plain import finite_figures, unicode_text
-from ..record import Invalidity, Kind, Observed, TrialRecord, TrialState
+from ..record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 
 _AS_THEY_ARE = (
     "study", "number", "reason", "key", "blas", "kernel", "ranks", "threads", "time_s", "gflops", "residual", "passed",
@@ -24,7 +24,7 @@ def to_json_lines(records: Iterable[TrialRecord]) -> str:
     return "".join(map(json_line, records))
 
 
-def json_line(record: TrialRecord, placed: Placed | None = None) -> str:
+def json_line(record: TrialRecord, placed: TrialPlace | None = None) -> str:
     """Write the line of a trial.
 
     Args:
@@ -58,7 +58,7 @@ def _records(text: str, name: str) -> Iterator[TrialRecord]:
             raise ResultsError(f"{name}:{number}: no trial of hpltune: {error}") from error
 
 
-def _object(record: TrialRecord, placed: Placed | None) -> dict[str, Any]:
+def _object(record: TrialRecord, placed: TrialPlace | None) -> dict[str, Any]:
     return {
         **flat(record, placed),
         "hosts": list(record.observed.hosts) if record.observed else None,
@@ -87,8 +87,8 @@ def _record(row: dict[str, Any]) -> TrialRecord:
     )
 
 
-def _observed(row: dict[str, Any]) -> Observed | None:
+def _observed(row: dict[str, Any]) -> BlasObservation | None:
     if row["library"] is None:
         return None
     version, kernel, threads = row["library_version"], row["library_kernel"], row["library_threads"]
-    return Observed(row["library"], version, kernel, threads, tuple(row["hosts"]))
+    return BlasObservation(row["library"], version, kernel, threads, tuple(row["hosts"]))

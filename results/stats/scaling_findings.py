@@ -344,7 +344,7 @@ class OrderEffect:
 
 
 @dataclass(frozen=True)
-class OrdersCompared:
+class OrderComparison:
     """What shuffling does for one kind of scaling.
 
     Attributes:
@@ -362,7 +362,7 @@ class OrdersCompared:
         return self.p is not None and self.p < LEVEL
 
 
-def compare_orders(sorted_: RunGroup, shuffled: RunGroup, *, exact: bool = False) -> OrdersCompared:
+def compare_orders(sorted_: RunGroup, shuffled: RunGroup, *, exact: bool = False) -> OrderComparison:
     """Compare the rates of both orders on each number of nodes, and test over all numbers together.
 
     The test exchanges the labels "sorted" and "shuffled" among the runs of each number of nodes; the statistic is the
@@ -389,7 +389,7 @@ def compare_orders(sorted_: RunGroup, shuffled: RunGroup, *, exact: bool = False
         interval = None if margin is None else (_loss(lost - margin), _loss(lost + margin))
         effects.append(OrderEffect(count, _loss(lost), interval))
     p = None if not logs else _p_of_exact(logs) if exact else _p(logs)
-    return OrdersCompared(sorted_.scaling, tuple(effects), p)
+    return OrderComparison(sorted_.scaling, tuple(effects), p)
 
 
 def _logs(group: RunGroup, count: int) -> list[float]:

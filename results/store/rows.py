@@ -20,9 +20,20 @@ from hpl.errors import HplError
 from hpl.params import HplParams, parse_grid
 
 from ..errors import DamagedError
-from ..flat import COLUMNS, Cell, Placed, imported_size
+from ..flat import COLUMNS, Cell, TrialPlace, imported_size
 from ..plain import finite, finite_figures, time_text, unicode_text
-from ..record import FIGURES, IMPORTED, MEASURED, Invalidity, Kind, Observed, Study, TrialRecord, TrialState, rates_of
+from ..record import (
+    FIGURES,
+    IMPORTED,
+    MEASURED,
+    BlasObservation,
+    Invalidity,
+    Kind,
+    Study,
+    TrialRecord,
+    TrialState,
+    rates_of,
+)
 from .schema import HPL_COLUMNS, TRIALS
 
 _TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
@@ -34,7 +45,7 @@ _COMPUTED = {
     "grid": cast(TRIALS.c.P, Text) + "x" + cast(TRIALS.c.Q, Text),
     "simulated": TRIALS.c.versions,
     "rates": TRIALS.c.versions,
-    **{field.name: null() for field in fields(Placed)},
+    **{field.name: null() for field in fields(TrialPlace)},
 }
 FLAT = (
     TRIALS.c.number,
@@ -145,7 +156,7 @@ def contender_of(row: RowMapping) -> TrialRecord:
             state=TrialState(row["state"]),
             params=object_of(row["params"], "params"),
             versions=object_of(row["versions"], "versions"),
-            observed=Observed("", "", "", None, hosts) if hosts else None,
+            observed=BlasObservation("", "", "", None, hosts) if hosts else None,
             started_at=datetime.fromisoformat(row["started_at"]),
         )
 
@@ -226,10 +237,10 @@ def _hpl_of(row: RowMapping) -> HplParams | None:
     return HplParams.from_words({**{name: row[name] for name in _HPL_NAMES}, "grid": f"{row['P']}x{row['Q']}"})
 
 
-def _observed_of(row: RowMapping) -> Observed | None:
+def _observed_of(row: RowMapping) -> BlasObservation | None:
     if row["library"] is None:
         return None
-    return Observed(
+    return BlasObservation(
         library=row["library"],
         version=row["library_version"],
         kernel=row["library_kernel"],

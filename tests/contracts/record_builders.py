@@ -5,7 +5,7 @@ from typing import Any
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
-from results.record import Kind, Observed, Study, TrialRecord, TrialState
+from results.record import BlasObservation, Kind, Study, TrialRecord, TrialState
 
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -50,7 +50,7 @@ def finished(number: int, gflops: float | None = 75.5, study: str = "study", **c
         "gflops": gflops,
         "residual": 2.5e-3,
         "passed": True,
-        "observed": Observed("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, ("node-1", "node-2")),
+        "observed": BlasObservation("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, ("node-1", "node-2")),
         "command": "mpirun -np 2 xhpl",
         "directory": f"/runs/{study}/{number:05d}",
         "hpl_dat": render(HplDat.of(hpl)),

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from record_builders import begun
 
 from hpl.params import Bcast, Fact, Form, HplParams, Pmap, Scalar, Swap
-from results.record import Invalidity, Kind, Observed, Study, TrialRecord, TrialState
+from results.record import BlasObservation, Invalidity, Kind, Study, TrialRecord, TrialState
 
 anything = st.text(max_size=40)
 """What a program may print, and what JSON may hold."""
@@ -65,9 +65,9 @@ def hpl_params() -> st.SearchStrategy[HplParams]:
     )
 
 
-def observed() -> st.SearchStrategy[Observed]:
+def observed() -> st.SearchStrategy[BlasObservation]:
     return st.builds(
-        Observed,
+        BlasObservation,
         library=texts,
         version=texts,
         kernel=texts,

@@ -9,7 +9,7 @@ from runners.errors import InvalidJobError
 from runners.job import Job
 from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
-from runners.registry import Installed, launchers
+from runners.registry import InstalledMpi, launchers
 
 JOB = Job(program=("/opt/xhpl",), ranks=4, directory=Path("/run"), threads_per_rank=2)
 
@@ -165,7 +165,7 @@ def test_a_job_no_launcher_could_take_is_refused(changed: dict[str, object]) -> 
 
 def test_an_mpi_without_a_launcher_is_said() -> None:
     with pytest.raises(InvalidJobError, match="cannot be started yet"):
-        Installed("lam", Path("/usr/bin/mpirun"), "4.0").launcher()
+        InstalledMpi("lam", Path("/usr/bin/mpirun"), "4.0").launcher()
 
 
 ON_NODES = replace(JOB, nodes=("n1", "n2"), agent=Path("/run/agent"))
@@ -237,7 +237,7 @@ def test_nodes_are_host_names_that_share_the_ranks_evenly(changed: dict[str, obj
 
 def test_a_job_of_an_unknown_mpi_library_is_refused() -> None:
     with pytest.raises(InvalidJobError, match="known: openmpi"):
-        launchers([Installed("openmpi", Path("/m"), "4.1")]).command(replace(JOB, mpi="lam"))
+        launchers([InstalledMpi("openmpi", Path("/m"), "4.1")]).command(replace(JOB, mpi="lam"))
 
 
 def test_only_ends_are_final() -> None:

@@ -10,7 +10,7 @@ from httpx2 import EventSource
 from pydantic import ValidationError
 
 from results.export.json_lines import from_json_lines
-from results.flat import Placed
+from results.flat import TrialPlace
 from results.record import TrialRecord
 from results.store.service.campaign_entry import GOES_ON
 
@@ -176,8 +176,8 @@ def _want(campaign: ServedCampaign, what: str) -> HandedInModel:
     return campaign.connection.send("POST", f"{campaign_address(campaign.name)}/{what}", HandedInModel)
 
 
-def _placed(row: dict[str, Any]) -> Placed:
-    return Placed(row["rank"], row["expected_gflops"], row["percent_of_peak"])
+def _placed(row: dict[str, Any]) -> TrialPlace:
+    return TrialPlace(row["rank"], row["expected_gflops"], row["percent_of_peak"])
 
 
 class LiveStream:

@@ -27,7 +27,7 @@ from ..simulation.cluster import SimulatedCluster, cluster_dict
 from ..simulation.reproduction import (
     BestFound,
     ComparedTest,
-    Published,
+    PublishedTuning,
     published,
     search,
     setting_losses,
@@ -102,7 +102,7 @@ class ReproduceResult:
     """
 
     cluster: VirtualCluster
-    published: Published
+    published: PublishedTuning
     tests: tuple[ComparedTest, ...]
     found: BestFound | None = None
     study: str = ""
@@ -185,7 +185,7 @@ def _searched(
 
 
 def _search(
-    request: ReproduceRequest, figures: Published, site: SimulatedCluster, name: str, context: StudyContext
+    request: ReproduceRequest, figures: PublishedTuning, site: SimulatedCluster, name: str, context: StudyContext
 ) -> tuple[BestFound | None, str]:
     """Search freely, then as advised.
 

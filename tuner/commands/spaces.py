@@ -32,7 +32,7 @@ EXAMPLE_N = 10_000
 """Stands for the N that a budget would choose, where a space leaves it to the budget."""
 
 
-class Surveyed(Protocol):
+class SurveyFacts(Protocol):
     """What was found on a machine, as far as a space is counted with it."""
 
     @property
@@ -43,11 +43,11 @@ class Surveyed(Protocol):
         """The facts a search space needs."""
 
 
-LookAround = Callable[[UserDirs], Surveyed]
+LookAround = Callable[[UserDirs], SurveyFacts]
 """Looks at a machine without timing anything."""
 
 
-def look_quietly(user_dirs: UserDirs) -> Surveyed:
+def look_quietly(user_dirs: UserDirs) -> SurveyFacts:
     """This machine, with the kernels that were timed before."""
     return look_around(TuneOptions(), user_dirs, lambda _: None, probing=False)
 

@@ -13,7 +13,7 @@ from .points import own_point
 from .probes import Probes
 
 
-class Barred:
+class BarredParts:
     """Parts of points, some parameters with their values, that no point which is asked may contain."""
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ class Engine(ABC):
         self.seed = seed
         self.context = context
         self.history = RunHistory()
-        self.blocked = Barred()
+        self.blocked = BarredParts()
         self._remarks: list[str] = []
         self._pending: set[str] = set()
         self._released: dict[str, dict[str, Scalar]] = {}

@@ -33,7 +33,7 @@ MOST_STARTS = 64
 
 
 @dataclass(frozen=True)
-class Swept:
+class SweptParameter:
     """A sweep of one parameter.
 
     Attributes:
@@ -52,7 +52,7 @@ class Swept:
 
 
 @dataclass(frozen=True)
-class Missed:
+class MissedValue:
     """A parameter that the sweeps left at another value than the best configuration has.
 
     Attributes:
@@ -113,13 +113,13 @@ class OneByOne:
 
     start: Mapping[str, Scalar]
     start_gflops: float
-    sweeps: tuple[Swept, ...]
+    sweeps: tuple[SweptParameter, ...]
     end: Mapping[str, Scalar]
     missing_percent: float
     missing_sd: float
     runs: int
     machine_s: float
-    missed: tuple[Missed, ...]
+    missed: tuple[MissedValue, ...]
     together: tuple[Together, ...]
     starts: Starts | None = None
 
@@ -151,7 +151,7 @@ class Way:
         """The rate of one of the runs."""
         return self._walker.rate(point) or 0.0
 
-    def swept(self) -> Iterator[Swept]:
+    def swept(self) -> Iterator[SweptParameter]:
         """Yield the sweeps with their rates and counts of runs."""
         known = {self._walker.key(self.start)}
         for sweep in self.sweeps:
@@ -160,7 +160,7 @@ class Way:
             changed = {name: value for name, value in sweep.kept.items() if sweep.held.get(name) != value}
             followed = {name: value for name, value in changed.items() if name != sweep.name}
             before, after = sweep.held.get(sweep.name), sweep.kept.get(sweep.name)
-            yield Swept(sweep.name, before, after, followed, self.gflops(sweep.kept), len(new))
+            yield SweptParameter(sweep.name, before, after, followed, self.gflops(sweep.kept), len(new))
 
     def _run(self) -> Iterator[Sweep]:
         """Yield the sweeps with the points that were run; the last sweep is cut off where there were too many steps."""
@@ -218,7 +218,7 @@ def one_by_one(
     missed = []
     for name in _different(space, end, fastest):
         gain, loss = gains.get((name,)) or NOT_LEGAL, taken_back.get((name,)) or NOT_LEGAL
-        missed.append(Missed(name, end.get(name), fastest.get(name), *gain, *loss))
+        missed.append(MissedValue(name, end.get(name), fastest.get(name), *gain, *loss))
     together = [Together(names[0], names[1], *gain) for names, gain in gains.items() if len(names) == 2]
     missing_percent, missing_sd = rates.above(0, 1)
     launch_s = _launch_s(records)

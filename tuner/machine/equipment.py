@@ -33,7 +33,7 @@ class NodeKind:
 
 
 @dataclass(frozen=True)
-class Used:
+class UsedNodes:
     """The nodes that a configuration uses; peak, price and power of all of them together, None if unknown."""
 
     nodes: int
@@ -79,15 +79,15 @@ class Equipment:
         return {KINDS: {network: [asdict(kind) for kind in kinds] for network, kinds in self.kinds.items()}}
 
     @property
-    def whole(self) -> Used:
+    def whole(self) -> UsedNodes:
         """All nodes, with the default network."""
         return self._together([(kind, kind.count) for kind in self._with(None)])
 
-    def used_on(self, hosts: int, params: Mapping[str, Scalar]) -> Used:
+    def used_on(self, hosts: int, params: Mapping[str, Scalar]) -> UsedNodes:
         """The part that a run on a number of hosts used; 0 hosts if the number is unknown."""
         return self._part(min(1.0, hosts / self.hosts)) if hosts and self.hosts > 1 else self.used(params)
 
-    def used(self, params: Mapping[str, Scalar]) -> Used:
+    def used(self, params: Mapping[str, Scalar]) -> UsedNodes:
         """The part that a configuration uses: its network, and the nodes that its ranks fill one after another.
 
         On a real cluster it is all nodes, or those that are left where it drops some.
@@ -105,23 +105,23 @@ class Equipment:
             counted.append((kind, count))
         return self._together(counted)
 
-    def _part(self, part: float) -> Used:
+    def _part(self, part: float) -> UsedNodes:
         """A part of all nodes."""
         whole = self.whole
         peak, price, power = (
             None if fact is None else part * fact for fact in (whole.rpeak_gflops, whole.price_usd, whole.power_w)
         )
-        return Used(whole.nodes, peak, price, power)
+        return UsedNodes(whole.nodes, peak, price, power)
 
     def _with(self, network: Scalar | None) -> Sequence[NodeKind]:
         return self.kinds.get(str(network)) or next(iter(self.kinds.values()))
 
-    def _together(self, counted: Sequence[tuple[NodeKind, int]]) -> Used:
+    def _together(self, counted: Sequence[tuple[NodeKind, int]]) -> UsedNodes:
         def total(name: str) -> float | None:
             return sum(count * getattr(kind, name) for kind, count in counted) if self._knows(name) else None
 
         nodes = sum(count for _, count in counted)
-        return Used(nodes, total("rpeak_gflops"), total("price_usd"), total("power_w"))
+        return UsedNodes(nodes, total("rpeak_gflops"), total("price_usd"), total("power_w"))
 
     def _knows(self, name: str) -> bool:
         """Whether a figure is known for every configuration: each uses at least the first kind of nodes."""

@@ -30,7 +30,7 @@ from runners.job import Job
 from runners.launchers.base import INHERITED, TOO_FEW_FILES, Launcher, assignments, inherited_mpi
 from runners.local import LocalRunner
 from runners.paths import RunPaths
-from runners.registry import Installed
+from runners.registry import InstalledMpi
 
 from ..errors import TunerError
 from ..user_dirs import UserDirs
@@ -136,7 +136,7 @@ def _start(mpi: Mpi, search: SearchPaths, without: Collection[str]) -> Start:
     """
     began_s = time.monotonic()
     try:
-        launcher: Launcher = Installed(mpi.name, mpi.mpirun, mpi.version).launcher()
+        launcher: Launcher = InstalledMpi(mpi.name, mpi.mpirun, mpi.version).launcher()
         launcher = _Without(launcher, without) if without else launcher
         with TemporaryDirectory(prefix="hpltune-start-") as folder:
             why_not = _ended(mpi, launcher, start_program(mpi, search), Path(folder))
@@ -304,6 +304,6 @@ def _job(
 
 
 def _started(mpi: Mpi, cluster: Cluster, job: Job, user_dirs: UserDirs) -> str:
-    launcher = Installed(mpi.name, mpi.mpirun, mpi.version).launcher()
+    launcher = InstalledMpi(mpi.name, mpi.mpirun, mpi.version).launcher()
     with SshRunner(launcher, cluster.reach, LIMIT_S, copies_for(cluster, user_dirs.copies)) as runner:
         return why_not_started(runner, launcher, job, mpi)

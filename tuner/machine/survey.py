@@ -26,7 +26,7 @@ OnProbe = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Wanted:
+class SurveyWish:
     """What of a machine is to be found and used.
 
     Attributes:
@@ -104,7 +104,7 @@ def usable_mpis(
 
 
 def survey(
-    search: SearchPaths, wanted: Wanted, on_probe: OnProbe | None, instruments: Instruments = OF_THIS_MACHINE
+    search: SearchPaths, wanted: SurveyWish, on_probe: OnProbe | None, instruments: Instruments = OF_THIS_MACHINE
 ) -> Inventory:
     """Look at this machine.
 

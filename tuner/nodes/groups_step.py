@@ -26,7 +26,7 @@ from runners.hosts.ssh import SshRunner
 from runners.hosts.transport import AT_ONCE
 from runners.job import Job
 from runners.paths import RunPaths
-from runners.registry import Installed, launchers
+from runners.registry import InstalledMpi, launchers
 
 from ..errors import TunerError
 from ..events import Notice, WorkEnded, WorkStarted
@@ -221,7 +221,7 @@ class Groups:
     def _turns(self, place: StepPlace) -> Iterator["_GroupTurns"]:
         """Make a runner and a folder for the runs while the block runs."""
         site = self.hpl.site
-        starters = launchers([Installed(site.mpi.name, site.mpi.mpirun, site.mpi.version)])
+        starters = launchers([InstalledMpi(site.mpi.name, site.mpi.mpirun, site.mpi.version)])
         copies = copies_for(site.cluster, self.user_dirs.copies)
         runs = self.user_dirs.data / "runs"
         private_folder(runs)

@@ -15,7 +15,7 @@ from hpl.dat import HplDat, render
 from hpl.errors import HplError
 from hpl.params import HplParams, Scalar
 from hpl.witness import parse_panels
-from results.record import Invalidity, Observed
+from results.record import BlasObservation, Invalidity
 from runners.base import JobState, JobStatus
 from runners.job import Job
 from runners.launchers.base import last_words
@@ -191,7 +191,9 @@ def judge_replayed(plan: ReplayPlan, status: JobStatus, stdout: str, stderr: str
     found, (asked,) = output.parse(stdout), plan.runs
     result = found.results[0] if found.results else None
     where = f"{counted(table.nodes, 'node')} of the table"
-    observed = Observed(library=table.simulator, version="", kernel="table", threads=plan.threads, hosts=(where,))
+    observed = BlasObservation(
+        library=table.simulator, version="", kernel="table", threads=plan.threads, hosts=(where,)
+    )
     cancelled = status.state is JobState.CANCELLED
     stopped = any(panel.stopped for panel in parse_panels(stderr))
     fault: Failure | None

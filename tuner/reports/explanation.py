@@ -8,7 +8,7 @@ from results.report.ranking_table import named_values
 from results.stats.intervals import half_95
 
 from ..explain.explanation import Explanation
-from ..explain.one_at_a_time import WORTH_A_WORD, Missed, OneByOne
+from ..explain.one_at_a_time import WORTH_A_WORD, MissedValue, OneByOne
 from ..explain.taught_study import telling_pairs
 from ..explain.variance import PLUS_MINUS, Effect, Pair
 from ..settings.dimensions import meanings
@@ -212,7 +212,7 @@ def other_starts(found: Explanation) -> str | None:
     )
 
 
-def _missed(missed: Sequence[Missed]) -> Table:
+def _missed(missed: Sequence[MissedValue]) -> Table:
     rows = []
     for one in missed:
         left_at, best = ("" if value is None else f"{value}" for value in (one.left_at, one.best))

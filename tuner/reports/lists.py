@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 from hpl.params import Scalar
 from hpl.programs.terms import OWN
-from results.flat import COLUMNS, Placed, flat
+from results.flat import COLUMNS, TrialPlace, flat
 from results.metrics import rate_text
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap, outcome
@@ -121,7 +121,7 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
 
 KILLED = "killed"
 """How a study or a trial stands that still says it runs, though nobody works on it."""
-PLACED = frozenset(field.name for field in fields(Placed))
+PLACED = frozenset(field.name for field in fields(TrialPlace))
 """Columns that only exports fill."""
 FIGURES = frozenset({"#", "time"})
 FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")

@@ -11,7 +11,7 @@ from ..machine.peak import model_above_peak
 from ..simulation.reproduction import (
     BestFound,
     ComparedTest,
-    Published,
+    PublishedTuning,
     SettingLoss,
     error_sizes,
     gain,
@@ -25,7 +25,7 @@ HEADS = ("setting", "best", "published", "assumed", "loss with it", "worst", "lo
 
 
 def best_found_parts(
-    published: Published, tests: Sequence[ComparedTest], found: BestFound, study: str
+    published: PublishedTuning, tests: Sequence[ComparedTest], found: BestFound, study: str
 ) -> tuple[Part, ...]:
     """How much faster the best configuration is, what its settings are worth, and what following the advice costs.
 
@@ -47,7 +47,7 @@ def best_found_parts(
     )
 
 
-def _rate_sentence(published: Published, tests: Sequence[ComparedTest], found: BestFound) -> str:
+def _rate_sentence(published: PublishedTuning, tests: Sequence[ComparedTest], found: BestFound) -> str:
     best, number = found.winner.expected_gflops, int(published.best["test"])
     tested = simulated_gflops(tests, number)
     beside = f", {best / tested - 1:.1%} above test {number} as simulated" if tested else ""
@@ -85,7 +85,7 @@ def _best_cells(row: SettingLoss) -> tuple[str, ...]:
     return (row.name, str(row.best), published, assumed, loss, str(row.worst), f"{row.worst_loss:.1%}")
 
 
-def remarks(published: Published, found: BestFound) -> list[str]:
+def remarks(published: PublishedTuning, found: BestFound) -> list[str]:
     """Which values the article does not state, and where the model finds another best value than the authors."""
     said = []
     assumed = [row.name for row in found.settings if row.assumed is not None]
@@ -103,7 +103,7 @@ def remarks(published: Published, found: BestFound) -> list[str]:
     return said
 
 
-def _advice_sentences(published: Published, found: BestFound) -> list[str]:
+def _advice_sentences(published: PublishedTuning, found: BestFound) -> list[str]:
     if found.advised is None:
         return []
     advised = found.advised.expected_gflops
@@ -116,7 +116,7 @@ def _advice_sentences(published: Published, found: BestFound) -> list[str]:
     return [sentence]
 
 
-def best_found_facts(published: Published, found: BestFound) -> dict[str, object]:
+def best_found_facts(published: PublishedTuning, found: BestFound) -> dict[str, object]:
     """What the searches found, for scripts."""
     return {
         "gflops": found.winner.expected_gflops,
@@ -141,30 +141,32 @@ SummaryRow = tuple[str, float, float | None]
 """A figure of merit by name, as published and as simulated."""
 
 
-def comparison_parts(cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest]) -> tuple[Part, ...]:
+def comparison_parts(
+    cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]
+) -> tuple[Part, ...]:
     """The tests and the best published configuration, each published beside simulated."""
     facts = [Sentence("The article also says:"), *article_facts(published)]
     return (*test_parts(published, tests), *facts, *best_parts(cluster, published, tests))
 
 
-def test_parts(published: Published, tests: Sequence[ComparedTest]) -> tuple[Part, ...]:
+def test_parts(published: PublishedTuning, tests: Sequence[ComparedTest]) -> tuple[Part, ...]:
     """The tests, each published beside simulated, as figures, as a table and in sentences."""
     said = [Sentence(text, unbroken=True) for text in sentences(published, tests)]
     return (_rate_figure(tests), *_error_figures(tests), _test_table(published, tests), *said)
 
 
-def article_facts(published: Published) -> list[Sentence]:
+def article_facts(published: PublishedTuning) -> list[Sentence]:
     """What else the publication says."""
     return [Sentence(f"- {fact}", unbroken=True) for fact in published.facts]
 
 
-def best_parts(cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest]) -> list[Part]:
+def best_parts(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> list[Part]:
     """The best published configuration with its figures of merit, and why one is above its peak."""
     doubt = above_peak(cluster, published, tests)
     return [_summary_table(cluster, published, tests), *([Sentence(doubt, unbroken=True)] if doubt else [])]
 
 
-def _test_table(published: Published, tests: Sequence[ComparedTest]) -> Table:
+def _test_table(published: PublishedTuning, tests: Sequence[ComparedTest]) -> Table:
     rows = [_cells(row, published.best["price_usd"]) for row in tests]
     return Table(
         title=f"Published and simulated: {published.source}",
@@ -196,7 +198,7 @@ def _cells(row: ComparedTest, price_usd: float) -> dict[str, str]:
     }
 
 
-def sentences(published: Published, tests: Sequence[ComparedTest]) -> list[str]:
+def sentences(published: PublishedTuning, tests: Sequence[ComparedTest]) -> list[str]:
     """Which tests failed, how far the predictions are off, and what single changes gained."""
     said = [f"Test {row.test.number} failed: {row.simulated.reason}." for row in tests if row.simulated.gflops is None]
     said.append(
@@ -219,7 +221,7 @@ def sentences(published: Published, tests: Sequence[ComparedTest]) -> list[str]:
     return said
 
 
-def _unstated_sentence(published: Published) -> str:
+def _unstated_sentence(published: PublishedTuning) -> str:
     """Which settings the publication does not state, and which values the simulations take for them."""
     words = ", ".join(f"{name}={value}" for name, value in published.unstated.items())
     return (
@@ -228,13 +230,13 @@ def _unstated_sentence(published: Published) -> str:
     )
 
 
-def above_peak(cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest]) -> str | None:
+def above_peak(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> str | None:
     """Why the best published configuration is above 100 % of peak as simulated; None where it is not."""
     rate = simulated_gflops(tests, int(published.best["test"]))
     return model_above_peak(merit(rate, rpeak_gflops=cluster.rpeak_gflops).percent_of_peak) if rate else None
 
 
-def _summary_table(cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest]) -> Table:
+def _summary_table(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> Table:
     return Table(
         title="The best published configuration",
         columns=(Column("", words=True), Column("published"), Column("simulated")),
@@ -245,7 +247,7 @@ def _summary_table(cluster: VirtualCluster, published: Published, tests: Sequenc
     )
 
 
-def summary(cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest]) -> list[SummaryRow]:
+def summary(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> list[SummaryRow]:
     """The figures of merit of the best published configuration."""
     best = published.best
     rate = simulated_gflops(tests, int(best["test"]))
@@ -286,7 +288,7 @@ def _error_figures(tests: Sequence[ComparedTest]) -> list[Figure]:
 
 
 def reproduction_facts(
-    cluster: VirtualCluster, published: Published, tests: Sequence[ComparedTest], search: dict[str, object] | None
+    cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest], search: dict[str, object] | None
 ) -> dict[str, object]:
     """All of it for scripts.
 
@@ -332,7 +334,7 @@ class ReproductionPage:
     """
 
     cluster: VirtualCluster
-    published: Published
+    published: PublishedTuning
     tests: Sequence[ComparedTest]
     search: Sequence[Part] = ()
 

@@ -27,7 +27,7 @@ from results.stats.scaling_findings import (
     UPDATE,
     CountResult,
     Limit,
-    OrdersCompared,
+    OrderComparison,
     Overhead,
     ScalingGrowth,
 )
@@ -376,7 +376,7 @@ def _limit(limit: Limit, findings: ScalingFindings) -> str:
     return f" {name}: {percent(limit.share)} % of the time at {at}, {percent(limit.lost)} % lost: {why}."
 
 
-def order_sentence(compared: OrdersCompared, findings: ScalingFindings) -> str:
+def order_sentence(compared: OrderComparison, findings: ScalingFindings) -> str:
     """Say whether it matters which nodes are neighbours."""
     effect = max(compared.effects, key=lambda one: abs(one.loss)) if compared.differ else compared.effects[-1]
     at = counted(effect.count, findings.noun)
@@ -451,6 +451,6 @@ def doubling_sentence(doubling: NextDoubling, noun: str) -> str:
     return f"{said} The same from fewer {noun}s was {100 * off:+.1f} % off for {most}, {inside} its interval."
 
 
-def orders_with_effects(findings: ScalingFindings) -> list[OrdersCompared]:
+def orders_with_effects(findings: ScalingFindings) -> list[OrderComparison]:
     """The comparisons of sorted and shuffled lists that say something."""
     return [one for one in findings.orders if one.effects and one.p is not None]

@@ -15,7 +15,7 @@ from results.report.model import Column, Heading, Part, Report, Sentence, Table
 from results.stats.headline import ADVISED, FastestRun, half_rate_n, percent_text
 from results.stats.ranking import hosts_of, is_full_run
 
-from ..machine.equipment import Equipment, Used, host_count
+from ..machine.equipment import Equipment, UsedNodes, host_count
 from ..units import gibibytes
 from ..words import counted, listed
 
@@ -180,7 +180,7 @@ class Sheet:
         return self.best.versions.get("hpl") or self.study.versions.get("hpl")
 
     @property
-    def _used(self) -> Used:
+    def _used(self) -> UsedNodes:
         return Equipment.of(self.study).used_on(hosts_of(self.best), self.best.params)
 
     def _top500(self) -> list[Field]:

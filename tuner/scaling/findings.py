@@ -23,7 +23,7 @@ from results.stats.intervals import half_95
 from results.stats.scaling_findings import (
     CountResult,
     Limit,
-    OrdersCompared,
+    OrderComparison,
     Overhead,
     ScalingGrowth,
     compare_orders,
@@ -98,7 +98,7 @@ class ScalingFindings:
 
     results: tuple[CountResult, ...] = ()
     overheads: tuple[Overhead, ...] = ()
-    orders: tuple[OrdersCompared, ...] = ()
+    orders: tuple[OrderComparison, ...] = ()
     growth: tuple[ScalingGrowth, ...] = ()
     limits: tuple[Limit, ...] = ()
     doublings: tuple[NextDoubling, ...] = ()

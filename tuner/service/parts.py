@@ -17,7 +17,7 @@ from .background import Duty
 from .cache import Answers
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
-from .campaigns.offered import Offered
+from .campaigns.offered import Offers
 from .live.reader import LiveReader
 from .machine_queries import MachineQueries
 from .metrics import ServiceMetrics
@@ -43,7 +43,7 @@ class ServiceParts:
     authenticator: Authenticator
     metrics: ServiceMetrics
     survey: HostSurvey
-    offered: Offered
+    offered: Offers
     announcer: Announcer
     dispatcher: Dispatcher
     duties: Sequence[Duty]

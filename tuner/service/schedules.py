@@ -22,7 +22,7 @@ from ..units import parse_duration_s
 from .background import Duty
 from .campaigns.hand_in import HandIn, hand_in
 from .campaigns.kinds.registry import DOCUMENTS
-from .campaigns.offered import Offered
+from .campaigns.offered import Offers
 from .campaigns.wrong import WrongDocumentError
 
 LOOK_S = 5.0
@@ -52,7 +52,7 @@ class ScheduleKeeper:
     """
 
     store: Store
-    offered: Offered
+    offered: Offers
     wake: Callable[[], None]
     now: Callable[[], datetime] = _now
     duty: Duty = field(init=False)

@@ -65,7 +65,7 @@ class KnownDifference:
 
 
 @dataclass(frozen=True)
-class Published:
+class PublishedTuning:
     """What a publication says of a cluster.
 
     Attributes:
@@ -104,7 +104,7 @@ def names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".toml") for file in _package().iterdir()))
 
 
-def published(name: str) -> Published:
+def published(name: str) -> PublishedTuning:
     """Read the figures of a publication.
 
     Raises:
@@ -113,7 +113,7 @@ def published(name: str) -> Published:
     if name not in names():
         raise UsageError(f"nothing is known of {name}: `hpltune reproduce` knows {', '.join(names())}")
     table: dict[str, Any] = tomllib.loads((_package() / f"{name}.toml").read_text(encoding="utf-8"))
-    return Published(
+    return PublishedTuning(
         name=name,
         tests=tuple(PublishedTest(number=row.pop("test"), **row) for row in table.pop("tests")),
         differs=tuple(KnownDifference(**row) for row in table.pop("differs")),
@@ -141,7 +141,7 @@ class ComparedTest:
 
 
 def simulate_tests(
-    site: SimulatedCluster, published: Published, *, jobs: int, limit_s: float, stop: StopRequest
+    site: SimulatedCluster, published: PublishedTuning, *, jobs: int, limit_s: float, stop: StopRequest
 ) -> tuple[ComparedTest, ...]:
     """Simulate the published tests; fewer where somebody stopped it."""
     wishes = [Wish(published.params(test, site.cluster.cores)) for test in published.tests]
@@ -248,7 +248,9 @@ def neighbours(study: VirtualStudy, params: Mapping[str, Scalar]) -> list[tuple[
     return found
 
 
-def setting_losses(study: VirtualStudy, winner: Ranked, published: Published, cores: int) -> tuple[SettingLoss, ...]:
+def setting_losses(
+    study: VirtualStudy, winner: Ranked, published: PublishedTuning, cores: int
+) -> tuple[SettingLoss, ...]:
     """What each setting of a polished winner is worth, most first.
 
     Args:

@@ -16,7 +16,7 @@ from ..engines.probes import Probes
 from ..machine.problem_size import STEP
 from ..options import TuneOptions
 from ..study.ledger import Ledger
-from ..study.lifecycle import Begun, MachineFacts, begin, closing_study, go_on
+from ..study.lifecycle import BegunStudy, MachineFacts, begin, closing_study, go_on
 from ..study.names import SEARCHED
 from ..study.objective import Objective
 from ..study.open import StudyOpener
@@ -96,7 +96,7 @@ class ToldMachine:
 
 
 def told_study(
-    begun: Begun,
+    begun: BegunStudy,
     options: TuneOptions,
     machine: ToldMachine,
     context: StudyContext,

@@ -16,7 +16,7 @@ from hpl import output
 from hpl.params import HplParams, Scalar
 from hpl.sizing import seconds
 from hpl.witness import parse_panels
-from results.record import SIMULATOR, Invalidity, Kind, Observed, TrialRecord, TrialState
+from results.record import SIMULATOR, BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 from runners.base import JobId, JobState, JobStatus
 from runners.job import Job
 from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
@@ -225,7 +225,7 @@ def judge_simulated(asked: HplParams, status: JobStatus, stdout: str, simulator:
     """
     found = output.parse(stdout)
     result = found.results[0] if found.results else None
-    observed = Observed(
+    observed = BlasObservation(
         library=simulator, version="", kernel="cost model", threads=1, hosts=(f"{nodes} virtual nodes",)
     )
     if result:

@@ -37,7 +37,7 @@ class MachineFacts:
 
 
 @dataclass(frozen=True)
-class Begun:
+class BegunStudy:
     """A study that this process works on, and its trials of earlier times."""
 
     name: str
@@ -46,7 +46,7 @@ class Begun:
 
 def begin(
     store: Store, name: str | None, options: TuneOptions, machine: MachineFacts, text: str | None = None
-) -> Begun:
+) -> BegunStudy:
     """Create a study.
 
     Args:
@@ -62,9 +62,9 @@ def begin(
         engine=options.engine,
     )
     if name is None:
-        return Begun(create_unnamed(store, study))
+        return BegunStudy(create_unnamed(store, study))
     store.create_study(study)
-    return Begun(name)
+    return BegunStudy(name)
 
 
 LIKE = "like"
@@ -160,7 +160,7 @@ def _study(name: str, space_name: str, options: TuneOptions, machine: MachineFac
     )
 
 
-def go_on(store: Store, name: str, options: TuneOptions, *, run: str) -> Begun:
+def go_on(store: Store, name: str, options: TuneOptions, *, run: str) -> BegunStudy:
     """Go on with a stored study; its trials that were running when hpltune was killed are ended.
 
     Args:
@@ -174,7 +174,7 @@ def go_on(store: Store, name: str, options: TuneOptions, *, run: str) -> Begun:
     stored = store.study(name).options
     if TuneOptions.from_json(stored).budget != options.budget:
         store.set_options(name, {**stored, "budget": options.to_json()["budget"]})
-    return Begun(name, store.records(name))
+    return BegunStudy(name, store.records(name))
 
 
 def elapsed_s(records: Sequence[TrialRecord]) -> float:

@@ -8,7 +8,7 @@ from hpl.output import HplOutput, HplResult, contradictions
 from hpl.params import HplParams
 from hpl.programs.family import AskedLibrary
 from hpl.witness import RankReport, parse_panels, parse_reports
-from results.record import Invalidity, Observed
+from results.record import BlasObservation, Invalidity
 from runners.base import JobState, JobStatus
 
 from .plan import TrialPlan
@@ -35,7 +35,7 @@ class Verdict:
 
     results: tuple[HplResult, ...]
     faults: tuple[Failure | None, ...]
-    observed: Observed | None
+    observed: BlasObservation | None
     cancelled: bool
 
     def doubted(self, sentences: Sequence[str]) -> "Verdict":
@@ -73,12 +73,12 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     return verdict.doubted(contradictions(found.results[: len(plan.runs)], found.passed_told))
 
 
-def observe(reports: Sequence[RankReport]) -> Observed | None:
+def observe(reports: Sequence[RankReport]) -> BlasObservation | None:
     """The BLAS of rank 0 and the hosts of all ranks; None where no rank reported."""
     if not reports:
         return None
     first = min(reports, key=lambda report: report.rank)
-    return Observed(
+    return BlasObservation(
         library=str(first.library),
         version=first.version,
         kernel=first.kernel,

@@ -10,14 +10,14 @@ from hpl.programs.registry import program_at, with_source
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
 from runners.local import LocalRunner
-from runners.registry import Installed, launchers
+from runners.registry import InstalledMpi, launchers
 from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.mpi_start import require_start
-from ..machine.survey import Wanted, survey, usable_mpis, with_kernel_rates
+from ..machine.survey import SurveyWish, survey, usable_mpis, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
@@ -71,7 +71,7 @@ class Workbench:
         cluster = cluster_of(options)
         _require_starts(options, search, wanted=starting)
         site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
-        starters = launchers(Installed(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
+        starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = replace(site, program=with_source(site.program, search, options.hpl_source))
             return cls(user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener))
@@ -220,7 +220,7 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
     """
     return survey(
         SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache),
-        Wanted(
+        SurveyWish(
             extra_blas=options.blas_files or {},
             only=options.blas_only,
             asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],

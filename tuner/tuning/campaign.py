@@ -20,7 +20,7 @@ from ..machine.problem_size import SMALLEST_N
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.confirmation import Confirmation
-from ..study.lifecycle import Begun
+from ..study.lifecycle import BegunStudy
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.search.drift_monitor import DriftMonitor
@@ -62,7 +62,7 @@ class TuneOutcome:
 
 def tune(
     options: TuneOptions,
-    begun: Begun,
+    begun: BegunStudy,
     workbench: Workbench,
     context: StudyContext,
     space: SearchSpace,

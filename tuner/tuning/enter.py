@@ -13,7 +13,7 @@ from runners.hosts.host_facts import busy_sentence
 from ..errors import TunerError
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
-from ..study.lifecycle import Begun, MachineFacts, begin, go_on
+from ..study.lifecycle import BegunStudy, MachineFacts, begin, go_on
 from ..study.machine_changes import BUSY_NOISE, note_noise
 from ..trial.workbench import Workbench
 from ..words import with_options
@@ -40,7 +40,7 @@ def versions(inventory: Inventory) -> dict[str, str]:
 
 def enter(
     name: str | None, options: TuneOptions, store: Store, workbench: Workbench, *, resume: bool, join: bool
-) -> Begun:
+) -> BegunStudy:
     """Create a study, go on with one that is stored, or become one of those that work on it.
 
     Args:
@@ -52,7 +52,7 @@ def enter(
     if name is None or not (resume or join):
         begun = begin(store, name, options, machine_facts(options, workbench))
     elif join:
-        begun = Begun(name, _joined(store, name, workbench.site))
+        begun = BegunStudy(name, _joined(store, name, workbench.site))
     else:
         begun = go_on(store, name, options, run="trial")
     if options.real_cluster is None and busy_sentence(workbench.site.host.physical_cores):

@@ -18,7 +18,7 @@ from ..events import PhaseStarted
 from ..machine.inventory import with_one_blas
 from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
-from ..study.lifecycle import Begun, elapsed_s
+from ..study.lifecycle import BegunStudy, elapsed_s
 from ..study.objective import Objective
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
@@ -65,7 +65,7 @@ class Shootout:
     interrupted: bool
 
 
-def compare_blas(options: TuneOptions, begun: Begun, workbench: Workbench, context: StudyContext) -> Shootout:
+def compare_blas(options: TuneOptions, begun: BegunStudy, workbench: Workbench, context: StudyContext) -> Shootout:
     """Compare the libraries of a machine in a study that was entered.
 
     Raises:
@@ -105,7 +105,7 @@ class BlasCampaign:
     """
 
     options: TuneOptions
-    begun: Begun
+    begun: BegunStudy
     workbench: Workbench
     context: StudyContext
     meter: Meter = field(init=False)

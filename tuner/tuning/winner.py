@@ -17,7 +17,7 @@ from .campaign import TuneOutcome
 
 
 @dataclass(frozen=True)
-class Written:
+class WinnerFiles:
     """What was written where.
 
     Attributes:
@@ -37,7 +37,9 @@ class Written:
         return {name: value for name, value in asdict(self).items() if name != "sentences"}
 
 
-def write_winner(folder: Path, outcome: TuneOutcome, store: Store, db: str, others: Sequence[Ranked] = ()) -> Written:
+def write_winner(
+    folder: Path, outcome: TuneOutcome, store: Store, db: str, others: Sequence[Ranked] = ()
+) -> WinnerFiles:
     """Write the files of a study's best configuration.
 
     Args:
@@ -65,7 +67,7 @@ def write_winner(folder: Path, outcome: TuneOutcome, store: Store, db: str, othe
         if others:
             told.append(f"Those of the others, in their order, beside it: {', '.join(beside)}")
         told.append(f"Start a real study from it with\n  {seeded}")
-        return Written(str(dat), "", None, None, tuple(told))
+        return WinnerFiles(str(dat), "", None, None, tuple(told))
     write_text(command, command_text(best), executable=True)
     agent = Path(best.directory) / AGENT
     if best.directory and agent.is_file():
@@ -81,7 +83,7 @@ def write_winner(folder: Path, outcome: TuneOutcome, store: Store, db: str, othe
         confirm = f"hpltune run {shlex.quote(str(full))} «like» {shlex.quote(outcome.study)}#{best.number}{db}"
         full_dat = str(full)
         sentences.append(f"HPL.dat for the whole memory: {full}")
-    return Written(str(dat), str(command), full_dat, confirm, tuple(sentences))
+    return WinnerFiles(str(dat), str(command), full_dat, confirm, tuple(sentences))
 
 
 def command_text(record: TrialRecord) -> str:

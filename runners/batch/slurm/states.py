@@ -65,7 +65,7 @@ _WAITS: tuple[tuple[str, str], ...] = (
 
 
 @dataclass(frozen=True)
-class Queued:
+class SqueueLine:
     """A job, as squeue prints it.
 
     Attributes:
@@ -87,14 +87,14 @@ def squeue_command(jobs: Collection[str]) -> list[str]:
     return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", f"--format={'|'.join(_FIELDS)}"]
 
 
-def parse_squeue(text: str) -> Mapping[str, Queued]:
+def parse_squeue(text: str) -> Mapping[str, SqueueLine]:
     """Parse jobs by their numbers; lines of another form are skipped."""
     found = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|")]
         if len(parts) >= len(_FIELDS) and parts[0].isdecimal():
             job, state, nodes, left = parts[0], parts[1], parts[-2], parts[-1]
-            found[job] = Queued(job, state, "|".join(parts[2:-2]), nodes, parse_span_s(left))
+            found[job] = SqueueLine(job, state, "|".join(parts[2:-2]), nodes, parse_span_s(left))
     return found
 
 
@@ -108,7 +108,7 @@ def forgotten(stderr: str) -> bool:
     return "Invalid job id specified" in stderr
 
 
-def told(job: Queued) -> BatchJob:
+def told(job: SqueueLine) -> BatchJob:
     """Translate what squeue says of a job."""
     if job.state in _ENDS:
         state, form = _ENDS[job.state]
@@ -130,7 +130,7 @@ def _never_starts(reason: str) -> str | None:
     return None
 
 
-def _why_it_waits(job: Queued) -> str:
+def _why_it_waits(job: SqueueLine) -> str:
     """Write the sentence for a pending job."""
     for pattern, meaning in _WAITS:
         if re.fullmatch(pattern, job.reason):

@@ -11,10 +11,10 @@ from record_builders import START, a_study, begun, finished
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
-from results.record import Invalidity, Kind, Observed, TrialRecord, TrialState
+from results.record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 from results.store.store import Store
 
-ATLAS = Observed("/usr/lib/libatlas.so", "3.7.8", "", 1, ("kronos", "node-1"))
+ATLAS = BlasObservation("/usr/lib/libatlas.so", "3.7.8", "", 1, ("kronos", "node-1"))
 
 
 def kronos(hpl: HplParams, gflops: float, key: str) -> TrialRecord:

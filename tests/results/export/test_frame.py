@@ -6,7 +6,7 @@ from record_builders import begun, finished
 
 from results.export.csv_lines import to_csv
 from results.export.frame import frame, read
-from results.flat import COLUMNS, Placed
+from results.flat import COLUMNS, TrialPlace
 from results.record import TrialRecord
 
 TYPES = {
@@ -43,7 +43,7 @@ def test_trials_can_be_grouped() -> None:
 
 def test_an_exported_file_is_read_with_the_same_types_and_its_times_as_times(tmp_path: Path) -> None:
     records = [finished(1, 75.0, params={"NB": 192, "net.mtu": 9000}), begun(number=2)]
-    (tmp_path / "study.csv").write_text(to_csv(records, {1: Placed(1, 74.9, 50.1)}))
+    (tmp_path / "study.csv").write_text(to_csv(records, {1: TrialPlace(1, 74.9, 50.1)}))
     table = read(tmp_path / "study.csv")
     own = frame(records).replace("", pd.NA)
     placed = ["rank", "expected_gflops", "percent_of_peak"]

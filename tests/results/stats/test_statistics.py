@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from record_builders import begun, finished
 
-from results.record import Invalidity, Kind, Observed, TrialRecord, TrialState
+from results.record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 from results.stats.confidence import rerank_by_posterior
 from results.stats.ranking import Ranked, on_the_hosts_left, rank, relative_sd
 
@@ -105,8 +105,8 @@ def test_relative_sd_needs_a_repeat() -> None:
 
 
 def test_what_ran_on_a_node_that_was_lost_is_not_ranked_among_what_ran_on_those_left() -> None:
-    def on(*hosts: str) -> Observed:
-        return Observed("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, hosts)
+    def on(*hosts: str) -> BlasObservation:
+        return BlasObservation("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, hosts)
 
     whole = finished(1, 90.0, key="whole", observed=on("h1", "h2", "h3"))
     same = finished(2, 80.0, key="left", observed=on("h1", "h2", "h3"))
@@ -119,7 +119,7 @@ def test_what_ran_on_a_node_that_was_lost_is_not_ranked_among_what_ran_on_those_
 
 def test_what_drops_a_node_of_its_own_will_is_ranked_among_what_uses_all() -> None:
     def on(number: int, hosts: tuple[str, ...], **params: int) -> TrialRecord:
-        observed = Observed("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, hosts)
+        observed = BlasObservation("/lib/libopenblas.so.0", "0.3.21", "SkylakeX", 1, hosts)
         record = finished(number, 90.0, key=str(number), observed=observed)
         return replace(record, params={**record.params, **params})
 

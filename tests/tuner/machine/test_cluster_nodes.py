@@ -27,7 +27,7 @@ from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.kernels import ClusterKernels
 from tuner.machine.mpi_start import Start
 from tuner.machine.node_checks import SEEN, node_faults, said_together
-from tuner.machine.survey import Instruments, Wanted, survey
+from tuner.machine.survey import Instruments, SurveyWish, survey
 from tuner.trial.plan import require_settings
 from tuner.user_dirs import UserDirs
 
@@ -48,7 +48,7 @@ def site() -> Inventory:
 
 def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path) -> None:
     large = Instruments(rpeak=lambda: Rpeak(100.0, 517, 3.0, 16, "", ()), mpis=lambda *_: (MPI,))
-    found = survey(SearchPaths(None, tmp_path), Wanted(program=program_at(tmp_path / "xhpl")), None, large)
+    found = survey(SearchPaths(None, tmp_path), SurveyWish(program=program_at(tmp_path / "xhpl")), None, large)
     assert found.machine(all_blas=True, N=None).cores == found.rpeak.cores == 517
 
 

@@ -16,7 +16,7 @@ from search_spaces.restriction import ALWAYS
 from search_spaces.space import SearchSpace
 from tuner.machine.inventory import Inventory
 from tuner.machine.left_out import too_slow
-from tuner.machine.survey import Instruments, Wanted, survey
+from tuner.machine.survey import Instruments, SurveyWish, survey
 
 MPI = Mpi("openmpi", "4.1.4", Path("/usr/bin/mpicc"), Path("/usr/bin/mpirun"), (), "PATH")
 
@@ -72,5 +72,5 @@ def test_libraries_are_timed_for_good_only_while_the_machine_is_quiet(
     monkeypatch.setattr("os.getloadavg", lambda: (load, 0.0, 0.0))
     instruments = Instruments(mpis=lambda *_: (MPI,), blas=lambda *_: (blas("openblas"),), kernels=kernel_survey)
     for on_probe in (print, None):
-        survey(SearchPaths(None, tmp_path), Wanted(), on_probe, instruments)
+        survey(SearchPaths(None, tmp_path), SurveyWish(), on_probe, instruments)
     assert asked == [timing, Timing.NEVER]

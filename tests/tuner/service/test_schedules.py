@@ -12,7 +12,7 @@ from results.store.service.campaign_entry import WantedState
 from results.store.service.schedules import Schedule
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
-from tuner.service.campaigns.offered import Offered
+from tuner.service.campaigns.offered import Offers
 from tuner.service.schedules import ScheduleKeeper
 
 SCHEDULES = "/api/v1/schedules"
@@ -35,7 +35,7 @@ def book(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
 
 
 def look(store: Store, now: datetime) -> None:
-    ScheduleKeeper(store, Offered(), lambda: None, lambda: now).look()
+    ScheduleKeeper(store, Offers(), lambda: None, lambda: now).look()
 
 
 def campaigns(store: Store) -> list[str]:

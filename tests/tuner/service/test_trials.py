@@ -8,7 +8,7 @@ from explain_builders import keep
 from fastapi.testclient import TestClient
 from record_builders import START, a_study, begun, finished
 
-from results.record import Observed, TrialState
+from results.record import BlasObservation, TrialState
 from results.store.store import Store
 
 ONE = "/api/v1/campaigns/one"
@@ -109,7 +109,7 @@ def several(store: Store) -> None:
     ]
     for age, changes in enumerate(facts):
         study = a_study(f"Run-{age}_%", created_at=START - timedelta(days=age), **changes)
-        keep(store, study, [finished(1, 70.0, study.name, observed=Observed("/lib/x.so", "", "", None))])
+        keep(store, study, [finished(1, 70.0, study.name, observed=BlasObservation("/lib/x.so", "", "", None))])
         store.end_study(study.name, "complete")
 
 

@@ -42,7 +42,7 @@ from ...tuning.parts import require_alike_parts
 from ...tuning.seeding import simulated_ranking
 from ...tuning.sizing import load_space
 from ...tuning.warm_start import read_source
-from ...tuning.winner import Written, write_winner
+from ...tuning.winner import WinnerFiles, write_winner
 from ...user_files import require_writable
 from ..session import Session, open_session
 
@@ -129,7 +129,7 @@ class TuneResult:
     study: str
     notices: tuple[Sentence, ...] = ()
     summary: "StudySummary | None" = None
-    written: Written | None = None
+    written: WinnerFiles | None = None
     full: Extrapolation | None = None
     memory_fraction: float = 1.0
     failure: Exception | None = None

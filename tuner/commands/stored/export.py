@@ -9,7 +9,7 @@ from results.errors import NoValidRunError, ResultsError
 from results.export.binary_files import write_optuna, write_parquet
 from results.export.csv_lines import csv_parts, to_hpl_dat
 from results.export.json_lines import json_line
-from results.flat import Placed
+from results.flat import TrialPlace
 from results.record import Study
 from results.report.model import Report, Sentence
 from results.report.text_forms import to_markdown
@@ -125,11 +125,11 @@ def _report(study: Study, stored: StudyRanking) -> Report:
     return Report("", (exported_table(study, stored.ranking), *below))
 
 
-def placed_in(study: Study, stored: StudyRanking) -> Mapping[int, Placed]:
+def placed_in(study: Study, stored: StudyRanking) -> Mapping[int, TrialPlace]:
     """What `best` says of the configuration of each trial that counts, by its number."""
     machine, cautions = Equipment.of(study), " ".join(cautions_of(study))
     places = [
-        Placed(
+        TrialPlace(
             number,
             entry.expected_gflops,
             figures(machine, entry.expected_gflops, entry.params, entry.hosts).get("percent_of_peak"),

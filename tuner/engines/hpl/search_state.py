@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Barred
+from ..base import BarredParts
 from ..companions import alone_seconds, shared_seconds
 from ..model.belief import Belief, Growth
 from ..model.fitting import Fitting, MeasuredRun
@@ -64,7 +64,7 @@ class EngineState:
     """
 
     def __init__(
-        self, pool: Pool, growth: Growth, pending: PendingRuns, barred: Barred, fitting: Fitting, *, exact: bool
+        self, pool: Pool, growth: Growth, pending: PendingRuns, barred: BarredParts, fitting: Fitting, *, exact: bool
     ) -> None:
         self.pool, self.growth, self.pending, self.exact = pool, growth, pending, exact
         self.fitting = fitting

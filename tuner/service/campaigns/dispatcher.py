@@ -26,7 +26,7 @@ from ..webhook_sender import Announcer
 from .fair_order import in_order
 from .faults import SHORTAGES, faults_with, wait_s
 from .logs import last_lines, log_file
-from .offered import Offered
+from .offered import Offers
 
 LOOK_S = 1.0
 """Seconds between two looks at the queue; a campaign that is handed in here is looked at immediately."""
@@ -85,7 +85,7 @@ class Dispatcher:
     user_dirs: UserDirs
     db: str | None
     config: Path | None = None
-    offered: Offered = field(default_factory=Offered)
+    offered: Offers = field(default_factory=Offers)
     announcer: Announcer = field(default_factory=Announcer)
     duty: Duty = field(init=False)
     _started: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, init=False)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Expected:
+class CampaignEstimate:
     """What a campaign may take.
 
     Attributes:

@@ -13,7 +13,7 @@ from ...simulation.cluster import cluster_from
 from ...simulation.known import simulated_space
 from ...simulation.options import hourly_usd, usd_per_hour
 from ...tuning.sizing import load_space
-from .expected import Expected, SpaceSize
+from .expected import CampaignEstimate, SpaceSize
 from .host_survey import HostSurvey
 from .wrong import WrongDocumentError, read_as_document
 
@@ -23,13 +23,13 @@ TOO_MANY = "There are too many combinations to count them beforehand."
 NODES_TELL = "How many combinations there are is counted when the campaign asks the nodes of the cluster."
 
 
-def expected_of(options: TuneOptions) -> Expected:
+def expected_of(options: TuneOptions) -> CampaignEstimate:
     """What a tuning may take; the budget of a simulation is time of its virtual cluster."""
     budget = options.budget
     if options.cluster is not None:
         hourly = usd_per_hour(cluster_from(options.cluster))
-        return Expected(str(budget), None, budget.whole_s, hourly, simulated=True)
-    return Expected(str(budget), budget.wall_s, budget.whole_s, hourly_usd(options.price_usd, options.power_w))
+        return CampaignEstimate(str(budget), None, budget.whole_s, hourly, simulated=True)
+    return CampaignEstimate(str(budget), budget.wall_s, budget.whole_s, hourly_usd(options.price_usd, options.power_w))
 
 
 def size_of(options: TuneOptions, survey: HostSurvey) -> SpaceSize:

@@ -11,7 +11,7 @@ from results.store.store import Store
 from ...messages.documents import Document
 from ...study.names import check_name, legal_name
 from .kinds.registry import KINDS
-from .offered import Offered
+from .offered import Offers
 from .wrong import read_as_document
 
 
@@ -29,7 +29,7 @@ class HandIn:
     key: str | None = None
 
 
-def hand_in(request: HandIn, offered: Offered, store: Store) -> CampaignEntry:
+def hand_in(request: HandIn, offered: Offers, store: Store) -> CampaignEntry:
     """Check a document and put it into the queue.
 
     Raises:

@@ -16,7 +16,7 @@ from .wrong import WrongDocumentError
 
 
 @dataclass(frozen=True)
-class Offered:
+class Offers:
     """Names that a document may use beside those that come with hpltune, each with its file.
 
     Attributes:
@@ -97,10 +97,10 @@ class Offered:
         return self.libraries.get(_known(name, self.library_names, "BLAS library", "blas"))
 
 
-def offered_by(config: ServiceConfig, machine: str = "") -> Offered:
+def offered_by(config: ServiceConfig, machine: str = "") -> Offers:
     """What the configuration of a service offers, on the machine with this identity."""
     table = config.offers
-    return Offered(
+    return Offers(
         table.spaces,
         table.clusters,
         table.programs,

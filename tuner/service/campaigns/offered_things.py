@@ -5,7 +5,7 @@ from pathlib import Path
 
 from ...asks.field import Scalar
 from ...asks.texts import override_texts
-from .offered import Offered
+from .offered import Offers
 from .wrong import WrongDocumentError
 
 
@@ -15,7 +15,7 @@ class OfferedThings:
     Every method raises WrongDocumentError where it offers no such thing.
     """
 
-    def __init__(self, offered: Offered) -> None:
+    def __init__(self, offered: Offers) -> None:
         self.offered = offered
         self.space, self.cluster, self.program = offered.space, offered.cluster, offered.program
 
@@ -29,7 +29,7 @@ class OfferedThings:
         return name
 
 
-def check_set(given: Mapping[str, Scalar | Sequence[Scalar]], offered: Offered) -> None:
+def check_set(given: Mapping[str, Scalar | Sequence[Scalar]], offered: Offers) -> None:
     """Check that values of parameters are given, and that those that reach MPI are allowed.
 
     Raises:

@@ -9,11 +9,11 @@ from results.store.store import Store
 
 from ...messages.documents import Document, document_of
 from ...study.names import check_name
-from .expected import Expected
+from .expected import CampaignEstimate
 from .fair_order import REMEMBERED, fair_order
 from .host_survey import HostSurvey
 from .kinds.registry import KINDS
-from .offered import Offered
+from .offered import Offers
 from .wrong import WrongDocumentError, read_as_document
 
 MOST_AHEAD = 25
@@ -45,14 +45,14 @@ class Preview:
     """
 
     nodes: tuple[str, ...]
-    expected: Expected
+    expected: CampaignEstimate
     points: int | None
     ahead: tuple[str, ...]
     wait_s: float | None
     cautions: tuple[str, ...] = ()
 
 
-def preview(request: PreviewRequest, offered: Offered, store: Store, survey: HostSurvey) -> Preview:
+def preview(request: PreviewRequest, offered: Offers, store: Store, survey: HostSurvey) -> Preview:
     """Tell what would come of a document; nothing is handed in, built or timed.
 
     Raises:
@@ -97,7 +97,7 @@ def _ahead(entries: Sequence[CampaignEntry], mine: CampaignEntry, store: Store) 
     return [entry for entry in [*running, *order[: order.index(mine)]] if nodes & set(entry.order.node_set)]
 
 
-def _wait_s(ahead: Sequence[CampaignEntry], offered: Offered, store: Store) -> float | None:
+def _wait_s(ahead: Sequence[CampaignEntry], offered: Offers, store: Store) -> float | None:
     if len(ahead) > MOST_AHEAD:
         return None
     left = [_left_s(entry, offered, store) for entry in ahead]
@@ -105,7 +105,7 @@ def _wait_s(ahead: Sequence[CampaignEntry], offered: Offered, store: Store) -> f
     return sum(known) if len(known) == len(left) else None
 
 
-def _left_s(entry: CampaignEntry, offered: Offered, store: Store) -> float | None:
+def _left_s(entry: CampaignEntry, offered: Offers, store: Store) -> float | None:
     kind = KINDS[entry.order.kind]
     try:
         longest_s = kind.expected(document_of(kind.name).model_validate(entry.order.document), offered, store).longest_s

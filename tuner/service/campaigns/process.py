@@ -24,7 +24,7 @@ from ..webhook_sender import Announcer
 from .faults import MOST_FAULTS, faults_with, may_pass, wait_s
 from .kinds.base import WorkOrder, WorkResult
 from .kinds.registry import KINDS
-from .offered import Offered
+from .offered import Offers
 
 LOOK_S = 1.0
 """Seconds between two looks at what people want of the campaign."""
@@ -48,7 +48,7 @@ class ProcessRequest:
     name: str
     starter: Lease
     db: str | None
-    offered: Offered
+    offered: Offers
     announcer: Announcer
     ask_to_stop: Callable[[bool], None]
 

@@ -28,7 +28,7 @@ from ..api.cursors import campaign_cursor, campaign_place
 from ..authentication import caller_of, needs
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.kinds.base import node_set
-from ..campaigns.offered import Offered
+from ..campaigns.offered import Offers
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
 from .frames import PAGE_HEADERS, address_of
@@ -168,7 +168,7 @@ class CampaignRow:
     expected: str
 
 
-def board(store: Store, offered: Offered, line_of: LineOf, query: HomeQuery) -> str:
+def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> str:
     """The part of the first page that changes by itself."""
     entries = store.queue.entries(OF_THE_QUEUE)
     order = in_order(store, entries)
@@ -210,7 +210,7 @@ def goes_on(store: Store) -> bool:
     return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
 
 
-def filter_choices(offered: Offered) -> dict[str, Sequence[str]]:
+def filter_choices(offered: Offers) -> dict[str, Sequence[str]]:
     """What the filters let people choose from."""
     return {"state": STATES, "engine": tuple(descriptions()), "space": offered.space_names}
 
@@ -258,7 +258,7 @@ class MachineView:
 
 
 def machines(
-    offered: Offered, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
+    offered: Offers, entries: Sequence[CampaignEntry], at_work: Sequence[tuple[str, str]]
 ) -> list[MachineView]:
     """Tell of this machine, and of the clusters in the service's file.
 
@@ -274,7 +274,7 @@ def machines(
     return [*found, *(_cluster(name, offered, running) for name in sorted(offered.clusters))]
 
 
-def _cluster(name: str, offered: Offered, running: Sequence[CampaignEntry]) -> MachineView:
+def _cluster(name: str, offered: Offers, running: Sequence[CampaignEntry]) -> MachineView:
     try:
         nodes = node_set(name, offered)
     except WrongDocumentError as error:

@@ -20,7 +20,7 @@ from runners.batch.slurm.nodes import (
     parse_span_s,
     parse_switches,
 )
-from runners.batch.slurm.states import Queued, parse_squeue, squeue_command, told
+from runners.batch.slurm.states import SqueueLine, parse_squeue, squeue_command, told
 from runners.batch.slurm.submit import minutes, parse_sbatch, refusal, salloc_command, sbatch_command, too_much
 from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
@@ -240,7 +240,7 @@ class TestStates:
             "11|COMPLETED|None|n[1-2]|4:56\n10|PENDING|Priority||5:00\n"
             "14|PENDING|ReqNodeNotAvail, UnavailableNodes:n2||1-00:00:00\nslurm_load_jobs error: something\n"
         )
-        assert found["11"] == Queued("11", "COMPLETED", "None", "n[1-2]", 296.0)
+        assert found["11"] == SqueueLine("11", "COMPLETED", "None", "n[1-2]", 296.0)
         assert (found["10"].nodes, found["14"].reason) == ("", "ReqNodeNotAvail, UnavailableNodes:n2")
         assert "--jobs=1,2" in squeue_command(["1", "2"])
 
@@ -258,13 +258,13 @@ class TestStates:
         ],
     )
     def test_each_end_is_told_as_it_was(self, state: str, expected: JobState, words: str) -> None:
-        job = told(Queued("7", state, "NonZeroExitCode", "n[1-2]", None))
+        job = told(SqueueLine("7", state, "NonZeroExitCode", "n[1-2]", None))
         assert (job.phase, job.state) == (JobPhase.ENDED, expected)
         assert words in job.told(["n2"])
 
     @pytest.mark.parametrize("state", ["PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT"])
     def test_before_its_end_nothing_is_said_of_it(self, state: str) -> None:
-        phase = told(Queued("7", state, "None", "", None)).phase
+        phase = told(SqueueLine("7", state, "None", "", None)).phase
         assert phase is not JobPhase.ENDED
         assert (phase is JobPhase.WAITING) is (state in {"PENDING", "CONFIGURING"})
 
@@ -281,7 +281,7 @@ class TestStates:
         ],
     )
     def test_what_time_alone_does_not_cure_will_never_start(self, reason: str, words: str) -> None:
-        found = told(Queued("7", "PENDING", reason, "", None)).never
+        found = told(SqueueLine("7", "PENDING", reason, "", None)).never
         assert found is not None
         assert words in found
         assert reason in found
@@ -303,7 +303,7 @@ class TestStates:
         ],
     )
     def test_what_time_may_cure_waits_with_its_reason(self, reason: str, words: str) -> None:
-        job = told(Queued("7", "PENDING", reason, "", None))
+        job = told(SqueueLine("7", "PENDING", reason, "", None))
         assert job.never is None
         assert words in job.sentence
 

@@ -13,7 +13,7 @@ from hpl.build.toolchain import Mpi
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.rpeak import Rpeak
-from results.record import Observed, TrialRecord
+from results.record import BlasObservation, TrialRecord
 from results.store.store import Store
 from runners.hosts.host_facts import host_facts
 from tuner.commands.campaigns.check import changed_facts
@@ -87,7 +87,7 @@ def test_the_kernel_that_is_asked_for_counts_before_that_of_the_trial(store: Sto
 
 def on(hosts: tuple[str, ...], **params: Any) -> TrialRecord:
     """A trial that ran on hosts."""
-    return finished(1, 14.0, params=params, observed=Observed("/lib/x.so", "1", "Zen", 1, hosts))
+    return finished(1, 14.0, params=params, observed=BlasObservation("/lib/x.so", "1", "Zen", 1, hosts))
 
 
 def test_a_run_like_a_trial_runs_on_the_nodes_of_the_trial() -> None:

@@ -14,7 +14,7 @@ from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, Q
 from results.store.store import Store
 from tuner.service.campaigns import this_machine
 from tuner.service.campaigns.dispatcher import DEAF_S, SILENT_S, Listening
-from tuner.service.campaigns.offered import Offered
+from tuner.service.campaigns.offered import Offers
 from tuner.service.campaigns.this_machine import machine_id
 
 ELSEWHERE = Lease("pod-a", "another boot", 17, "123")
@@ -103,7 +103,7 @@ def test_hosts_that_share_a_data_folder_are_several_machines(tmp_path: Path, sys
 
 
 def test_a_machine_starts_what_it_got_under_another_name() -> None:
-    offered = Offered(machine="m-1")
+    offered = Offers(machine="m-1")
     assert offered.starts(entry(order=replace(ORDER, machine="m-1")))
     assert not offered.starts(entry(order=replace(ORDER, machine="m-2", node_set=(platform.node(),)))), (
         "another one that is called so"

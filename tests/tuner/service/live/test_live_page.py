@@ -13,7 +13,7 @@ from results.record import Kind
 from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
-from tuner.service.pages.campaign.digest import Digest
+from tuner.service.pages.campaign.digest import CampaignTotals
 from tuner.service.pages.campaign.live_page import differences
 
 PAGE = "/campaigns/study"
@@ -60,7 +60,7 @@ def test_a_running_trial_is_compared_with_the_best(store: Store) -> None:
     trials(store, 80.0)
     begin(store, key="other", params={"NB": 128, "grid": "1x2", "blas": "openblas"})
 
-    digest = Digest()
+    digest = CampaignTotals()
     assert digest.read(store.lists, "study")
     best, running = store.records("study")
     assert (digest.best and digest.best.number, digest.running) == (1, {2})

@@ -16,9 +16,9 @@ from ....commands.stored.best import BestRequest, best_of_study
 from ....events import Listener
 from ....messages.documents import Document
 from ....stopping import StopRequest
-from ..expected import Expected, SpaceSize
+from ..expected import CampaignEstimate, SpaceSize
 from ..host_survey import HostSurvey
-from ..offered import Offered
+from ..offered import Offers
 from ..wrong import WrongDocumentError
 
 SHOWN = 5
@@ -39,7 +39,7 @@ class WorkOrder:
     name: str
     document: Mapping[str, Any]
     db: str | None
-    offered: Offered
+    offered: Offers
 
 
 @dataclass(frozen=True)
@@ -63,18 +63,18 @@ class CampaignKind(ABC):
     name: ClassVar[str]
 
     @abstractmethod
-    def check(self, document: Document, offered: Offered, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, offered: Offers, store: Store) -> tuple[str, ...]:
         """Check a document as far as can be done before its turn, and return the machines that it works on.
 
         Raises:
             WrongDocumentError: something in it is wrong; it says where.
         """
 
-    def expected(self, document: Document, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - others read them
+    def expected(self, document: Document, offered: Offers, store: Store) -> CampaignEstimate:  # noqa: ARG002 - others read them
         """What a campaign may take; its document was checked."""
-        return Expected("")
+        return CampaignEstimate("")
 
-    def size(self, document: Document, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:  # noqa: ARG002
+    def size(self, document: Document, offered: Offers, store: Store, survey: HostSurvey) -> SpaceSize:  # noqa: ARG002
         """How many combinations it chooses from.
 
         Raises:
@@ -103,7 +103,7 @@ class CampaignKind(ABC):
         """
 
 
-def node_set(cluster: str | None, offered: Offered) -> tuple[str, ...]:
+def node_set(cluster: str | None, offered: Offers) -> tuple[str, ...]:
     """The machines that a campaign works on; a simulation takes the cores of this one.
 
     Raises:

@@ -14,9 +14,9 @@ from ....messages.documents import Document, document_of
 from ....options import TuneOptions
 from ....reports.library_ranking import LibraryRanking
 from ....stopping import StopRequest
-from ..expected import Expected
+from ..expected import CampaignEstimate
 from ..expected_tuning import expected_of
-from ..offered import Offered
+from ..offered import Offers
 from ..offered_things import OfferedThings, check_set
 from ..wrong import read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
@@ -27,13 +27,13 @@ class BlasKind(CampaignKind):
 
     name: ClassVar = "blas"
 
-    def check(self, document: Document, offered: Offered, store: Store) -> tuple[str, ...]:  # noqa: ARG002 - the contract's
+    def check(self, document: Document, offered: Offers, store: Store) -> tuple[str, ...]:  # noqa: ARG002 - the contract's
         """Check a document as the contract says."""
         nodes, options = node_set(document.ask.cluster, offered), _options(document.ask, offered)
         read_as_document(lambda: check_options(options))
         return nodes
 
-    def expected(self, document: Document, offered: Offered, store: Store) -> Expected:  # noqa: ARG002 - the contract's
+    def expected(self, document: Document, offered: Offers, store: Store) -> CampaignEstimate:  # noqa: ARG002 - the contract's
         """Its budget, and what that costs."""
         return expected_of(_options(document.ask, offered))
 
@@ -56,7 +56,7 @@ class BlasKind(CampaignKind):
         return WorkResult(bool(result.on))
 
 
-def _options(ask: BlasAsk, offered: Offered) -> TuneOptions:
+def _options(ask: BlasAsk, offered: Offers) -> TuneOptions:
     """Read what is asked as `blas` reads its options.
 
     Raises:

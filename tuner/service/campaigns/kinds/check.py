@@ -16,8 +16,8 @@ from ....events import Listener
 from ....messages.documents import Document, document_of
 from ....stopping import StopRequest
 from ....words import counted
-from ..expected import Expected
-from ..offered import Offered
+from ..expected import CampaignEstimate
+from ..offered import Offers
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, nodes_of
 
@@ -27,7 +27,7 @@ class CheckKind(CampaignKind):
 
     name: ClassVar = "check"
 
-    def check(self, document: Document, _offered: Offered, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, _offered: Offers, store: Store) -> tuple[str, ...]:
         """Check a document as the contract says."""
         ask: CheckAsk = document.ask
         try:
@@ -40,13 +40,13 @@ class CheckKind(CampaignKind):
         cluster = before.study.options.get("real_cluster")
         return nodes_of(stored_cluster(cluster)) if isinstance(cluster, dict) else (platform.node(),)
 
-    def expected(self, document: Document, _offered: Offered, store: Store) -> Expected:
+    def expected(self, document: Document, _offered: Offers, store: Store) -> CampaignEstimate:
         """Its runs, each as long as the one that is measured again."""
         ask: CheckAsk = document.ask
         before = baseline_of(store, ask.baseline)
         runs = counted(ask.runs, "run")
         run_s = before.trial.time_s
-        return Expected(runs, None, None if run_s is None else ask.runs * run_s)
+        return CampaignEstimate(runs, None, None if run_s is None else ask.runs * run_s)
 
     def base_name(self, document: Document) -> str:
         """The baseline's name behind the word check."""

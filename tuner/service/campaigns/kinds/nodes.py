@@ -17,7 +17,7 @@ from ....errors import TunerError
 from ....events import Listener
 from ....messages.documents import Document, document_of
 from ....stopping import StopRequest
-from ..offered import Offered
+from ..offered import Offers
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -27,7 +27,7 @@ class NodesKind(CampaignKind):
 
     name: ClassVar = "nodes"
 
-    def check(self, document: Document, offered: Offered, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, offered: Offers, store: Store) -> tuple[str, ...]:
         """Check a document as the contract says."""
         ask: NodesAsk = document.ask
         nodes = node_set(ask.cluster, offered)
@@ -69,7 +69,7 @@ class NodesKind(CampaignKind):
         return WorkResult(done.result.interrupted, done.sentence.removesuffix("."), slower=done.worse)
 
 
-def _file(ask: NodesAsk, offered: Offered) -> Path | None:
+def _file(ask: NodesAsk, offered: Offers) -> Path | None:
     """The file of its cluster; None for this machine.
 
     Raises:

@@ -16,10 +16,10 @@ from ....options import TuneOptions
 from ....settings.dimensions import setting_dimensions
 from ....stopping import StopRequest
 from ....study.objective import check_inputs
-from ..expected import Expected, SpaceSize
+from ..expected import CampaignEstimate, SpaceSize
 from ..expected_tuning import expected_of, size_of
 from ..host_survey import HostSurvey
-from ..offered import Offered
+from ..offered import Offers
 from ..offered_things import OfferedThings, check_set
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
@@ -30,7 +30,7 @@ class TuneKind(CampaignKind):
 
     name: ClassVar = "tune"
 
-    def check(self, document: Document, offered: Offered, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, offered: Offers, store: Store) -> tuple[str, ...]:
         """Check a document as the contract says."""
         nodes = node_set(document.ask.cluster, offered)
         options = options_of(document.ask, offered, store)
@@ -43,11 +43,11 @@ class TuneKind(CampaignKind):
             read_as_document(lambda: check_inputs(options.objective, options.pareto, **facts))
         return nodes
 
-    def expected(self, document: Document, offered: Offered, store: Store) -> Expected:
+    def expected(self, document: Document, offered: Offers, store: Store) -> CampaignEstimate:
         """Its budget, and what that costs."""
         return expected_of(options_of(document.ask, offered, store))
 
-    def size(self, document: Document, offered: Offered, store: Store, survey: HostSurvey) -> SpaceSize:
+    def size(self, document: Document, offered: Offers, store: Store, survey: HostSurvey) -> SpaceSize:
         """Count its space as the contract says."""
         return size_of(options_of(document.ask, offered, store), survey)
 
@@ -71,7 +71,7 @@ class TuneKind(CampaignKind):
         return WorkResult(result.interrupted)
 
 
-def options_of(ask: TuneAsk, offered: Offered, store: Store) -> TuneOptions:
+def options_of(ask: TuneAsk, offered: Offers, store: Store) -> TuneOptions:
     """Read what is asked as `tune` reads its options.
 
     Raises:

@@ -33,7 +33,7 @@ class Cell:
 
 
 @dataclass
-class Digest:
+class CampaignTotals:
     """The trials of one campaign, added up.
 
     Attributes:

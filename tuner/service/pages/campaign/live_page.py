@@ -31,7 +31,7 @@ from ...live.running_runs import RunningRuns
 from ..frames import links_of
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
 from ..rendering import rendered
-from .digest import Digest
+from .digest import CampaignTotals
 from .explanations import Explanations, ModelBelief, measured_here
 
 NEWEST_TRIALS, STORY_ROWS, MOST_RUNNING = 20, 30, 8
@@ -122,7 +122,7 @@ class LivePage:
         self._name = name
         self._explanations = explanations
         self._runs = RunningRuns(runs, name)
-        self._digest = Digest()
+        self._digest = CampaignTotals()
         self._lock = threading.Lock()
         self._shown: PageParts | None = None
         self._key: object = None
@@ -318,7 +318,7 @@ class HeatMap:
     left_out: bool
 
 
-def heat_map(digest: Digest) -> HeatMap | None:
+def heat_map(digest: CampaignTotals) -> HeatMap | None:
     """Make the heat map of a campaign; None before the first full run."""
     cells = digest.cells
     if not cells:
@@ -370,7 +370,7 @@ class Curve:
     below: int = HEIGHT - BELOW
 
 
-def best_curve(digest: Digest) -> Curve | None:
+def best_curve(digest: CampaignTotals) -> Curve | None:
     """Draw the best rate so far against machine time; None before the first full run."""
     steps = digest.improvements
     if not steps:
@@ -427,7 +427,7 @@ def headline(state: LiveState, rates: HeadlineRates | None) -> str:
     return f"{said} Expected of one more run of no. 1: {expected} GFLOPS." if expected else said
 
 
-def time_left(study: Study, digest: Digest, now: datetime, session: int) -> str | None:
+def time_left(study: Study, digest: CampaignTotals, now: datetime, session: int) -> str | None:
     """Say what is left of the budget; None where nothing is limited.
 
     Args:

@@ -15,7 +15,7 @@ from ....study.objective import AGAINST, BETTER, NEEDS
 from ....units import compact
 from ....words import counted
 from ...campaigns.host_survey import HostView
-from ...campaigns.offered import Offered
+from ...campaigns.offered import Offers
 from .filled_in import Texts, texts_of_document
 
 
@@ -38,7 +38,7 @@ def fresh_texts() -> Texts:
     return {**texts_of_document(document_of("tune").model_validate({})), "budget": [compact(DEFAULT_WALL_S)]}
 
 
-def choices(offered: Offered, seen: HostView) -> Mapping[str, Sequence[FormChoice]]:
+def choices(offered: Offers, seen: HostView) -> Mapping[str, Sequence[FormChoice]]:
     """What can be chosen, by the name of the field."""
     return {
         "space": [FormChoice(name, f"{name}: {_said(offered, name)}") for name in offered.space_names],
@@ -54,7 +54,7 @@ def choices(offered: Offered, seen: HostView) -> Mapping[str, Sequence[FormChoic
     }
 
 
-def _said(offered: Offered, name: str) -> str:
+def _said(offered: Offers, name: str) -> str:
     """The description of a space, whose names of options are not for people at a form."""
     file = offered.spaces.get(name)
     said = describe(str(file)) if file else _described(name)
@@ -66,7 +66,7 @@ def _described(name: str) -> str:
     return describe(name)
 
 
-def _clusters(offered: Offered, seen: HostView) -> list[FormChoice]:
+def _clusters(offered: Offers, seen: HostView) -> list[FormChoice]:
     virtual = [name for name in shipped_clusters() if name not in offered.clusters]
     return [
         FormChoice("", f"this machine, {seen.host.hostname} ({counted(seen.host.physical_cores, 'core')})"),
@@ -91,7 +91,7 @@ def _against(name: str) -> str:
     return f"what is {BETTER[name]}"
 
 
-def _libraries(offered: Offered, seen: HostView) -> list[FormChoice]:
+def _libraries(offered: Offers, seen: HostView) -> list[FormChoice]:
     """Those that are here first; others may be on a cluster."""
     here = [entry.name for entry in seen.inventory.blas] if seen.inventory else []
     first = [name for name in here if name in offered.library_names]
