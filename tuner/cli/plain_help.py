@@ -1,5 +1,6 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
+from inspect import cleandoc
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -13,6 +14,10 @@ MANY = 9
 class PlainCommand(TyperCommand):
     """A command whose options say NUMBER or TEXT where they name no value of their own; flags and arguments no type."""
 
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self.help = _unbroken(self.help)
+
     def get_params(self, ctx: Any) -> Any:
         """All parameters, --help among them."""
         return _plain(super().get_params(ctx))
@@ -21,9 +26,21 @@ class PlainCommand(TyperCommand):
 class PlainGroup(TyperGroup):
     """Commands with a name in common, whose help is as plain as theirs."""
 
+    def __init__(self, *arguments: Any, **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self.help = _unbroken(self.help)
+
     def get_params(self, ctx: Any) -> Any:
         """All parameters, --help among them."""
         return _plain(super().get_params(ctx))
+
+
+def _unbroken(text: str | None) -> str | None:
+    """A help whose paragraphs are lines without an end, which only the terminal breaks; commands stay as they are."""
+    if text is None:
+        return None
+    paragraphs = cleandoc(text).split("\n\n")
+    return "\n\n".join(part if part.startswith(" ") else part.replace("\n", " ") for part in paragraphs)
 
 
 def _plain(parameters: Any) -> Any:

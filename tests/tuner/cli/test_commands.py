@@ -42,7 +42,7 @@ ELSEWHERE = (
     "tuner.simulation.session",
     "tuner.service",
 )
-MOST_BESIDE = 12
+MOST_BESIDE = 14
 """Modules that help may import beside those of the command line and its words."""
 SLOW = {"matplotlib", "optuna", "pandas", "scipy"}
 PAGE = Path(__file__).parents[3] / "docs/commands.md"
@@ -54,6 +54,16 @@ def test_a_command_has_help_with_examples(hpltune: Run, command: str) -> None:
     assert done.returncode == 0
     assert "Examples" in done.stdout
     assert f"hpltune {command}" in done.stdout
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_sentences_of_help_are_broken_by_the_terminal_alone(
+    hpltune: Run, command: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "2000")
+    text = hpltune(*command.split(), "--help").stdout.partition("Examples:")[0]
+    sentences = [line.strip() for line in text.splitlines() if line.strip() and "Usage:" not in line]
+    assert [line for line in sentences if line[-1] not in ".:)"] == []
 
 
 def test_the_help_says_repeatable_only_where_more_than_one_blas_can_be_given(hpltune: Run) -> None:
