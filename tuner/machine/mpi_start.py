@@ -3,14 +3,13 @@
 import fcntl
 import os
 import platform
-import re
 import resource
 import socket
 import struct
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,12 +19,7 @@ from hpl.errors import HplError
 from hpl.private_files import private_folder
 from hpl.search_paths import SearchPaths
 from runners.base import JobState, Runner
-from runners.errors import RunnerError, UnreachableError
-from runners.hosts.cluster import Cluster
-from runners.hosts.copies import copies_for
-from runners.hosts.node_facts import NodeSays, no_way_back
-from runners.hosts.ssh import SshRunner
-from runners.hosts.transport import Transport, say_all
+from runners.errors import RunnerError
 from runners.job import Job
 from runners.launchers.base import INHERITED, TOO_FEW_FILES, Launcher, assignments, inherited_mpi
 from runners.local import LocalRunner
@@ -33,9 +27,6 @@ from runners.paths import RunPaths
 from runners.registry import InstalledMpi
 
 from ..errors import TunerError
-from ..user_dirs import UserDirs
-from ..words import counted
-from .interfaces import rdma_ports, ucx_devices
 
 LIMIT_S = 60.0
 """For a start that takes a third of a second."""
@@ -224,86 +215,3 @@ def _loopback_is_up() -> bool:
         flags: int = struct.unpack("16sH14x", fcntl.ioctl(asking, _SIOCGIFFLAGS, asked))[1]
         return bool(flags & _IFF_UP)
     return False
-
-
-StartOnNodes = Callable[[Mpi, Cluster, Sequence[NodeSays], Sequence[str], UserDirs], Start]
-"""Starts a rank on each of these nodes with an MPI library, which may use these interfaces."""
-_LAYER = re.compile(r"select: component (\w+) selected")
-"""What Open MPI tells of its layer for messages between two points, where it is asked (pml_base_verbose)."""
-
-
-def start_on_nodes(
-    mpi: Mpi, cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequence[str], user_dirs: UserDirs
-) -> Start:
-    """Start the smallest MPI program, one rank on each node, through the agent that starts the daemons of runs.
-
-    Args:
-        interfaces: network interfaces that MPI may use; none lets it choose.
-    """
-    nodes, began_s = [node.node for node in says], time.monotonic()
-    runs, layer = user_dirs.shared[0], ""
-    try:
-        runs.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix="doctor-start-", dir=runs) as folder:
-            job = _job(mpi, cluster, says, interfaces, user_dirs, Path(folder))
-            why_not = _started(mpi, cluster, job, user_dirs)
-            took_s = time.monotonic() - began_s
-            if not why_not and mpi.name == "openmpi" and rdma_ports(says):
-                _started(mpi, cluster, replace(job, mpi_parameters={"pml_base_verbose": "10"}), user_dirs)
-                layer = ", ".join(sorted(set(_LAYER.findall(RunPaths(job.directory).read_stderr()))))
-    except (HplError, RunnerError) as error:
-        why_not = str(error)
-    except OSError as error:
-        why_not = f"{error.filename or runs} cannot be written ({error.strerror or error})"
-    if not why_not:
-        return Start("", took_s, layer)
-    closed = no_way_back(cluster.reach, nodes, interfaces)
-    if closed:
-        why_not = f"{closed}; {why_not.replace(f'; {closed}', '')}"
-    return Start(why_not, time.monotonic() - began_s, way_back=not closed)
-
-
-def refused_on_nodes(mpi: Mpi, nodes: Sequence[str], start: Start) -> str:
-    """The sentence that an MPI library starts no ranks on nodes."""
-    return f"{mpi.name} {mpi.version} does not start {one_each(nodes)}: {start.why_not}"
-
-
-def one_each(nodes: Sequence[str]) -> str:
-    """What is started, in words."""
-    return f"a rank on each of {counted(len(nodes), 'node')}" if len(nodes) > 1 else f"a rank on node {nodes[0]}"
-
-
-def all_have(reach: Transport, nodes: Sequence[str], program: Path) -> bool:
-    """Return whether all nodes have a program at this path."""
-    said = say_all(reach, nodes, ("test", "-x", str(program)))
-    return all(not isinstance(own, UnreachableError) and own.exit_code == 0 for own in said.values())
-
-
-def _job(
-    mpi: Mpi,
-    cluster: Cluster,
-    says: Sequence[NodeSays],
-    interfaces: Sequence[str],
-    user_dirs: UserDirs,
-    folder: Path,
-) -> Job:
-    nodes = tuple(node.node for node in says)
-    return Job(
-        program=start_program(mpi, SearchPaths(user_dirs.prefix, user_dirs.cache), len(nodes)),
-        ranks=len(nodes),
-        directory=folder,
-        walltime_s=LIMIT_S,
-        binding="none",
-        oversubscribe=True,
-        launcher_environment=dict(mpi.environment),
-        mpi=mpi.name,
-        nodes=nodes,
-        interfaces=tuple(interfaces),
-        ucx_devices=ucx_devices(rdma_ports(says), interfaces, named=bool(cluster.interfaces)),
-    )
-
-
-def _started(mpi: Mpi, cluster: Cluster, job: Job, user_dirs: UserDirs) -> str:
-    launcher = InstalledMpi(mpi.name, mpi.mpirun, mpi.version).launcher()
-    with SshRunner(launcher, cluster.reach, LIMIT_S, copies_for(cluster, user_dirs.copies)) as runner:
-        return why_not_started(runner, launcher, job, mpi)

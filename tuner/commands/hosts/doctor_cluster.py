@@ -29,8 +29,9 @@ from ...machine.batch_nodes import batch_faults
 from ...machine.cluster_nodes import AskNodes, ask_cluster
 from ...machine.interfaces import interfaces_between, rdma_ports, through_batch_system, unused_ports
 from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
-from ...machine.mpi_start import Start, StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
+from ...machine.mpi_start import Start
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults, said_together
+from ...machine.nodes_start import StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
 from ...machine.survey import usable_mpis
 from ...units import duration, gibibytes
 from ...user_dirs import UserDirs
