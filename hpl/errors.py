@@ -8,7 +8,7 @@ class HplError(Exception):
 class AskedError(Exception):
     """A user's mistake in a field of what was asked for.
 
-    A sentence names fields in guillemets, as «budget»; whoever shows it puts their own name there: `--budget` on the
+    A sentence names fields in guillemets, as ⟦budget⟧; whoever shows it puts their own name there: `--budget` on the
     command line, the key of a document, the label of a form.
 
     Attributes:
@@ -18,7 +18,7 @@ class AskedError(Exception):
     """
 
     def __init__(self, sentence: str, *, field: str = "", given: object = None) -> None:
-        head = "" if given is None else f"«{field}» {given}".rstrip() + ": "
+        head = "" if given is None else f"⟦{field}⟧ {given}".rstrip() + ": "
         super().__init__(head + sentence)
         self.sentence = sentence
         self.field = field

@@ -20,7 +20,7 @@ ROOT = Path("/")
 PLACEHOLDER_GHZ = 1.0
 
 TABLE = Path(__file__).with_name("microarchitectures.toml")
-NOTHING_KNOWN = "this CPU is not in the table and shows no vector instructions; give the peak with «rpeak»"
+NOTHING_KNOWN = "this CPU is not in the table and shows no vector instructions; give the peak with ⟦rpeak⟧"
 
 
 class RpeakError(HplError, ValueError):
@@ -59,7 +59,7 @@ class Rpeak:
         """
         if not 0 < gflops < float("inf"):
             raise RpeakError(f"Rpeak = {gflops} GFLOPS: expected a number above zero")
-        sentence = f"{gflops:g} GFLOPS were given with «rpeak» (detected: {self.gflops:.1f})."
+        sentence = f"{gflops:g} GFLOPS were given with ⟦rpeak⟧ (detected: {self.gflops:.1f})."
         return replace(self, gflops=gflops, reasoning=(sentence,))
 
 
@@ -194,7 +194,7 @@ def _reasons(counts: Mapping[_Kind, int], info: CpuInfo) -> Iterator[str]:
         if kind.clock.ghz:
             yield f"{whose}{_figure(kind.ghz)} GHz ({kind.clock.origin})."
         else:
-            yield f"{whose}{kind.clock.origin}: {PLACEHOLDER_GHZ:g} GHz is a placeholder, give the peak with «rpeak»."
+            yield f"{whose}{kind.clock.origin}: {PLACEHOLDER_GHZ:g} GHz is a placeholder, give the peak with ⟦rpeak⟧."
         yield f"{whose}{kind.type.flop_per_cycle} FLOP/cycle ({kind.type.reasoning})."
     if any("hypervisor" in info.field(cpu, "flags").split() for cpu in info.processors):
         yield (
@@ -207,7 +207,7 @@ def _total(counts: Mapping[_Kind, int], gflops: float) -> str:
     terms = " + ".join(
         f"{count} x {_figure(kind.ghz)} GHz x {kind.type.flop_per_cycle}" for kind, count in counts.items()
     )
-    return f"Rpeak = {terms} = {gflops:.1f} GFLOPS; override it with «rpeak»."
+    return f"Rpeak = {terms} = {gflops:.1f} GFLOPS; override it with ⟦rpeak⟧."
 
 
 def _figure(ghz: float) -> str:

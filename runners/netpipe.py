@@ -116,7 +116,7 @@ def _tcp(
     reach: Transport, sender: Node, receiver: Node, interfaces: Sequence[str], ranges: Sequence[tuple[int, int, int]]
 ) -> list[Told]:
     if len(interfaces) != 1:
-        raise RefusedError(f"{','.join(interfaces)}: NPtcp uses one interface; several need «through» openmpi")
+        raise RefusedError(f"{','.join(interfaces)}: NPtcp uses one interface; several need ⟦through⟧ openmpi")
     found = receiver.interface(interfaces[0])
     if found is None or not found.address:
         raise RefusedError(f"node {receiver.host}: {interfaces[0]} has no IPv4 address, so nothing can be sent there")

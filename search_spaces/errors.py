@@ -29,7 +29,7 @@ class MistakePlace:
     def of_setting(cls, parameter: str) -> "MistakePlace":
         """Return the place of a parameter that was given beside the space."""
         field = f"set.{parameter}"
-        return cls(f"«{field}»", field)
+        return cls(f"⟦{field}⟧", field)
 
     def wrong(self, sentence: object, value: str = "") -> SpaceError:
         """Make the error of a mistake there.

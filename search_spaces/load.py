@@ -103,7 +103,7 @@ def load(
     place, text = (name, text) if text is not None else _text(name)
     table = _table(place, text)
     if table.get("cluster") and machine.more_cores == Machine.more_cores:
-        machine = replace(machine, more_cores=f"add «cluster» {table['cluster']}, which this space is made for")
+        machine = replace(machine, more_cores=f"add ⟦cluster⟧ {table['cluster']}, which this space is made for")
     wished = overrides or {}
     given = _with_own(entries(place, wished, text, settings), machine)
     if all(size in given for size in SIZES):
@@ -184,7 +184,7 @@ def passed_over(space: SearchSpace, overrides: Mapping[str, Sequence[str]]) -> l
     """List a sentence for each value of `--set` that no legal point has, and for each rule or start without effect."""
     given = [name for name, texts in overrides.items() if name in space.parameters and list(texts) != [AUTO]]
     return [
-        *(f"«set.{name}»: {sentence}." for name in given for sentence in never_legal(space, name)),
+        *(f"⟦set.{name}⟧: {sentence}." for name in given for sentence in never_legal(space, name)),
         *(f"Space {space.name}: {sentence}." for sentence in space.idle(overrides)),
     ]
 

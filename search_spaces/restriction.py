@@ -79,7 +79,7 @@ def a_node_is_left(point: Point, machine: Machine) -> str | None:
     if machine.nodes > 1:
         chosen = f"{machine.chooser} chooses the nodes of a run, so none can be dropped before"
         return f'{asked}: {chosen}: backend = "ssh" can'
-    return f"{asked}: there is one node only: leave it out, or name a cluster with «cluster»"
+    return f"{asked}: there is one node only: leave it out, or name a cluster with ⟦cluster⟧"
 
 
 def idle_nodes_are_dropped(point: Point, machine: Machine) -> str | None:
@@ -111,7 +111,7 @@ def order_is_known(point: Point, machine: Machine) -> str | None:
         unknown = [node.name for node in machine.node_list if not node.switch]
         return f"{asked}: nobody told the switch of {', '.join(unknown)}: name it in [switches] of the cluster file"
     if order in BY_SPEED and any(node.speed is None for node in machine.node_list):
-        measured = "write [speeds] into the cluster file, or add «nodes_check» drop"
+        measured = "write [speeds] into the cluster file, or add ⟦nodes_check⟧ drop"
         return f"{asked}: nobody told how fast the nodes are: {measured}"
     return None
 

@@ -356,7 +356,7 @@ class Completion:
             return dict(full)
         if "memory_fraction" not in full:
             if self.machine.N is None:
-                raise SpaceError(f"the space {self.space} leaves N to the budget, but none was chosen: give «set» N=…")
+                raise SpaceError(f"the space {self.space} leaves N to the budget, but none was chosen: give ⟦set⟧ N=…")
             return {**full, "N": self.machine.N}
         ranks, _ = ranks_and_threads(full["layout"])
         P, _, Q = str(full["grid"]).partition("x")

@@ -132,7 +132,7 @@ def test_sentences_below_the_command_line_name_no_option_of_it() -> None:
         for line, text in texts(module, docstrings(module))
         if names_option(path, text)
     ]
-    assert not named, "these name options: write the field, as «budget», and each face names it:\n" + "\n".join(named)
+    assert not named, "these name options: write the field, as ⟦budget⟧, and each face names it:\n" + "\n".join(named)
 
 
 @pytest.mark.parametrize("path", OPTIONS_OF_OTHERS)

@@ -52,7 +52,7 @@ class Budget:
         field = "budget" if self.whole_s == self.wall_s else "run_time"
         return (
             f"one run takes about {duration(run_s)}, more than the budget ({self}) allows: "
-            f"a search needs «{field}» {compact(runs * run_s)} or more"
+            f"a search needs ⟦{field}⟧ {compact(runs * run_s)} or more"
         )
 
     def __str__(self) -> str:

@@ -79,15 +79,15 @@ class TuneOptions(SearchSettings):
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "TuneOptions":
-        """The options of a stored study; unknown keys of later versions are ignored."""
+        """The options of a stored study: keys of later versions are ignored, what earlier ones lack has its default."""
         known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
-        known["budget"] = Budget(**known["budget"])
-        known["blas_only"] = tuple(known["blas_only"])
-        known["warm_start"] = tuple(known.get("warm_start", ()))
-        known["nodes_left_out"] = tuple(known.get("nodes_left_out", ()))
-        known["blas_files"] = {name: Path(path) for name, path in known["blas_files"].items()}
+        if "budget" in known:
+            known["budget"] = Budget(**known["budget"])
+        for name in ("blas_only", "warm_start", "nodes_left_out"):
+            known[name] = tuple(known.get(name, ()))
+        known["blas_files"] = {name: Path(path) for name, path in known.get("blas_files", {}).items()}
         for name in ("xhpl", "hpl_source"):
-            known[name] = None if known[name] is None else Path(known[name])
+            known[name] = None if known.get(name) is None else Path(known[name])
         return cls(**known)
 
 

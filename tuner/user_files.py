@@ -70,7 +70,7 @@ def require_writable_file(path: Path, field: str) -> None:
         UsageError: it cannot.
     """
     if path.is_dir():
-        raise UsageError(f"«{field}» {path} is a folder: name a file in it", field=field)
+        raise UsageError(f"⟦{field}⟧ {path} is a folder: name a file in it", field=field)
     if not path.exists() or path.is_file():
         require_writable(path.resolve().parent, field, path.name)
 
@@ -85,7 +85,7 @@ def require_new(path: Path, *, force: bool) -> None:
         UsageError: there is such a file, with something in it.
     """
     if not force and path.is_file() and path.stat().st_size:
-        raise UsageError(f"{path} is there already and would be lost: give another name, or replace it with «force»")
+        raise UsageError(f"{path} is there already and would be lost: give another name, or replace it with ⟦force⟧")
 
 
 def write_text(path: Path, text: str, *, executable: bool = False) -> None:

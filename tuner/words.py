@@ -7,7 +7,8 @@ from typing import Any, TypeVar, cast
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters but for the tab and the end of a line, and those that turn the direction of writing."""
-_FIELD = re.compile(r"«([^«»]+)»")
+_FIELD = re.compile(r"⟦([a-z][a-z_]*(?:\.[A-Za-z0-9_.]+)?)⟧")
+"""A field in a sentence, between brackets that nobody writes in the name of a study or a file."""
 _COMMAND = re.compile(r"\Ahpltune .*\Z|`hpltune [^`]*`", re.DOTALL)
 OPTIONS = {"reference": "no-reference"}
 """Options of the command line that are not called as their field: these take away what is there without them."""
@@ -21,7 +22,7 @@ def option(field: str) -> str:
 
 
 def named(text: str, name_of: Callable[[str], str]) -> str:
-    """A sentence with a face's names of the fields that stand in it as «budget»; a command has options in every face.
+    """A sentence with a face's names of the fields that stand in it as ⟦budget⟧; a command has options in every face.
 
     Args:
         name_of: what the face calls a field.
@@ -31,7 +32,7 @@ def named(text: str, name_of: Callable[[str], str]) -> str:
 
 
 def with_options(text: str) -> str:
-    """A sentence as the command line says it: «budget» becomes `--budget`."""
+    """A sentence as the command line says it: ⟦budget⟧ becomes `--budget`."""
     return _FIELD.sub(lambda found: option(found[1]), text)
 
 

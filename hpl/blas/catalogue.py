@@ -168,7 +168,7 @@ class Blas:
         if not fitting:
             paths = ", ".join(str(library.path) for library in self.libraries) or "nothing"
             named = any(library.origin == NAMED for library in self.libraries)
-            advice = f"name its threaded build with «blas» {self.name}=FILE" if named else INSTALL
+            advice = f"name its threaded build with ⟦blas⟧ {self.name}=FILE" if named else INSTALL
             message = (
                 f"BLAS {self.name} has no build for {threads} threads per rank (found: {paths}): "
                 f"{advice}, or use a layout with 1 thread per rank."

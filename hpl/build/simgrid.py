@@ -17,7 +17,7 @@ from .toolchain import OnStep, built_once, digest, in_parallel, run_compiler
 
 OLDEST, NEWEST = (3, 32), (3, 36)
 """Tested with 3.32 (Debian 12); the C functions and options that we use have the same names up to 3.36 (Debian 13)."""
-ADVICE = "`hpltune setup «with» simgrid` installs it (Debian and Ubuntu: libsimgrid-dev)"
+ADVICE = "`hpltune setup ⟦with⟧ simgrid` installs it (Debian and Ubuntu: libsimgrid-dev)"
 
 VIRTUAL = NATIVE / "virtual"
 FLAGS = (

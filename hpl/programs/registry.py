@@ -78,7 +78,7 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
                 tried.append(f"{family.name}: {error}")
     raise SourceError(
         f"HPL's source could not be had ({'; '.join(tried)}): "
-        "download hpl-2.3.tar.gz yourself and give it with «hpl_source», or your own program with «xhpl»"
+        "download hpl-2.3.tar.gz yourself and give it with ⟦hpl_source⟧, or your own program with ⟦xhpl⟧"
     )
 
 
@@ -87,7 +87,7 @@ def _built() -> list[type[SourceProgram]]:
 
 
 def _of_user(folder: Path, path: Path, layouts: Sequence[Recognise]) -> HplSource:
-    origin = f"«hpl_source» {path}"
+    origin = f"⟦hpl_source⟧ {path}"
     if path.is_dir():
         return find_source(path, origin, layouts)
     if not path.is_file():

@@ -79,7 +79,7 @@ def sentence(standing: Standing | None, best: str = "the fastest") -> str:
         best: the phrase for the first of the ranking, such as "the fastest".
     """
     if standing is None:
-        return "No configuration ran twice, so the confidence is unknown: «confirm» 2 repeats the best."
+        return "No configuration ran twice, so the confidence is unknown: ⟦confirm⟧ 2 repeats the best."
     if standing.unfit:
         return f"How sure it is that no. 1 is {best} cannot be told: {standing.unfit}."
     if len(standing.equals) == 1:

@@ -234,7 +234,7 @@ def applied(connection: Connection, place: str) -> list[str]:
         if tables:
             raise ResultsError(
                 f"{place} is not a database of hpltune: it holds {', '.join(sorted(tables)[:3])}; "
-                "give another with «db»"
+                "give another with ⟦db⟧"
             )
         return []
     names = list(connection.execute(text(f"SELECT name FROM {MARKER} ORDER BY number")).scalars())  # noqa: S608 - constant
@@ -242,7 +242,7 @@ def applied(connection: Connection, place: str) -> list[str]:
     if names != known[: len(names)]:
         raise ResultsError(
             f"{place} was written by a newer hpltune (its schema is {len(names)}, this hpltune knows up to "
-            f"{len(known)}): update hpltune, or give another with «db»"
+            f"{len(known)}): update hpltune, or give another with ⟦db⟧"
         )
     return names
 

@@ -57,7 +57,7 @@ _RIGHTS = "{said}: ask its owner for the right to create and change tables there
 _FULL = "the server has no connection left: try again later"
 FULL_DISK = "53100"
 _STATES = {
-    "25006": "it can only be read, as a standby can: give the primary server with «db»",
+    "25006": "it can only be read, as a standby can: give the primary server with ⟦db⟧",
     "3F000": _RIGHTS,
     "40001": _CROSSED,
     "40P01": _CROSSED,
@@ -119,7 +119,7 @@ class PostgresqlDatabase(Database):
             if not create and not applied(connection, self.place):
                 raise ResultsError(
                     f"database {self.place} holds nothing of hpltune yet: `hpltune tune` makes its tables, "
-                    "or name another with «db»"
+                    "or name another with ⟦db⟧"
                 )
 
     def settle(self) -> None:

@@ -28,8 +28,8 @@ _MEANINGS = {
         "it cannot be written: check the permissions of the file and of its folder, or work on a copy"
     ),
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the permissions of the file and of its folder",
-    sqlite3.SQLITE_NOTADB: "the file is not a SQLite database: give another with «db»",
-    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy of it, or give another with «db»",
+    sqlite3.SQLITE_NOTADB: "the file is not a SQLite database: give another with ⟦db⟧",
+    sqlite3.SQLITE_CORRUPT: "the file is damaged: restore a copy of it, or give another with ⟦db⟧",
     sqlite3.SQLITE_IOERR: "the disk failed or a limit on file sizes was reached: everything finished before is kept",
 }
 """SQLite's primary result codes (https://www.sqlite.org/rescode.html), each with the sentence for the user."""
@@ -56,13 +56,13 @@ class SqliteDatabase(Database):
         """
         path = self._path
         if path.is_dir():
-            raise ResultsError(f"{path} is a folder, not a database: give a file with «db»")
+            raise ResultsError(f"{path} is a folder, not a database: give a file with ⟦db⟧")
         if path.exists():
             if not create and os.access(path, os.R_OK) and not _writable(path):
                 self._open_to_read()
             return
         if not create:
-            raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with «db»")
+            raise ResultsError(f"there is no database {path}: `hpltune tune` makes one, or name another with ⟦db⟧")
         try:
             private_folder(path.parent)
         except OSError as error:

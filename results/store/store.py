@@ -109,7 +109,7 @@ class Store(Reader, ServiceBooks):
                 connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
             except IntegrityError as error:
                 raise StudyExistsError(
-                    f"study {study.name} exists already: choose another «study», or go on with «resume»"
+                    f"study {study.name} exists already: choose another ⟦study⟧, or go on with ⟦resume⟧"
                 ) from error
             tell_state(connection, study.name)
 
@@ -134,7 +134,7 @@ class Store(Reader, ServiceBooks):
         """
         with self._database.writing() as connection:
             if not self._others(connection, self._study_row(connection, name, lock=True)):
-                raise ResultsError(f"nobody works on study {name} now: go on with «resume»")
+                raise ResultsError(f"nobody works on study {name} now: go on with ⟦resume⟧")
             self._take(connection, name, join=True)
         return self.study(name)
 
@@ -330,7 +330,7 @@ class Store(Reader, ServiceBooks):
             lease = others[0]
             raise StudyBusyError(
                 f"study {name} is being run by process {lease.pid} on {lease.host}: "
-                "wait for it or end it there, help it from other nodes with «join», or choose another «study»"
+                "wait for it or end it there, help it from other nodes with ⟦join⟧, or choose another ⟦study⟧"
                 f"{'' if lease.of_this_host else self._database.lost_host}"
             )
         owners = _owners([*others, mine])

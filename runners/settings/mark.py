@@ -169,7 +169,7 @@ def settle(
         if mark.originals and mark.uid != found.uid and not (of_all_users and found.uid == 0):
             raise HeldError(
                 f"node {host}: {mark.who}, which has ended, left {mark.what} changed: {mark.user or mark.uid} or root "
-                f"puts that back with `hpltune net restore «hosts» {host}`"
+                f"puts that back with `hpltune net restore ⟦hosts⟧ {host}`"
             )
     originals = {each.key: each for mark in marks for each in mark.originals}
     outcome = put_back(reach, tuple(originals.values()))

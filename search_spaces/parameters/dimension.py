@@ -169,6 +169,10 @@ def shown(value: object) -> str:
     return str(value) if str(value).isprintable() else repr(str(value))
 
 
+NO_SETTINGS = ("mpi.", OWN, "scale.")
+"""How dotted names begin that are no settings of hosts: of MPI, of a program, and of what `scale` keeps."""
+
+
 def families(settings: Settings) -> tuple[str, ...]:
     """Return the first parts of the names of MPI parameters and settings."""
     return tuple(dict.fromkeys(("mpi", *(name.partition(".")[0] for name in settings))))
@@ -176,7 +180,7 @@ def families(settings: Settings) -> tuple[str, ...]:
 
 def is_setting(name: str) -> bool:
     """Return whether a parameter is a setting of a host, as its name says."""
-    return "." in name and not name.startswith(("mpi.", OWN))
+    return "." in name and not name.startswith(NO_SETTINGS)
 
 
 def dimension(name: str, settings: Settings | None = None) -> Dimension:

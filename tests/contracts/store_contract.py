@@ -69,7 +69,7 @@ class StoreContract:
             store.newest()
 
     def test_a_name_is_given_once(self, store: Store, study: Study) -> None:
-        with pytest.raises(ResultsError, match="study study exists already: choose another «study»"):
+        with pytest.raises(ResultsError, match="study study exists already: choose another ⟦study⟧"):
             store.create_study(a_study(engine="grid"))
         assert store.study("study") == study
 

@@ -257,7 +257,7 @@ def test_power_9_and_its_clock_are_read_from_cpuinfo(tmp_path: Path) -> None:
 def test_a_risc_v_board_without_any_clock_asks_for_the_peak(tmp_path: Path) -> None:
     rpeak = Machine(tmp_path, JH7110).rpeak()
     assert rpeak.flop_per_cycle == 2
-    assert "placeholder, give the peak with «rpeak»" in said(rpeak)
+    assert "placeholder, give the peak with ⟦rpeak⟧" in said(rpeak)
 
 
 def test_archspec_s_name_decides_where_the_numbers_are_not_in_the_table(tmp_path: Path) -> None:
@@ -279,13 +279,13 @@ def test_a_cpuinfo_that_says_nothing_still_gives_one_core_and_a_word_of_warning(
     machine.write("proc/cpuinfo", cpuinfo)
     rpeak = machine.rpeak()
     assert rpeak.cores == 1
-    assert "«rpeak»" in said(rpeak)
+    assert "⟦rpeak⟧" in said(rpeak)
 
 
 def test_the_user_s_peak_overrules_and_names_what_was_detected(tmp_path: Path) -> None:
     rpeak = Machine(tmp_path, XEON_6130).rpeak().overruled(100.0)
     assert rpeak.gflops == 100.0
-    assert rpeak.reasoning == ("100 GFLOPS were given with «rpeak» (detected: 67.2).",)
+    assert rpeak.reasoning == ("100 GFLOPS were given with ⟦rpeak⟧ (detected: 67.2).",)
 
 
 @pytest.mark.parametrize("nonsense", [0.0, -1.0, float("nan"), float("inf")])

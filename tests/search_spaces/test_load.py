@@ -31,7 +31,7 @@ def write(folder: Path, text: str) -> str:
 def test_a_space_for_a_virtual_cluster_names_it_on_a_machine_that_is_too_small() -> None:
     with pytest.raises(SpaceError) as refused:
         load("kronos", machine(4))
-    assert "needs 8 cores, but there are 4: add «cluster» kronos, which this space is made for" in str(refused.value)
+    assert "needs 8 cores, but there are 4: add ⟦cluster⟧ kronos, which this space is made for" in str(refused.value)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 8, 96])
@@ -48,7 +48,7 @@ def test_a_value_of_the_user_s_that_no_legal_point_has_is_named() -> None:
     given = {"NB": ["64", "384"], "N": ["512"], "grid": ["1x2"], "layout": ["2x1"], "DEPTH": ["0"]}
     (sentence,) = passed_over(load("quick", machine(2), given), given)
     assert sentence == (
-        "«set.NB»: no valid combination has 384: N = 512 leaves some of 2 process columns without a panel of NB = 384: "
+        "⟦set.NB⟧: no valid combination has 384: N = 512 leaves some of 2 process columns without a panel of NB = 384: "
         "take a larger N or a smaller NB."
     )
 
@@ -58,7 +58,7 @@ def test_what_auto_leaves_out_was_not_given(tmp_path: Path) -> None:
     assert passed_over(load(name, machine(4)), {}) == []
     assert passed_over(load(name, machine(4), {"grid": ["auto"]}), {"grid": ["auto"]}) == []
     (sentence,) = passed_over(load(name, machine(4), {"grid": ["1x4", "2x2"]}), {"grid": ["1x4", "2x2"]})
-    assert sentence == "«set.grid»: no valid combination has 1x4: slow."
+    assert sentence == "⟦set.grid⟧: no valid combination has 1x4: slow."
 
 
 def test_blocks_without_effect_are_told_unless_the_command_line_may_be_why(tmp_path: Path) -> None:
@@ -313,11 +313,11 @@ def inline(value: object) -> str:
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"NB": ["abc"]}, "«set.NB»: NB = abc: expected a whole number"),
-        ({"NBB": ["1"]}, "«set.NBB»: unknown parameter NBB: did you mean NB?"),
-        ({"BCAST": ["1RM"]}, "«set.BCAST»: BCAST = 1RM: expected one of 1rg, 1rM"),
+        ({"NB": ["abc"]}, "⟦set.NB⟧: NB = abc: expected a whole number"),
+        ({"NBB": ["1"]}, "⟦set.NBB⟧: unknown parameter NBB: did you mean NB?"),
+        ({"BCAST": ["1RM"]}, "⟦set.BCAST⟧: BCAST = 1RM: expected one of 1rg, 1rM"),
         ({"N": ["100"], "memory_fraction": ["0.5"]}, "keep one of them"),
-        ({"layout": ["4"]}, "«set.layout»: layout = 4: expected ranks x threads"),
+        ({"layout": ["4"]}, "⟦set.layout⟧: layout = 4: expected ranks x threads"),
     ],
 )
 def test_a_mistake_on_the_command_line_is_named_with_its_option(values: dict[str, list[str]], words: str) -> None:
@@ -417,7 +417,7 @@ def test_a_file_saved_with_a_byte_order_mark_is_read(tmp_path: Path) -> None:
 
 
 def test_n_left_to_a_budget_that_was_not_given_is_said() -> None:
-    with pytest.raises(SpaceError, match="«set» N="):
+    with pytest.raises(SpaceError, match="⟦set⟧ N="):
         load("quick", machine(N=None))
 
 

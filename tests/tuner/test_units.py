@@ -16,7 +16,7 @@ def test_durations_are_read_as_people_write_them(text: str, seconds: float) -> N
     "text", ["", "five", "-3s", "90", "5 minutes", "0", "0s", "m5", "5x", "9" * 400 + "s", f"{10**20}h"]
 )
 def test_what_is_no_duration_is_named_with_its_option(text: str) -> None:
-    with pytest.raises(TunerError, match="«budget»"):
+    with pytest.raises(TunerError, match="⟦budget⟧"):
         parse_duration_s(text, "budget")
 
 
@@ -38,12 +38,12 @@ def test_memory_is_shown_in_gibibytes() -> None:
 
 
 def test_a_duration_with_a_comma_gets_a_hint() -> None:
-    with pytest.raises(TunerError, match=r"«budget» 1,5m: write it with a point: 1\.5m"):
+    with pytest.raises(TunerError, match=r"⟦budget⟧ 1,5m: write it with a point: 1\.5m"):
         parse_duration_s("1,5m", "budget")
 
 
 def test_a_number_without_a_unit_is_no_duration() -> None:
-    with pytest.raises(TunerError, match="«budget» 5: a duration needs a unit"):
+    with pytest.raises(TunerError, match="⟦budget⟧ 5: a duration needs a unit"):
         parse_duration_s("5", "budget")
 
 

@@ -16,7 +16,7 @@ class BlasAsk(Ask):
     budget: Annotated[
         str | None,
         AskField(
-            "Wall time of the whole comparison: 10m, 1h30m. Default: 10m, unless «trials» or «full» is given.",
+            "Wall time of the whole comparison: 10m, 1h30m. Default: 10m, unless ⟦trials⟧ or ⟦full⟧ is given.",
             metavar="TIME",
             panel=BUDGET,
         ),
@@ -41,7 +41,7 @@ class BlasAsk(Ask):
     set: Annotated[
         Mapping[str, Scalar | Sequence[Scalar]],
         AskField(
-            "Set the values of a parameter: «set» N=8000. Repeatable.",
+            "Set the values of a parameter: ⟦set⟧ N=8000. Repeatable.",
             described="values of parameters",
             metavar="NAME=V[,V]",
             panel=SEARCH,

@@ -41,10 +41,10 @@ OFFERED = frozenset({Named.SPACE, Named.CLUSTER, Named.PROGRAM, Named.LIBRARY, N
 class Useless(StrEnum):
     """Where an option changes nothing, as the end of the sentence that refuses it."""
 
-    WITH_TABLE = "is for machines that run HPL and changes nothing with «replay»: leave it out"
-    SIMULATED = "is for real machines and changes nothing on a virtual «cluster»: leave it out"
-    ON_VIRTUAL_NODES = "is for real nodes: leave it out, or leave «virtual» out"
-    ON_REAL_NODES = "is for virtual clusters: add «virtual» NODES, or leave it out"
+    WITH_TABLE = "is for machines that run HPL and changes nothing with ⟦replay⟧: leave it out"
+    SIMULATED = "is for real machines and changes nothing on a virtual ⟦cluster⟧: leave it out"
+    ON_VIRTUAL_NODES = "is for real nodes: leave it out, or leave ⟦virtual⟧ out"
+    ON_REAL_NODES = "is for virtual clusters: add ⟦virtual⟧ NODES, or leave it out"
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class AskField:
     """What is said of an option.
 
     Attributes:
-        help: what it does; other options stand in it as «budget», and each face puts its own name there.
+        help: what it does; other options stand in it as ⟦budget⟧, and each face puts its own name there.
         described: the same for documents; "" where the help is right for them, too.
         field: what sentences and the command line call it; "" where that is its key.
         metavar: stands for its value in --help.
@@ -139,7 +139,7 @@ class Ask:
 
         for field in self.changed():
             if where in field.said.useless:
-                raise UsageError(f"«{field.field}» {where}", field=field.field)
+                raise UsageError(f"⟦{field.field}⟧ {where}", field=field.field)
 
 
 def fields_of(ask: type[Ask]) -> tuple[AskedField, ...]:

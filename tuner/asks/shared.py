@@ -79,7 +79,7 @@ Jobs = Annotated[
 Libraries = Annotated[
     tuple[str, ...],
     AskField(
-        "Use only this BLAS of the catalogue, or your own library: «blas» mine=/opt/lib/libblas.so. Repeatable.",
+        "Use only this BLAS of the catalogue, or your own library: ⟦blas⟧ mine=/opt/lib/libblas.so. Repeatable.",
         described="only these BLAS libraries",
         metavar="NAME[=FILE]",
         panel=MACHINE,
@@ -175,7 +175,7 @@ Limit = Annotated[
 MemoryFraction = Annotated[
     float,
     AskField(
-        "Part of the free memory that the matrix fills with «full».",
+        "Part of the free memory that the matrix fills with ⟦full⟧.",
         panel=BUDGET,
         section=SIZES,
         label="Part of the memory that N may fill",

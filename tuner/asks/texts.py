@@ -22,7 +22,7 @@ def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
             listed = []
         choices = [choice.strip() for choice in listed if choice.strip()]
         if not name.strip() or not equals or not choices:
-            raise UsageError("write NAME=VALUE[,VALUE], for example «set» NB=128,192", field="set", given=value)
+            raise UsageError("write NAME=VALUE[,VALUE], for example ⟦set⟧ NB=128,192", field="set", given=value)
         overrides.setdefault(name.strip(), []).extend(choices)
     return overrides
 

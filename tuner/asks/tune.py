@@ -79,7 +79,7 @@ class SearchSettings(Ask):
     points: Annotated[
         int | None,
         AskField(
-            "Number of points of a coarse grid, with «engine» grid.",
+            "Number of points of a coarse grid, with ⟦engine⟧ grid.",
             panel=SEARCH,
             label="Points of a coarse grid",
             hint="With the engine grid only.",
@@ -111,7 +111,7 @@ class SearchSettings(Ask):
         bool,
         AskField(
             "Run one configuration again after every tenth full run, in at most a tenth of the budget, to see "
-            "whether the machine changes. These runs count as «trials»; with less than 20 there are none.",
+            "whether the machine changes. These runs count as ⟦trials⟧; with less than 20 there are none.",
             label="Leave out runs that tell whether the machine changes",
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
@@ -168,7 +168,7 @@ class TuneAsk(SearchSettings):
     space: Annotated[
         str,
         AskField(
-            "A shipped space or a TOML file; without it, «replay» takes all that its table has.",
+            "A shipped space or a TOML file; without it, ⟦replay⟧ takes all that its table has.",
             described="name of a space that the service offers",
             metavar="SPACE",
             panel=SEARCH,
@@ -180,8 +180,8 @@ class TuneAsk(SearchSettings):
     budget: Annotated[
         str | None,
         AskField(
-            "Wall time of the whole study: 90s, 5m, 1h30m; node-hours: 2nh; on a virtual «cluster» also 20usd. "
-            "Default: 5m, unless «trials», «run_time» or «full» is given.",
+            "Wall time of the whole study: 90s, 5m, 1h30m; node-hours: 2nh; on a virtual ⟦cluster⟧ also 20usd. "
+            "Default: 5m, unless ⟦trials⟧, ⟦run_time⟧ or ⟦full⟧ is given.",
             metavar="TIME",
             panel=BUDGET,
             section=FIRST,
@@ -216,7 +216,7 @@ class TuneAsk(SearchSettings):
     set: Annotated[
         Mapping[str, Scalar | Sequence[Scalar]],
         AskField(
-            "Set the values of a parameter: «set» NB=128,192. Repeatable.",
+            "Set the values of a parameter: ⟦set⟧ NB=128,192. Repeatable.",
             described="values of parameters",
             metavar="NAME=V[,V]",
             panel=SEARCH,

@@ -106,8 +106,9 @@ def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str
     from results.report.text_forms import to_json, to_markdown
 
     from ..commands.stored.export import submission_sheet
+    from ..words import all_with_options
 
-    report = submission_sheet(store, study).report()
+    report = all_with_options(submission_sheet(store, study).report())
     return iter([to_json(report) + "\n" if as_json else to_markdown(report)])
 
 

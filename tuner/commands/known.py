@@ -46,7 +46,7 @@ class KnownResult:
     def report(self) -> Report:
         """Report a table, and where the figures stand."""
         count, few = len(self.machines), len(self.machines) <= MOST_SOURCES
-        more = "" if few else f" Up to {MOST_SOURCES} are listed with their sources: add a word, or «json»."
+        more = "" if few else f" Up to {MOST_SOURCES} are listed with their sources: add a word, or ⟦json⟧."
         table = known_table(
             self.machines,
             watts=self.by == "mflops-per-watt",

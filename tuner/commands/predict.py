@@ -52,9 +52,9 @@ class PredictRequest:
     def command(self) -> str:
         """The command that does the same."""
         file, space, engine = map(shlex.quote, (str(self.file), self.space, self.engine))
-        full = " «full»" if self.full else ""
+        full = " ⟦full⟧" if self.full else ""
         return (
-            f"hpltune predict {file} «space» {space} «engine» {engine} «trials» {self.trials} «seed» {self.seed}{full}"
+            f"hpltune predict {file} ⟦space⟧ {space} ⟦engine⟧ {engine} ⟦trials⟧ {self.trials} ⟦seed⟧ {self.seed}{full}"
         )
 
 

@@ -42,7 +42,7 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
     if parallel > 1 and real is None:
         raise UsageError(
             "several trials at once would slow one another on one machine; name a real cluster with "
-            "«cluster» (simulations have «jobs»)",
+            "⟦cluster⟧ (simulations have ⟦jobs⟧)",
             field="parallel",
             given=parallel,
         )
@@ -66,7 +66,7 @@ def check_nodes_check(asked: str | None, real: RealCluster | None) -> None:
         raise UsageError(f"write {REFUSE} or {DROP}", field="nodes_check", given=asked)
     if real is None:
         raise UsageError(
-            f"«nodes_check» {asked} measures the nodes of a real cluster: name one with «cluster», or leave it out",
+            f"⟦nodes_check⟧ {asked} measures the nodes of a real cluster: name one with ⟦cluster⟧, or leave it out",
             field="nodes_check",
         )
 

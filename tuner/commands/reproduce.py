@@ -65,7 +65,7 @@ class ReproduceRequest:
     def command(self) -> str:
         """The command that does the same."""
         name, engine = shlex.quote(self.name), shlex.quote(self.engine)
-        return f"hpltune reproduce {name} «trials» {self.trials} «engine» {engine} «seed» {self.seed}"
+        return f"hpltune reproduce {name} ⟦trials⟧ {self.trials} ⟦engine⟧ {engine} ⟦seed⟧ {self.seed}"
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,7 @@ def _searched(
     if not session.stop.requested:
         return result
     study = session.store.study(last)
-    goes_on = f"`hpltune tune «resume» «study» {last}{db}` goes on with its search"
+    goes_on = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {last}{db}` goes on with its search"
     sentence = f"Study {last} was stopped: {goes_on}, {_begins_anew(request)}"
     return replace(result, stopped=StoppedSearch(study, ranking_of(session.store, study), sentence))
 

@@ -239,7 +239,7 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
     orders = request.orders or (tuple(NodeOrder) if cluster else (NodeOrder.SORTED,))
     if not cluster and NodeOrder.SHUFFLED in orders:
         raise UsageError(
-            "one machine has no list of nodes; name a cluster with «cluster»", field="order", given="shuffled"
+            "one machine has no list of nodes; name a cluster with ⟦cluster⟧", field="order", given="shuffled"
         )
     choices = _choices(request, whole)
     stored = stored_n(session.store, request.study)

@@ -250,7 +250,7 @@ def show_space(name: str, request: SpacesRequest) -> SpaceResult:
 def _unknown_names(space: SearchSpace) -> Iterator[str]:
     """A sentence for each BLAS and MPI library that `tune` would find on no machine."""
     for name, known, unless in (
-        ("blas", {*CATALOGUE, *space.machine.blas}, ", unless a virtual cluster has it or «blas» {}=FILE gives it"),
+        ("blas", {*CATALOGUE, *space.machine.blas}, ", unless a virtual cluster has it or ⟦blas⟧ {}=FILE gives it"),
         ("mpi", MPI_NAMES, ""),
     ):
         for value in map(str, space.parameters[name].values if name in space.parameters else ()):

@@ -11,7 +11,7 @@ from .base import NOTHING_KNOWN, Engine, EngineContext
 
 ENGINES: Mapping[str, tuple[str, str, str]] = {
     "bayes": ("baselines.tpe", "Bayes", "Optuna's TPE, multivariate, started from points that experience suggests"),
-    "grid": ("baselines.grid", "Grid", "every valid combination, or an even subset of «points»"),
+    "grid": ("baselines.grid", "Grid", "every valid combination, or an even subset of ⟦points⟧"),
     "hpl": (
         "hpl.engine",
         "HplEngine",
@@ -50,8 +50,8 @@ def check_engine(name: str, *, of_two_objectives: bool = False) -> None:
         raise UsageError(f"there is no such engine; {hint}", field="engine", given=name)
     if of_two_objectives and name not in OF_TWO_OBJECTIVES:
         raise UsageError(
-            f"«pareto» needs «engine» hpl: the engine {name} knows one objective only; `hpltune best "
-            "«pareto»` shows the front of a finished study",
+            f"⟦pareto⟧ needs ⟦engine⟧ hpl: the engine {name} knows one objective only; `hpltune best "
+            "⟦pareto⟧` shows the front of a finished study",
             field="pareto",
         )
 

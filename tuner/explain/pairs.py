@@ -71,7 +71,7 @@ def parse_pair(text: str, space: SearchSpace) -> Names:
         raise UsageError(f"{only} varies in this study, so there is no pair", field="pair", given=text)
     if len(names) != 2 or not all(names) or names[0] == names[1]:
         raise UsageError(
-            f"write two of {', '.join(varying)}, as «pair» {','.join(varying[:2])}", field="pair", given=text
+            f"write two of {', '.join(varying)}, as ⟦pair⟧ {','.join(varying[:2])}", field="pair", given=text
         )
     for name in names:
         if name not in varying:

@@ -138,7 +138,7 @@ def without_nodes(inventory: Inventory, lost: Sequence[str]) -> Inventory:
     """
     left = tuple(name for name in inventory.node_names if name not in lost)
     if not left:
-        raise TunerError(f"node {', '.join(lost)} failed, and no other is known: go on with `hpltune tune «resume»`")
+        raise TunerError(f"node {', '.join(lost)} failed, and no other is known: go on with `hpltune tune ⟦resume⟧`")
     return with_nodes(inventory, left)
 
 
@@ -189,7 +189,7 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], inventory: Inventory, cor
         raise TunerError(foreign)
     gflops = inventory.rpeak.gflops / inventory.rpeak.cores * count * cores
     sentence = (
-        f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {gflops:.4g} GFLOPS; «rpeak» overrides it."
+        f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {gflops:.4g} GFLOPS; ⟦rpeak⟧ overrides it."
     )
     return replace(inventory.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 

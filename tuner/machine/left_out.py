@@ -17,4 +17,4 @@ def too_slow(inventory: Inventory, *, all_blas: bool = False) -> str | None:
         for entry in promising
     )
     skipped = [*slow, *([counted(kernels, "kernel")] if kernels else [])]
-    return f"Skipped as too slow: {listed(skipped)}. «blas» NAME includes them." if skipped else None
+    return f"Skipped as too slow: {listed(skipped)}. ⟦blas⟧ NAME includes them." if skipped else None

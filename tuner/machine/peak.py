@@ -57,7 +57,7 @@ def _why(study: Study) -> str:
     dgemm, rpeak = (_number(study.host.get(name)) for name in (CORE_DGEMM, CORE_RPEAK))
     if study.options.get("rpeak_gflops"):
         return (
-            f"the Rpeak given with «rpeak» ({study.options['rpeak_gflops']:g} GFLOPS) may be too low for this machine"
+            f"the Rpeak given with ⟦rpeak⟧ ({study.options['rpeak_gflops']:g} GFLOPS) may be too low for this machine"
         )
     if study.simulated:
         return _OF_TABLE if study.replayed else _OF_MODEL
@@ -74,7 +74,7 @@ def _too_low(rpeak_gflops: float, dgemm_gflops: float) -> str:
     return (
         f"Rpeak is too low: it counts {rpeak_gflops:.1f} GFLOPS for one core, but dgemm reaches {dgemm_gflops:.1f} on "
         "one core; the real clock may be higher than the one shown, or the shown CPU model not the real one: give the "
-        "real peak with «rpeak»"
+        "real peak with ⟦rpeak⟧"
     )
 
 

@@ -128,7 +128,7 @@ def survey(
     for name in wanted.asked:
         inventory.named(name)
     if not inventory.blas:
-        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with «blas» NAME=/path/lib.so")
+        raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with ⟦blas⟧ NAME=/path/lib.so")
     return with_kernel_rates(inventory, search, on_probe, instruments)
 
 

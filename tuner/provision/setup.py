@@ -15,7 +15,7 @@ from .plan import EXTRAS, Needs, SetupPlan, needs, plan
 
 ADVICE = (
     "install Open MPI, gcc and OpenBLAS with your package manager or load your modules, "
-    "or bring your own with «blas» NAME=FILE and «xhpl» FILE"
+    "or bring your own with ⟦blas⟧ NAME=FILE and ⟦xhpl⟧ FILE"
 )
 
 

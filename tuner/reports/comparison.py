@@ -260,7 +260,7 @@ def _only_then(one: Side, other: Side, occasions: Occasions) -> str:
     if not _can_run(one, other):
         return f"{said}. {apart} ({occasions.words})."
     first, *_ = sorted(shlex.quote(side.name) for side in (one, other))
-    days = f"`hpltune check «baseline» {first}` on other days tells how much they are"
+    days = f"`hpltune check ⟦baseline⟧ {first}` on other days tells how much they are"
     return f"{said}. {apart} ({occasions.words}): {days}. {_in_turn_advice(one, other)}"
 
 
@@ -273,7 +273,7 @@ def _can_run(one: Side, other: Side) -> bool:
 def _in_turn_advice(one: Side, other: Side) -> str:
     """Say how one occasion tells it."""
     names = " ".join(sorted(shlex.quote(side.name) for side in (one, other)))
-    return f"`hpltune compare {names} «interleaved»` runs both in turn now, in one occasion."
+    return f"`hpltune compare {names} ⟦interleaved⟧` runs both in turn now, in one occasion."
 
 
 def _listed(ends: Sequence[float] | None) -> list[float] | None:

@@ -44,8 +44,8 @@ class Page:
             return None
         last = whole - before
         these = f"{what} {last - shown + 1:,} to {last:,} of {whole:,}" if shown else f"{what}: {whole:,} and no more"
-        older = f"«page» {self.number + 1} has those before, " if last > shown else ""
-        return f"{these}; {older}«count» {whole} has all."
+        older = f"⟦page⟧ {self.number + 1} has those before, " if last > shown else ""
+        return f"{these}; {older}⟦count⟧ {whole} has all."
 
 
 NEWEST = Page()

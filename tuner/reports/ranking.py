@@ -125,7 +125,7 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
     if sure is None and study.imported:
         return "No configuration ran twice, so the confidence is unknown."
     if sure is None and study.replayed:
-        advice = "«confirm» 2 repeats the best where the table has further runs of them"
+        advice = "⟦confirm⟧ 2 repeats the best where the table has further runs of them"
         return f"No configuration ran twice, so the confidence is unknown: {advice}."
     return sentence(sure, of_study(study).best)
 

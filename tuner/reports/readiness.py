@@ -107,7 +107,7 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
     for finding in verdict.findings[:SHOWN]:
         yield Sentence(f"{finding_sentence(finding)}.", tone=TONES[finding.severity])
     if len(verdict.findings) > SHOWN:
-        yield Sentence(f"{counted(len(verdict.findings) - SHOWN, 'more finding')}: «json» lists all.")
+        yield Sentence(f"{counted(len(verdict.findings) - SHOWN, 'more finding')}: ⟦json⟧ lists all.")
     for one in verdict.waiting:
         tone = Tone.CAUTION if one.notable else Tone.PLAIN
         yield from (Sentence(said, tone=tone) for said in one.sentences)
@@ -237,7 +237,7 @@ def group_tables(runs: Sequence[GroupRun]) -> Iterator[Table]:
     if failed:
         columns = (Column("order", words=True), Column("turn"), Column("nodes", words=True), Column("why", words=True))
         rows = [(run.order, str(run.turn), ranges(run.nodes), run.why) for run in failed[:MOST_FAILED]]
-        caption = f"The first {MOST_FAILED} of {len(failed)}; «json» lists all." if len(failed) > MOST_FAILED else ""
+        caption = f"The first {MOST_FAILED} of {len(failed)}; ⟦json⟧ lists all." if len(failed) > MOST_FAILED else ""
         yield Table("Failed runs on groups", columns, tuple(rows), caption=caption)
 
 

@@ -371,7 +371,7 @@ def _limit(limit: Limit, findings: ScalingFindings) -> str:
     at = counted(limit.result.count, noun)
     why = (LIMITS_OF_CORES if noun == "core" else LIMITS)[limit.part]
     if limit.part == UPDATE and findings.depth:
-        why = "with look-ahead it also holds the broadcast, and waiting for it: «depth» 0 tells them apart"
+        why = "with look-ahead it also holds the broadcast, and waiting for it: ⟦depth⟧ 0 tells them apart"
     name = NAMES[limit.part][0].upper() + NAMES[limit.part][1:]
     return f" {name}: {percent(limit.share)} % of the time at {at}, {percent(limit.lost)} % lost: {why}."
 

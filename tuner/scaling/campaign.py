@@ -108,7 +108,7 @@ class ScalingCampaign:
                 waiting.appendleft(run)
             self._take(ended, waiting)
         if skipped and not self._lost:
-            self.listener(Notice(f"{counted(skipped, 'run')} left out: «time» {duration(self.limit_s)} is over."))
+            self.listener(Notice(f"{counted(skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over."))
         return CampaignEnd(tuple(self._records), tuple(self._lost), skipped)
 
     def _unknown(self, *, exact: bool) -> list[PlannedRun]:

@@ -121,7 +121,7 @@ def check_counts(counts: Sequence[int], size: int, noun: str, where: str) -> tup
     if found[-1] > size:
         raise UsageError(f"{where} has {size} {noun}s", field="nodes", given=found[-1])
     if len(found) < 2:
-        raise UsageError(f"name at least two numbers, for example «nodes» 1,{size}", field="nodes", given=found[0])
+        raise UsageError(f"name at least two numbers, for example ⟦nodes⟧ 1,{size}", field="nodes", given=found[0])
     return found
 
 

@@ -319,15 +319,15 @@ class ServiceSettings:
         if proxy is None and not store.tokens.exist():
             raise UsageError(
                 "other machines reach this address, and the service could not tell who asks: make a token first "
-                "with `hpltune token create NAME «scope» admin`, or name a proxy in «config». Or leave «host» "
+                "with `hpltune token create NAME ⟦scope⟧ admin`, or name a proxy in ⟦config⟧. Or leave ⟦host⟧ "
                 f"out, and from another machine use `ssh -L {listen.port}:localhost:{listen.port} HOST`",
                 field="host",
                 given=listen.host,
             )
         if proxy is None and listen.certificate is None and not self.insecure_http:
             raise UsageError(
-                "tokens would cross the network in plain text: give certificate and key in [listen] of «config», "
-                "or name a proxy there; «insecure_http» takes a network where nobody listens",
+                "tokens would cross the network in plain text: give certificate and key in [listen] of ⟦config⟧, "
+                "or name a proxy there; ⟦insecure_http⟧ takes a network where nobody listens",
                 field="host",
                 given=listen.host,
             )

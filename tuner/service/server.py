@@ -120,8 +120,8 @@ def _bound(listen: ListenTable) -> socket.socket:
     except OSError as error:
         bound.close()
         if error.errno == errno.EADDRINUSE:
-            said = "is in use, perhaps by another hpltune serve: end that one, or choose another with «port»"
+            said = "is in use, perhaps by another hpltune serve: end that one, or choose another with ⟦port⟧"
         else:
-            said = f"cannot be used ({strerror(error.errno or 0)}): choose another with «port»"
+            said = f"cannot be used ({strerror(error.errno or 0)}): choose another with ⟦port⟧"
         raise TunerError(f"port {listen.port} {said}") from error
     return bound

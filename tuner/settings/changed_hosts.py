@@ -154,7 +154,7 @@ def _strange(row: NetworkOriginal) -> str:
     """Say that somebody else left a host changed; what the row would run is told, not run."""
     return (
         f"Host {row.host} was left changed, and would be reached by `{shlex.join(row.ssh)}`, which you have not named: "
-        f"`hpltune net restore «hosts» {row.host}` reaches it as you do, `hpltune net restore «forget» {row.host}` "
+        f"`hpltune net restore ⟦hosts⟧ {row.host}` reaches it as you do, `hpltune net restore ⟦forget⟧ {row.host}` "
         "forgets it."
     )
 

@@ -50,7 +50,7 @@ def simulation_options(cluster: str | None, jobs: int | None, limit: str | None)
     if cluster is None:
         lone = "jobs" if jobs is not None else "limit" if limit is not None else None
         if lone:
-            raise UsageError(f"«{lone}» is for simulations: name a virtual cluster with «cluster»", field=lone)
+            raise UsageError(f"⟦{lone}⟧ is for simulations: name a virtual cluster with ⟦cluster⟧", field=lone)
         return SimulationOptions(None, DEFAULT_SIMULATION_S)
     from runners.virtual.load import load_cluster  # noqa: PLC0415 - only a virtual cluster needs it
 

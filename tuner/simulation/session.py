@@ -154,7 +154,7 @@ def say_n(study: VirtualStudy, site: SimulatedCluster, options: TuneOptions) -> 
     chosen_n, whole_n = study.space.largest_n, site.largest_n(options.memory_fraction)
     if study.space.asked_n is None and chosen_n < whole_n:
         sentence = f"N={chosen_n}, so that a simulation takes about half a minute."
-        study.session.say(f"{sentence} The whole memory would hold N={whole_n}: `«full»` simulates there.")
+        study.session.say(f"{sentence} The whole memory would hold N={whole_n}: `⟦full⟧` simulates there.")
 
 
 def why_nothing(store: Store, name: str) -> str:

@@ -146,7 +146,7 @@ class Simulator:
         if resident > self.memory_bytes / self.jobs:
             pending.outgrown = (
                 f"the simulation took {gibibytes(resident)} of memory, more than its share of "
-                f"{gibibytes(int(self.memory_bytes / self.jobs))}: use fewer «jobs» or fewer ranks"
+                f"{gibibytes(int(self.memory_bytes / self.jobs))}: use fewer ⟦jobs⟧ or fewer ranks"
             )
             pending.runner.cancel([pending.job])
 

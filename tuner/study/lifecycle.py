@@ -258,7 +258,7 @@ def completion_notice(store: Store, study: Study, options: TuneOptions, db: str,
             return None
     name = shlex.quote(study.name)
     trials = sum(map(counts, records))
-    longer = f"`hpltune tune «resume» «study» {name}{db} «trials» {2 * trials}`"
+    longer = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {name}{db} ⟦trials⟧ {2 * trials}`"
     return "\n".join(
         [
             (
@@ -266,7 +266,7 @@ def completion_notice(store: Store, study: Study, options: TuneOptions, db: str,
                 f"so nothing was run ({options})."
             ),
             f"`hpltune best {name}{db}` shows what it found.",
-            f"With a larger «budget», «trials» or «run_time» it goes on, for example {longer}.",
+            f"With a larger ⟦budget⟧, ⟦trials⟧ or ⟦run_time⟧ it goes on, for example {longer}.",
             *([] if named else _stopped(store, db)),
         ]
     )
@@ -277,4 +277,4 @@ def _stopped(store: Store, db: str) -> list[str]:
     names = [study.name for study in store.studies() if study.space_text and study.state == INTERRUPTED]
     if not names:
         return []
-    return [f"Study {names[-1]} was stopped: `hpltune tune «resume» «study» {shlex.quote(names[-1])}{db}` goes on."]
+    return [f"Study {names[-1]} was stopped: `hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(names[-1])}{db}` goes on."]

@@ -79,7 +79,7 @@ def check_name(name: str, field: str = "study", what: str | None = None) -> None
     """
     if name != legal_name(name) or not name.strip():
         raise UsageError(
-            f"{what or f'«{field}»'} needs a name of printable characters without / and #, at most {LONGEST} bytes "
+            f"{what or f'⟦{field}⟧'} needs a name of printable characters without / and #, at most {LONGEST} bytes "
             f"long, that begins with neither - nor ., not {name[:40]!r}"
             + ("; leave it out and the study is named after its space" if field == "study" and not what else ""),
             field=field,

@@ -73,7 +73,7 @@ def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
         raise UsageError(f"choose one of {', '.join(AGAINST)}", field="pareto", given=name)
     if name is not None and objective != "gflops":
         raise UsageError(
-            f"«pareto» {name} already searches for GFLOPS and that: leave «objective» {objective} out", field="pareto"
+            f"⟦pareto⟧ {name} already searches for GFLOPS and that: leave ⟦objective⟧ {objective} out", field="pareto"
         )
     return name
 
@@ -88,7 +88,7 @@ def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> N
         need = NEEDS[name]
         if need in facts and facts[need] is None:
             raise UsageError(
-                f"«{field}» {name} needs {need} of the machine: give it with «{field_of(need)}»", field=field
+                f"⟦{field}⟧ {name} needs {need} of the machine: give it with ⟦{field_of(need)}⟧", field=field
             )
 
 
@@ -127,8 +127,8 @@ class Objective:
         for field, asked in _asked(check_objective(name), check_pareto(against)):
             need = NEEDS[asked]
             if need and getattr(machine.whole, need) is None:
-                where = "in the cluster's file" if study.how == "simulated" else f"with «{field_of(need)}»"
-                raise UsageError(f"«{field}» {asked} needs {need} of the machine: give it {where}", field=field)
+                where = "in the cluster's file" if study.how == "simulated" else f"with ⟦{field_of(need)}⟧"
+                raise UsageError(f"⟦{field}⟧ {asked} needs {need} of the machine: give it {where}", field=field)
         other = Objective(against, machine) if against else None
         return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host))
 

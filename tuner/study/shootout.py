@@ -109,7 +109,7 @@ def small_n(N: int, memory_n: int | None) -> str | None:
         return None
     return (
         f"N={N} is small: the memory holds N={memory_n}, where another library may be the fastest. "
-        "Compare again with a larger «budget», or with «full»."
+        "Compare again with a larger ⟦budget⟧, or with ⟦full⟧."
     )
 
 

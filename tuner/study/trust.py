@@ -98,7 +98,7 @@ def require_trusted(store: Store, folders: UserDirs, study: Study) -> None:
         raise UsageError(
             f"study {study.name} would run {listed([str(one) for one in strange])}, which you have not named yourself "
             f"and others can write in {store.place}: look at it, then "
-            f"`hpltune study trust {shlex.quote(study.name)} «db» {shlex.quote(store.place)}` lets it run"
+            f"`hpltune study trust {shlex.quote(study.name)} ⟦db⟧ {shlex.quote(store.place)}` lets it run"
         )
 
 

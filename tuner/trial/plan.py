@@ -266,7 +266,7 @@ def require_settings(names: Iterable[str], site: Inventory) -> None:
     if network and site.nodes and not site.nodes.cluster.interfaces and CHOICE not in network:
         raise PlanError(
             f'{network}: which interface? Say use_interfaces = ["eth0"] above [node] in the cluster '
-            "file, or «set» net.interface=eth0"
+            "file, or ⟦set⟧ net.interface=eth0"
         )
 
 

@@ -77,7 +77,7 @@ def _too_fast(result: HplResult, limits: MachineLimits) -> str:
     most = f"{'what dgemm does on all cores' if limits.dgemm else 'Rpeak'} ({limits.ceiling_gflops:.4g} GFLOPS)"
     return (
         f"{result.gflops:.4g} GFLOPS are {times:.3g} times {most}: this program did not compute, or its clock is "
-        "wrong; if an accelerator computed, state its peak with «rpeak»"
+        "wrong; if an accelerator computed, state its peak with ⟦rpeak⟧"
     )
 
 

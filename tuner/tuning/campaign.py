@@ -280,7 +280,7 @@ class Campaign:
 
 
 def _goes_on(session: StudySession) -> str:
-    return f"`hpltune tune «resume» «study» {shlex.quote(session.study)}` goes on"
+    return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(session.study)}` goes on"
 
 
 def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) -> Workbench:

@@ -75,7 +75,7 @@ def compare_blas(options: TuneOptions, begun: BegunStudy, workbench: Workbench, 
     try:
         return campaign.run()
     except NodesLostError as lost:
-        on = f"`hpltune blas «resume» «study» {shlex.quote(begun.name)}` goes on once it is repaired"
+        on = f"`hpltune blas ⟦resume⟧ ⟦study⟧ {shlex.quote(begun.name)}` goes on once it is repaired"
         raise TunerError(f"{lost}: {on}") from lost
 
 
@@ -246,7 +246,7 @@ class BlasCampaign:
         needed_s = run_s * LEAST_RUNS * libraries / SEARCH_PART
         return (
             f"one run takes about {duration(run_s)}, more than the share of each of {libraries} libraries of the "
-            f"budget ({self.options.budget}): their comparison needs «budget» {compact(needed_s)} or more"
+            f"budget ({self.options.budget}): their comparison needs ⟦budget⟧ {compact(needed_s)} or more"
         )
 
     def _too_few(self, found: Collection[str]) -> str:

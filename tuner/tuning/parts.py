@@ -22,7 +22,7 @@ def require_alike_parts(space: SearchSpace, workbench: Workbench) -> None:
     if sentence:
         count = 1 + len(workbench.others)
         raise UsageError(
-            f"{sentence}. List the nodes so that all parts are alike, or leave «parallel» out",
+            f"{sentence}. List the nodes so that all parts are alike, or leave ⟦parallel⟧ out",
             field="parallel",
             given=count,
         )

@@ -151,7 +151,7 @@ def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> N
     if run_s > site.longest_s:
         raise TunerError(
             f"a run of N={session.space.largest_n} takes about {duration(run_s)}, an allocation gives "
-            f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with «set» N=…"
+            f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with ⟦set⟧ N=…"
         )
 
 
@@ -181,7 +181,7 @@ def _check_budget(session: StudySession, run_s: float, options: TuneOptions, ask
         store = session.context.store
         if session.number == 0 and not store.others(session.study):
             withdraw(store, session.study, session.folder)
-        smaller = ", or a smaller N with «set» N=…" if asked_n else ", or a smaller N without «full»"
+        smaller = ", or a smaller N with ⟦set⟧ N=…" if asked_n else ", or a smaller N without ⟦full⟧"
         raise BudgetTooSmallError(too_small + (smaller if asked_n or options.full else ""), run_s)
     if session.meter.out_of_time(run_s):
         session.say("The first runs used most of the budget: only one full run follows.")
@@ -193,5 +193,5 @@ def _why_n(N: int, largest_n: int, expected_s: float, wall_s: float | None) -> s
     budget = "" if wall_s is None else f" of {duration(wall_s)}"
     return (
         f"N={N} was chosen from the budget{budget}: a run takes about {duration(expected_s)}. "
-        f"The whole memory would hold N={largest_n}: `«full»` measures there."
+        f"The whole memory would hold N={largest_n}: `⟦full⟧` measures there."
     )

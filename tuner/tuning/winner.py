@@ -58,7 +58,7 @@ def write_winner(
     dat, command = folder / "HPL.dat", folder / "command.sh"
     write_text(dat, best.hpl_dat)
     if best.simulated:
-        seeded = f"hpltune tune «from_simulation» {shlex.quote(outcome.study)}{db}"
+        seeded = f"hpltune tune ⟦from_simulation⟧ {shlex.quote(outcome.study)}{db}"
         beside = []
         for other in others:
             beside.append(f"HPL-{other.best_record_number}.dat")
@@ -75,12 +75,12 @@ def write_winner(
     sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
     network = ", ".join(f"{name} = {value}" for name, value in best.params.items() if is_setting(name))
     if network:
-        sentences.append(f"It ran under {network}, which are put back now; `hpltune run «like»` sets them again.")
+        sentences.append(f"It ran under {network}, which are put back now; `hpltune run ⟦like⟧` sets them again.")
     full_dat = confirm = None
     if outcome.full is not None and best.hpl is not None:
         full = folder / "HPL-full.dat"
         write_text(full, render(HplDat.of(replace(best.hpl, N=outcome.full.N))))
-        confirm = f"hpltune run {shlex.quote(str(full))} «like» {shlex.quote(outcome.study)}#{best.number}{db}"
+        confirm = f"hpltune run {shlex.quote(str(full))} ⟦like⟧ {shlex.quote(outcome.study)}#{best.number}{db}"
         full_dat = str(full)
         sentences.append(f"HPL.dat for the whole memory: {full}")
     return WinnerFiles(str(dat), str(command), full_dat, confirm, tuple(sentences))

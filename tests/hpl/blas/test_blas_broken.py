@@ -173,7 +173,7 @@ def test_the_file_a_user_gives_a_known_name_is_the_one_that_runs_beside_found_bu
         assert named.library(2).path == mine
     else:
         with pytest.raises(
-            BlasError, match=r"no build for 2 threads per rank \(found: .*/libmine.so\).*«blas» openblas=FILE"
+            BlasError, match=r"no build for 2 threads per rank \(found: .*/libmine.so\).*⟦blas⟧ openblas=FILE"
         ):
             named.library(2)
 

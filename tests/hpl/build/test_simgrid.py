@@ -30,7 +30,7 @@ def install(tools: Path, version: str, *, whole: bool = True) -> None:
 
 def test_without_simgrid_the_sentence_says_how_to_get_it(tools: Path) -> None:
     assert list(tools.iterdir()) == []
-    with pytest.raises(SimGridError, match=r"hpltune setup «with» simgrid.*libsimgrid-dev"):
+    with pytest.raises(SimGridError, match=r"hpltune setup ⟦with⟧ simgrid.*libsimgrid-dev"):
         find_simgrid()
 
 

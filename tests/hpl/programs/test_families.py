@@ -46,7 +46,7 @@ class OfSource(ProgramContract):
 
     @pytest.fixture
     def ready(self, program: HplProgram, mpi: Mpi, library: BlasLibrary | None, built: SearchPaths) -> ReadyProgram:
-        if "«hpl_source»" in program.description:
+        if "⟦hpl_source⟧" in program.description:
             pytest.skip(f"this machine has no source of {self.kind}")
         return program.ready(mpi, library, built)
 

@@ -143,7 +143,7 @@ def test_a_download_is_checked_and_the_next_source_tried(
         obtain(search)
     assert "damaged or changed" in str(caught.value)
     assert "no apt-get" in str(caught.value)
-    assert "«hpl_source»" in str(caught.value)
+    assert "⟦hpl_source⟧" in str(caught.value)
 
 
 def test_a_download_that_was_cut_short_is_said_and_the_next_source_tried(

@@ -42,7 +42,7 @@ def test_more_runs_of_the_same_kind_make_it_surer() -> None:
 
 def test_one_run_each_tells_nothing_of_the_noise() -> None:
     assert standing([entry("a", 100.0), entry("b", 90.0)]) is None
-    assert "«confirm» 2" in sentence(None)
+    assert "⟦confirm⟧ 2" in sentence(None)
 
 
 @pytest.mark.parametrize("gflops", [(100.0, 101.0), (100.0,)])

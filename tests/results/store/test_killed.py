@@ -107,7 +107,7 @@ def test_several_processes_may_work_on_one_study_and_the_last_ends_it(place: str
     with Store.open(place) as store:
         store.create_study(a_study())
         store.end_study("study", "interrupted")
-        with pytest.raises(ResultsError, match="nobody works on study study now: go on with «resume»"):
+        with pytest.raises(ResultsError, match="nobody works on study study now: go on with ⟦resume⟧"):
             store.join("study")
         child = inserting(place)
         store.join("study")

@@ -85,8 +85,10 @@ def test_of_a_very_large_study_the_fastest_are_ranked(store: Store, monkeypatch:
 
 @pytest.mark.heavy
 @given(record=outcomes())
-def test_a_row_that_passes_through_says_what_the_record_says(record: object) -> None:
-    with Store.open(":memory:") as memory:
+def test_a_row_that_passes_through_says_what_the_record_says(
+    tmp_path_factory: pytest.TempPathFactory, record: object
+) -> None:
+    with Store.open(tmp_path_factory.mktemp("row") / "one.db") as memory:
         memory.create_study(a_study())
         done = replace(record, study="study", number=memory.begin(begun()))  # type: ignore[type-var]
         memory.finish(done)  # type: ignore[arg-type]

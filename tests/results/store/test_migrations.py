@@ -135,7 +135,7 @@ def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: 
     sentence = (
         rf"{schema_1} was written by a newer hpltune \(its schema is {len(TODAY) + 1}, this hpltune knows up to "
         rf"{len(TODAY)}\): "
-        "update hpltune, or give another with «db»"
+        "update hpltune, or give another with ⟦db⟧"
     )
     with pytest.raises(ResultsError, match=sentence):
         Store.open(schema_1)

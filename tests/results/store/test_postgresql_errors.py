@@ -122,8 +122,8 @@ def test_a_password_of_the_url_is_used_and_never_shown(server: Server, url: str,
 @pytest.mark.parametrize(
     ("place", "words"),
     [
-        ("mysql://root:s3cret@host/hpl", "«db» mysql://…: give the path of a SQLite file, or postgresql://user@host"),
-        ("postgresql+psycopg2://u:s3cret@host/hpl", "«db» postgresql+psycopg2://…: give the path of a SQLite file"),
+        ("mysql://root:s3cret@host/hpl", "⟦db⟧ mysql://…: give the path of a SQLite file, or postgresql://user@host"),
+        ("postgresql+psycopg2://u:s3cret@host/hpl", "⟦db⟧ postgresql+psycopg2://…: give the path of a SQLite file"),
         ("postgresql://u:s3cret@host:port/hpl", "this is no URL of a database: write postgresql://user@host:port/name"),
         ("postgresql://u:s3@cret@host/hpl", "there are two @: write one in a password as %40, or give it with PGPASSW"),
         ("postgresql://u:s3cret@127.0.0.1/hpl?psword=x", "invalid connection option"),
@@ -155,7 +155,7 @@ def test_a_database_where_we_may_not_make_tables(server: Server) -> None:
 def test_the_database_of_another_program_is_refused_and_unchanged(server: Server) -> None:
     url = server.new_database()
     server.administer("CREATE TABLE photos (name text)", database=name_of(url))
-    assert "is not a database of hpltune: it holds photos; give another with «db»" in sentence(url)
+    assert "is not a database of hpltune: it holds photos; give another with ⟦db⟧" in sentence(url)
     found = server.administer("SELECT tablename FROM pg_tables WHERE schemaname = 'public'", database=name_of(url))
     assert found == [("photos",)]
 

@@ -96,7 +96,7 @@ def test_a_missing_database_is_made_only_on_request(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_database(tmp_path: Path) -> None:
-    with pytest.raises(ResultsError, match=rf"{tmp_path} is a folder, not a database: give a file with «db»"):
+    with pytest.raises(ResultsError, match=rf"{tmp_path} is a folder, not a database: give a file with ⟦db⟧"):
         Store.open(tmp_path)
 
 
@@ -111,7 +111,7 @@ def test_another_file_is_refused_and_unchanged(tmp_path: Path) -> None:
     path.write_text("no database at all, but long enough to have a header of a hundred bytes " * 4)
     before = path.read_bytes()
     with pytest.raises(
-        ResultsError, match=rf"database {path}: the file is not a SQLite database: give another with «db»"
+        ResultsError, match=rf"database {path}: the file is not a SQLite database: give another with ⟦db⟧"
     ):
         Store.open(path)
     assert path.read_bytes() == before

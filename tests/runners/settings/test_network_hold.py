@@ -142,7 +142,7 @@ def test_what_another_user_left_is_named_and_root_puts_it_back(lab: HostsLab, co
         sentence = (
             r"node h1: study noted of root, process \d+ on .*, which has ended, left eth0 net\.tso changed: root or "
         )
-        with pytest.raises(HeldError, match=sentence + "root puts that back with `hpltune net restore «hosts» h1`"):
+        with pytest.raises(HeldError, match=sentence + "root puts that back with `hpltune net restore ⟦hosts⟧ h1`"):
             SettingsControl(nobody, ("h1",), ("eth0",), Notes()).apply({"net.tso": "off"})
         (note,) = lab.notes("h1")
         text = note.read_text()

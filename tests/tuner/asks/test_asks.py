@@ -31,7 +31,7 @@ def test_keys_and_options_are_told_by_each_other() -> None:
     for ask in ASKS.values():
         for field in fields_of(ask):
             assert (key_of(field.field), field_of(field.key)) == (field.key, field.field)
-    assert named("«price» without «run_time»", key_of) == "price_usd without run_time"
+    assert named("⟦price⟧ without ⟦run_time⟧", key_of) == "price_usd without run_time"
 
 
 @pytest.mark.parametrize("kind", ASKS)
@@ -39,7 +39,7 @@ def test_a_help_that_names_other_options_names_keys_in_documents(kind: str) -> N
     keys = document_of(kind).model_fields
     told = " ".join(keys[field.key].description or "" for field in fields_of(ASKS[kind]) if field.key in keys)
     helps = " ".join(with_options(field.said.help) for field in fields_of(ASKS[kind]))
-    assert "«" not in told + helps
+    assert "⟦" not in told + helps
     assert "--" not in told
 
 

@@ -248,8 +248,8 @@ def test_a_program_that_is_gone_is_an_error_in_junits_file_too(home: Path, datab
 @pytest.mark.parametrize(
     ("baseline", "sentence"),
     [
-        ("simulated", "check measures real machines: «baseline» simulated was simulated"),
-        ("empty", "«baseline» empty: that study has no valid run"),
+        ("simulated", "check measures real machines: ⟦baseline⟧ simulated was simulated"),
+        ("empty", "⟦baseline⟧ empty: that study has no valid run"),
     ],
 )
 def test_a_baseline_that_cannot_be_compared_with_is_refused(database: str, baseline: str, sentence: str) -> None:
@@ -302,5 +302,5 @@ def test_an_imported_output_is_measured_again_and_what_it_does_not_tell_is_said(
     assert result.measured.records[0].ranked
     said = "\n".join(event.text for event in heard if isinstance(event, Notice))
     assert (
-        "«like» old#1 was not run by hpltune. Its output does not tell the BLAS, kernel and number of threads" in said
+        "⟦like⟧ old#1 was not run by hpltune. Its output does not tell the BLAS, kernel and number of threads" in said
     )

@@ -124,8 +124,8 @@ def test_a_difference_that_may_be_one_of_the_occasions_is_told_as_that(store: St
     assert said(report).startswith("On these two occasions one was 6.")
     assert "This holds for these two occasions; a difference between occasions is not in the interval." in said(report)
     assert "9.4 % apart (assuming that occasions differ by 2.0 % (standard deviation), as usual)" in said(report)
-    assert "`hpltune check «baseline» one` on other days tells how much they are." in said(report)
-    assert "`hpltune compare one other «interleaved»` runs both in turn now, in one occasion." in said(report)
+    assert "`hpltune check ⟦baseline⟧ one` on other days tells how much they are." in said(report)
+    assert "`hpltune compare one other ⟦interleaved⟧` runs both in turn now, in one occasion." in said(report)
     [facts] = pairs_of(report)
     assert not facts["difference_shown"]
     assert facts["interval_percent"][0] < 0 < facts["interval_on_these_occasions_percent"][0]
@@ -307,9 +307,9 @@ def test_two_simulated_studies_that_differ_do_differ_without_an_interval(store: 
         (("study",), None, "needs two studies or more"),
         ((), None, "needs two studies or more"),
         (("study", "study"), None, "study study is named twice"),
-        (("study", "empty"), "NB", "«by» compares values within one study"),
-        (("study",), "blas", "«by» blas: study study has no such parameter; it has NB and grid"),
-        (("study",), "grid", "«by» grid: all valid runs of study study have 1x2"),
+        (("study", "empty"), "NB", "⟦by⟧ compares values within one study"),
+        (("study",), "blas", "⟦by⟧ blas: study study has no such parameter; it has NB and grid"),
+        (("study",), "grid", "⟦by⟧ grid: all valid runs of study study have 1x2"),
     ],
 )
 def test_wrong_usage_is_one_sentence(store: Store, studies: tuple[str, ...], by: str | None, words: str) -> None:

@@ -207,7 +207,7 @@ def test_a_budget_ends_the_rounds_and_one_that_holds_no_round_is_refused(home: P
     rates_now(home, 1.0, 1.05)
     result = compared(database, wall_s=0.31, rounds=50)
     assert "The budget ended after 1 round of 50" in said(result)
-    with pytest.raises(UsageError, match=r"one round takes about .*, more than «budget» .* allows"):
+    with pytest.raises(UsageError, match=r"one round takes about .*, more than ⟦budget⟧ .* allows"):
         compared(database, wall_s=0.2)
 
 
@@ -231,8 +231,8 @@ def test_what_cannot_run_here_is_refused_in_one_sentence(home: Path, database: s
     add("empty", 100, ())
     add("far", 100, options=TuneOptions(real_cluster={"nodes": ["n1", "n2"]}).to_json())
     refused = {
-        "simulated": "compare «interleaved» measures real machines: simulated was simulated",
-        "replayed": "compare «interleaved» measures real machines: replayed was replayed",
+        "simulated": "compare ⟦interleaved⟧ measures real machines: simulated was simulated",
+        "replayed": "compare ⟦interleaved⟧ measures real machines: replayed was replayed",
         "empty": "empty: that study has no valid run to compare with",
         "far": "needs studies of the same hosts: before and far did not run on the same ones",
         "other.db#x": "what that names is not run here",
@@ -253,7 +253,7 @@ def test_a_study_of_another_machine_and_equal_configurations_are_refused(home: P
     with pytest.raises(UsageError, match=r"there ran on another: its host name is a-host-that-is-not-this-one, not "):
         compared(database, "before", "there")
     add("twin", 50)
-    with pytest.raises(UsageError, match=r"before and twin have the same best configuration.*check «baseline» before"):
+    with pytest.raises(UsageError, match=r"before and twin have the same best configuration.*check ⟦baseline⟧ before"):
         compared(database, "before", "twin")
 
 

@@ -92,7 +92,7 @@ def test_an_engine_whose_package_is_missing_says_which(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(TunerError, match=f"«engine» {name} needs .*{package}.*or take «engine» hpl"):
+    with pytest.raises(TunerError, match=f"⟦engine⟧ {name} needs .*{package}.*or take ⟦engine⟧ hpl"):
         make_engine(name, space_of(SMALL), 0)
 
 
@@ -197,13 +197,13 @@ def test_a_coarse_grid_tries_pairs_of_values_too() -> None:
 
 def test_a_space_too_large_for_a_grid_is_refused_with_its_size_and_the_way_out() -> None:
     space = load("full", Machine(cores=2, memory_bytes=2**34, blas={"openblas": BlasFacts()}, N=4000))
-    with pytest.raises(TunerError, match=rf"{len(space):,} valid combinations.*«points»"):
+    with pytest.raises(TunerError, match=rf"{len(space):,} valid combinations.*⟦points⟧"):
         make_engine("grid", space, 0)
 
 
 @pytest.mark.parametrize("points", [0, -3])
 def test_a_size_that_is_no_number_above_zero_is_refused(points: int) -> None:
-    with pytest.raises(TunerError, match=f"«points» {points}: expected a whole number above zero"):
+    with pytest.raises(TunerError, match=f"⟦points⟧ {points}: expected a whole number above zero"):
         make_engine("grid", space_of(SMALL), 0, EngineContext(points=points))
 
 
@@ -359,5 +359,5 @@ def test_every_engine_says_what_it_does() -> None:
 
 @pytest.mark.parametrize(("name", "hint"), [("bayse", "did you mean bayes?"), ("zzz", "choose one of bayes, grid")])
 def test_an_unknown_engine_is_named_with_the_nearest(name: str, hint: str) -> None:
-    with pytest.raises(TunerError, match=f"«engine» {name}: there is no such engine; {hint.replace('?', '[?]')}"):
+    with pytest.raises(TunerError, match=f"⟦engine⟧ {name}: there is no such engine; {hint.replace('?', '[?]')}"):
         check_engine(name)

@@ -97,11 +97,11 @@ def test_of_a_space_too_large_to_hold_every_combination_is_told() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("NB", "«pair» NB: write two of NB, grid, BCAST, DEPTH, SWAP, as «pair» NB,grid"),
-        ("NB,NB", "«pair» NB,NB: write two of NB, "),
-        ("NB,", "«pair» NB,: write two of NB, "),
-        ("NB,grid,SWAP", "«pair» NB,grid,SWAP: write two of NB, "),
-        ("NB,PMAP", "«pair» NB,PMAP: PMAP does not vary in this study, only NB, grid, BCAST, DEPTH, SWAP"),
+        ("NB", "⟦pair⟧ NB: write two of NB, grid, BCAST, DEPTH, SWAP, as ⟦pair⟧ NB,grid"),
+        ("NB,NB", "⟦pair⟧ NB,NB: write two of NB, "),
+        ("NB,", "⟦pair⟧ NB,: write two of NB, "),
+        ("NB,grid,SWAP", "⟦pair⟧ NB,grid,SWAP: write two of NB, "),
+        ("NB,PMAP", "⟦pair⟧ NB,PMAP: PMAP does not vary in this study, only NB, grid, BCAST, DEPTH, SWAP"),
     ],
 )
 def test_what_is_no_pair_is_one_sentence(text: str, sentence: str) -> None:

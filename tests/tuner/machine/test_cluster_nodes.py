@@ -245,7 +245,7 @@ def test_what_is_left_of_a_cluster_is_smaller_in_all_respects() -> None:
     left = without_nodes(site(), ("n2",))
     assert left.node_names == ("n1", "n3", "n4")
     assert (left.host.physical_cores, left.rpeak.gflops) == (6, 75.0)
-    with pytest.raises(TunerError, match="go on with `hpltune tune «resume»`"):
+    with pytest.raises(TunerError, match="go on with `hpltune tune ⟦resume⟧`"):
         without_nodes(site(), CLUSTER.hosts)
 
 

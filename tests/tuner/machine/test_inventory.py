@@ -40,7 +40,7 @@ def inventory(rates: Mapping[str, Mapping[str, float]]) -> Inventory:
 def test_what_is_too_slow_to_win_is_named() -> None:
     kernels = {"Zen": 50.0, "Haswell": 36.0, "Prescott": 12.0}
     assert too_slow(inventory({"openblas": kernels, "atlas": {"auto": 13.4}, "blis": {"skx": 26.0}})) == (
-        "Skipped as too slow: atlas and 1 kernel. «blas» NAME includes them."
+        "Skipped as too slow: atlas and 1 kernel. ⟦blas⟧ NAME includes them."
     )
 
 

@@ -63,7 +63,7 @@ def test_a_study_keeps_how_fast_dgemm_is_beside_the_peak_of_a_core() -> None:
 @pytest.mark.parametrize(
     ("facts", "reason"),
     [
-        ({"options": {"rpeak_gflops": 4.0}}, "the Rpeak given with «rpeak» (4 GFLOPS) may be too low"),
+        ({"options": {"rpeak_gflops": 4.0}}, "the Rpeak given with ⟦rpeak⟧ (4 GFLOPS) may be too low"),
         (
             {"host": {"core_dgemm_gflops": 104.0, "core_rpeak_gflops": 41.6, "hypervisor": True}},
             "dgemm reaches 104.0 on",

@@ -126,11 +126,11 @@ def test_lists_of_packages_are_fetched_when_missing_or_a_day_old(tmp_path: Path)
 
 
 def test_what_is_still_missing_comes_with_what_to_do(user_dirs: UserDirs) -> None:
-    assert "or bring your own with «blas» NAME=FILE" in still_missing(ALL, user_dirs)[0]
+    assert "or bring your own with ⟦blas⟧ NAME=FILE" in still_missing(ALL, user_dirs)[0]
 
 
 def test_an_unknown_extra_is_a_sentence(user_dirs: UserDirs) -> None:
-    with pytest.raises(Exception, match="«with» acml: expected one of mkl, openblas-pypi"):
+    with pytest.raises(Exception, match="⟦with⟧ acml: expected one of mkl, openblas-pypi"):
         plan_setup(SetupRequest(user_dirs, extras=["acml"]))
 
 

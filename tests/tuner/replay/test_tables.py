@@ -245,7 +245,7 @@ def test_another_encoding_is_named(tmp_path: Path, encoding: str) -> None:
 def test_what_is_no_regular_file_is_said(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.csv")
     for path in (tmp_path, tmp_path / "pipe.csv", Path("/dev/null")):
-        with pytest.raises(UsageError, match=f"«replay» {path}: it is not a regular file"):
+        with pytest.raises(UsageError, match=f"⟦replay⟧ {path}: it is not a regular file"):
             ReplayTable.read(path)
 
 

@@ -84,7 +84,7 @@ def test_what_would_end_too_late_is_left_out_and_told() -> None:
     events: list[Event] = []
     end = campaign(MadeUpSite(ToldClock()), events, limit_s=55.0).run()
     assert (len(end.records), end.skipped) == (5, 7)
-    assert events[-1] == Notice("7 runs left out: «time» 55 s is over.")
+    assert events[-1] == Notice("7 runs left out: ⟦time⟧ 55 s is over.")
 
 
 def test_runs_of_an_earlier_call_are_not_run_again() -> None:

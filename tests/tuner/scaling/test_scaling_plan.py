@@ -29,8 +29,8 @@ def test_usual_numbers_of_nodes_double_and_end_with_all(size: int) -> None:
     ("counts", "size", "sentence"),
     [
         ((), 1, "lab has one node: there is nothing that HPL could scale over"),
-        ((1, 16), 8, "«nodes» 16: lab has 8 nodes"),
-        ((4, 4), 8, "«nodes» 4: name at least two numbers, for example «nodes» 1,8"),
+        ((1, 16), 8, "⟦nodes⟧ 16: lab has 8 nodes"),
+        ((4, 4), 8, "⟦nodes⟧ 4: name at least two numbers, for example ⟦nodes⟧ 1,8"),
     ],
 )
 def test_numbers_that_cannot_be_compared_are_refused(counts: tuple[int, ...], size: int, sentence: str) -> None:

@@ -231,7 +231,7 @@ def test_a_simulation_that_outgrows_its_memory_is_ended(site: SimulatedCluster, 
     measured = simulator.run(virtual_plan(point, site.cluster), tmp_path / "run", StopRequest())
     fault = measured.verdict.faults[0]
     assert fault is not None
-    assert "of memory, more than its share of 0.0 GiB: use fewer «jobs»" in fault.reason
+    assert "of memory, more than its share of 0.0 GiB: use fewer ⟦jobs⟧" in fault.reason
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_an_n_that_we_chose_for_its_cost_is_explained(large: SimulatedCluster, h
     heard = said(large, home, "quick")
     assert len(heard) == 1
     assert "so that a simulation takes about half a minute" in heard[0]
-    assert "`«full»` simulates there" in heard[0]
+    assert "`⟦full⟧` simulates there" in heard[0]
 
 
 @pytest.mark.parametrize("size", [{"N": ["4000"]}, {"N": ["4000", "5000"]}, {"memory_fraction": ["0.05"]}])

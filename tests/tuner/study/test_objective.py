@@ -79,7 +79,7 @@ def test_a_real_cluster_spreads_ranks_over_all_its_nodes_so_that_none_is_saved()
 
 def test_an_objective_that_lacks_its_figure_says_which_and_how_to_give_it() -> None:
     with pytest.raises(
-        TunerError, match="«objective» usd-per-gflops needs price_usd of the machine: give it with «price»"
+        TunerError, match="⟦objective⟧ usd-per-gflops needs price_usd of the machine: give it with ⟦price⟧"
     ):
         Objective.of("usd-per-gflops", a_study(price_usd=None))
     with pytest.raises(TunerError, match="needs power_w of the machine: give it in the cluster's file"):
@@ -87,7 +87,7 @@ def test_an_objective_that_lacks_its_figure_says_which_and_how_to_give_it() -> N
 
 
 def test_a_name_that_is_no_objective_is_refused() -> None:
-    with pytest.raises(TunerError, match="«objective» speed: choose one of gflops, percent-of-peak, usd-per-gflops"):
+    with pytest.raises(TunerError, match="⟦objective⟧ speed: choose one of gflops, percent-of-peak, usd-per-gflops"):
         check_objective("speed")
 
 

@@ -114,7 +114,7 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench.site, session.listener)
             found = compare_blas(options, begun, ready, session.context)
-    on = f"`hpltune blas «resume» «study» {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
+    on = f"`hpltune blas ⟦resume⟧ ⟦study⟧ {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
     ranking = LibraryRanking.stored(store, store.study(found.study))
     return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
 
@@ -128,7 +128,7 @@ def check_options(options: TuneOptions) -> None:
     space_text(options.space)
     check_overrides(options.overrides or {}, setting_dimensions())
     if "blas" in (options.overrides or {}):
-        raise UsageError("«set» blas=… : here «blas» NAME chooses the libraries, once for each", field="set")
+        raise UsageError("⟦set⟧ blas=… : here ⟦blas⟧ NAME chooses the libraries, once for each", field="set")
     if len(options.blas_only) == 1:
         raise UsageError("a comparison needs two libraries or more", field="blas", given=options.blas_only[0])
 
@@ -143,7 +143,7 @@ def _check(request: BlasRequest, session: Session) -> None:
     if request.study is not None:
         check_name(request.study)
         if request.study in {study.name for study in session.store.studies()}:
-            raise UsageError(f"study {request.study} exists already: choose another «study», or add «resume» to go on")
+            raise UsageError(f"study {request.study} exists already: choose another ⟦study⟧, or add ⟦resume⟧ to go on")
 
 
 def _resumed(request: BlasRequest, session: Session) -> Study:
@@ -156,7 +156,7 @@ def _resumed(request: BlasRequest, session: Session) -> Study:
     if request.study is not None:
         study = session.store.study(request.study)
         if not is_shootout(study):
-            raise UsageError(f"study {study.name} is no comparison of `hpltune blas`: `hpltune tune «resume»` goes on")
+            raise UsageError(f"study {study.name} is no comparison of `hpltune blas`: `hpltune tune ⟦resume⟧` goes on")
         return study
     found = [study for study in session.store.studies() if is_shootout(study)]
     if not found:
@@ -174,5 +174,5 @@ def _require_two(site: Inventory) -> None:
     if len(names) < 2:
         raise TunerError(
             f"only {listed(names)} is here, and a comparison needs two libraries: `hpltune setup` installs more, and "
-            "«blas» NAME=/path/lib.so adds one of yours"
+            "⟦blas⟧ NAME=/path/lib.so adds one of yours"
         )

@@ -265,7 +265,7 @@ class CheckResult:
     def _advice(self) -> str:
         if self.more_runs is not None:
             all_runs = len(self.gflops) + self.more_runs
-            return f"About {counted(self.more_runs, 'more run')} would tell: check again with «runs» {all_runs}."
+            return f"About {counted(self.more_runs, 'more run')} would tell: check again with ⟦runs⟧ {all_runs}."
         if self.change and self.change.occasions:
             apart = 100 * math.expm1(self.change.occasions.reach(1 - SURE))
             return (
@@ -410,7 +410,7 @@ def baseline_of(store: Store, name: str, *, command: str = "check", field: str =
     given = study.name if field else None
     head = "" if field else f"{study.name}: "
     if study.simulated:
-        asked = f"«{field}» {study.name}" if field else study.name
+        asked = f"⟦{field}⟧ {study.name}" if field else study.name
         raise UsageError(f"{command} measures real machines: {asked} was {study.how}", field=field)
     ranking = ranking_of(store, study)
     if not ranking:
@@ -420,7 +420,7 @@ def baseline_of(store: Store, name: str, *, command: str = "check", field: str =
         untold = listed(untold_words(trial.params)) or "what HPL.dat says"
         raise UsageError(
             f"{head}the output of {study.name}#{trial.number} does not tell {untold}: "
-            "import it beside its HPL.dat as another «study», or write one for `hpltune run`",
+            "import it beside its HPL.dat as another ⟦study⟧, or write one for `hpltune run`",
             field=field,
             given=given,
         )

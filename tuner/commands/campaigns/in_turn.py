@@ -40,7 +40,7 @@ from ..stored.compare import CompareRequest, CompareResult, compared_in_turn, re
 from .check import Baseline, baseline_of
 from .run import RunRequest, nodes_like, opened, plan_of, ran_on, resolved, what_is_not_alike
 
-COMMAND = "compare «interleaved»"
+COMMAND = "compare ⟦interleaved⟧"
 ROUNDS = 6
 """Rounds where none are asked for: the test of the differences within rounds needs four, and two more help much."""
 
@@ -142,7 +142,7 @@ def _sides(request: InTurnRequest, store: Store) -> list[Baseline]:
     """
     names = request.compared.studies
     if request.compared.by:
-        raise UsageError(f"{COMMAND} compares studies: leave «by» out, or «interleaved»")
+        raise UsageError(f"{COMMAND} compares studies: leave ⟦by⟧ out, or ⟦interleaved⟧")
     far = [name for name in names if "#" in name]
     if far:
         raise UsageError(
@@ -157,8 +157,8 @@ def _sides(request: InTurnRequest, store: Store) -> list[Baseline]:
     if request.wall_s is not None and run_s > request.wall_s:
         enough = compact(run_s * request.rounds)
         raise UsageError(
-            f"one round takes about {duration(run_s)}, more than «budget» {compact(request.wall_s)} allows: "
-            f"{counted(request.rounds, 'round')} need «budget» {enough} or more"
+            f"one round takes about {duration(run_s)}, more than ⟦budget⟧ {compact(request.wall_s)} allows: "
+            f"{counted(request.rounds, 'round')} need ⟦budget⟧ {enough} or more"
         )
     return sides
 
@@ -195,7 +195,7 @@ def _takers(sides: Sequence[Baseline], session: Session, stack: ExitStack) -> li
         if one.workbench is other.workbench and replace(one.plan, hpl_dat=other.plan.hpl_dat) == other.plan:
             raise UsageError(
                 f"{one.name} and {other.name} have the same best configuration, so there is nothing to compare: "
-                f"`hpltune check «baseline» {shlex.quote(one.name)}` tells whether the machine got slower"
+                f"`hpltune check ⟦baseline⟧ {shlex.quote(one.name)}` tells whether the machine got slower"
             )
     return found
 

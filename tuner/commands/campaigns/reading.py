@@ -89,7 +89,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
     """
     if ask.points is not None and ask.engine != "grid":
         raise UsageError(
-            f"«points» {ask.points} makes the engine grid coarser: add «engine» grid, or leave it out", field="points"
+            f"⟦points⟧ {ask.points} makes the engine grid coarser: add ⟦engine⟧ grid, or leave it out", field="points"
         )
     replay = _table(ask)
     names, files = things.libraries(ask.blas)
@@ -133,7 +133,7 @@ def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
     real = read_cluster(None if ask.cluster is None else things.cluster(ask.cluster))
     if ask.cluster and real is None:
         raise UsageError(
-            f"«cluster» {ask.cluster} is a virtual cluster: BLAS libraries are compared on real machines",
+            f"⟦cluster⟧ {ask.cluster} is a virtual cluster: BLAS libraries are compared on real machines",
             field="cluster",
         )
     wall_s, trials = parse_duration_s(ask.budget, "budget") if ask.budget else None, ask.trials
@@ -165,7 +165,7 @@ def _table(ask: TuneAsk) -> dict[str, Any] | None:
     """
     if ask.replay is None:
         if ask.replay_speed is not None:
-            raise UsageError("«replay_speed» is for tables: name one with «replay»", field="replay_speed")
+            raise UsageError("⟦replay_speed⟧ is for tables: name one with ⟦replay⟧", field="replay_speed")
         return None
     ask.refuse_useless(Useless.WITH_TABLE)
     return {"table": str(ask.replay.expanduser().absolute()), "speed": ask.replay_speed or 0.0}

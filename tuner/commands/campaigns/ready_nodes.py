@@ -82,13 +82,13 @@ def _matters(finding: Finding, used: set[str]) -> bool:
 
 def _advice(cluster: Cluster, parallel: int) -> str:
     """Say what can be done about nodes."""
-    again = "`«nodes_check» drop` measures them again"
+    again = "`⟦nodes_check⟧ drop` measures them again"
     if cluster.batch:
         return f"{again}, and asks {cluster.batch.words.title} for other nodes than slow ones."
     if parallel > 1:
-        return f"{again}; without «parallel» the search can leave slow ones out."
+        return f"{again}; without ⟦parallel⟧ the search can leave slow ones out."
     if all(host in cluster.speeds for host in cluster.hosts):
-        return f"`«set» nodes_dropped=auto` lets the search leave slow ones out; {again} before."
+        return f"`⟦set⟧ nodes_dropped=auto` lets the search leave slow ones out; {again} before."
     return f"{again}, and lets the search leave slow ones out."
 
 
@@ -250,5 +250,5 @@ class CheckedNodes:
                 if self.cluster.batch
                 else "lets the search decide about slow ones"
             )
-            on = f"`«nodes_check» drop` goes on without nodes that are out, and {slow}"
+            on = f"`⟦nodes_check⟧ drop` goes on without nodes that are out, and {slow}"
             raise NotReadyError(f"the nodes of {self.cluster.name} are not ready: {'; '.join(bad)}; {on}")

@@ -200,13 +200,13 @@ def what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
     model = like_trial(request.like, store) if request.like else None
     if model is None or request.options.blas_only or request.options.xhpl:
         return []
-    caution = f"Caution: «like» {request.like} was"
+    caution = f"Caution: ⟦like⟧ {request.like} was"
     if model.simulated:
         study = store.study(model.study)
         where = f"simulated on {study.host.get('virtual_cluster', 'a virtual cluster')}"
         how, of = (f"replayed from {study.table}", "table") if study.replayed else (where, "cluster")
         said = f"{how}. Its BLAS, {model.blas}, is the best of that {of}, perhaps not of this machine"
-        return [f"{caution} {said}: «blas» NAME chooses another."]
+        return [f"{caution} {said}: ⟦blas⟧ NAME chooses another."]
     if model.kind is Kind.IMPORTED:
         untold = listed([*([] if model.blas else ["BLAS"]), "kernel", "number of threads"])
         taken = "kernel of that BLAS" if model.blas else "BLAS and kernel"
@@ -266,13 +266,13 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
         threads = model.threads if model and model.threads else max(1, cores // ranks)
     if ranks < dat.ranks:
         raise UsageError(
-            f"{request.file} needs {counted(dat.ranks, 'rank')}, but «layout» {request.layout} starts {ranks}"
+            f"{request.file} needs {counted(dat.ranks, 'rank')}, but ⟦layout⟧ {request.layout} starts {ranks}"
         )
     if ranks * threads > cores and not request.oversubscribe:
         raise UsageError(
             f"{request.file} needs {counted(ranks, 'rank')} with {counted(threads, 'thread')}, "
             f"but this machine has {counted(cores, 'core')}: more would "
-            "measure the scheduler, not HPL; change its Ps and Qs, or add «oversubscribe»"
+            "measure the scheduler, not HPL; change its Ps and Qs, or add ⟦oversubscribe⟧"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
     blas = site.program.stands_for(named or (model.blas if model and model.blas else str(choice["blas"])))
@@ -304,7 +304,7 @@ def _kernel(request: RunRequest, blas: str, model: TrialRecord | None, site: Inv
     if model and model.kernel and not model.simulated and blas == model.blas:
         if model.kernel not in known:
             raise UsageError(
-                f"«like» {request.like} ran the kernel {model.kernel}, but {here}: choose one by «kernel»", field="like"
+                f"⟦like⟧ {request.like} ran the kernel {model.kernel}, but {here}: choose one by ⟦kernel⟧", field="like"
             )
         return model.kernel
     probe = site.best_probe(blas)

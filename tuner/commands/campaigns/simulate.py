@@ -65,7 +65,7 @@ def _how(request: RunRequest, dat: HplDat, site: SimulatedCluster, store: Store)
     named = request.options.blas_only[0] if request.options.blas_only else None
     blas = named or (str(model.params["blas"]) if model and model.simulated else next(iter(cluster.blas)))
     if blas not in cluster.blas:
-        raise TunerError(f"{cluster.name} has no BLAS {blas}: it has {', '.join(cluster.blas)}; name one with «blas»")
+        raise TunerError(f"{cluster.name} has no BLAS {blas}: it has {', '.join(cluster.blas)}; name one with ⟦blas⟧")
     network: dict[str, Scalar] = {}
     if model and model.simulated:
         network = {name: value for name, value in model.params.items() if name.startswith("net.")}

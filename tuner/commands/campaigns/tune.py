@@ -333,9 +333,9 @@ def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]
 def _taken(name: str, store: Store, db: str) -> str:
     """The sentence that a study is there already, and what to do."""
     if store.contenders(name).configurations:
-        return f"study {name} exists already: add «resume» to go on, or choose another «study»"
+        return f"study {name} exists already: add ⟦resume⟧ to go on, or choose another ⟦study⟧"
     delete = f"`hpltune study delete {shlex.quote(name)}{db}` frees its name"
-    return f"study {name} exists already, without a valid run: add «resume» to go on; {delete}"
+    return f"study {name} exists already, without a valid run: add ⟦resume⟧ to go on; {delete}"
 
 
 def _is_search(name: str, options: TuneOptions) -> None:
@@ -346,7 +346,7 @@ def _is_search(name: str, options: TuneOptions) -> None:
     """
     if options.shootout:
         raise UsageError(
-            f"study {name} compares BLAS libraries: `hpltune blas «resume» «study» {shlex.quote(name)}` goes on with it"
+            f"study {name} compares BLAS libraries: `hpltune blas ⟦resume⟧ ⟦study⟧ {shlex.quote(name)}` goes on with it"
         )
 
 
@@ -360,7 +360,7 @@ def _same_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> None:
     if asked is not None and json.loads(json.dumps(asked)) != known:
         other = "on no cluster" if known is None else "on another cluster, or its file was changed since"
         raise TunerError(
-            f"study {name} was begun {other}: leave «cluster» out to go on there, or leave «resume» out for a new study"
+            f"study {name} was begun {other}: leave ⟦cluster⟧ out to go on there, or leave ⟦resume⟧ out for a new study"
         )
 
 
@@ -369,14 +369,14 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     options = TuneOptions.from_json(store.study(name).options)
     mine = request.options.real_cluster
     if request.study or request.resume:
-        raise UsageError("«join» helps a study that runs elsewhere: leave «study» and «resume» out", field="join")
+        raise UsageError("⟦join⟧ helps a study that runs elsewhere: leave ⟦study⟧ and ⟦resume⟧ out", field="join")
     _is_search(name, options)
     if options.replay is not None:
         raise TunerError(f"study {name} is replayed from a table: it is done in seconds, so that nobody has to help")
     if options.cluster is not None:
-        raise TunerError(f"study {name} is simulated: its own «jobs» run several simulations at a time")
+        raise TunerError(f"study {name} is simulated: its own ⟦jobs⟧ run several simulations at a time")
     if mine is None and any(lease.of_this_host for lease in store.others(name)):
-        raise UsageError("this machine works on it already; name other nodes with «cluster»", field="join", given=name)
+        raise UsageError("this machine works on it already; name other nodes with ⟦cluster⟧", field="join", given=name)
     seed = options.seed + len(store.others(name))
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
@@ -400,7 +400,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
     """
     store = session.store
     study, db = store.study(outcome.study), db_option(request.db, store)
-    resume = f"`hpltune tune «resume» «study» {shlex.quote(outcome.study)}{db}` goes on."
+    resume = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
         notice = Sentence(f"Stopped before its first result: {resume}", unbroken=True)
         return TuneResult(study=outcome.study, notices=(notice,), interrupted=True)

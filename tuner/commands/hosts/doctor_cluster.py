@@ -114,7 +114,7 @@ class ClusterDoctorResult:
             found.table,
             *(kernel_table(kind.probes, _kind_words(kind)) for kind in found.kernels if kind.probes),
             *map(Sentence, (*found.sentences, *filled)),
-            *verdict(found.advice, found.missing, "hpltune tune «cluster»"),
+            *verdict(found.advice, found.missing, "hpltune tune ⟦cluster⟧"),
         )
         facts = {
             "cluster": self.cluster,

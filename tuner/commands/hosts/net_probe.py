@@ -125,7 +125,7 @@ def net_probe(request: NetProbeRequest, store: Store, listener: Listener) -> Net
     reach, names = way_to_hosts(request.hosts, request.ssh)
     note_named(store, folders, TuneOptions(real_cluster={"ssh": reach.program} if isinstance(reach, Ssh) else None))
     if len(names) != 2:
-        raise UsageError("a probe is between two hosts, as «hosts» h1,h2", field="hosts", given=request.hosts)
+        raise UsageError("a probe is between two hosts, as ⟦hosts⟧ h1,h2", field="hosts", given=request.hosts)
     path = _path(request, reach, names)
     attempts: list[Attempt] = []
     left: list[str] = []
@@ -153,7 +153,7 @@ def _combinations(with_: Sequence[str]) -> list[Mapping[str, Scalar]]:
         name = full_name(name.strip())
         given = [value.strip() for value in values.split(",") if value.strip()]
         if not equals or not given:
-            raise UsageError("write NAME=VALUE[,VALUE], as «with» mtu=1500,9000", field="with", given=one)
+            raise UsageError("write NAME=VALUE[,VALUE], as ⟦with⟧ mtu=1500,9000", field="with", given=one)
         try:
             given = [setting(name).text(value) for value in given]
         except RunnerError as error:
@@ -175,7 +175,7 @@ def _path(request: NetProbeRequest, reach: Transport, names: Sequence[str]) -> _
     first, second = (look_at(reach, name) for name in names)
     interfaces = chosen_interfaces(request.interface, first)[: None if request.interface else 1]
     if not interfaces:
-        raise TunerError(f"{names[0]} has no interface that is up: name one with «interface»")
+        raise TunerError(f"{names[0]} has no interface that is up: name one with ⟦interface⟧")
     require_interfaces({node.host: node for node in (first, second)}, interfaces)
     return _Path(reach, (first, second), interfaces)
 

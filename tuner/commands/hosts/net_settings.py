@@ -40,7 +40,7 @@ def way_to_hosts(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[s
     """
     if hosts is None:
         if ssh is not None:
-            raise UsageError("«ssh» says how hosts are reached: name them with «hosts»", field="ssh")
+            raise UsageError("⟦ssh⟧ says how hosts are reached: name them with ⟦hosts⟧", field="ssh")
         return Local(), (platform.node(),)
     try:
         names = tuple(dict.fromkeys(checked(name.strip()) for name in hosts.split(",")))
@@ -51,7 +51,7 @@ def way_to_hosts(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[s
     except ValueError as error:
         raise UsageError(str(error), field="ssh", given=ssh) from error
     if not words:
-        raise UsageError('give the program and its options, as «ssh» "ssh -F file"', field="ssh", given="")
+        raise UsageError('give the program and its options, as ⟦ssh⟧ "ssh -F file"', field="ssh", given="")
     return Ssh(anchored(words, Path.cwd())), names
 
 
@@ -227,7 +227,7 @@ def rules(user: str, interface: str | None) -> str:
         raise UsageError("that is no user's name; a group is written as %hpc", field="user", given=user)
     interfaces = chosen_interfaces(interface, look_at(Local(), "here"))
     if not interfaces:
-        raise TunerError("this machine has no interface that leads out of it: name those of the nodes with «interface»")
+        raise TunerError("this machine has no interface that leads out of it: name those of the nodes with ⟦interface⟧")
     lines = [
         "# What `hpltune` runs as root to tune a network. On every node: /etc/sudoers.d/hpltune, mode 0440.",
         "# Needs sudo 1.9.10 or newer. Check it with: visudo -c -f FILE",

@@ -71,11 +71,11 @@ def check_asked(ask: NodesAsk) -> None:
         UsageError: something contradicts something else, or cannot be read.
     """
     if ask.facts and ask.soak:
-        raise UsageError("«facts» measures nothing, and «soak» measures long: leave one out", field="facts")
+        raise UsageError("⟦facts⟧ measures nothing, and ⟦soak⟧ measures long: leave one out", field="facts")
     if ask.facts and ask.groups:
-        raise UsageError("«facts» measures nothing, and «groups» runs HPL: leave one out", field="facts")
+        raise UsageError("⟦facts⟧ measures nothing, and ⟦groups⟧ runs HPL: leave one out", field="facts")
     if ask.seed and not ask.groups:
-        raise UsageError(f"«seed» {Useless.ON_REAL_NODES}", field="seed")
+        raise UsageError(f"⟦seed⟧ {Useless.ON_REAL_NODES}", field="seed")
     if ask.soak:
         parse_duration_s(ask.soak, "soak")
 
@@ -247,7 +247,7 @@ def cluster_for_groups(file: Path | None, size: int) -> Cluster:
         runners.toml_file.ClusterFileError: the file cannot be used.
     """
     if file is None:
-        raise UsageError("this machine is one node: name a cluster with «cluster» FILE", field="groups", given=size)
+        raise UsageError("this machine is one node: name a cluster with ⟦cluster⟧ FILE", field="groups", given=size)
     cluster = load_real_cluster(file)
     if cluster.batch is not None:
         raise UsageError(

@@ -89,7 +89,7 @@ def _pairs(means: StepMeans) -> Step:
 
 def _groups(means: StepMeans) -> Step:
     if means.groups is None:
-        raise UsageError("say how many nodes are in a group with «groups» NODES", field="benchmark", given=GROUPS)
+        raise UsageError("say how many nodes are in a group with ⟦groups⟧ NODES", field="benchmark", given=GROUPS)
     library, _ = _libraries(means)
     return means.groups(library)
 

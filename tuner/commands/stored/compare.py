@@ -182,9 +182,9 @@ def require_comparable(request: CompareRequest) -> None:
     if not request.difference_percent > 0:
         raise UsageError("it must be above 0", field="difference", given=f"{request.difference_percent:g}%")
     if request.by and len(request.studies) > 1:
-        raise UsageError("«by» compares values within one study: name only one, or leave «by» out", field="by")
+        raise UsageError("⟦by⟧ compares values within one study: name only one, or leave ⟦by⟧ out", field="by")
     if not request.by and len(request.studies) < 2:
-        raise UsageError("compare needs two studies or more, or one and «by» with a parameter such as NB")
+        raise UsageError("compare needs two studies or more, or one and ⟦by⟧ with a parameter such as NB")
     twice = [name for name in request.studies if request.studies.count(name) > 1]
     if twice:
         raise UsageError(f"study {twice[0]} is named twice: compare it with another one")

@@ -26,7 +26,7 @@ from ...study.cautions import cautions_of, small_caution
 from ...study.objective import StudyRanking, rank_stored
 from ...study.shootout import n_of, sentences
 from ...units import gibibytes
-from ...words import counted
+from ...words import all_with_options, counted, with_options
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def export_study(store: Store, request: ExportRequest) -> ExportResult:
     if not stored.ranking:
         raise NoValidRunError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     if request.kind == "md":
-        return ExportResult(iter([to_markdown(_report(study, stored))]))
+        return ExportResult(iter([to_markdown(all_with_options(_report(study, stored)))]))
     return ExportResult(iter([to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))]))
 
 
@@ -127,7 +127,7 @@ def _report(study: Study, stored: StudyRanking) -> Report:
 
 def placed_in(study: Study, stored: StudyRanking) -> Mapping[int, TrialPlace]:
     """What `best` says of the configuration of each trial that counts, by its number."""
-    machine, cautions = Equipment.of(study), " ".join(cautions_of(study))
+    machine, cautions = Equipment.of(study), " ".join(map(with_options, cautions_of(study)))
     places = [
         TrialPlace(
             number,

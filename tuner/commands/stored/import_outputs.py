@@ -308,7 +308,7 @@ def _stored(
         store.imports.add(study, records)
         return ImportedStudy(study.name, True, records, files, (*remarks, *note_short(store, study.name)))
     if not existing.imported:
-        raise ResultsError(f"study {name} exists already, and was not imported: choose another «study»")
+        raise ResultsError(f"study {name} exists already, and was not imported: choose another ⟦study⟧")
     store.imports.append(existing.name, records)
     unused = ("Its machine stays as it was first imported.",) if replace(facts, blas="") != NO_FACTS else ()
     remarks = (*remarks, *note_short(store, existing.name), *unused)

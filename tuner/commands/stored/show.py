@@ -77,7 +77,7 @@ class StudiesResult:
             parts.append(Sentence(self.more))
         if self.left_out:
             made = " and ".join(f"{number} of `hpltune {command}`" for command, number in sorted(self.left_out.items()))
-            parts.append(Sentence(f"{'Also ' if self.lines else ''}{made}: «all» lists them too."))
+            parts.append(Sentence(f"{'Also ' if self.lines else ''}{made}: ⟦all⟧ lists them too."))
         return Report("Studies", tuple(parts), facts)
 
 

@@ -55,7 +55,7 @@ class DeleteResult:
 
     def report(self) -> Report:
         """Report what was done, and what remains."""
-        done = "Deleted. Folders of runs on other hosts, and files written with «out», remain."
+        done = "Deleted. Folders of runs on other hosts, and files written with ⟦out⟧, remain."
         facts = {"deleted": [name for name, _ in self.planned.trials]}
         return Report("Delete studies", (Sentence(done),), facts)
 

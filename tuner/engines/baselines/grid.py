@@ -41,7 +41,7 @@ class Grid(Engine):
         if size is None and len(space) > LARGEST:
             raise TunerError(
                 f"the space {space.name} has {len(space):,} valid combinations, too many for a whole grid: "
-                "give «points» for a coarse one, narrow it with «set», or take «engine» bayes"
+                "give ⟦points⟧ for a coarse one, narrow it with ⟦set⟧, or take ⟦engine⟧ bayes"
             )
         self._whole = size is None
         self._points = self._subset(size) if size else chain(self._subset(BEGINNING), self._subset(len(space)))

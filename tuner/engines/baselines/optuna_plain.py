@@ -102,7 +102,7 @@ class OptunaGp(OptunaPlain):
     def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
         if importlib.util.find_spec("torch") is None:
             raise UsageError(
-                "«engine» optuna-gp needs torch, a large package: pip install torch, or take «engine» hpl",
+                "⟦engine⟧ optuna-gp needs torch, a large package: pip install torch, or take ⟦engine⟧ hpl",
                 field="engine",
             )
         super().__init__(space, seed, context)

@@ -34,7 +34,7 @@ class Smac(Engine):
         super().__init__(space, seed, context)
         if importlib.util.find_spec("smac") is None:
             raise UsageError(
-                "«engine» smac needs the package smac: pip install smac, or take «engine» hpl", field="engine"
+                "⟦engine⟧ smac needs the package smac: pip install smac, or take ⟦engine⟧ hpl", field="engine"
             )
         self._folder = tempfile.TemporaryDirectory(prefix="hpltune-smac-")
         self._facade = _facade(space, seed, Path(self._folder.name))

@@ -44,7 +44,7 @@ MOST_ROWS = 10_000
 class PrintedQuery(AskedQuery):
     """What is printed, and for whom."""
 
-    facts: bool = Field(False, description=with_options("answer the facts that «json» prints, not what people read"))
+    facts: bool = Field(False, description=with_options("answer the facts that ⟦json⟧ prints, not what people read"))
 
 
 class StudiesPrinted(PrintedQuery):

@@ -222,7 +222,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         study.name,
         study.created_at.strftime(TIME),
         standing(line.state, entry),
-        study.space_name,
+        without_paths(study.space_name),
         study.engine,
         tally.trials,
         tally.failed,

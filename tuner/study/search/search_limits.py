@@ -180,4 +180,4 @@ def outlasted_sentence(N: int, limit_s: float, *, raised: bool) -> str:
     """
     so = f"so the next may take up to {duration(limit_s)}" if raised else f"and the next gets {duration(limit_s)}"
     why = f"No run of N={N} has finished yet, {so}."
-    return f"{why} If all are that slow, choose a smaller N with «set» N=…, or a longer «budget»."
+    return f"{why} If all are that slow, choose a smaller N with ⟦set⟧ N=…, or a longer ⟦budget⟧."

@@ -110,7 +110,7 @@ class LaunchBreaker:
             raise TunerError(
                 f"{MOST} launches in a row failed alike before HPL began ({reasons[-1]}), so that the machine may be "
                 "to blame and not the configurations: "
-                f"`hpltune tune «resume» «study» {shlex.quote(self._study)}` goes on once it is mended"
+                f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(self._study)}` goes on once it is mended"
             )
 
 
@@ -227,7 +227,7 @@ class LaunchWorker:
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
         if done.in_vain:
-            on = f"`hpltune tune «resume» «study» {shlex.quote(self.session.study)}` goes on"
+            on = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(self.session.study)}` goes on"
             raise TunerError(f"{done.in_vain}: {on} once they are there")
         if self.breaker is not None:
             self.breaker.note(done)

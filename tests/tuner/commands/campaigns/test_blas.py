@@ -59,7 +59,7 @@ class TestOnThisMachine:
                 stop.ask()
 
         first = blas(BlasRequest(ASKED, db=db), stopping, stop)
-        assert "`hpltune blas «resume» «study» blas-1" in first.on
+        assert "`hpltune blas ⟦resume⟧ ⟦study⟧ blas-1" in first.on
         second = blas(BlasRequest(TuneOptions(), resume=True, db=db), unheard, StopRequest())
         assert not second.on
         assert set(second.ranking.best) == {"openblas", "blis"}
@@ -118,9 +118,9 @@ def test_a_study_of_tune_is_no_comparison_and_a_comparison_no_search(home: Path)
         store.create_study(a_study("blas-1", options=ASKED.to_json()))
     with pytest.raises(UsageError, match="default-1 is no comparison"):
         blas(BlasRequest(ASKED, "default-1", resume=True, db=db), unheard, StopRequest())
-    with pytest.raises(UsageError, match="hpltune blas «resume» «study» blas-1"):
+    with pytest.raises(UsageError, match="hpltune blas ⟦resume⟧ ⟦study⟧ blas-1"):
         tune(TuneRequest(TuneOptions(), "blas-1", resume=True, db=db), unheard, StopRequest())
-    with pytest.raises(UsageError, match="hpltune blas «resume» «study» blas-1"):
+    with pytest.raises(UsageError, match="hpltune blas ⟦resume⟧ ⟦study⟧ blas-1"):
         tune(TuneRequest(TuneOptions(), join="blas-1", db=db), unheard, StopRequest())
 
 

@@ -63,7 +63,7 @@ def test_a_study_runs_in_a_thread_is_stopped_from_another_and_returns_what_it_fo
     assert result.interrupted
     assert result.summary is not None
     assert result.summary.ranking[0].expected_gflops > 0
-    assert result.notices[0].text.startswith("Stopped before its budget was used: `hpltune tune «resume»")
+    assert result.notices[0].text.startswith("Stopped before its budget was used: `hpltune tune ⟦resume⟧")
     report = result.report()
     assert isinstance(report.facts, Mapping)
     assert report.facts["study"] == "threaded"
@@ -87,7 +87,7 @@ def test_a_second_request_from_another_thread_ends_the_run_that_goes_on(home: Pa
         result = running.result(PATIENCE_S)
     assert result.interrupted
     assert result.summary is None
-    assert result.notices[0].text == ("Stopped before its first result: `hpltune tune «resume» «study» ended` goes on.")
+    assert result.notices[0].text == ("Stopped before its first result: `hpltune tune ⟦resume⟧ ⟦study⟧ ended` goes on.")
 
 
 def test_two_studies_run_at_once_in_one_process_on_two_databases(home: Path, simgrid: SimGrid) -> None:

@@ -76,7 +76,7 @@ def test_an_output_of_somebody_else_tells_no_blas_so_the_fastest_here_is_taken(s
 
 
 def test_a_kernel_of_another_cpu_is_named_with_those_that_are_here(store: Store, site: Inventory) -> None:
-    said = "«like» other#1 ran the kernel SkylakeX, but openblas has auto, .* on this CPU: choose one by «kernel»"
+    said = "⟦like⟧ other#1 ran the kernel SkylakeX, but openblas has auto, .* on this CPU: choose one by ⟦kernel⟧"
     with pytest.raises(UsageError, match=said):
         like(store, site, kernel="SkylakeX")
 

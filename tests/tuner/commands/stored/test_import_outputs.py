@@ -532,7 +532,7 @@ def test_no_repeat_is_advised_of_runs_that_hpltune_did_not_start(store: Store, h
     imported(store, home / "two.out", home / "four.out", study="runs")
     said = sentences(best_of_study(store, BestRequest("runs")).report())
     assert "No configuration ran twice, so the confidence is unknown." in said
-    assert "«confirm»" not in said
+    assert "⟦confirm⟧" not in said
 
 
 def test_a_user_imports_and_looks_at_the_best(hpltune: Run, outputs: Path) -> None:

@@ -188,21 +188,21 @@ def test_the_front_is_confirmed_before_what_is_only_fast() -> None:
 
 
 def test_what_a_front_lacks_is_told_in_the_words_of_its_option() -> None:
-    with pytest.raises(TunerError, match="«pareto» usd-per-gflops needs price_usd of the machine"):
+    with pytest.raises(TunerError, match="⟦pareto⟧ usd-per-gflops needs price_usd of the machine"):
         Objective.of("gflops", a_study(price_usd=None), "usd-per-gflops")
-    with pytest.raises(TunerError, match="«pareto» mflops-per-watt needs power_w of the machine: give it with «power»"):
+    with pytest.raises(TunerError, match="⟦pareto⟧ mflops-per-watt needs power_w of the machine: give it with ⟦power⟧"):
         check_inputs("gflops", "mflops-per-watt", price_usd=1.0, power_w=None)
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (("--pareto", "gflops"), "«pareto» gflops: choose one of percent-of-peak, usd-per-gflops, mflops-per-watt"),
-        (("--pareto", "speed"), "«pareto» speed: choose one of percent-of-peak"),
-        (("--pareto", "usd-per-gflops", "--objective", "mflops-per-watt"), "leave «objective» mflops-per-watt out"),
-        (("--pareto", "usd-per-gflops", "--engine", "grid"), "«pareto» needs «engine» hpl: the engine grid knows one"),
+        (("--pareto", "gflops"), "⟦pareto⟧ gflops: choose one of percent-of-peak, usd-per-gflops, mflops-per-watt"),
+        (("--pareto", "speed"), "⟦pareto⟧ speed: choose one of percent-of-peak"),
+        (("--pareto", "usd-per-gflops", "--objective", "mflops-per-watt"), "leave ⟦objective⟧ mflops-per-watt out"),
+        (("--pareto", "usd-per-gflops", "--engine", "grid"), "⟦pareto⟧ needs ⟦engine⟧ hpl: the engine grid knows one"),
         (("--pareto", "usd-per-gflops", "--resume"), "--pareto cannot be given with --resume"),
-        (("--pareto", "usd-per-gflops"), "usd-per-gflops needs price_usd of the machine: give it with «price»"),
+        (("--pareto", "usd-per-gflops"), "usd-per-gflops needs price_usd of the machine: give it with ⟦price⟧"),
     ],
 )
 def test_a_front_that_cannot_be_searched_is_refused_in_one_sentence(
@@ -224,7 +224,7 @@ def test_best_tells_what_a_front_lacks_in_the_words_of_its_own_option(store: Sto
     store.create_study(a_study(price_usd=None))
     store.finish(finished(store.begin(begun())))
     done = CliRunner().invoke(app, ["best", "--pareto", "usd-per-gflops", "--db", str(tmp_path / "hpltune.db")])
-    assert "«pareto» usd-per-gflops needs price_usd" in str(done.exception)
+    assert "⟦pareto⟧ usd-per-gflops needs price_usd" in str(done.exception)
 
 
 LAYOUTS = ("layout=8x1,4x1,2x1,1x1", "N=2000", "NB=64,128", "DEPTH=0", "blas=atlas")

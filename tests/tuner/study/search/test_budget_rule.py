@@ -54,7 +54,7 @@ def test_on_a_virtual_cluster_the_first_run_must_tell_what_runs_take() -> None:
 
 def test_a_budget_below_one_run_is_told_with_what_a_search_needs() -> None:
     long = replace(LATER, full_s=150.0)
-    assert "a search needs «budget» " in (rule(virtual=True, reserved_runs=6.0).out_of_time(long) or "")
+    assert "a search needs ⟦budget⟧ " in (rule(virtual=True, reserved_runs=6.0).out_of_time(long) or "")
 
 
 @pytest.mark.parametrize(("trials", "ends"), [(None, True), (50, False)])
