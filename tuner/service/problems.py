@@ -54,6 +54,9 @@ class Problem(HTTPException):
         super().__init__(status, sentence, headers)
 
 
+OF_SET = "expected a value or a list of values, each a word or a number"
+
+
 class DocumentProblem(Problem):
     """A document is wrong.
 
@@ -68,7 +71,7 @@ class DocumentProblem(Problem):
 
 def wrong_document(error: ValidationError) -> DocumentProblem:
     """Make the problem of a document that pydantic refuses."""
-    return DocumentProblem([_wrong(one) for one in error.errors()])
+    return DocumentProblem(_all_wrong(error.errors()))
 
 
 def answer(
@@ -144,7 +147,7 @@ async def _of_http(_request: Request, error: Exception) -> JSONResponse:
 
 async def _of_request(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - that is what it is registered for
-    errors = [_wrong(one) for one in error.errors()]
+    errors = _all_wrong(error.errors())
     return answer(422, _summary(errors), errors=errors)
 
 
@@ -165,17 +168,28 @@ def _summary(errors: Sequence[Mapping[str, str]]) -> str:
     return f"{errors[0]['path']}: {errors[0]['sentence']}{rest}"
 
 
+def _all_wrong(errors: Sequence[Any]) -> list[dict[str, str]]:
+    """All that is wrong, each place once: a value of several types is refused by each of them."""
+    found = {wrong["path"]: wrong for wrong in map(_wrong, reversed(errors))}
+    return list(reversed(found.values()))
+
+
 def _wrong(error: Any) -> dict[str, str]:
     """One thing that is wrong, with its place: query.limit, path.number, set.NB."""
     place, kind = [str(part) for part in error["loc"]], error["type"]
-    if kind.startswith("union_tag"):
-        return {"path": "kind", "sentence": f"say which kind of campaign: {error['ctx'].get('expected_tags', 'one')}"}
     if place[:1] == ["body"]:
         place = [] if kind == "json_invalid" else place[1:]
-    if place[:1] and place[0] in KINDS:
-        place = place[1:]
+    outer = place[:1] if place[:1] == ["document"] else []
+    inner = place[len(outer) :]
+    if kind.startswith("union_tag"):
+        kinds = error["ctx"].get("expected_tags", ", ".join(map(repr, KINDS)))
+        return {"path": ".".join([*outer, "kind"]), "sentence": f"say which kind of campaign: {kinds}"}
+    if inner[:1] and inner[0] in KINDS:
+        inner = inner[1:]
+    if inner[:1] == ["set"] and len(inner) > 2:
+        return {"path": ".".join([*outer, *inner[:2]]), "sentence": OF_SET}
     said = "this is not JSON" if kind == "json_invalid" else str(error["msg"]).removeprefix("Value error, ")
-    return {"path": ".".join(place) or "document", "sentence": said}
+    return {"path": ".".join([*outer, *inner]) or "document", "sentence": said}
 
 
 async def _unknown(request: Request, error: Exception) -> JSONResponse:

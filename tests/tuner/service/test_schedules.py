@@ -172,6 +172,8 @@ def test_a_schedule_is_made_shown_paused_and_removed(client: TestClient) -> None
         ({"document": {"kind": "tune", "space": "quik"}}, "document.space"),
         ({"document": {"kind": "check", "baseline": "gone"}}, "document.baseline"),
         ({"document": {"kind": "tune", "name": "mine"}}, "document.name"),
+        ({"document": {"kind": "tune", "trials": 0}}, "document.trials"),
+        ({"document": {}}, "document.kind"),
         ({"colour": "red"}, "colour"),
     ],
 )

@@ -79,6 +79,8 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"name": ""}, "name", "printable"),
         ({"colour": "red"}, "colour", "Extra inputs are not permitted"),
         ({"kind": "race"}, "kind", "'tune', 'check'"),
+        ({"set": {"N": [[1]]}}, "set.N", "a value or a list of values"),
+        ({"set": {"N": {"low": 1}}}, "set.N", "a value or a list of values"),
         ({"kind": "check", "space": "quick", "baseline": "x"}, "space", "Extra inputs"),
     ],
 )
@@ -87,6 +89,7 @@ def test_what_is_wrong_in_a_document_is_told_with_its_place(
 ) -> None:
     told = hand_in(client, 422, **changes)
     wrong = {error["path"]: error["sentence"] for error in told["errors"]}
+    assert len(wrong) == len(told["errors"]), "each place once"
     assert sentence in wrong[path]
     assert path in told["detail"]
     assert "--" not in told["detail"]
