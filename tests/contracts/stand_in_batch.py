@@ -30,7 +30,7 @@ shift 3
 job=1
 until mkdir "$root/$job" 2>/dev/null; do job=$((job + 1)); done
 echo waits >"$root/$job/state"
-STAND_IN_JOB=$job setsid "$root/bin/sirun" "$job" "$nodes" "$time" "$@" >"$log" 2>&1 </dev/null &
+STAND_IN_JOB="$root/$job" setsid "$root/bin/sirun" "$job" "$nodes" "$time" "$@" >"$log" 2>&1 </dev/null &
 echo "$job"
 """
 RUN = """\
@@ -42,7 +42,7 @@ give_back() {{ for node in $held; do rm "$root/$node"; done; held=; }}
 held=
 while [ "$(cat "$root/$job/state")" = waits ]; do
     for node in s1 s2; do
-        [ "$(echo $held | wc -w)" -eq "$nodes" ] || {{ ln -s "$job" "$root/$node" 2>/dev/null && held="$held $node"; }}
+        [ "$(echo $held | wc -w)" -eq "$nodes" ] || {{ ln -sn "$job" "$root/$node" 2>/dev/null && held="$held $node"; }}
     done
     [ "$(echo $held | wc -w)" -lt "$nodes" ] || break
     give_back
@@ -68,7 +68,7 @@ for job; do
     case $(cat "{root}/$job/state" 2>/dev/null) in waits | runs) ;; *) continue ;; esac
     for signal in TERM KILL; do
         left=50
-        while found=$(grep -lzxF "STAND_IN_JOB=$job" /proc/[0-9]*/environ 2>/dev/null); [ -n "$found" ]; do
+        while found=$(grep -lzxF "STAND_IN_JOB={root}/$job" /proc/[0-9]*/environ 2>/dev/null); [ -n "$found" ]; do
             for file in $found; do file=${{file#/proc/}}; kill -"$signal" "${{file%/environ}}" 2>/dev/null; done
             [ $((left -= 1)) -gt 0 ] || break
             sleep 0.1
