@@ -1,4 +1,4 @@
-"""Writes trials as CSV: one line per trial, in the columns of `results.flat`."""
+"""Writes trials as CSV, one line per trial in the columns of `results.flat`, and the HPL.dat of one trial."""
 
 import csv
 import io

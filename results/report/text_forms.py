@@ -1,4 +1,4 @@
-"""Renders a report as JSON, for scripts."""
+"""Renders a report as JSON for scripts, as Markdown, and as JUnit for CI services."""
 
 import json
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""Half of the interval that holds a normal value with a probability of 95 %."""
+"""Figures that intervals are made of: half of a 95 % interval, the margin of a prediction, least squares."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Student's interval of a difference of mean logarithms, with the scatter of all groups pooled."""
+"""What runs on 1, 2, 4, … nodes tell: efficiency, growth, overhead, its limit, and what the order of nodes does."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""The networks between nodes: which address each node has on each."""
+"""The networks between nodes: how nodes are talked to, and which address each node has on each network."""
 
 import queue
 import time

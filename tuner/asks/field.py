@@ -6,6 +6,8 @@ from enum import StrEnum
 from inspect import Parameter, get_annotations
 from typing import Any, get_args, get_type_hints
 
+from ..errors import UsageError
+
 MOST_FIGURE = 1e12
 """Of GFLOPS, watts and dollars; what is more, infinite or no number is a slip."""
 MOST_RUNS = 1_000_000
@@ -135,8 +137,6 @@ class Ask:
         Raises:
             UsageError: there is one.
         """
-        from ..errors import UsageError  # noqa: PLC0415 - --help does without
-
         for field in self.changed():
             if where in field.said.useless:
                 raise UsageError(f"⟦{field.field}⟧ {where}", field=field.field)

@@ -11,8 +11,10 @@ MANY = 9
 """Options from which on they stand in groups, where they are of several."""
 
 
-class PlainCommand(TyperCommand):
-    """A command whose options say NUMBER or TEXT where they name no value of their own; flags and arguments no type."""
+class _PlainHelp:
+    """Help whose sentences the terminal breaks, with parameters that say NUMBER or TEXT where they name no value."""
+
+    help: str | None
 
     def __init__(self, *arguments: Any, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
@@ -20,19 +22,15 @@ class PlainCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> Any:
         """All parameters, --help among them."""
-        return _plain(super().get_params(ctx))
+        return _plain(super().get_params(ctx))  # type: ignore[misc]  # of Typer's command, beside which it stands
 
 
-class PlainGroup(TyperGroup):
+class PlainCommand(_PlainHelp, TyperCommand):
+    """A command with plain help; its flags and arguments show no type."""
+
+
+class PlainGroup(_PlainHelp, TyperGroup):
     """Commands with a name in common, whose help is as plain as theirs."""
-
-    def __init__(self, *arguments: Any, **attributes: Any) -> None:
-        super().__init__(*arguments, **attributes)
-        self.help = _unbroken(self.help)
-
-    def get_params(self, ctx: Any) -> Any:
-        """All parameters, --help among them."""
-        return _plain(super().get_params(ctx))
 
 
 def _unbroken(text: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Makes points of a space: completes them, changes one value, or finds the space's own for what others ran."""
+"""Makes points of a space: first ones, completed ones, neighbours, and the space's own for what others ran."""
 
 from collections.abc import Collection, Iterator
 

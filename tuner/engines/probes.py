@@ -1,4 +1,4 @@
-"""What is known of a machine before any HPL run."""
+"""What is known of a machine before any HPL run: its probes, and the figures that HPL's time is made of."""
 
 import re
 from collections.abc import Mapping

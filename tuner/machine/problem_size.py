@@ -1,4 +1,4 @@
-"""Chooses N so that a study fits its budget."""
+"""Chooses N so that a study fits its budget, and the textbook's values of the other parameters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -208,7 +208,6 @@ class Hpl:
         return turns.result()
 
 
-SOAK_TITLE = "HPL"
 RUNS = 6
 """At least so many runs fit the time, or the memory is not filled: fewer tell nothing about a fall."""
 SHORTEST_S, READINGS = 5.0, 240
@@ -274,7 +273,7 @@ class Soak:
             ended_s = time.monotonic() - began_s
             if said is None:
                 return
-            why = why_lost(node, said, SOAK_TITLE, size.limit_s)
+            why = why_lost(node, said, TITLE, size.limit_s)
             if isinstance(said, UnreachableError) or why:
                 burned.lost = f"{why} (after {duration(ended_s)} of HPL again and again)"
                 return

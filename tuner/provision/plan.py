@@ -1,4 +1,4 @@
-"""Decides what will be installed, before anything is."""
+"""What hpltune may install, what this machine lacks of it, and the plan of it, before anything is installed."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""Pages of long lists, with the line that says what more there is."""
+"""Lists of studies and of trials, in pages with the line that says what more there is."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields

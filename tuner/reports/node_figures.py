@@ -1,4 +1,4 @@
-"""Figures of a check of nodes: a grid of all nodes, histograms and quantiles."""
+"""Figures of a check of nodes: a grid of all nodes, histograms, quantiles; and the list of kept checks."""
 
 import math
 from collections.abc import Sequence

@@ -49,7 +49,7 @@ from .problems import add_problems
 from .schedules import ScheduleKeeper
 from .sessions import SessionKeeper
 from .study_files import StudyFiles
-from .webhook_sender import Couriers, announcer_of
+from .webhook_sender import WebhookSender, announcer_of
 
 OPENAPI = "/api/v1/openapi.json"
 
@@ -120,7 +120,7 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
         duties=(
             dispatcher.duty,
             ScheduleKeeper(store, offered, dispatcher.wake).duty,
-            *Couriers(store, announcer.webhooks).duties,
+            *WebhookSender(store, announcer.webhooks).duties,
         ),
         answers=answers,
         files=StudyFiles(answers, place),

@@ -170,8 +170,10 @@ def _summary(errors: Sequence[Mapping[str, str]]) -> str:
 
 def _all_wrong(errors: Sequence[Any]) -> list[dict[str, str]]:
     """All that is wrong, each place once: a value of several types is refused by each of them."""
-    found = {wrong["path"]: wrong for wrong in map(_wrong, reversed(errors))}
-    return list(reversed(found.values()))
+    found: dict[str, dict[str, str]] = {}
+    for wrong in map(_wrong, errors):
+        found.setdefault(wrong["path"], wrong)
+    return list(found.values())
 
 
 def _wrong(error: Any) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""What webhooks are told about the end of a campaign."""
+"""Webhooks: what they are told about the end of a campaign, and how messages are signed, sent and repeated."""
 
 import hashlib
 import hmac
@@ -175,7 +175,7 @@ def _utc_now() -> datetime:
 
 
 @dataclass
-class Couriers:
+class WebhookSender:
     """Deliver what is due until they are closed.
 
     Attributes:

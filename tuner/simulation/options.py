@@ -1,4 +1,4 @@
-"""Options of simulations, read from what people write."""
+"""Options of simulations, read from what people write, and what simulated hours cost."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""What studies may be called, and studies that nobody named."""
+"""What studies may be called, what kinds of trials count in them, and where the files of their trials are."""
 
 import re
 from dataclasses import replace

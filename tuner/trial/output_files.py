@@ -1,4 +1,4 @@
-"""Finds the files that hold outputs of HPL, folder by folder, and says what is odd about them."""
+"""Finds files with outputs of HPL, reads their text, says what is odd about them, and makes records of them."""
 
 import bz2
 import hashlib

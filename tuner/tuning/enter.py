@@ -1,4 +1,4 @@
-"""Becomes the process that works on a study, or one of several."""
+"""Becomes the process that works on a study, or one of several, and notes the versions of what runs."""
 
 import platform
 from collections.abc import Sequence

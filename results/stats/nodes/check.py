@@ -1,4 +1,4 @@
-"""What a check of the nodes of a cluster found: facts, results of benchmarks, and rates between pairs."""
+"""What a check of the nodes of a cluster found: facts, results of benchmarks, rates between pairs, runs of groups."""
 
 import random
 from collections.abc import Mapping, Sequence

@@ -28,8 +28,8 @@ from ..real_cluster import REFUSE
 
 LOOKED_AT = 5
 """Checks that are read, the newest first, until one is found that measured something."""
-MOST_FINDINGS = 3
-"""Findings that are told one by one."""
+MOST_SAID = 3
+"""Findings, and differences between nodes, that are told one by one."""
 
 
 def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
@@ -47,10 +47,10 @@ def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
     found = [finding for finding in kept.findings if _matters(finding, used)]
     if not found:
         return
-    for finding in found[:MOST_FINDINGS]:
+    for finding in found[:MOST_SAID]:
         yield f"Caution: check {number} of {moment(kept.check.checked_at)} UTC found: {finding.sentence}."
-    if len(found) > MOST_FINDINGS:
-        more = counted(len(found) - MOST_FINDINGS, "more finding")
+    if len(found) > MOST_SAID:
+        more = counted(len(found) - MOST_SAID, "more finding")
         yield f"{more}: `hpltune nodes show {number}` tells all."
     yield f"All ranks wait for the slowest node. {_advice(cluster, options.parallel)}"
 
@@ -96,8 +96,6 @@ SHORT = NodesAsk(repeats=2, benchmarks=("dgemm",))
 """HPL spends nearly all of its time in dgemm; the best of two runs tells which node is slow in seconds."""
 SPEED = "dgemm-all"
 """The benchmark that tells how fast a node is in HPL: all of its cores at once."""
-MOST_SAID = 3
-"""Differences between nodes that are told one by one."""
 
 
 def with_ready_nodes(options: TuneOptions, listener: Listener, stop: StopRequest) -> TuneOptions:

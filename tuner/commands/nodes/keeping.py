@@ -1,4 +1,4 @@
-"""Keeps a check of nodes while it goes on, and compares it with an earlier one."""
+"""Keeps a check of nodes while it goes on, shows kept ones, and compares one with an earlier one."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The sizes of effects, before and after anything was measured."""
+"""The covariance of runs: how large effects are before and after measurements, and how alike two runs will be."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Fits the process to the runs so far: the unknown figures of the machine, and the sizes of effects."""
+"""Chooses which runs the model remembers, and fits the process to them: machine figures, and sizes of effects."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -13,7 +13,7 @@ from webhook_receiver import SECRET, Receiver, receiver
 from results.store.service.deliveries import Delivery, DeliveryState, OutgoingMessage
 from results.store.store import Store
 from tuner.service.config import WebhookTable
-from tuner.service.webhook_sender import CLAIMED_FOR, KEPT_FOR, LONGEST_WAIT, Couriers, wait_after
+from tuner.service.webhook_sender import CLAIMED_FOR, KEPT_FOR, LONGEST_WAIT, WebhookSender, wait_after
 
 MESSAGE = OutgoingMessage("chat", "done", {"event": "done", "campaign": "monday"})
 
@@ -42,10 +42,10 @@ def there() -> Iterator[Receiver]:
         yield found
 
 
-def couriers(store: Store, clock: SetClock, url: str, folder: Path, secret: str = SECRET) -> Couriers:
+def couriers(store: Store, clock: SetClock, url: str, folder: Path, secret: str = SECRET) -> WebhookSender:
     file = folder / "secret"
     file.write_text(secret)
-    return Couriers(store, {"chat": WebhookTable(url=url, secret_file=file)}, clock)
+    return WebhookSender(store, {"chat": WebhookTable(url=url, secret_file=file)}, clock)
 
 
 def newest(store: Store) -> Delivery:
