@@ -8,7 +8,7 @@ from results.record import TrialRecord
 from results.report.model import Part
 
 if TYPE_CHECKING:
-    from results.stats.nodes.check import NodeCheck, NodeRun
+    from results.node_check import NodeCheck, NodeRun
 
 PHASES = {
     "pilot": "Pilot runs: how fast is this machine?",

@@ -20,6 +20,7 @@ from ..errors import UsageError
 from ..events import Listener, Notice
 from ..machine.inventory import Inventory, disturbances
 from ..machine.problem_size import first_choice, full_memory_n, natural_nb
+from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..reports.scaling import scaling_page, scaling_report
@@ -51,7 +52,6 @@ from ..trial.workbench import Workbench
 from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
 from ..words import counted
-from .nodes.reaching import as_hosts
 from .session import Session, open_session
 
 DEFAULT_TIME_S = 600.0

@@ -26,7 +26,7 @@ from hpl.blas.probe import (
 from hpl.blas.registry import kernel_survey
 from hpl.rpeak import flags_of, parse_cpuinfo
 from hpl.search_paths import SearchPaths
-from results.stats.nodes.finding import ranges
+from results.node_check import ranges
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.hearing import CommandResult
 from runners.hosts.staging import StagedFiles, stage, unstage

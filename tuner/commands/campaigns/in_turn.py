@@ -11,8 +11,8 @@ from pathlib import Path
 from hpl.dat import HplDat, render
 from hpl.dat_parse import parse
 from hpl.params import Scalar
+from results.node_check import ranges
 from results.record import Kind, TrialRecord
-from results.stats.nodes.finding import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.parameters.dimension import dropped_nodes

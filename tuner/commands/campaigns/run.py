@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
+from results.node_check import ranges
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
-from results.stats.nodes.finding import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.node_order import NODE_PARAMETERS

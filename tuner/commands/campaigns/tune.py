@@ -268,11 +268,11 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
     require_mpi_parameters(options, text, session.user_dirs)
     with session.stop.preparing():
         if options.nodes_check and not stored:
-            from .ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
+            from ...nodes.ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
 
             options = with_ready_nodes(options, listener, session.stop)
         if options.real_cluster is not None and not stored:
-            from .ready_nodes import known_slow  # noqa: PLC0415 - only a cluster needs it
+            from ...nodes.ready_nodes import known_slow  # noqa: PLC0415 - only a cluster needs it
 
             for notice in known_slow(options, store):
                 listener(notice)

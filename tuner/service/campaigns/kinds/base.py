@@ -11,9 +11,9 @@ from results.store.store import Store
 from runners.hosts.cluster import Cluster
 from runners.toml_file import ClusterFileError
 
-from ....commands.real_cluster import read_cluster
 from ....commands.stored.best import BestRequest, best_of_study
 from ....events import Listener
+from ....machine.real_cluster import read_cluster
 from ....messages.documents import Document
 from ....stopping import StopRequest
 from ..expected import CampaignEstimate, SpaceSize
