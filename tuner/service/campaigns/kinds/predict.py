@@ -9,9 +9,9 @@ from search_spaces.load import space_text
 
 from ....asks.predict import PredictAsk
 from ....commands.predict import PredictRequest, asked_designs, predict, predicted
-from ....commands.real_cluster import read_cluster
 from ....engines.registry import check_engine
 from ....events import Listener
+from ....machine.real_cluster import read_cluster
 from ....messages.documents import Document, document_of
 from ....simulation.design import Design
 from ....stopping import StopRequest
