@@ -19,8 +19,7 @@ from results.store.store import Store
 from runners.base import JobState
 from runners.errors import RunnerError
 from runners.paths import RunPaths
-from runners.settings.registry import full_name, recorded_name
-from search_spaces.parameters.dimension import is_setting
+from runners.settings.registry import full_name, is_setting, recorded_name
 from search_spaces.space import SearchSpace
 
 from ..budget import Budget

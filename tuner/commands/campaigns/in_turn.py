@@ -17,6 +17,7 @@ from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.parameters.dimension import dropped_nodes
 
+from ...asks.compare import CompareAsk
 from ...budget import Budget, Meter
 from ...clock import RealClock
 from ...errors import UsageError
@@ -37,7 +38,7 @@ from ...tuning.enter import machine_facts
 from ...units import compact, duration
 from ...words import counted, listed
 from ..session import Session, open_session
-from ..stored.compare import CompareRequest, CompareResult, compared_in_turn, require_comparable
+from ..stored.compare import CompareResult, compared_in_turn, require_comparable
 from .check import Baseline, baseline_of
 from .run import RunRequest, nodes_like, opened, plan_of, ran_on, resolved, what_is_not_alike
 
@@ -57,7 +58,7 @@ class InTurnRequest:
         db: database file or URL; None for the user's own.
     """
 
-    compared: CompareRequest
+    compared: CompareAsk
     rounds: int = ROUNDS
     wall_s: float | None = None
     db: str | None = None
@@ -204,7 +205,7 @@ def _takers(sides: Sequence[Baseline], session: Session, stack: ExitStack) -> li
 def _taker(side: Baseline, asked: RunRequest, workbench: Workbench, session: Session) -> TurnTaker:
     """Plan the run of a side, and build its program."""
     for caution in what_is_not_alike(asked, session.store):
-        session.listener(Notice(caution))
+        session.listener(Notice(caution, caution=True))
     text = side.hpl_dat
     dat = parse(text, f"the HPL.dat of {side.name}")
     if len(list(dat.runs())) > 1 and side.trial.hpl is not None:
@@ -256,7 +257,7 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
     for disturbance in disturbances(first.site):
-        listener(Notice(f"Caution: {disturbance}."))
+        listener(Notice(f"{disturbance}.", caution=True))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)

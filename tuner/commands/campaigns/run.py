@@ -97,7 +97,7 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
     dat, text = read_dat(request.file)
     with open_session(request.db, listener, stop) as session:
         for caution in dat.cautions:
-            session.listener(Notice(f"Caution: {request.file}: {caution}."))
+            session.listener(Notice(f"{request.file}: {caution}.", caution=True))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), listener)
@@ -117,10 +117,10 @@ def _measured(
     """Launch a plan as often as was asked, in a study of its own: its name, and the records."""
     store, listener, stop = session.store, session.listener, session.stop
     for caution in what_is_not_alike(request, store):
-        listener(Notice(caution))
+        listener(Notice(caution, caution=True))
     model = like_trial(request.like, store) if request.like else None
     for disturbance in disturbances(workbench.site):
-        listener(Notice(f"Caution: {disturbance}."))
+        listener(Notice(f"{disturbance}.", caution=True))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     study = begin_file(
@@ -201,7 +201,7 @@ def what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
     model = like_trial(request.like, store) if request.like else None
     if model is None or request.options.blas_only or request.options.xhpl:
         return []
-    caution = f"Caution: ⟦like⟧ {request.like} was"
+    caution = f"⟦like⟧ {request.like} was"
     if model.simulated:
         study = store.study(model.study)
         where = f"simulated on {study.host.get('virtual_cluster', 'a virtual cluster')}"
@@ -224,7 +224,8 @@ def _on_its_nodes(request: RunRequest, workshop: Workbench, session: Session) ->
     if names and ran and set(ran) != set(chosen):
         session.listener(
             Notice(
-                f"Caution: {request.like} ran on {ranges(ran)}, and this runs on {ranges(chosen)}: not all are there."
+                f"{request.like} ran on {ranges(ran)}, and this runs on {ranges(chosen)}: not all are there.",
+                caution=True,
             )
         )
     return workshop.without([name for name in names if name not in chosen]) if len(chosen) < len(names) else workshop
