@@ -24,6 +24,8 @@ SHORTEST_S = 0.5
 OF_RANKS = ("cpu_s", "waited_s", "involuntary_switches", "major_faults", "huge_page_bytes")
 OF_NODES = ("swap_pages", "numa_misses", "nic_errors", "tcp_retransmits")
 """Figures that are summed over all ranks, and over all nodes."""
+DIGITS = 6
+"""After the point: times are told in microseconds."""
 FEWEST_READINGS = 2
 """Of a meter during a solve, from which its energy follows."""
 LONGEST_WAIT_S = 2.0
@@ -36,7 +38,7 @@ class ConditionsObserver(LaunchObserver):
 
     launch: WatchedLaunch
     _ranks: int = field(default=0, init=False)
-    _meters: "list[Meter]" = field(default_factory=list, init=False)
+    _meters: "list[MeterReader]" = field(default_factory=list, init=False)
 
     @classmethod
     def of(cls, launch: WatchedLaunch) -> Self:
@@ -47,7 +49,7 @@ class ConditionsObserver(LaunchObserver):
         """Open the meters that are asked from here."""
         self._ranks = job.ranks
         opened = [sensor.of(job, nodes, self.launch.listener) for sensor in POLLED_SENSORS]
-        self._meters = [Meter(sensor) for sensor in opened if sensor is not None]
+        self._meters = [MeterReader(sensor) for sensor in opened if sensor is not None]
 
     def end(self, solves: Sequence[SolveTime]) -> Sequence[Measurements]:
         """Measure each run; nothing of one of which nothing is known."""
@@ -67,7 +69,7 @@ def measured(told: SolveConditions, ranks: int) -> Measurements:
     if not told.ranks:
         return {}
     of = max(int(rank.figures.get("of", ranks)) for rank in told.ranks)
-    solve_s = max(rank.end_s - rank.begin_s for rank in told.ranks)
+    solve_s = round(max(rank.end_s - rank.begin_s for rank in told.ranks), DIGITS)
     complete = len(told.ranks) == of
     everywhere = complete and {rank.host for rank in told.ranks} <= {node.host for node in told.nodes}
     figures = {"solve_s": solve_s}
@@ -143,11 +145,12 @@ def _foreign_for_s(busy: NodeSeries, own: NodeSeries, cores: float) -> float:
         if one[0] - kept[-1][0] >= SHORTEST_S <= known[-1][0] - one[0]:
             kept.append(one)
     kept += known[1:][-1:]
-    return sum(
+    noticed_s = sum(
         later_s - time_s
         for (time_s, value), (later_s, later) in pairwise(kept)
         if later - value > FOREIGN_PART * cores * (later_s - time_s)
     )
+    return round(noticed_s, DIGITS)
 
 
 def _energies(readings: Mapping[str, "Readings"], began_s: float | None, ended_s: float | None) -> Measurements:
@@ -179,7 +182,7 @@ Readings = Sequence[tuple[float, float]]
 """The time of each reading of a meter by the monotonic clock, and the power in watts."""
 
 
-class Meter:
+class MeterReader:
     """Reads one meter again and again, in a thread of its own and of low priority.
 
     Attributes:

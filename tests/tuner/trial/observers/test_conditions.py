@@ -9,15 +9,18 @@ from typing import Self
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from made_study import SMALL, MakeStudy, point
 from observer_contract import ObserverContract, panels
 from waiting import until
 
 from hpl.witness import NodeSeries, NodeSolve, RankSolve, SolveConditions
+from results.record import Kind
 from runners.job import Job
 from tuner.clock import RealClock
+from tuner.engines.outcomes import FULL
 from tuner.events import Listener
 from tuner.trial.observers import conditions
-from tuner.trial.observers.conditions import ConditionsObserver, Meter, measured
+from tuner.trial.observers.conditions import ConditionsObserver, MeterReader, measured
 from tuner.trial.observers.contract import LaunchObserver, SolveTime, WatchedLaunch
 from tuner.trial.observers.sensors.contract import FileSensor, PolledSensor
 from tuner.trial.observers.sensors.registry import FILE_SENSORS
@@ -202,7 +205,7 @@ def test_a_meter_gives_energy_and_power_between_begin_and_end_of_a_solve(
     monkeypatch: pytest.MonkeyPatch, launch: WatchedLaunch, job: Job
 ) -> None:
     monkeypatch.setattr(conditions, "POLLED_SENSORS", [Plug])
-    monkeypatch.setattr(conditions, "Meter", lambda sensor: Meter(sensor, Stopwatch().now_s))
+    monkeypatch.setattr(conditions, "MeterReader", lambda sensor: MeterReader(sensor, Stopwatch().now_s))
     observer = ConditionsObserver(launch)
     observer.begin(job, ())
     (meter,) = observer._meters
@@ -220,3 +223,25 @@ def test_a_meter_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch, la
     observer = ConditionsObserver(launch)
     observer.begin(job, ())
     assert observer.end([SolveTime(1.0, 2.0)]) == [{}]
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_each_run_of_a_launch_has_what_was_told_of_its_own_solve(make_study: MakeStudy) -> None:
+    def tells(NB: int, cpu_s: float) -> dict[str, object]:
+        node = {"busy_s": 2.0, "ranks_cpu_s": cpu_s, "ranks": 1, "cores": 2, "programs": {"cc1": 0.5}}
+        return {"when": {"NB": NB}, "time_s": 1.0, "pace": 0.0, "conditions": {"rank": {"cpu_s": cpu_s}, "node": node}}
+
+    study = make_study(runs=[tells(32, 1.0), tells(64, 1.5)])
+    records = study.launch([point(NB=NB) for NB in (32, 64)], Kind.SMALL, SMALL)
+    measured = [record.measurements for record in study.store.records("study")]
+    assert [one["cpu_s"] for one in measured] == [1.0, 1.5]
+    assert [one["foreign_cpu_s"] for one in measured] == [1.0, 0.5]
+    assert [record.measurements["foreign_cpu_s:cc1"] for record in records] == [0.5, 0.5]
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_a_real_run_on_this_machine_has_its_conditions(make_study: MakeStudy) -> None:
+    record = make_study(real=True).launch([point()], Kind.SEARCH, FULL)[0]
+    assert record.measurements["solve_s"] == pytest.approx(record.time_s, abs=0.02)
+    assert record.measurements["cpu_s"] > 0
+    assert {"cores", "foreign_cpu_s"} <= set(record.measurements)
