@@ -1,12 +1,13 @@
 """What a reader of a study's rates must know besides them: cautions that were told while it ran, kept with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from threading import Lock
 
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
+from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import short_sentence
 from results.stats.ranking import is_full_run
 from results.store.store import Store
@@ -19,6 +20,12 @@ FACT = "caution "
 """Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
 SMALL_N_TOLD = "small_n_told"
 """Name of the fact at which N a study said that it is small, so that nobody reads it twice."""
+DISTURBED = "disturbed_runs"
+"""The fact that tells how many runs of a study were disturbed, and by what."""
+MOST_TOLD = 500
+"""Letters of its sentence that are shown."""
+RECOUNTED = 0.1
+"""Disturbed runs are counted anew after each that makes them more by this part, and at the end."""
 VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
 
 
@@ -36,6 +43,8 @@ class CautionKeeper:
         self.study: str | None = None
         self._waiting: dict[str, str] = {}
         self._short_told = False
+        self._disturbed = 0
+        self._counted = 0
 
     def __call__(self, event: Event) -> None:
         """Pass an event on; of the first full run that is too short for HPL's clock there is a caution, too."""
@@ -45,6 +54,22 @@ class CautionKeeper:
         if isinstance(event, TrialEnded) and not self._short_told and is_too_short(event.record):
             self._short_told = True
             self(Notice(f"{short_sentence(event.record)}.", caution=True))
+        if isinstance(event, TrialEnded) and event.record.disturbed:
+            self._count_disturbed()
+
+    def _count_disturbed(self) -> None:
+        with self._lock:
+            self._disturbed += 1
+            due = self._disturbed >= self._counted * (1 + RECOUNTED) + 1
+            self._counted = self._disturbed if due else self._counted
+        if due:
+            self.ended()
+
+    def ended(self) -> None:
+        """Keep with the study how many of its runs were disturbed; nothing where none was."""
+        if self.study is not None and self._disturbed:
+            with suppress(ResultsError):
+                note_disturbed(self._store, self.study)
 
     def keep(self, caution: str) -> None:
         """Keep a caution, told or not; before the study has begun it waits for it."""
@@ -83,6 +108,20 @@ def note_short(store: Store, study: str) -> list[str]:
     return [f"{CAUTION}{short_sentence(short)}."]
 
 
+def note_disturbed(store: Store, study: str) -> None:
+    """Keep with a study how many of its runs were disturbed, and by what."""
+    found = DisturbedRuns.of(store.records(study))
+    if found.disturbed:
+        store.note_host(study, {DISTURBED: {**found.to_json(), "sentence": found.sentence()}})
+
+
+def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
+    """The sentence that runs were disturbed, from the facts of a study, without its full stop; none where none was."""
+    kept = facts.get(DISTURBED)
+    sentence = kept.get("sentence") if isinstance(kept, Mapping) else None
+    return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
+
+
 def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
     """Cautions that were told while a study ran, each with when, the first first; without full stops."""
     found = []
@@ -101,7 +140,8 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
     """All cautions of a study, with when they were told; None for those that follow from its facts."""
     changes = [(None, text) for text in change_sentences(study.host)]
     virtual = study.host.get("hypervisor") is True and not study.simulated
-    return [*told_cautions(study), *changes, *([(None, VIRTUAL)] if virtual else [])]
+    disturbed = [(None, text) for text in disturbed_caution(study.host)]
+    return [*disturbed, *told_cautions(study), *changes, *([(None, VIRTUAL)] if virtual else [])]
 
 
 def small_caution(study: Study, N: int) -> str | None:

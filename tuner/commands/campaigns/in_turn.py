@@ -27,6 +27,7 @@ from ...options import TuneOptions
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
+from ...study.again import MOST_IN_A_ROW, again_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, begin_turns, closing_study
 from ...study.occasions import MACHINE
@@ -305,12 +306,18 @@ def _rounds(
         for one in takers if turns.begun % 2 else reversed(takers):
             if stop.requested:
                 break
-            done = runs[one.name].measure()
-            turns.records += done.in_order
-            took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
-            if done.lost_nodes:
-                turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
-                return turns
+            for again in range(1 + MOST_IN_A_ROW):
+                done = runs[one.name].measure()
+                turns.records += done.in_order
+                took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
+                if done.lost_nodes:
+                    turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
+                    return turns
+                disturbed = [run for run in done.in_order if may_win(run)]
+                late = stop.requested or meter.out_of_time(took_s[one.name]) is not None
+                if not disturbed or late or again == MOST_IN_A_ROW:
+                    break
+                session.listener(Notice(again_sentence(disturbed[0])))
         if stop.requested:
             turns.ended = f"Stopped in round {turns.begun} of {request.rounds}."
             break

@@ -24,6 +24,7 @@ from ...options import TuneOptions, user_program
 from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
+from ...study.again import extra_runs, extra_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
@@ -334,13 +335,21 @@ def like_trial(name: str, store: Store) -> TrialRecord:
 
 
 def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
-    """Run a file several times, and return all records; a stop, or a node that stays away, ends it earlier."""
+    """Run a file several times, and return all records; a stop, or a node that stays away, ends it earlier.
+
+    Where runs were disturbed, a few more follow in their place, until there are as many quiet ones as were asked for.
+    """
     records: list[TrialRecord] = []
-    for _ in range(repeats):
-        if run.stop.requested:
+    quiet = 0
+    for number in range(1, repeats + extra_runs(repeats) + 1):
+        if run.stop.requested or quiet >= repeats:
             break
         done = run.measure()
         records += done.in_order
+        quiet += not any(map(may_win, done.in_order))
         if done.lost_nodes:
             break
+        more = min(repeats - quiet, extra_runs(repeats))
+        if number == repeats and more and not run.stop.requested:
+            run.listener(Notice(extra_sentence([one for one in records if may_win(one)], len(records), more)))
     return records

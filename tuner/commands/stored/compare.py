@@ -203,7 +203,8 @@ class ComparedStudy:
             raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
         known = noise_at_first(study.host)
         gflops = {entry.key: entry.gflops for entry in drift_corrected(ranking, known)}
-        noise = noise_of([np.log(rates) for rates in gflops.values()], known)
+        quiet = [gflops[entry.key] for entry in ranking if entry.repeats]
+        noise = noise_of([np.log(rates) for rates in quiet], known)
         return cls(study, ranking, gflops, change(ranking, known), noise)
 
     def side(self, store: Store, best: Ranked, name: str, *, in_rounds: bool = False) -> tuple[Side, RateSample]:
