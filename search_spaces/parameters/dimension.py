@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Scalar, Swap, Word, parse_grid
-from hpl.programs.terms import OWN
 from hpl.sizing import process_grids
 
 from ..errors import SpaceError
@@ -154,6 +153,8 @@ FREE = Dimension(
 PROGRAM = replace(FREE, expected="a value that the program takes")
 """A parameter that only some program has; what it takes is known together with the program."""
 
+MPI_PARAMETERS = "mpi."
+"""Begins the names of parameters that MPI itself is given."""
 MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
 MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
 """Names and values that launchers accept; `runners/forwarded.py` says why, and which names are reserved."""
@@ -169,18 +170,9 @@ def shown(value: object) -> str:
     return str(value) if str(value).isprintable() else repr(str(value))
 
 
-NO_SETTINGS = ("mpi.", OWN, "scale.")
-"""How dotted names begin that are no settings of hosts: of MPI, of a program, and of what `scale` keeps."""
-
-
 def families(settings: Settings) -> tuple[str, ...]:
     """Return the first parts of the names of MPI parameters and settings."""
     return tuple(dict.fromkeys(("mpi", *(name.partition(".")[0] for name in settings))))
-
-
-def is_setting(name: str) -> bool:
-    """Return whether a parameter is a setting of a host, as its name says."""
-    return "." in name and not name.startswith(NO_SETTINGS)
 
 
 def dimension(name: str, settings: Settings | None = None) -> Dimension:
@@ -195,7 +187,7 @@ def dimension(name: str, settings: Settings | None = None) -> Dimension:
     for known in (DIMENSIONS, settings or {}):
         if name in known:
             return known[name]
-    if name.startswith("mpi.") and re.fullmatch(MPI_RESERVED, name[4:]):
+    if name.startswith(MPI_PARAMETERS) and re.fullmatch(MPI_RESERVED, name[4:]):
         raise SpaceError(f"{name} names what MPI starts or loads, which hpltune chooses itself: leave it out")
     if re.fullmatch(r"program\.[A-Za-z][A-Za-z0-9_]*", name):
         return PROGRAM

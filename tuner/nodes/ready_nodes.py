@@ -32,8 +32,8 @@ MOST_SAID = 3
 """Findings, and differences between nodes, that are told one by one."""
 
 
-def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
-    """Yield sentences on nodes that the last kept check of the study's cluster found slow or wrong, and advice.
+def known_slow(options: TuneOptions, store: Store) -> Iterator[Notice]:
+    """Yield what is known of nodes that the last kept check of the study's cluster found slow or wrong, and advice.
 
     A study that checks its nodes, or chooses already how many of them it drops, gets none.
     """
@@ -48,11 +48,12 @@ def known_slow(options: TuneOptions, store: Store) -> Iterator[str]:
     if not found:
         return
     for finding in found[:MOST_SAID]:
-        yield f"Caution: check {number} of {moment(kept.check.checked_at)} UTC found: {finding.sentence}."
+        at = moment(kept.check.checked_at)
+        yield Notice(f"check {number} of {at} UTC found: {finding.sentence}.", caution=True)
     if len(found) > MOST_SAID:
         more = counted(len(found) - MOST_SAID, "more finding")
-        yield f"{more}: `hpltune nodes show {number}` tells all."
-    yield f"All ranks wait for the slowest node. {_advice(cluster, options.parallel)}"
+        yield Notice(f"{more}: `hpltune nodes show {number}` tells all.")
+    yield Notice(f"All ranks wait for the slowest node. {_advice(cluster, options.parallel)}")
 
 
 def _last_measured(store: Store, cluster: str) -> tuple[int, KeptCheck | None]:
@@ -109,8 +110,8 @@ def with_ready_nodes(options: TuneOptions, listener: Listener, stop: StopRequest
     with reached_cluster(cluster, listener, stop) as target:
         verdict = check_target(target, SHORT, listener, stop).verdict
     found = CheckedNodes(cluster, verdict, frozenset(target.silent))
-    for sentence in found.cautions():
-        listener(Notice(sentence))
+    for notice in found.cautions():
+        listener(notice)
     if options.nodes_check == REFUSE:
         found.refuse_bad()
         return options if cluster.batch else replace(options, node_speeds=found.speeds)
@@ -223,17 +224,17 @@ class CheckedNodes:
             sentences.append(f"{title} may give {listed(slow[spare:])}, because too few other nodes are there.")
         return (*out, *slow[:spare]), sentences
 
-    def cautions(self) -> list[str]:
+    def cautions(self) -> Iterator[Notice]:
         """What else people should know."""
-        odd = [f"Caution: {finding.sentence}." for finding in self.findings(Severity.ODD)]
-        more = len(odd) - MOST_SAID
-        told = (
-            [f"{counted(more, 'more difference')} between nodes: `hpltune nodes check` tells all."] if more > 0 else []
-        )
-        unknown = (
-            [] if self.speeds else ["Caution: the speed of the nodes could not be measured: no BLAS, or no answer."]
-        )
-        return [*odd[:MOST_SAID], *told, *unknown, *self.verdict.cannot]
+        odd = self.findings(Severity.ODD)
+        for finding in odd[:MOST_SAID]:
+            yield Notice(f"{finding.sentence}.", caution=True)
+        if len(odd) > MOST_SAID:
+            more = counted(len(odd) - MOST_SAID, "more difference")
+            yield Notice(f"{more} between nodes: `hpltune nodes check` tells all.")
+        if not self.speeds:
+            yield Notice("the speed of the nodes could not be measured: no BLAS, or no answer.", caution=True)
+        yield from map(Notice, self.verdict.cannot)
 
     def refuse_bad(self) -> None:
         """Refuse nodes that are silent, compute wrongly, or slow the others.

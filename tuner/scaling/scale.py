@@ -289,7 +289,7 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
     """Run everything in a study, and work out what it tells."""
     store, listener, stop, site = session.store, session.listener, session.stop, prepared.site
     for disturbance in disturbances(workbench.site):
-        listener(Notice(f"Caution: {disturbance}."))
+        listener(Notice(f"{disturbance}.", caution=True))
     with stop.preparing():
         workbench.build([site.choices.blas], [request.threads], listener)
     study = begun(store, request, request.options, machine_facts(request.options, workbench))

@@ -138,7 +138,7 @@ def surveyed(tmp_path: Path, ask: AskNodes, cluster: Cluster = CLUSTER, **change
     peak = Rpeak(100.0, 8, 3.0, 16, "", ())
     here = Inventory(host_facts(peak.cores), peak, (MPI,), (library("openblas"), library("blis")), {}, **changed)  # type: ignore[arg-type]
     found, notices = survey_nodes(cluster, here, (tmp_path / "runs", tmp_path / "builds"), ask=ask)
-    return found, " ".join(notices)
+    return found, " ".join(notice.sentence for notice in notices)
 
 
 def test_a_blas_that_a_node_lacks_is_left_out_and_named(tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ class CampaignKind(ABC):
     def base_name(self, document: Document) -> str:
         """What a campaign without a name is named after."""
 
-    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - others read it
+    def report(self, document: Document, name: str, store: Store, offered: Offers) -> Report:  # noqa: ARG002 - others read them
         """What its command tells at the end of a campaign of this name.
 
         Raises:

@@ -52,7 +52,7 @@ class NodesKind(CampaignKind):
         """The cluster's name behind the word nodes."""
         return f"nodes-{document.ask.cluster or platform.node()}"
 
-    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - the contract's
+    def report(self, document: Document, name: str, store: Store, offered: Offers) -> Report:  # noqa: ARG002 - the contract's
         """The check that it kept, as `nodes show` prints it."""
         kept = store.node_checks.lines(campaign=name, count=1)
         if not kept:
