@@ -4,6 +4,7 @@ import shlex
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from results.record import Kind, TrialState
 from results.stats.ranking import Ranked
@@ -34,11 +35,13 @@ from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
-from .extrapolation import Extrapolation
 from .parts import evaluators_of
 from .pilot import SMALLER_RUNS, predict_full, timed_at_first
 from .seeding import probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, searched_n, size
+
+if TYPE_CHECKING:
+    from .extrapolation import Extrapolation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +58,7 @@ class TuneOutcome:
 
     study: str
     ranking: Sequence[Ranked]
-    full: Extrapolation | None = None
+    full: "Extrapolation | None" = None
     ended: str
     interrupted: bool
     left_to_others: bool = False
