@@ -26,7 +26,6 @@ from runners.process_tree import has_ranks
 
 from ..errors import TunerError
 from ..events import Listener, Notice
-from ..machine.interfaces import ucx_devices
 from ..machine.inventory import Inventory
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
@@ -317,6 +316,8 @@ class Evaluator:
         nodes = self.site.nodes
         if nodes is None:
             return plan.interfaces, ()
+        from ..machine.interfaces import ucx_devices  # noqa: PLC0415 - only a cluster needs it
+
         named = plan.interfaces or nodes.cluster.interfaces
         interfaces = named or nodes.interfaces
         return interfaces, ucx_devices(nodes.rdma, interfaces, named=bool(named))
