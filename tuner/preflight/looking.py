@@ -1,0 +1,178 @@
+"""Asks a machine or its nodes for what checks read, and tells what they find."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from results.report.model import Column, Table, Wrap
+from results.stats.nodes.finding import ranges
+from runners.hosts.host_facts import confined
+from runners.hosts.transport import Local, Transport
+from runners.readiness.asking import ask_some_facts
+
+from ..machine.inventory import Inventory
+from .contract import SHOWN, Check, Finding, NodeView, RunPlan, Severity
+from .registry import CHECKS
+
+HERE = "this host"
+LIMIT_S = 10.0
+"""Seconds that a node has for its facts; it takes some tenths of one."""
+MORE_FACTS = ("cpus_allowed", "memory_gib", "infiniband_state", "cores")
+"""That checks read beside their own."""
+
+
+@dataclass(frozen=True)
+class Preflight:
+    """What was looked at, and found.
+
+    Attributes:
+        findings: warnings first, in the order of the checks.
+        facts: by node what it told; this machine is HERE.
+        looked: the checks that were made.
+        silent: by node why it told nothing.
+        memory_gb_s: of this machine, where it was measured.
+    """
+
+    findings: tuple[Finding, ...] = ()
+    facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    looked: tuple[Check, ...] = ()
+    silent: Mapping[str, str] = field(default_factory=dict)
+    memory_gb_s: float | None = None
+
+    @property
+    def warnings(self) -> list[str]:
+        """What makes runs slower, less alike, or fail: a sentence each, with what to do, without full stops."""
+        return [sentence_of(one) for one in self.findings if one.severity is Severity.WARNING]
+
+    def table(self) -> Table:
+        """Return a row for each check: what was found, and what to do."""
+        rows = [(check.title, *self._told(check)) for check in self.looked]
+        columns = (
+            Column("looked at", words=True),
+            Column("found", words=True),
+            Column("what to do", words=True, wrap=Wrap.AT_WORDS),
+        )
+        return Table("What could spoil runs", columns, tuple(rows))
+
+    def to_json(self) -> list[dict[str, object]]:
+        """Return the same for scripts."""
+        facts = self.facts.items()
+        return [
+            {
+                "check": check.name,
+                "verdict": self.verdict(check),
+                "findings": [_as_json(one) for one in self._of(check)],
+                "facts": {node: {name: own[name] for name in check.facts if name in own} for node, own in facts},
+            }
+            for check in self.looked
+        ]
+
+    def verdict(self, check: Check) -> str:
+        """Return good, note, warning, or unknown where no node tells what the check reads."""
+        found = [one.severity for one in self._of(check)]
+        if found:
+            return str(max(found, key=list(Severity).index).value)
+        return "good" if self._seen(check) else "unknown"
+
+    def _of(self, check: Check) -> list[Finding]:
+        return [one for one in self.findings if one.check == check.name]
+
+    def _seen(self, check: Check) -> list[str]:
+        """What nodes told of a check, each value once."""
+        own = [NodeView(facts, RunPlan(1)) for facts in self.facts.values()]
+        return list(dict.fromkeys(view.text(name) for name in check.facts for view in own if view.text(name)))
+
+    def _told(self, check: Check) -> tuple[str, str]:
+        found = self._of(check)
+        if found:
+            words = "\n".join(f"{one.severity.value}: {_where(one)}{one.sentence}" for one in found)
+            return words, "\n".join(dict.fromkeys(one.remedy for one in found))
+        seen = "; ".join(self._seen(check))
+        return (f"good ({seen[:SHOWN]})" if seen else "not told here"), ""
+
+
+def _as_json(finding: Finding) -> dict[str, object]:
+    words = {"severity": finding.severity.value, "sentence": finding.sentence, "remedy": finding.remedy}
+    return {**words, "nodes": list(finding.nodes)}
+
+
+def sentence_of(finding: Finding) -> str:
+    """Write a finding with its nodes and its remedy, without a full stop."""
+    return f"{_where(finding)}{finding.sentence}; what helps: {finding.remedy}"
+
+
+def _where(finding: Finding) -> str:
+    if not finding.nodes:
+        return ""
+    return f"node{'s' if len(finding.nodes) > 1 else ''} {ranges(finding.nodes)}: "
+
+
+def look(
+    plan: RunPlan,
+    work: Path,
+    reach: Transport | None = None,
+    nodes: Sequence[str] = (),
+    *,
+    slow: bool = False,
+    memory_gb_s: float | None = None,
+) -> Preflight:
+    """Ask this machine, or nodes, and check what they tell.
+
+    Args:
+        plan: what runs will take of each node.
+        work: the folder of the runs.
+        reach: how nodes are asked; None asks this machine.
+        slow: also what takes too long for the beginning of a study.
+        memory_gb_s: rate of this machine's memory, where it was measured.
+    """
+    checks = tuple(check for check in CHECKS if slow or not check.slow)
+    names = {*MORE_FACTS, *(name for check in checks for name in check.facts)}
+    asked = ask_some_facts(reach or Local(), list(nodes) or [HERE], names, work, LIMIT_S)
+    return Preflight(
+        tuple(found_in(asked.facts, plan, checks, memory_gb_s)), asked.facts, checks, asked.silent, memory_gb_s
+    )
+
+
+def found_in(
+    facts: Mapping[str, Mapping[str, str]], plan: RunPlan, checks: Sequence[Check], memory_gb_s: float | None = None
+) -> Iterator[Finding]:
+    """Yield what checks find in the facts of nodes; what is the same on several is one finding. Warnings come first."""
+    found: dict[Finding, list[str]] = {}
+    for check in checks:
+        for node, own in facts.items():
+            for told in check.look(NodeView(own, plan, memory_gb_s)):
+                one = Finding(check.name, told.severity, told.sentence, told.remedy or check.remedy)
+                found.setdefault(one, []).append(node)
+    for one in sorted(found, key=lambda one: one.severity is not Severity.WARNING):
+        names = () if found[one] == [HERE] else tuple(found[one])
+        yield replace(one, nodes=names)
+
+
+def plan_on(site: Inventory, ranks: int | None = None, threads: int = 1, memory_bytes: int = 0) -> RunPlan:
+    """Return what runs on a machine or on its nodes will take of each.
+
+    Args:
+        ranks: of one run on all nodes; None takes one for each core, which is the most that a search tries.
+        memory_bytes: of one run on all nodes; 0 where nobody knows yet.
+    """
+    count = max(1, site.node_count)
+    each = -(-(ranks or site.host.physical_cores) // count)
+    if site.nodes is None:
+        return RunPlan(each, threads, memory_bytes, confined=confined())
+    return RunPlan(each, threads, memory_bytes // count, count, site.nodes.interfaces, here=False)
+
+
+def before_runs(
+    site: Inventory, work: Path, ranks: int | None = None, threads: int = 1, memory_bytes: int = 0
+) -> list[str]:
+    """Return what would spoil runs now, a sentence each; nothing of nodes that a batch system chooses later.
+
+    Args:
+        ranks, threads, memory_bytes: as `plan_on` takes them.
+    """
+    plan = plan_on(site, ranks, threads, memory_bytes)
+    if site.nodes is None:
+        return look(plan, work).warnings
+    if not site.node_names:
+        return []
+    return look(plan, work, site.nodes.cluster.reach, site.node_names).warnings
