@@ -64,6 +64,15 @@ _ALL: tuple[Setting, ...] = (
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _ALL}
 
+FAMILIES = frozenset(name.partition(".")[0] for name in SETTINGS)
+"""The first parts of their names."""
+
+
+def is_setting(name: str) -> bool:
+    """Return whether a parameter of this name is a setting; there may be none of this name in its family."""
+    family, dot, _ = name.partition(".")
+    return bool(dot) and family in FAMILIES
+
 
 def full_name(recorded: str) -> str:
     """Return the name of a setting that is recorded, or was given to `net probe`, without its family."""

@@ -10,7 +10,7 @@ from results.record import TrialRecord
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from runners.paths import AGENT
-from search_spaces.parameters.dimension import is_setting
+from runners.settings.registry import is_setting
 
 from ..user_files import write_text
 from .campaign import TuneOutcome
