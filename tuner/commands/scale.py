@@ -18,10 +18,11 @@ from runners.virtual.cluster import RateTable, VirtualCluster
 from ..clock import RealClock
 from ..errors import UsageError
 from ..events import Listener, Notice
-from ..machine.inventory import Inventory, disturbances
+from ..machine.inventory import Inventory
 from ..machine.problem_size import first_choice, full_memory_n, natural_nb
 from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
+from ..preflight.looking import before_runs
 from ..provision.setup import provision_if_needed
 from ..reports.scaling import scaling_page, scaling_report
 from ..scaling.campaign import Pace, ScalingCampaign
@@ -288,8 +289,8 @@ def _chosen_n(request: ScaleRequest, plan: ScalingPlan, whole: Inventory, node_g
 def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, session: Session) -> ScaleResult:
     """Run everything in a study, and work out what it tells."""
     store, listener, stop, site = session.store, session.listener, session.stop, prepared.site
-    for disturbance in disturbances(workbench.site):
-        listener(Notice(f"{disturbance}.", caution=True))
+    for spoiler in before_runs(workbench.whole or workbench.site, session.context.runs):
+        listener(Notice(f"{spoiler}.", caution=True))
     with stop.preparing():
         workbench.build([site.choices.blas], [request.threads], listener)
     study = begun(store, request, request.options, machine_facts(request.options, workbench))

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from results.node_check import ranges
 from results.report.model import Column, Table, Wrap
-from results.stats.nodes.finding import ranges
 from runners.hosts.host_facts import confined
 from runners.hosts.transport import Local, Transport
 from runners.readiness.asking import ask_some_facts
@@ -30,19 +30,21 @@ class Preflight:
         facts: by node what it told; this machine is HERE.
         looked: the checks that were made.
         silent: by node why it told nothing.
-        memory_gb_s: of this machine, where it was measured.
     """
 
     findings: tuple[Finding, ...] = ()
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     looked: tuple[Check, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
-    memory_gb_s: float | None = None
 
     @property
     def warnings(self) -> list[str]:
         """What makes runs slower, less alike, or fail: a sentence each, with what to do, without full stops."""
         return [sentence_of(one) for one in self.findings if one.severity is Severity.WARNING]
+
+    def with_memory(self, plan: RunPlan, memory_gb_s: float | None) -> "Preflight":
+        """Return the same with what the measured rate of the memory tells, in GB/s by STREAM's triad on all cores."""
+        return replace(self, findings=tuple(found_in(self.facts, plan, self.looked, memory_gb_s)))
 
     def table(self) -> Table:
         """Return a row for each check: what was found, and what to do."""
@@ -114,7 +116,6 @@ def look(
     nodes: Sequence[str] = (),
     *,
     slow: bool = False,
-    memory_gb_s: float | None = None,
 ) -> Preflight:
     """Ask this machine, or nodes, and check what they tell.
 
@@ -123,14 +124,11 @@ def look(
         work: the folder of the runs.
         reach: how nodes are asked; None asks this machine.
         slow: also what takes too long for the beginning of a study.
-        memory_gb_s: rate of this machine's memory, where it was measured.
     """
     checks = tuple(check for check in CHECKS if slow or not check.slow)
     names = {*MORE_FACTS, *(name for check in checks for name in check.facts)}
     asked = ask_some_facts(reach or Local(), list(nodes) or [HERE], names, work, LIMIT_S)
-    return Preflight(
-        tuple(found_in(asked.facts, plan, checks, memory_gb_s)), asked.facts, checks, asked.silent, memory_gb_s
-    )
+    return Preflight(tuple(found_in(asked.facts, plan, checks)), asked.facts, checks, asked.silent)
 
 
 def found_in(
@@ -148,6 +146,11 @@ def found_in(
         yield replace(one, nodes=names)
 
 
+def plan_here(ranks: int, threads: int = 1, memory_bytes: int = 0) -> RunPlan:
+    """Return what runs on this machine will take."""
+    return RunPlan(ranks, threads, memory_bytes, confined=confined())
+
+
 def plan_on(site: Inventory, ranks: int | None = None, threads: int = 1, memory_bytes: int = 0) -> RunPlan:
     """Return what runs on a machine or on its nodes will take of each.
 
@@ -158,7 +161,7 @@ def plan_on(site: Inventory, ranks: int | None = None, threads: int = 1, memory_
     count = max(1, site.node_count)
     each = -(-(ranks or site.host.physical_cores) // count)
     if site.nodes is None:
-        return RunPlan(each, threads, memory_bytes, confined=confined())
+        return plan_here(each, threads, memory_bytes)
     return RunPlan(each, threads, memory_bytes // count, count, site.nodes.interfaces, here=False)
 
 

@@ -18,9 +18,10 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory, disturbances
+from ...machine.inventory import Inventory
 from ...machine.problem_size import first_choice
 from ...options import TuneOptions, user_program
+from ...preflight.looking import before_runs
 from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
@@ -119,8 +120,8 @@ def _measured(
     for caution in what_is_not_alike(request, store):
         listener(Notice(caution, caution=True))
     model = like_trial(request.like, store) if request.like else None
-    for disturbance in disturbances(workbench.site):
-        listener(Notice(f"{disturbance}.", caution=True))
+    for spoiler in before_runs(workbench.site, session.context.runs, plan.ranks, plan.threads):
+        listener(Notice(f"{spoiler}.", caution=True))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     study = begin_file(

@@ -20,10 +20,10 @@ from ...database import db_option, folder_of
 from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory, disturbances
 from ...machine.mpi_parameters import require_mpi_parameters
 from ...machine.problem_size import SMALLEST_N
 from ...options import TuneOptions
+from ...preflight.looking import before_runs
 from ...provision.plan import needs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import setting_dimensions
@@ -286,7 +286,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
         names = entries(options.space, options.overrides, text)
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
-            introduce(begun.name, options, workbench.site, listener)
+            introduce(begun.name, options, workbench, session)
             return campaign.tune(options, begun, ready, session.context, space, joined=join)
 
 
@@ -381,13 +381,15 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
 
-def introduce(name: str, options: TuneOptions, inventory: Inventory, listener: Listener) -> None:
-    """Say what the study searches, on which machine, and what may disturb its runs."""
+def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Session) -> None:
+    """Say what the study searches, on which machine, and what would spoil its runs."""
+    inventory, listener = workbench.site, session.listener
     listener(Notice(f"Study {name}: {options}"))
     mpi = inventory.mpi
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
     listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
-    for caution in (*disturbances(inventory), inventory.peak_doubt):
+    spoilers = before_runs(workbench.whole or inventory, session.context.runs)
+    for caution in (*spoilers, inventory.peak_doubt):
         if caution:
             listener(Notice(f"{caution}.", caution=True))
 
