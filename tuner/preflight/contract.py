@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"\d{1,18}(\.\d{1,6})?")
 _UNPRINTABLE = re.compile(r"[^ -~]")
 
 
-class Severity(StrEnum):
+class SpoilerWeight(StrEnum):
     """How much a finding matters.
 
     Attributes:
@@ -82,7 +82,7 @@ class NodeView:
 
 
 @dataclass(frozen=True)
-class Told:
+class Symptom:
     """What a check says of one node.
 
     Attributes:
@@ -90,17 +90,17 @@ class Told:
         remedy: what to do, where it is not what the check usually advises.
     """
 
-    severity: Severity
+    severity: SpoilerWeight
     sentence: str
     remedy: str = ""
 
 
-Look = Callable[[NodeView], Iterator[Told]]
+Look = Callable[[NodeView], Iterator[Symptom]]
 """Looks at a node, and yields what would spoil runs there."""
 
 
 @dataclass(frozen=True)
-class Check:
+class SpoilerCheck:
     """A look at one thing that may spoil runs.
 
     Attributes:
@@ -123,7 +123,7 @@ class Check:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Spoiler:
     """What a check found, on one node or on several alike.
 
     Attributes:
@@ -133,17 +133,17 @@ class Finding:
     """
 
     check: str
-    severity: Severity
+    severity: SpoilerWeight
     sentence: str
     remedy: str
     nodes: tuple[str, ...] = ()
 
 
-def warns(sentence: str, remedy: str = "") -> Told:
+def warns(sentence: str, remedy: str = "") -> Symptom:
     """Say what makes runs slower, less alike, or fail."""
-    return Told(Severity.WARNING, sentence, remedy)
+    return Symptom(SpoilerWeight.WARNING, sentence, remedy)
 
 
-def notes(sentence: str, remedy: str = "") -> Told:
+def notes(sentence: str, remedy: str = "") -> Symptom:
     """Say what is worth to know."""
-    return Told(Severity.NOTE, sentence, remedy)
+    return Symptom(SpoilerWeight.NOTE, sentence, remedy)

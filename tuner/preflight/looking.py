@@ -11,7 +11,7 @@ from runners.hosts.transport import Local, Transport
 from runners.readiness.asking import ask_some_facts
 
 from ..machine.inventory import Inventory
-from .contract import SHOWN, Check, Finding, NodeView, RunPlan, Severity
+from .contract import SHOWN, NodeView, RunPlan, Spoiler, SpoilerCheck, SpoilerWeight
 from .registry import CHECKS
 
 HERE = "this host"
@@ -32,15 +32,15 @@ class Preflight:
         silent: by node why it told nothing.
     """
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[Spoiler, ...] = ()
     facts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    looked: tuple[Check, ...] = ()
+    looked: tuple[SpoilerCheck, ...] = ()
     silent: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def warnings(self) -> list[str]:
         """What makes runs slower, less alike, or fail: a sentence each, with what to do, without full stops."""
-        return [sentence_of(one) for one in self.findings if one.severity is Severity.WARNING]
+        return [sentence_of(one) for one in self.findings if one.severity is SpoilerWeight.WARNING]
 
     def with_memory(self, plan: RunPlan, memory_gb_s: float | None) -> "Preflight":
         """Return the same with what the measured rate of the memory tells, in GB/s by STREAM's triad on all cores."""
@@ -69,22 +69,22 @@ class Preflight:
             for check in self.looked
         ]
 
-    def verdict(self, check: Check) -> str:
+    def verdict(self, check: SpoilerCheck) -> str:
         """Return good, note, warning, or unknown where no node tells what the check reads."""
         found = [one.severity for one in self._of(check)]
         if found:
-            return str(max(found, key=list(Severity).index).value)
+            return str(max(found, key=list(SpoilerWeight).index).value)
         return "good" if self._seen(check) else "unknown"
 
-    def _of(self, check: Check) -> list[Finding]:
+    def _of(self, check: SpoilerCheck) -> list[Spoiler]:
         return [one for one in self.findings if one.check == check.name]
 
-    def _seen(self, check: Check) -> list[str]:
+    def _seen(self, check: SpoilerCheck) -> list[str]:
         """What nodes told of a check, each value once."""
         own = [NodeView(facts, RunPlan(1)) for facts in self.facts.values()]
         return list(dict.fromkeys(view.text(name) for name in check.facts for view in own if view.text(name)))
 
-    def _told(self, check: Check) -> tuple[str, str]:
+    def _told(self, check: SpoilerCheck) -> tuple[str, str]:
         found = self._of(check)
         if found:
             words = "\n".join(f"{one.severity.value}: {_where(one)}{one.sentence}" for one in found)
@@ -93,17 +93,17 @@ class Preflight:
         return (f"good ({seen[:SHOWN]})" if seen else "not told here"), ""
 
 
-def _as_json(finding: Finding) -> dict[str, object]:
+def _as_json(finding: Spoiler) -> dict[str, object]:
     words = {"severity": finding.severity.value, "sentence": finding.sentence, "remedy": finding.remedy}
     return {**words, "nodes": list(finding.nodes)}
 
 
-def sentence_of(finding: Finding) -> str:
+def sentence_of(finding: Spoiler) -> str:
     """Write a finding with its nodes and its remedy, without a full stop."""
     return f"{_where(finding)}{finding.sentence}; what helps: {finding.remedy}"
 
 
-def _where(finding: Finding) -> str:
+def _where(finding: Spoiler) -> str:
     if not finding.nodes:
         return ""
     return f"node{'s' if len(finding.nodes) > 1 else ''} {ranges(finding.nodes)}: "
@@ -132,16 +132,19 @@ def look(
 
 
 def found_in(
-    facts: Mapping[str, Mapping[str, str]], plan: RunPlan, checks: Sequence[Check], memory_gb_s: float | None = None
-) -> Iterator[Finding]:
+    facts: Mapping[str, Mapping[str, str]],
+    plan: RunPlan,
+    checks: Sequence[SpoilerCheck],
+    memory_gb_s: float | None = None,
+) -> Iterator[Spoiler]:
     """Yield what checks find in the facts of nodes; what is the same on several is one finding. Warnings come first."""
-    found: dict[Finding, list[str]] = {}
+    found: dict[Spoiler, list[str]] = {}
     for check in checks:
         for node, own in facts.items():
             for told in check.look(NodeView(own, plan, memory_gb_s)):
-                one = Finding(check.name, told.severity, told.sentence, told.remedy or check.remedy)
+                one = Spoiler(check.name, told.severity, told.sentence, told.remedy or check.remedy)
                 found.setdefault(one, []).append(node)
-    for one in sorted(found, key=lambda one: one.severity is not Severity.WARNING):
+    for one in sorted(found, key=lambda one: one.severity is not SpoilerWeight.WARNING):
         names = () if found[one] == [HERE] else tuple(found[one])
         yield replace(one, nodes=names)
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .contract import NodeView, Told, notes, warns
+from .contract import NodeView, Symptom, notes, warns
 
 LOADED = 0.5
 """Load for each CPU from which on a machine is busy."""
@@ -14,7 +14,7 @@ _PROGRAM = re.compile(r"(\d{1,4}\.\d) ([\w.+?-]{1,20})")
 _NIC = re.compile(r"([\w.:-]{1,20}): (\d{1,7})(?=;|$)")
 
 
-def other_programs(view: NodeView) -> Iterator[Told]:
+def other_programs(view: NodeView) -> Iterator[Symptom]:
     """Yield that other programs take cores now, with their names, or that the last minute was busy."""
     programs = _PROGRAM.findall(view.facts.get("programs", ""))
     load = view.number("load") or 0.0
@@ -29,7 +29,7 @@ def other_programs(view: NodeView) -> Iterator[Told]:
         )
 
 
-def disk(view: NodeView) -> Iterator[Told]:
+def disk(view: NodeView) -> Iterator[Symptom]:
     """Yield that the disk of the runs is nearly full."""
     free_gib, files = view.limit("work_free_gib"), view.limit("work_free_files")
     if free_gib < LEAST_GIB:
@@ -38,7 +38,7 @@ def disk(view: NodeView) -> Iterator[Told]:
         yield warns(f"the disk of the runs can take {files:,.0f} more files")
 
 
-def network(view: NodeView) -> Iterator[Told]:
+def network(view: NodeView) -> Iterator[Symptom]:
     """Yield which interfaces MPI sends over, and that a faster one is not used."""
     if view.plan.nodes < 2:
         return

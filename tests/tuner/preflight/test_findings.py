@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.readiness.fact_table import FACTS
-from tuner.preflight.contract import NodeView, RunPlan, Severity
+from tuner.preflight.contract import NodeView, RunPlan, SpoilerWeight
 from tuner.preflight.looking import HERE, Preflight, found_in, look, sentence_of
 from tuner.preflight.memory import channels_gb_s, filled_channels
 from tuner.preflight.registry import CHECKS
@@ -131,7 +131,7 @@ def test_each_spoiler_is_told_with_a_remedy_and_only_where_it_is(
     words: str,
 ) -> None:
     (one,) = [one for one in seen(tmp_path / "bad", bad, monkeypatch).findings if one.check == check]
-    assert one.severity is Severity.WARNING
+    assert one.severity is SpoilerWeight.WARNING
     assert words in one.sentence
     assert one.remedy
     assert one.nodes == (), "this machine needs no name"
@@ -150,7 +150,7 @@ def test_a_processor_that_chooses_its_clock_itself_gets_a_note_for_powersave(
 ) -> None:
     files = {f"{CLOCK}/scaling_governor": "powersave\n", f"{CLOCK}/scaling_driver": "intel_pstate\n"}
     found = seen(tmp_path, files, monkeypatch)
-    assert [one.severity for one in found.findings if one.check == "governor"] == [Severity.NOTE]
+    assert [one.severity for one in found.findings if one.check == "governor"] == [SpoilerWeight.NOTE]
     assert not any("governor" in told for told in found.warnings), "a study says only what matters now"
 
 
@@ -163,7 +163,7 @@ def test_memory_of_the_control_group_is_held_against_what_runs_take(
         "proc/meminfo": MEMORY.format(free=2097152),
     }
     few, many = (seen(tmp_path, files, monkeypatch, RunPlan(2, memory_bytes=gib << 30)) for gib in (1, 3))
-    assert [one.severity for one in few.findings if one.check == "memory_quota"] == [Severity.NOTE]
+    assert [one.severity for one in few.findings if one.check == "memory_quota"] == [SpoilerWeight.NOTE]
     assert any("allows 2 GiB of memory, and runs take 3 GiB" in told for told in many.warnings)
 
 
