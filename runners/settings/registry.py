@@ -64,14 +64,11 @@ _ALL: tuple[Setting, ...] = (
 
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _ALL}
 
-FAMILIES = frozenset(name.partition(".")[0] for name in SETTINGS)
-"""The first parts of their names."""
-
 
 def is_setting(name: str) -> bool:
     """Return whether a parameter of this name is a setting; there may be none of this name in its family."""
     family, dot, _ = name.partition(".")
-    return bool(dot) and family in FAMILIES
+    return bool(dot) and any(known.startswith(f"{family}.") for known in SETTINGS)
 
 
 def full_name(recorded: str) -> str:

@@ -23,6 +23,7 @@ from .field import (
     Useless,
 )
 from .shared import (
+    USUAL_QUIET,
     Cluster,
     Engine,
     Jobs,
@@ -34,6 +35,7 @@ from .shared import (
     Program,
     Rpeak,
     Source,
+    WaitForQuiet,
     overrides,
 )
 
@@ -116,6 +118,7 @@ class SearchSettings(Ask):
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
     ] = True
+    wait_for_quiet: WaitForQuiet = USUAL_QUIET
     seed: Annotated[
         int, AskField("Seed of the engine's random numbers.", panel=SEARCH, label="Seed", least=0, most=LARGEST_SEED)
     ] = 0

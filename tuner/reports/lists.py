@@ -7,6 +7,7 @@ from hpl.params import Scalar
 from hpl.programs.terms import OWN
 from results.flat import COLUMNS, TrialPlace, flat
 from results.metrics import rate_text
+from results.plain import finite_figures
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap, outcome
 from results.stats.headline import NO_RATES, HeadlineRates
@@ -172,7 +173,11 @@ def trial_rows(
 def trial_json(record: TrialRecord, killed: Collection[int]) -> dict[str, object]:
     """The facts of one trial."""
     facts = {name: cell for name, cell in flat(record).items() if name not in PLACED}
-    more = {"params": dict(record.params), "phases_s": dict(phases_s(record))}
+    more = {
+        "params": dict(record.params),
+        "phases_s": dict(phases_s(record)),
+        "measurements": finite_figures(record.measurements),
+    }
     return {**facts, "state": _state(record, killed), **more}
 
 

@@ -8,7 +8,7 @@ from hpl.params import Scalar
 from results.metrics import rate_text
 from results.plain import finite
 from results.record import Study, TrialRecord
-from results.report.model import Figure, Part, Sentence, Series, Table, outcome
+from results.report.model import Figure, Part, Sentence, Series, Table, Tone, outcome
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, rerank_by_posterior, sentence
 from results.stats.headline import (
@@ -87,7 +87,9 @@ def ranking_parts(
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     table = _table(study, shown, against)
     told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest)]
-    return [table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
+    bound = disturbed_sentence(shown[0])
+    first = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
+    return [*first, table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
 
 
 def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
@@ -100,7 +102,8 @@ def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
 
 def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
-    said = list(filter(None, (disturbed_sentence(shown[0]), above_peak_of(study, shown))))
+    doubt = above_peak_of(study, shown)
+    said = [doubt] if doubt else []
     shown_noise = noise_at_first(study.host)
     changed = change(ranking, shown_noise)
     if changed:

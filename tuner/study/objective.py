@@ -20,7 +20,6 @@ from results.store.contenders import CONTENDERS
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
-from ..asks.registry import field_of
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
 from ..machine.equipment import DECIDING, Equipment
@@ -78,6 +77,13 @@ def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
     return name
 
 
+def _with_field(need: str) -> str:
+    """How a fact of the machine is given, as the end of a sentence."""
+    from ..asks.registry import field_of  # noqa: PLC0415 - only a refusal needs what all commands can be asked
+
+    return f"with ⟦{field_of(need)}⟧"
+
+
 def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> None:
     """Refuse an objective before anything is built, where the user has to give what it needs.
 
@@ -87,9 +93,7 @@ def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> N
     for field, name in _asked(objective, pareto):
         need = NEEDS[name]
         if need in facts and facts[need] is None:
-            raise UsageError(
-                f"⟦{field}⟧ {name} needs {need} of the machine: give it with ⟦{field_of(need)}⟧", field=field
-            )
+            raise UsageError(f"⟦{field}⟧ {name} needs {need} of the machine: give it {_with_field(need)}", field=field)
 
 
 def _asked(objective: str, pareto: str | None) -> tuple[tuple[str, str], ...]:
@@ -127,7 +131,7 @@ class Objective:
         for field, asked in _asked(check_objective(name), check_pareto(against)):
             need = NEEDS[asked]
             if need and getattr(machine.whole, need) is None:
-                where = "in the cluster's file" if study.how == "simulated" else f"with ⟦{field_of(need)}⟧"
+                where = "in the cluster's file" if study.how == "simulated" else _with_field(need)
                 raise UsageError(f"⟦{field}⟧ {asked} needs {need} of the machine: give it {where}", field=field)
         other = Objective(against, machine) if against else None
         return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host))

@@ -4,6 +4,7 @@ import shlex
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from results.record import Kind, TrialState
 from results.stats.ranking import Ranked
@@ -17,6 +18,7 @@ from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
+from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.confirmation import Confirmation
@@ -33,11 +35,13 @@ from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
-from .extrapolation import Extrapolation
 from .parts import evaluators_of
 from .pilot import SMALLER_RUNS, predict_full, timed_at_first
 from .seeding import probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, searched_n, size
+
+if TYPE_CHECKING:
+    from .extrapolation import Extrapolation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +58,7 @@ class TuneOutcome:
 
     study: str
     ranking: Sequence[Ranked]
-    full: Extrapolation | None = None
+    full: "Extrapolation | None" = None
     ended: str
     interrupted: bool
     left_to_others: bool = False
@@ -96,6 +100,8 @@ def tune(
         number=next_session(earlier),
     ).open()
     opened.ledger.count(earlier)
+    quiet = quiet_wait(options, workbench, context)
+    quiet.before("the first run")
     unavailable = UnavailableParts(context, name)
     while True:
         session = opened.session
@@ -109,6 +115,7 @@ def tune(
             unavailable=unavailable,
             evaluators=evaluators,
             joined=joined,
+            quiet=quiet,
         )
         try:
             return campaign.run()
@@ -122,6 +129,12 @@ def tune(
                     f"{_goes_on(session)} once it is repaired"
                 ) from error
             opened = replace(opened, session=replace(session, space=space, shrunk=True))
+
+
+def quiet_wait(options: TuneOptions, workbench: Workbench, context: StudyContext) -> QuietWait:
+    """The waits of a study for a quiet machine."""
+    limit_s = longest_wait_s(options.wait_for_quiet, options.budget.whole_s)
+    return QuietWait(look_at(workbench.whole or workbench.site), limit_s, context.listener, context.stop)
 
 
 def prepare(space: SearchSpace, evaluator: Evaluator, workbench: Workbench, context: StudyContext) -> None:
@@ -161,6 +174,7 @@ class Campaign:
         opened: the study, before N is known.
         evaluators: one for each part of the nodes on which a trial runs.
         joined: who began the study confirms the winner.
+        quiet: waits for a quiet machine before the confirmation; None waits for none.
     """
 
     options: TuneOptions
@@ -169,6 +183,7 @@ class Campaign:
     unavailable: UnavailableParts
     evaluators: Sequence[Evaluator]
     joined: bool
+    quiet: QuietWait | None = None
 
     def run(self) -> TuneOutcome:
         """From the pilots to what was found.
@@ -237,6 +252,8 @@ class Campaign:
             return TuneOutcome(
                 study=study, ranking=session.ranking(), ended=ended, interrupted=session.stopped, left_to_others=True
             )
+        if self.quiet and self.options.confirm:
+            self.quiet.before("the best are measured again")
         confirmation.run(self.options.confirm, lambda params, _: worker.trial(params, Kind.CONFIRMATION))
         tell_changes(session)
         session = replace(session, objective=of_study(store.study(study)))

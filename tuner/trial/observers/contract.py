@@ -6,9 +6,9 @@ An observer raises nothing: where it cannot watch, it says so to the listener an
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from hpl.witness import Panel
+from hpl.witness import Panel, SolveConditions
 from runners.job import Job
 
 from ...clock import Clock
@@ -21,10 +21,16 @@ Measurements = Mapping[str, float]
 
 @dataclass(frozen=True)
 class SolveTime:
-    """When HPL solved one run of a launch, by `time.monotonic`; None where that was not heard of."""
+    """When HPL solved one run of a launch, and what ranks told of it.
+
+    Attributes:
+        began_s, ended_s: by `time.monotonic`; None where that was not heard of.
+        told: what ranks and nodes told; nothing where they did not, or where it cannot be told which run it is of.
+    """
 
     began_s: float | None = None
     ended_s: float | None = None
+    told: SolveConditions = field(default_factory=SolveConditions)
 
 
 @dataclass(frozen=True, kw_only=True)

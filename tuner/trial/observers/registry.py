@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from .conditions import ConditionsObserver
 from .contract import LaunchObserver, WatchedLaunch
 from .early_stopping import EarlyStoppingObserver
 from .progress import ProgressObserver
@@ -9,6 +10,7 @@ from .progress import ProgressObserver
 OBSERVERS: Sequence[Callable[[WatchedLaunch], LaunchObserver | None]] = (
     ProgressObserver.of,
     EarlyStoppingObserver.of,
+    ConditionsObserver.of,
 )
 """What makes each observer of a launch on a real machine."""
 
