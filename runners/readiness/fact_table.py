@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .fact import AtLeast, AtMost, MustBe, NearNumber, NodeFact
+from .fact import AtLeast, AtMost, MustBe, NearNumber, NodeFact, OfTheMoment
 
 SKEW = NodeFact(
     "clock_skew",
@@ -349,7 +349,7 @@ _SYSTEM: tuple[NodeFact, ...] = (
         "df -Pi \"$work\" | awk 'NR == 2 && $2 > 0 {print $4}'", "df -i", AtLeast(1000),
     ),
     NodeFact(
-        "programs", "cores that programs take now", _PROGRAMS, "top", MustBe(NO_PROGRAMS),
+        "programs", "cores that programs take now", _PROGRAMS, "top", OfTheMoment(),
     ),
     NodeFact(
         "work_folder", "work folder",

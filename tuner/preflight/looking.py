@@ -13,6 +13,7 @@ from runners.readiness.asking import ask_some_facts
 from ..machine.inventory import Inventory
 from .contract import SHOWN, NodeView, RunPlan, Spoiler, SpoilerCheck, SpoilerWeight
 from .registry import CHECKS
+from .surroundings import other_programs
 
 HERE = "this host"
 LIMIT_S = 10.0
@@ -116,6 +117,7 @@ def look(
     nodes: Sequence[str] = (),
     *,
     slow: bool = False,
+    waits: bool = False,
 ) -> Preflight:
     """Ask this machine, or nodes, and check what they tell.
 
@@ -124,8 +126,11 @@ def look(
         work: the folder of the runs.
         reach: how nodes are asked; None asks this machine.
         slow: also what takes too long for the beginning of a study.
+        waits: without other programs, since a wait for a quiet machine follows, which tells them.
     """
-    checks = tuple(check for check in CHECKS if slow or not check.slow)
+    checks = tuple(
+        check for check in CHECKS if (slow or not check.slow) and not (waits and check.look is other_programs)
+    )
     names = {*MORE_FACTS, *(name for check in checks for name in check.facts)}
     asked = ask_some_facts(reach or Local(), list(nodes) or [HERE], names, work, LIMIT_S)
     return Preflight(tuple(found_in(asked.facts, plan, checks)), asked.facts, checks, asked.silent)
@@ -169,16 +174,23 @@ def plan_on(site: Inventory, ranks: int | None = None, threads: int = 1, memory_
 
 
 def before_runs(
-    site: Inventory, work: Path, ranks: int | None = None, threads: int = 1, memory_bytes: int = 0
+    site: Inventory,
+    work: Path,
+    ranks: int | None = None,
+    threads: int = 1,
+    memory_bytes: int = 0,
+    *,
+    waits: bool = False,
 ) -> list[str]:
     """Return what would spoil runs now, a sentence each; nothing of nodes that a batch system chooses later.
 
     Args:
         ranks, threads, memory_bytes: as `plan_on` takes them.
+        waits: as `look` takes it.
     """
     plan = plan_on(site, ranks, threads, memory_bytes)
     if site.nodes is None:
-        return look(plan, work).warnings
+        return look(plan, work, waits=waits).warnings
     if not site.node_names:
         return []
-    return look(plan, work, site.nodes.cluster.reach, site.node_names).warnings
+    return look(plan, work, site.nodes.cluster.reach, site.node_names, waits=waits).warnings

@@ -9,7 +9,8 @@ from .surroundings import disk, network, other_programs
 CHECKS: tuple[SpoilerCheck, ...] = (
     SpoilerCheck(
         "other_programs", "other programs", ("programs", "load", "cpus_allowed"), other_programs,
-        "Another program takes 0.3 cores or more, or the load of the last minute is 0.5 or more for each CPU.",
+        "The load of the last minute is 0.5 or more for each CPU; a note where a program takes 0.3 cores or more at "
+        "this moment. Studies that wait for a quiet machine tell it in place of this.",
         "wait until they end, end them, or ask for a machine of your own",
     ),
     SpoilerCheck(

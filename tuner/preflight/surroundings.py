@@ -15,18 +15,19 @@ _NIC = re.compile(r"([\w.:-]{1,20}): (\d{1,7})(?=;|$)")
 
 
 def other_programs(view: NodeView) -> Iterator[Symptom]:
-    """Yield that other programs take cores now, with their names, or that the last minute was busy."""
+    """Yield that the last minute was busy, with the programs that take cores now; these alone may be of a moment."""
     programs = _PROGRAM.findall(view.facts.get("programs", ""))
     load = view.number("load") or 0.0
-    if programs:
-        named = ", ".join(f"{name} takes {cores}" for cores, name in programs)
-        of = f" of {view.text('cpus_allowed')} CPUs" if view.number("cpus_allowed") else ""
-        yield warns(f"other programs are busy ({named}{of}): they cost GFLOPS and repeatability")
-    elif load >= LOADED:
+    of = f" of {view.text('cpus_allowed')} CPUs" if view.number("cpus_allowed") else ""
+    named = ", ".join(f"{name} takes {cores}" for cores, name in programs) + of
+    if load >= LOADED:
+        now = f"; now {named}" if programs else ""
         yield warns(
-            f"the machine was busy in the last minute (load {load:.1f} for each CPU): other programs will cost GFLOPS "
-            "and repeatability"
+            f"the machine was busy in the last minute (load {load:.1f} for each CPU{now}): other programs will cost "
+            "GFLOPS and repeatability"
         )
+    elif programs:
+        yield notes(f"other programs take cores at this moment ({named})")
 
 
 def disk(view: NodeView) -> Iterator[Symptom]:

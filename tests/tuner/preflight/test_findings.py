@@ -176,9 +176,26 @@ def test_several_nodes_alike_are_named_once() -> None:
     assert told.startswith("nodes n1, n2: the boost of the clock (turbo) is switched off; what helps: ")
 
 
-def test_programs_of_others_are_named() -> None:
-    (told,) = findings(RunPlan(1), programs="1.9 python3;0.5 stress", cpus_allowed="2")
-    assert "(python3 takes 1.9, stress takes 0.5 of 2 CPUs)" in told
+def test_programs_of_others_are_named_and_warned_of_only_where_the_last_minute_was_busy() -> None:
+    programs = {"programs": "1.9 python3;0.5 stress", "cpus_allowed": "2"}
+    seen_of_load = {
+        load: list(found_in({HERE: {**programs, "load": load}}, RunPlan(1), CHECKS)) for load in ("0.1", "0.9")
+    }
+    (moment,), (minute,) = seen_of_load.values()
+    assert moment.severity is SpoilerWeight.NOTE
+    assert moment.sentence == "other programs take cores at this moment (python3 takes 1.9, stress takes 0.5 of 2 CPUs)"
+    assert minute.severity is SpoilerWeight.WARNING
+    assert "(load 0.9 for each CPU; now python3 takes 1.9, stress takes 0.5 of 2 CPUs)" in minute.sentence
+
+
+def test_what_waits_for_a_quiet_machine_is_not_told_of_other_programs_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/loadavg").write_text("640.00 1.0 1.0 1/9 9\n")
+    monkeypatch.setenv("HPLTUNE_SYSTEM_ROOT", str(tmp_path))
+    assert "other_programs" in {one.check for one in look(RunPlan(1), tmp_path).findings}
+    assert "other_programs" not in {one.check for one in look(RunPlan(1), tmp_path, waits=True).findings}
 
 
 def test_the_network_that_mpi_uses_is_told_where_a_faster_one_is_up() -> None:

@@ -257,7 +257,8 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
     most = max((one.plan for one in takers), key=lambda plan: plan.ranks * plan.threads)
-    for spoiler in before_runs(first.site, session.context.runs, most.ranks, most.threads):
+    memory_bytes = max(one.plan.memory_bytes for one in takers)
+    for spoiler in before_runs(first.site, session.context.runs, most.ranks, most.threads, memory_bytes):
         listener(Notice(f"{spoiler}.", caution=True))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
