@@ -33,6 +33,7 @@ from ..units import duration, gibibytes
 from .early_stopping import StopDecision
 from .judge import Failure, Verdict, judge
 from .observers.contract import LaunchObserver, Measurements, SolveTime, together
+from .observers.energy.meters import PowerMeters
 from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
 from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
@@ -159,6 +160,7 @@ class Evaluator:
         patience_s: for how long a run that cannot be started now is submitted again.
         again_s: the first pause before that; each is half as long again, up to LONGEST_PAUSE_S.
         begins_s: after so long a run has failed in which no rank has begun; HPL prints at once.
+        meters: what tells the power of its nodes; None where nobody looked for it.
     """
 
     site: Inventory
@@ -169,6 +171,7 @@ class Evaluator:
     patience_s: float = 0.0
     again_s: float = 5.0
     begins_s: float = 300.0
+    meters: PowerMeters | None = None
 
     def evaluate(
         self,

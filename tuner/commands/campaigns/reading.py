@@ -116,6 +116,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
         hpl_source=user_source(ask.hpl_source),
         price_usd=ask.price_usd or (real.price_usd if real else None),
         power_w=ask.power_w or (real.power_w if real else None),
+        power_command=ask.power_command,
         real_cluster=real.cluster.table() if real else None,
         cluster=simulation.cluster,
         limit_s=simulation.limit_s,

@@ -30,9 +30,9 @@ from ...settings.dimensions import setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, study_folder
-from ...study.objective import check_inputs, fastest_of, ranking_of
+from ...study.objective import check_inputs, fastest_of, needs_power, ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
-from ...trial.workbench import Workbench
+from ...trial.workbench import Workbench, measures_power
 from ...tuning import campaign
 from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
@@ -239,12 +239,18 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)
     if options.cluster is None:
-        check_inputs(options.objective, options.pareto, price_usd=options.price_usd, power_w=options.power_w)
+        check_inputs(options.objective, options.pareto, **facts_that_count(options))
     if options.warm_start:
         from ...tuning.warm_start import read_source  # noqa: PLC0415 - most studies learn from no other
 
         for source in options.warm_start:
             read_source(store, source)
+
+
+def facts_that_count(options: TuneOptions) -> dict[str, float | None]:
+    """What an objective may need and the user has to give: the power only where nothing measures it."""
+    measured = options.power_w is None and needs_power(options.objective, options.pareto) and measures_power(options)
+    return {"price_usd": options.price_usd, **({} if measured else {"power_w": options.power_w})}
 
 
 def _trust(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> None:
@@ -290,6 +296,10 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             require_alike_parts(space, workbench)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
         session.cautions.begun(begun.name)
+        meters = workbench.evaluator.meters
+        if meters and (meters.sources or meters.refused):
+            for sentence in meters.sentences():
+                listener(Notice(sentence))
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench, session, planned_n(space, store.records(begun.name)))

@@ -28,6 +28,7 @@ from ...machine.peak import dgemm_beats_peak, fastest_dgemm_gflops
 from ...machine.survey import usable_mpis
 from ...nodes.steps.node_bench import parse_runs
 from ...preflight.looking import HERE, Preflight, look, plan_here
+from ...trial.observers.energy.meters import PowerMeters
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 
@@ -173,6 +174,7 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     found += _blas(libraries, probes)
     above_peak = dgemm_beats_peak(rpeak, fastest_dgemm_gflops(probes))
     found += Findings(advice=(above_peak,) if above_peak else ())
+    found += _power()
     found += _source(search) + Findings({"SimGrid": _simgrid()})
     found += Findings(advice=tuple(_open_to_others(request.user_dirs)))
     if memory_gb_s is not None:
@@ -218,6 +220,14 @@ def verdict(advice: Sequence[str], missing: Sequence[str], command: str) -> Iter
         yield Sentence(f"Missing: {sentence}", tone=Tone.BAD)
     if not missing:
         yield Sentence(f"Everything that `{command}` needs is here.", tone=Tone.GOOD)
+
+
+def _power() -> Findings:
+    """What measures the power of this machine."""
+    meters = PowerMeters.found()
+    told = ", ".join(f"{source.name} ({source.what})" for source in meters.sources)
+    advice = tuple(f"the power source {name} {why}" for name, why in meters.refused.items())
+    return Findings({"power": told or "nothing here measures it"}, advice)
 
 
 def _source(search: SearchPaths) -> Findings:

@@ -14,6 +14,7 @@ from runners.job import Job
 from ...clock import Clock
 from ...events import Listener
 from ..early_stopping import EarlyStopping, StopDecision
+from .energy.meters import PowerMeters
 
 Measurements = Mapping[str, float]
 """What was measured during a run: numbers by names that say their unit, such as "package_energy_j"."""
@@ -43,6 +44,7 @@ class WatchedLaunch:
         expected_s: seconds that one of them will probably take; None where nobody knows.
         early_stopping: what ended runs told of how runs go on; None where no run may be ended early.
         must_reach_gflops: what the run must be able to reach; None where it goes to its end.
+        meters: what tells the power of the machine; None where nobody looked for it.
     """
 
     labels: Mapping[int, str]
@@ -51,6 +53,7 @@ class WatchedLaunch:
     expected_s: float | None = None
     early_stopping: EarlyStopping | None = None
     must_reach_gflops: float | None = None
+    meters: PowerMeters | None = None
 
 
 class LaunchObserver(ABC):
