@@ -88,13 +88,18 @@ class QuietWait:
     listener: Listener
     stop: Stopping
 
+    @property
+    def waits(self) -> bool:
+        """Whether it looks at all."""
+        return self.look is not None and self.left_s > 0
+
     def before(self, what: str) -> None:
         """Wait until others take at most MOST_TAKEN of each node, the time is over, or somebody asks to stop.
 
         Args:
             what: begins then, as "the first run".
         """
-        if self.look is None or self.left_s <= 0:
+        if not self.waits:
             return
         began_s = time.monotonic()
         busy, waited = self._busy(), False
