@@ -14,7 +14,7 @@ from hpl.variant import encode
 
 DATA = Path(__file__).parent / "data"
 _FACTS = {Fact.LEFT: "Left", Fact.CROUT: "Crout", Fact.RIGHT: "Right"}
-_BCASTS = dict(zip(Bcast, ("1ring", "1ringM", "2ring", "2ringM", "Blong", "BlongM"), strict=True))
+_BCASTS = dict(zip(Bcast, ("1ring", "1ringM", "2ring", "2ringM", "Blong", "BlongM"), strict=False))
 _FORMS = {Form.TRANSPOSED: "transposed form", Form.NOT_TRANSPOSED: "no-transposed form"}
 
 
