@@ -22,6 +22,7 @@ from runners.errors import SubmitError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.engines.outcomes import FULL, Question
+from tuner.engines.points import ADVICE
 from tuner.replay.landscape import LandscapeError, RecordedLandscape
 from tuner.trial.evaluate import LaunchResult
 from tuner.trial.judge import Failure, Verdict
@@ -250,7 +251,8 @@ def test_a_game_that_was_cut_off_is_played_again_and_the_others_are_kept(tmp_pat
     assert search_quality.main([*arguments, "--kept", str(file)]) == 0
     file.write_text(file.read_text()[:-20])
     wanted = [("random", 0), ("random", 1)]
-    assert [game.seed for game in Kept(file).with_missing(board.landscape.name, wanted, _never, None)] == [0]
+    last = search_quality.named(board.landscape, f"{search_quality.WITHOUT}{len(ADVICE)}", 0.0)
+    assert [game.seed for game in Kept(file).with_missing(last, wanted, _never, None)] == [0]
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "1.5", "many"])
