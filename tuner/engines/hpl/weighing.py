@@ -18,9 +18,6 @@ WORTHLESS = 1e-4
 DOUBT = 4.0
 """How many times as unsure as it says the model is taken to be before it ends the search; it was seen four sd off."""
 
-UNSURE = 2.0
-"""The same while it searches a front with full runs only: it needs many of them, and no cheap ones explore."""
-
 
 @dataclass(frozen=True)
 class Weighing:
@@ -83,8 +80,7 @@ class Weighing:
         told = self.belief.worth(rung)
         if rung != FULL or not self.state.run_in_full:
             return told
-        doubt = UNSURE if len(self.rungs) == 1 and self.state.pool.of_two_objectives else 1.0
-        return np.where(self.state.left(FULL), np.maximum(told, self._hoped(doubt)), told)
+        return np.where(self.state.left(FULL), np.maximum(told, self._hoped()), told)
 
     def _must_verify(self, full_s: float) -> bool:
         """Whether the cheap runs cost so much, those under way included, that a full run must follow.

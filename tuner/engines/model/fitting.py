@@ -1,4 +1,4 @@
-"""Chooses which runs the model remembers, and fits the process to them: machine figures, and sizes of effects."""
+"""Chooses which runs the model remembers, and fits the process to them: the sizes of its effects."""
 
 import math
 from collections.abc import Iterable, Sequence

@@ -98,9 +98,9 @@ def made(seed: int) -> Made:
 def test_one_search_finds_more_of_every_number_of_nodes_than_two_of_one_objective() -> None:
     missed = []
     for cluster in map(made, range(3)):
-        front = cluster.searched(cluster.engine(against=worth), 24)
-        fastest = cluster.searched(cluster.engine(), 12)
-        thriftiest = cluster.searched(cluster.engine(worth=worth), 12, told=worth)
+        front = cluster.searched(cluster.engine(against=worth), 28)
+        fastest = cluster.searched(cluster.engine(), 14)
+        thriftiest = cluster.searched(cluster.engine(worth=worth), 14, told=worth)
         apart = {one: max(fastest.get(one, 0.0), thriftiest.get(one, 0.0)) for one in FLAT}
         missed.append((cluster.missed(front), cluster.missed(apart)))
     of_front, of_two = np.mean(missed, axis=0)
