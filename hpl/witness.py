@@ -162,37 +162,31 @@ class SolveConditions:
 
 def parse_reports(stderr: str) -> tuple[RankReport, ...]:
     """Read the reports of all ranks, in the order of ranks; damaged lines are skipped."""
-    reports = [
-        RankReport(
-            rank=int(report["rank"]),
-            host=str(report["host"]),
-            library=Path(report["library"]) if report["library"] else None,
-            version=str(report["version"]),
-            kernel=str(report["kernel"]),
-            threads=int(report["threads"]) if report["threads"] > 0 else None,
-        )
-        for report in _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads"))
-    ]
-    return tuple(sorted(reports, key=lambda report: report.rank))
+    found = map(_report, _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads")))
+    return tuple(sorted((report for report in found if report is not None), key=lambda report: report.rank))
 
 
 def parse_ends(stderr: str) -> tuple[RankEnd, ...]:
     """Read what ranks said when they ended; damaged lines are skipped."""
     names = ("wall_s", "cpu_s", "mpi_s", "real_s")
-    return tuple(
-        RankEnd(int(report["rank"]), *(float(report[name]) for name in names))
-        for report in _objects(stderr, END, ("rank", *names))
-    )
+    found = []
+    for report in _objects(stderr, END, ("rank", *names)):
+        rank, *figures = (_number(report[name], least=-MOST_NUMBER) for name in ("rank", *names))
+        known = [figure for figure in figures if figure is not None]
+        if rank is not None and len(known) == len(names):
+            found.append(RankEnd(int(rank), *known))
+    return tuple(found)
 
 
 def parse_panels(stderr: str) -> tuple[Panel, ...]:
     """Read the progress lines in the order they were printed; damaged lines are skipped."""
-    return tuple(
-        Panel(
-            int(report["N"]), int(report["column"]), float(report["time_s"]), stopped=bool(report.get("stopped", False))
-        )
-        for report in _objects(stderr, PANEL, ("N", "column", "time_s"))
-    )
+    names = ("N", "column", "time_s")
+    found = []
+    for report in _objects(stderr, PANEL, names):
+        N, column, time_s = (_number(report[name]) for name in names)
+        if N is not None and column is not None and time_s is not None:
+            found.append(Panel(int(N), int(column), time_s, stopped=bool(report.get("stopped", False))))
+    return tuple(found)
 
 
 def parse_conditions(stderr: str) -> Mapping[int, SolveConditions]:
@@ -256,6 +250,21 @@ def _told(stderr: str, head: str, names: tuple[str, ...]) -> Iterator[tuple[int,
         number, host = told["solve"], _text(told["host"])
         if isinstance(number, int) and number >= WHOLE and host:
             yield number, {**told, "host": host}
+
+
+def _report(told: dict[str, Any]) -> RankReport | None:
+    rank, library = _number(told["rank"]), told["library"]
+    threads = _number(told["threads"], least=-MOST_NUMBER)
+    if rank is None or threads is None or not isinstance(library, str | None):
+        return None
+    return RankReport(
+        rank=int(rank),
+        host=str(told["host"]),
+        library=Path(library) if library else None,
+        version=str(told["version"]),
+        kernel=str(told["kernel"]),
+        threads=int(threads) if threads >= 1 else None,
+    )
 
 
 def _rank(told: dict[str, Any]) -> RankSolve | None:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from results.record import Study, TrialRecord
-from results.report.model import Drawable, Figure, Matrix, Part, Report, Sentence, Tone
+from results.report.model import Drawable, Part, Report, Sentence, Tone
 
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
@@ -66,7 +66,7 @@ class Context:
 
     def captioned(self, parts: Iterable[Part]) -> list[Part]:
         """Parts of a report whose figures say where they are from."""
-        return [self.figure(part) if isinstance(part, Figure | Matrix) else part for part in parts]
+        return [self.figure(part) if isinstance(part, Drawable) else part for part in parts]
 
     def figure(self, drawn: Drawn) -> Drawn:
         """The figure with where it is from, unless it says so already."""
