@@ -14,6 +14,8 @@ PANEL = "hpltune-panel "
 SOLVE = "hpltune-solve "
 NODE = "hpltune-node "
 SAMPLES = "hpltune-samples "
+POWER = "hpltune-power "
+"""Begins a line that no rank tells, but who reads a meter of the nodes."""
 
 WHOLE = -1
 """Number of a solve that is all that a process did from its first call of MPI_Wtime to its last."""
@@ -160,6 +162,32 @@ class SolveConditions:
     series: Sequence[NodeSeries] = ()
 
 
+@dataclass(frozen=True)
+class PowerSeries:
+    """The power of all nodes during one solve, as one source told it.
+
+    Attributes:
+        solve: its number in the launch, from 0.
+        times_s: rising, in seconds since the first panel was heard of.
+        watts: one of each time.
+    """
+
+    solve: int
+    source: str
+    times_s: Sequence[float]
+    watts: Sequence[float]
+
+    def line(self) -> str:
+        """Write it as a line that `parse_power` reads."""
+        values = {
+            "solve": self.solve,
+            "source": self.source,
+            "times_s": [round(time_s, 2) for time_s in self.times_s],
+            "watts": [round(watts, 2) for watts in self.watts],
+        }
+        return f"{POWER}{json.dumps(values)}\n"
+
+
 def parse_reports(stderr: str) -> tuple[RankReport, ...]:
     """Read the reports of all ranks, in the order of ranks; damaged lines are skipped."""
     found = map(_report, _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads")))
@@ -215,6 +243,24 @@ def parse_conditions(stderr: str) -> Mapping[int, SolveConditions]:
     }
 
 
+def parse_power(stderr: str) -> tuple[PowerSeries, ...]:
+    """Read what sources told of the power, in the order of the lines; damaged lines and samples are skipped."""
+    found = []
+    for told in _objects(stderr, POWER, ("solve", "source", "times_s", "watts")):
+        number, source, times, watts = (told[name] for name in ("solve", "source", "times_s", "watts"))
+        if not isinstance(number, int) or not isinstance(times, list) or not isinstance(watts, list):
+            continue
+        read: dict[float, float] = {}
+        for time, power in zip(times[:MOST_SAMPLES], watts, strict=False):
+            time_s, power_w = _number(time), _number(power)
+            if time_s is not None and power_w is not None:
+                read[time_s] = power_w
+        if _text(source) and read:
+            times_s = tuple(sorted(read))
+            found.append(PowerSeries(number, _text(source), times_s, tuple(read[time_s] for time_s in times_s)))
+    return tuple(found)
+
+
 def of_run(stderr: str, index: int) -> str:
     """Return the standard error of one run in a launch of several: all lines but those of the other runs alone.
 
@@ -226,6 +272,7 @@ def of_run(stderr: str, index: int) -> str:
         panels = parse_panels(line)
         run += any(panel.column == 0 for panel in panels)
         solves = {number for head in (SOLVE, NODE, SAMPLES) for number, _ in _told(line, head, ())}
+        solves |= {power.solve for power in parse_power(line)}
         if (not panels or run == index) and not solves - {index, WHOLE}:
             kept.append(line)
     return "".join(kept)

@@ -1,4 +1,4 @@
-"""What the machine did during a run, over its time: the rate of panels above clock, temperature and CPU of others.
+"""What the machine did during a run, over its time: rate of panels, clock, temperature, power and CPU of others.
 
 All is read from standard error as it is stored with a trial. What was not measured has no row.
 """
@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from hpl.sizing import flop_count
-from hpl.witness import NodeSeries, NodeSolve, SolveConditions, parse_conditions, parse_panels
+from hpl.witness import NodeSeries, NodeSolve, SolveConditions, parse_conditions, parse_panels, parse_power
 from results.metrics import rate_text
 from results.record import TrialRecord, TrialState
 from results.report.model import Figure, Series, Timeline
@@ -18,6 +18,8 @@ from ...trial.observers.sensors.registry import FILE_SENSORS
 
 MOST_RUNS = 4
 """Disturbed runs that are drawn beside the best one: those that lost most."""
+MOST_SOURCES = 2
+"""Of power that are drawn: those nearest to the wall."""
 POINTS = 80
 """Of a line of panels at most: where panels are shorter, some together are a point."""
 TIME = "seconds since the solve began"
@@ -57,7 +59,11 @@ def conditions(record: TrialRecord) -> Timeline | None:
     taken = _taken(of_node)
     cores = node.figures.get("cores", 0.0) if node else 0.0
     panels, late_s = _panels(record.errors_text, solve_s)
-    rows = [row for row in (panels, *_sensors(of_node), _others(taken)) if row is not None]
+    rows = [
+        row
+        for row in (panels, *_sensors(of_node), *_power(record.errors_text, solve_s), _others(taken))
+        if row is not None
+    ]
     if not rows or rows == [panels]:
         return None
     shaded = _joined([one for one in taken if one.cores > FOREIGN_PART * cores])
@@ -116,6 +122,16 @@ def _sensors(of_node: Sequence[NodeSeries]) -> list[Figure | None]:
             points = list(zip(line.times_s, line.values, strict=True))
             drawn.append(_row(line.what, line.unit, points, zero=False))
     return drawn
+
+
+def _power(errors_text: str, solve_s: float) -> list[Figure | None]:
+    """Draw the power as the first sources told it, each once."""
+    sources = {one.source: one for one in reversed(parse_power(errors_text))}
+    rows = []
+    for source, one in list(reversed(sources.items()))[:MOST_SOURCES]:
+        points = [point for point in zip(one.times_s, one.watts, strict=True) if point[0] <= solve_s]
+        rows.append(_row(f"Power by {source}", "W", points))
+    return rows
 
 
 def _taken(of_node: Sequence[NodeSeries]) -> Sequence[TakenStretch]:

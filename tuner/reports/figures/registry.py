@@ -156,7 +156,7 @@ KINDS = (
     ),
     FigureKind(
         "conditions",
-        "rate, clock, temperature and CPU of others over the time of a run: the best and the disturbed ones",
+        "rate, clock, heat, power and CPU of others over the time of the best and of disturbed runs",
         "a run during which the machine was watched",
         timelines,
         in_story=False,
