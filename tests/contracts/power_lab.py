@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hpl.witness import PowerSeries, parse_power
 from runners.job import Job
 from tuner.clock import RealClock
 from tuner.events import Event, Notice
@@ -80,6 +81,7 @@ class Watched:
     measured: Sequence[Measurements]
     said: Sequence[str]
     solves: Sequence[SolveTime] = ()
+    power: Sequence[PowerSeries] = ()
 
 
 def watch(
@@ -99,7 +101,8 @@ def watch(
         solves.append(SolveTime(began_s, time.monotonic()))
     time.sleep(2 * EVERY_S)
     measured = observer.end(solves)
-    return Watched(measured, [event.text for event in events if isinstance(event, Notice)], solves)
+    said = [event.text for event in events if isinstance(event, Notice)]
+    return Watched(measured, said, solves, parse_power("".join(observer.lines())))
 
 
 @dataclass

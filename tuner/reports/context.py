@@ -47,6 +47,11 @@ class Context:
         """That of the runs of one configuration, of which only this one is at hand."""
         return cls([study], frozenset([trial.hpl.N] if trial.hpl else []), runs)
 
+    @classmethod
+    def of_one(cls, study: Study, run: TrialRecord) -> "Context":
+        """That of one run."""
+        return cls([study], frozenset([run.hpl.N] if run.hpl else []))
+
     def page(self, report: Report) -> Report:
         """The page of a report: it begins with what to know first, and each figure says where it is from."""
         return replace(report, parts=(*self.head(), *self.captioned(report.parts)))

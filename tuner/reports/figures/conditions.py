@@ -10,8 +10,9 @@ from itertools import pairwise
 from hpl.sizing import flop_count
 from hpl.witness import NodeSeries, NodeSolve, SolveConditions, parse_conditions, parse_panels, parse_power
 from results.metrics import rate_text
-from results.record import TrialRecord, TrialState
+from results.record import TrialRecord
 from results.report.model import Figure, Series, Timeline
+from results.stats.ranking import is_full_run
 
 from ...trial.observers.conditions import FOREIGN_PART, TakenStretch, most_taken, taken_by_others
 from ...trial.observers.sensors.registry import FILE_SENSORS
@@ -30,7 +31,7 @@ PANELS = (
 
 
 def most_disturbed(records: Sequence[TrialRecord], but: TrialRecord | None = None) -> list[TrialRecord]:
-    """Return the runs with a rate that lost most to a disturbance, at most `MOST_RUNS`, in their order.
+    """Return the full runs that lost most to a disturbance, at most `MOST_RUNS`, in their order.
 
     Args:
         but: a run that is left out.
@@ -38,7 +39,7 @@ def most_disturbed(records: Sequence[TrialRecord], but: TrialRecord | None = Non
     found = [
         (record.disturbed.got, record.number, record)
         for record in records
-        if record.disturbed and record.state is TrialState.COMPLETE and (but is None or record.number != but.number)
+        if record.disturbed and is_full_run(record) and (but is None or record.number != but.number)
     ]
     worst = sorted(found, key=lambda one: one[:2])[:MOST_RUNS]
     return [record for _, _, record in sorted(worst, key=lambda one: one[1])]

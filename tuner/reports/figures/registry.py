@@ -111,7 +111,8 @@ def _phases(source: FigureSource) -> Figure | None:
 def timelines(source: FigureSource) -> list[Timeline]:
     """Draw what the machine did during the best run, and during those that were disturbed most."""
     runs = [*([source.best] if source.best else []), *source.disturbed()]
-    return [drawn for run in runs if (drawn := conditions(run)) is not None]
+    drawn = [(run, conditions(run)) for run in runs]
+    return [Context.of_one(source.study, run).figure(line) for run, line in drawn if line is not None]
 
 
 def _effects(source: FigureSource) -> Figure | None:

@@ -51,13 +51,13 @@ class EnergyObserver(LaunchObserver):
                     continue
                 try:
                     energy_j = sampler.energy_j(solve.began_s, solve.ended_s)
+                    times_s, watts = sampler.power_w(solve.began_s, solve.ended_s) if energy_j is not None else ((), ())
                 except PowerSourceError as error:
                     self.meters.say_once(self.listener, name, str(error))
                     continue
                 if energy_j is not None:
                     told[f"{name}_energy_j"] = energy_j
                     told[f"{name}_power_w"] = energy_j / (solve.ended_s - solve.began_s)
-                    times_s, watts = sampler.power_w(solve.began_s, solve.ended_s)
                     self._power.append(PowerSeries(number, name, times_s, watts))
             if sampler.hangs:
                 self.meters.note_hung(name)
