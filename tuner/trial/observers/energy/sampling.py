@@ -1,10 +1,11 @@
-"""Reads sources of power once a second while HPL runs, each in a thread of its own: one that hangs harms none."""
+"""Reads each source of power as often as it tells something new, in a thread of its own: one that hangs harms none."""
 
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from .contract import PowerSource, PowerSourceError
 from .trace import EVERY_S, Trace
@@ -27,7 +28,7 @@ class Sampler:
         self, source: PowerSource, nodes: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.source, self.failure, self._nodes = source, "", tuple(nodes)
-        self._trace, self._clock, self._stop = Trace(source.parts), clock, threading.Event()
+        self._trace, self._clock, self._stop = Trace(source.parts, source.period_s), clock, threading.Event()
         self._began_s: float | None = None
         self._thread = threading.Thread(target=self._run, name=f"hpltune-{source.name}", daemon=True)
 
@@ -74,7 +75,7 @@ class Sampler:
         """The readings until now; the thread may go on to add some."""
         times, rows = list(self._trace.times_s), list(self._trace.rows)
         read = min(len(times), len(rows))
-        return Trace(self._trace.parts, times[:read], rows[:read])
+        return replace(self._trace, times_s=times[:read], rows=rows[:read])
 
     def _why(self) -> str:
         began_s = self._began_s
@@ -99,4 +100,4 @@ class Sampler:
                 self.failure = f"does not tell: {type(error).__name__}"
                 return
             self._trace.add((began_s + self._clock()) / 2, row)
-            due_s = max(due_s + EVERY_S, self._clock())
+            due_s = max(due_s + max(EVERY_S, self.source.period_s), self._clock())

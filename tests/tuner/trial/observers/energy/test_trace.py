@@ -24,3 +24,10 @@ def test_a_counter_that_begins_again_has_no_power_below_zero() -> None:
     for second, joules in enumerate((700.0, 900.0, 100.0, 300.0)):
         told.add(10.0 + second, (joules,))
     assert told.power_w(10.0, 13.0) == ([0.5, 1.5, 2.5], [200.0, 200.0, 200.0])
+
+
+def test_a_source_whose_readings_may_be_old_has_no_power_of_moments() -> None:
+    told = Trace([PowerPart(HERE, counts=True)], period_s=30.0)
+    for time_s, joules in ((0.0, 0.0), (30.0, 0.0), (60.0, 6000.0)):
+        told.add(time_s, (joules,))
+    assert told.power_w(0.0, 60.0) == ((), ())
