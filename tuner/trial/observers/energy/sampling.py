@@ -55,16 +55,27 @@ class Sampler:
         Raises:
             PowerSourceError: the source did not tell it, or not the truth.
         """
-        times, rows = list(self._trace.times_s), list(self._trace.rows)
-        read = min(len(times), len(rows))
-        trace = replace(self._trace, times_s=times[:read], rows=rows[:read])
         try:
-            found = trace.energy_j(begin_s, end_s, self._nodes)
+            found = self._read_so_far().energy_j(begin_s, end_s, self._nodes)
         except PowerSourceError as error:
             raise PowerSourceError(self._why() or str(error)) from error
         if found is not None and self.failure:  # it failed within the launch: what it told before may be the same lie
             raise PowerSourceError(self.failure)
         return found
+
+    def power_w(self, begin_s: float, end_s: float) -> tuple[Sequence[float], Sequence[float]]:
+        """The power over the time of a solve whose energy could be told: seconds since its begin, and watts.
+
+        Raises:
+            PowerSourceError: as `energy_j`.
+        """
+        return self._read_so_far().power_w(begin_s, end_s, self._nodes)
+
+    def _read_so_far(self) -> Trace:
+        """The readings until now; the thread may go on to add some."""
+        times, rows = list(self._trace.times_s), list(self._trace.rows)
+        read = min(len(times), len(rows))
+        return replace(self._trace, times_s=times[:read], rows=rows[:read])
 
     def _why(self) -> str:
         began_s = self._began_s

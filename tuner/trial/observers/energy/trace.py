@@ -4,6 +4,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from statistics import fmean
 
 from .contract import HERE, WHOLE, PowerPart, PowerSourceError
 
@@ -17,6 +18,8 @@ LEAST_PERIODS = 20
 """Of a source that tells late, in a solve whose energy is told: it may be wrong by one period, so by 5 %."""
 UNKNOWN = {65535.0, 65534.0, 4294967295.0}
 """What meters tell in watts that do not know: all bits set."""
+MOST_KEPT = 240
+"""Powers of a solve that are kept over its time, as nodes keep of their samples."""
 MOST_W = 1e6
 """Of one counter: no part of a node draws a megawatt."""
 
@@ -64,6 +67,36 @@ class Trace:
             except PowerSourceError as error:
                 raise PowerSourceError(f"{f'of {part} ' if str(part) else ''}{error}") from None
         return found
+
+    def power_w(
+        self, begin_s: float, end_s: float, nodes: Collection[str] = ()
+    ) -> tuple[Sequence[float], Sequence[float]]:
+        """The power of the same parts between each reading and the next: seconds since the begin, and watts.
+
+        At most MOST_KEPT are told: of a long time they are means of more readings. A source whose readings may be old
+        tells none: its counter stands still and then catches up.
+
+        Raises:
+            PowerSourceError: a counter jumped.
+        """
+        if self.period_s:
+            return (), ()
+        inside = [place for place, at in enumerate(self.times_s) if begin_s <= at <= end_s]
+        step = -(-len(inside) // MOST_KEPT) or 1
+        kept = inside[::step]
+        total = [0.0 for _ in kept[1:]]
+        for number, part in enumerate(self.parts):
+            if part.host not in {HERE, WHOLE, *nodes}:
+                continue
+            values = [self.rows[place][number] for place in inside]
+            values = _unwrapped(part, values) if part.counts else values
+            for at, before in enumerate(range(0, len(inside) - step, step)):
+                after = before + step
+                within = values[before : after + 1]
+                took_s = self.times_s[inside[after]] - self.times_s[inside[before]]
+                total[at] += (within[-1] - within[0]) / took_s if part.counts else fmean(within)
+        middles = [(self.times_s[one] + self.times_s[other]) / 2 - begin_s for one, other in pairwise(kept)]
+        return middles, total
 
 
 @dataclass(frozen=True)
