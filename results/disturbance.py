@@ -104,14 +104,18 @@ def disturbance(measurements: Mapping[str, float], threads_per_node: float | Non
         threads_per_node: of all ranks on a node. Where they are more than its CPUs they wait for each other, which is
             no disturbance. Where they are fewer than its cores others may have the rest, unless ranks wait.
     """
-    solve_s = _positive(measurements.get("solve_s"))
-    if solve_s < SHORTEST_TOLD_S:
+    if not can_tell(measurements):
         return None
-    seen = _Seen(measurements, solve_s, threads_per_node)
+    seen = _Seen(measurements, _positive(measurements.get("solve_s")), threads_per_node)
     reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.swap(), seen.heat())))
     waited = None if reasons else seen.waited()
     reasons = (waited,) if waited else reasons
     return Disturbance(reasons, seen.got(reasons)) if reasons else None
+
+
+def can_tell(measurements: Mapping[str, float]) -> bool:
+    """Whether so much was measured during a run that a disturbance of it would have been seen."""
+    return _positive(measurements.get("solve_s")) >= SHORTEST_TOLD_S
 
 
 @dataclass(frozen=True)

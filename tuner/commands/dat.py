@@ -89,7 +89,7 @@ def beyond_here(params: HplParams, inventory: Inventory) -> list[str]:
         )
     if params.ranks > cores:
         found.append(
-            f"Caution: {counted(params.ranks, 'rank')} are more than the {counted(cores, 'core')} of this machine: "
+            f"Caution: {counted(params.ranks, 'rank')} are more than this machine has, {inventory.cores_told}: "
             "the file is for a larger one."
         )
     return found

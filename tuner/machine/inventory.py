@@ -16,6 +16,7 @@ from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
+from ..words import counted
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
@@ -113,6 +114,14 @@ class Inventory:
         timed = {CORE_DGEMM: round(self.dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
         own = {PROGRAM: self.program.name} if self.program.terms.own else {}
         return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
+
+    @property
+    def cores_told(self) -> str:
+        """Its cores in words, with the quota of CPU time that allows no more: "1 core (its control group …)"."""
+        cores, quota = counted(self.host.physical_cores, "core"), self.rpeak.quota_cpus
+        if quota is None or self.nodes:
+            return cores
+        return f"{cores} (the quota of its control group is {quota:g} CPU{'' if quota == 1 else 's'})"
 
     @property
     def ceiling_gflops(self) -> float:

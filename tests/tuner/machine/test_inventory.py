@@ -1,6 +1,7 @@
 """What a search leaves out of the libraries and kernels of a machine, and which timings it goes by."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,13 @@ def test_what_is_too_slow_to_win_is_named() -> None:
     assert too_slow(inventory({"openblas": kernels, "atlas": {"auto": 13.4}, "blis": {"skx": 26.0}})) == (
         "Skipped as too slow: atlas and 1 kernel. ⟦blas⟧ NAME includes them."
     )
+
+
+def test_a_quota_is_told_beside_the_cores_that_it_leaves() -> None:
+    one = replace(inventory({}), host=host_facts(1))
+    assert one.cores_told == "1 core"
+    limited = replace(one, rpeak=replace(one.rpeak, quota_cpus=1.5))
+    assert limited.cores_told == "1 core (the quota of its control group is 1.5 CPUs)"
 
 
 def test_nothing_is_said_where_nothing_is_left_out() -> None:
