@@ -116,14 +116,6 @@ class Inventory:
         return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property
-    def cores_told(self) -> str:
-        """Its cores in words, with the quota of CPU time that allows no more: "1 core (its control group …)"."""
-        cores, quota = counted(self.host.physical_cores, "core"), self.rpeak.quota_cpus
-        if quota is None or self.nodes:
-            return cores
-        return f"{cores} (the quota of its control group is {quota:g} CPU{'' if quota == 1 else 's'})"
-
-    @property
     def ceiling_gflops(self) -> float:
         """The rate that no run can exceed: Rpeak, or if it is larger the rate of dgemm on one core times all cores.
 
@@ -273,3 +265,11 @@ def _usual_kernel(probes: Sequence[Probe]) -> str:
     """
     slow = any(probe.kernel == "auto" and probe.gflops < SLOW_KERNEL * probes[0].gflops for probe in probes)
     return probes[0].kernel if slow else "auto"
+
+
+def cores_told(site: Inventory) -> str:
+    """Write the cores of a site, with the quota of CPU time that allows no more: "1 core (the quota of …)"."""
+    cores, quota = counted(site.host.physical_cores, "core"), site.rpeak.quota_cpus
+    if quota is None or site.nodes:
+        return cores
+    return f"{cores} (the quota of its control group is {quota:g} CPU{'' if quota == 1 else 's'})"

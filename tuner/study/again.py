@@ -57,9 +57,10 @@ class SteadyLoad:
         if self._in_a_row < STEADY:
             return False
         if not self._said:
+            runs = counted(self._in_a_row, "run")
             self.say(
-                f"The last {self._in_a_row} runs were all disturbed, trial {record.number} because {record.disturbed}: "
-                "the machine is loaded all the time, and no disturbed run is repeated while that lasts."
+                f"The last {runs} were all disturbed, trial {record.number} because {record.disturbed}: the machine is "
+                "loaded all the time, and no disturbed run is repeated while that lasts."
             )
         self._said = True
         return True

@@ -18,7 +18,7 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory
+from ...machine.inventory import Inventory, cores_told
 from ...machine.problem_size import first_choice
 from ...machine.quiet import QuietWait, look_at
 from ...options import TuneOptions, user_program
@@ -280,7 +280,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
     if ranks * threads > cores and not request.oversubscribe:
         raise UsageError(
             f"{request.file} needs {counted(ranks, 'rank')} with {counted(threads, 'thread')}, "
-            f"but this machine has {site.cores_told}: more would "
+            f"but this machine has {cores_told(site)}: more would "
             "measure the scheduler, not HPL; change its Ps and Qs, or add ⟦oversubscribe⟧"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
@@ -194,10 +195,10 @@ class Scheduler:
     others: OtherProcesses | None = None
     unavailable: UnavailableParts | None = None
     load: SteadyLoad | None = None
-    _full_runs: FullRuns = field(init=False)
 
-    def __post_init__(self) -> None:
-        self._full_runs = FullRuns(self.load or SteadyLoad(self.session.say))
+    @cached_property
+    def _full_runs(self) -> FullRuns:
+        return FullRuns(self.load or SteadyLoad(self.session.say))
 
     def search(self, engine: Engine) -> str:
         """Measure what the engine asks until the budget, the engine or the user ends it.
