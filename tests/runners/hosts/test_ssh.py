@@ -9,7 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from net_lab import HostsLab
-from runner_contract import RunnerContract, executable, running, wait
+from runner_contract import RunnerContract, executable, running, slurm_allocation, wait
 from waiting import until
 
 from runners.base import JobState, Runner
@@ -51,6 +51,15 @@ class OnTheLab(RunnerContract):
         status = wait(runner, runner.submit(self.job(tmp_path, "hostname", ranks=2, nodes=("h1", "h2"))))
         assert status.state is JobState.COMPLETED, status.message
         assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h2"]
+
+    def test_an_allocation_around_us_does_not_say_how_many_ranks_a_node_gets(
+        self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, value in slurm_allocation("h[1-2]").items():
+            monkeypatch.setenv(name, value)
+        status = wait(runner, runner.submit(self.job(tmp_path, "hostname", ranks=4, nodes=("h1", "h2"))))
+        assert status.state is JobState.COMPLETED, status.message
+        assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h1", "h2", "h2"]
 
     def test_a_killed_rank_ends_the_ranks_on_all_nodes(self, runner: Runner, tmp_path: Path) -> None:
         text = '[ "$(hostname)" = h2 ] && kill -9 $$; sleep 600; exit 0'
