@@ -84,7 +84,7 @@ def dropped_nodes(point: Point) -> int:
 
 def _as_the_program_advises(point: Point, machine: Machine) -> str:
     left = machine.without(dropped_nodes(point))
-    ranks, threads = machine.terms.layouts(left.cores, left.nodes)[0]
+    ranks, threads = machine.terms.layouts(left.node, left.nodes)[0]
     return f"{ranks}x{threads}"
 
 

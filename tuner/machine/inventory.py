@@ -11,6 +11,7 @@ from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
 from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
+from hpl.programs.terms import NodeShape
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -240,11 +241,19 @@ class Inventory:
             node_list=self.nodes.listed if self.nodes else (),
             chooser=batch.words.title if batch else "",
             terms=self.program.terms,
+            shape=node_shape(self),
         )
 
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
+
+
+def node_shape(inventory: Inventory) -> NodeShape:
+    """Return what of each node ranks may be spread over."""
+    host = inventory.host
+    each = host.physical_cores // inventory.node_count
+    return NodeShape(each, host.sockets or 1, host.numa_nodes or 1, host.l3_caches or 1)
 
 
 def with_one_blas(inventory: Inventory, blas: str) -> Inventory:
