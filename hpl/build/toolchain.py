@@ -266,7 +266,7 @@ def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: 
         name, version = "mpich", mpich[1]
     else:
         raise ToolchainError(
-            f"{mpirun} is neither Open MPI nor MPICH nor Intel's: it says {version_text.strip().splitlines()[:1]}"
+            f"{mpirun} is neither Open MPI nor MPICH nor Intel MPI: it says {version_text.strip().splitlines()[:1]}"
         )
     return Mpi(name, version, mpicc, mpirun, tuple(sorted(environment.items())), origin)
 
