@@ -17,6 +17,7 @@ from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
+from ..words import counted
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
@@ -284,3 +285,11 @@ def _usual_kernel(probes: Sequence[Probe]) -> str:
     """
     slow = any(probe.kernel == "auto" and probe.gflops < SLOW_KERNEL * probes[0].gflops for probe in probes)
     return probes[0].kernel if slow else "auto"
+
+
+def cores_told(site: Inventory) -> str:
+    """Write the cores of a site, with the quota of CPU time that allows no more: "1 core (the quota of …)"."""
+    cores, quota = counted(site.host.physical_cores, "core"), site.rpeak.quota_cpus
+    if quota is None or site.nodes:
+        return cores
+    return f"{cores} (the quota of its control group is {quota:g} CPU{'' if quota == 1 else 's'})"

@@ -110,7 +110,8 @@ def _others(told: SolveConditions) -> dict[str, float]:
         return {}
     node, foreign_s = found
     series = {one.name: one for one in told.series if one.host == node.host}
-    figures = {"cores": node.figures["cores"], "foreign_cpu_s": foreign_s}
+    figures = {name: node.figures[name] for name in ("cores", "physical_cores") if name in node.figures}
+    figures["foreign_cpu_s"] = foreign_s
     if "busy_s" in series and "ranks_cpu_s" in series:
         figures["foreign_for_s"] = _foreign_for_s(series["busy_s"], series["ranks_cpu_s"], node.figures["cores"])
     return {**figures, **{f"foreign_cpu_s:{name}": used_s for name, used_s in node.programs.items()}}
