@@ -69,7 +69,7 @@ class Alike:
     def __init__(self, space: SearchSpace) -> None:
         self.looked_at = 0
         self._space = space
-        may_be_alike = MAY_BE_ALIKE.union(space.machine.terms.ignores)
+        may_be_alike = MAY_BE_ALIKE.union(*(terms.ignores for terms in space.machine.all_terms))
         self._blocks = [_Block(parts, may_be_alike) for parts in _joined(space.blocks, may_be_alike)]
 
     def count(self, point: Point) -> int:

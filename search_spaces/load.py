@@ -18,8 +18,8 @@ from hpl.params import Scalar
 from hpl.programs.terms import OWN
 
 from .errors import MistakePlace, SettingError, SpaceError
-from .machine import Machine
-from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
+from .machine import PROGRAM, Machine
+from .parameters.automatic import AUTO, automatic, by_program, full_layouts, layouts_by_nodes
 from .parameters.dimension import DIMENSIONS, Dimension, Settings, dimension, shown
 from .parameters.parameter import Parameter, converted, values
 from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, taken_by
@@ -118,7 +118,7 @@ def load(
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
     broadcasts = parameters["BCAST"].values if "BCAST" in parameters else ()
-    own_rules = taken_by(machine.terms, broadcasts)
+    own_rules = taken_by(machine, broadcasts)
     restrictions = [*ALWAYS, *own_rules, *_restrictions(place, table), *_forbids(place, table, settings)]
     starts = _starts(place, table, settings)
     try:
@@ -128,17 +128,23 @@ def load(
 
 
 def _with_own(given: Mapping[str, Any], wished: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
-    """Return the entries with all that only the machine's program has in place of `program = "auto"`.
+    """Return the entries with all that only the programs of a machine have, where `program` is an entry.
 
-    Those are its own parameters, and its own values of BCAST behind those that the space lists.
+    Those are their own parameters, and their own values of BCAST behind those that the space lists. With several
+    programs, which one runs is a parameter, too.
     """
-    if given.get(OWN_OF_PROGRAM) != AUTO:
+    if OWN_OF_PROGRAM not in given and not machine.programs:
         return dict(given)
     others = {key: entry for key, entry in given.items() if key != OWN_OF_PROGRAM}
-    listed = others.get("BCAST")
+    if machine.programs:
+        others[PROGRAM] = [*machine.programs]
+        others.setdefault("blas", AUTO)
+        first = {name: full_layouts(seen)[0] for name, seen in machine.programs.items()}
+        others.setdefault("layout", {"by": PROGRAM, **first})
+    listed, every = others.get("BCAST"), machine.all_terms
     if isinstance(listed, list) and "BCAST" not in wished:
-        others["BCAST"] = [*dict.fromkeys((*listed, *machine.terms.bcasts))]
-    return {**{own.point_name: AUTO for own in machine.terms.own}, **others}
+        others["BCAST"] = [*dict.fromkeys((*listed, *(word for terms in every for word in terms.bcasts)))]
+    return {**{own.point_name: AUTO for terms in every for own in terms.own}, **others}
 
 
 def entries(
@@ -288,6 +294,9 @@ def _parameters_here(
         if key == "layout" and given[key] == AUTO and "nodes_dropped" in found:
             found[key] = layouts_by_nodes(found["nodes_dropped"], machine)
             continue
+        if given[key] == AUTO and machine.programs and (parameter := by_program(key, machine)) is not None:
+            found[key] = parameter
+            continue
         layouts = full_layouts(machine) if key == "layout" else _layouts(found, machine)
         try:
             known = dimension(key, settings)
@@ -297,6 +306,8 @@ def _parameters_here(
                 parameter = automatic(key, machine, layouts, as_it_comes=as_it_comes)
             else:
                 parameter = _parameter(key, given[key], known, settings)
+                if key.startswith(OWN) and machine.programs and parameter is not None:
+                    parameter = _of_owners(parameter, known, machine)
         except SpaceError as error:
             raise places[key].wrong(error) from error
         if parameter is not None:
@@ -319,12 +330,20 @@ def _of_program(key: str, machine: Machine) -> Dimension:
     Raises:
         SpaceError: it has none of this name.
     """
-    own = machine.terms.parameter(key)
-    if own is None:
-        known = ", ".join(own.point_name for own in machine.terms.own) or "none"
+    owners = [own for terms in machine.all_terms if (own := terms.parameter(key)) is not None]
+    if not owners:
+        known = ", ".join(own.point_name for terms in machine.all_terms for own in terms.own) or "none"
         raise SpaceError(f"the program has no such parameter of its own (it has: {known})")
-    default = own.default
-    return Dimension(own.expected, own.accepts, lambda _point, _machine: default)
+    own = owners[0]
+    if any((other.expected, other.default) != (own.expected, own.default) for other in owners):
+        raise SpaceError("two programs mean another thing by it: give each a study of its own, and compare them")
+    return Dimension(own.expected, own.accepts, lambda _point, _machine: own.default)
+
+
+def _of_owners(parameter: Parameter, known: Dimension, machine: Machine) -> Parameter:
+    """Return a parameter that only points of programs have whose own it is."""
+    owners = [name for name, seen in machine.programs.items() if seen.terms.parameter(parameter.name)]
+    return Parameter.depending(parameter.name, PROGRAM, dict.fromkeys(owners, parameter.values), known)
 
 
 def _check_decider(

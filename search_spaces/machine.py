@@ -1,9 +1,13 @@
 """The facts of a machine that a space needs."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from hpl.params import Scalar
 from hpl.programs.terms import ONE_SOCKET, TAKES_ALL, NodeShape, Terms
+
+PROGRAM = "program"
+"""The parameter that names the program of a point, where a study has several."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +67,8 @@ class Machine:
         more_cores: advice for a layout that needs more cores than there are.
         terms: what the program takes of a configuration.
         shape: of each node, but for its cores.
+        programs: the same machine as each program sees it, by the names that points give to programs; empty where a
+            study has one program only.
         node_list: the nodes in the order in which ranks fill them; empty if a run's nodes are not known before it.
         chooser: what chooses the nodes of a run then, in words.
     """
@@ -78,6 +84,17 @@ class Machine:
     chooser: str = "a batch system"
     terms: Terms = TAKES_ALL
     shape: NodeShape = ONE_SOCKET
+    programs: Mapping[str, "Machine"] = field(default_factory=dict)
+
+    def running(self, point: Mapping[str, Scalar]) -> "Machine":
+        """Return the machine as the program of a point sees it; itself where a point names none."""
+        seen = self.programs.get(str(point.get(PROGRAM)))
+        return self if seen is None else replace(seen, N=self.N)
+
+    @property
+    def all_terms(self) -> tuple[Terms, ...]:
+        """What each of its programs takes."""
+        return tuple(machine.terms for machine in self.programs.values()) or (self.terms,)
 
     @property
     def node(self) -> NodeShape:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from hpl.params import HplParams, Scalar, parse_grid
-from hpl.programs.terms import OwnRule, Terms
+from hpl.programs.terms import OwnRule
 from hpl.sizing import n_that_fits
 
-from .machine import Machine
+from .machine import PROGRAM, Machine
 from .node_order import BY_SPEED, BY_SWITCH, LISTED
 from .parameters.dimension import DERIVED_FROM, Point, dropped_nodes, ranks_and_threads
 
@@ -217,34 +217,51 @@ RESTRICTIONS: Mapping[str, Restriction] = {
 """Restrictions that a space may name."""
 
 
-def taken_by(terms: Terms, broadcasts: Collection[Scalar] = ()) -> list[Restriction]:
-    """List the rules that a program takes only some values of a line of HPL.dat, and only some numbers of ranks.
+def taken_by(machine: Machine, broadcasts: Collection[Scalar] = ()) -> list[Restriction]:
+    """List the rules that programs take only some values of a line of HPL.dat, and only some numbers of ranks.
 
     Args:
         broadcasts: all values of BCAST in a space.
     """
 
     def rule(name: str) -> Restriction:
-        return Restriction(f"program_takes_{name}", (name,), lambda point, _: terms.refusal(name, point[name]))
+        needs = (name, *of_program)
+        return Restriction(f"program_takes_{name}", needs, lambda point, seen: seen.terms.refusal(name, point[name]))
 
-    ranks = [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)] if terms.no_other_ranks else []
-    refused = any(terms.refusal("BCAST", value) for value in broadcasts)
-    names = dict.fromkeys((*terms.takes, *(("BCAST",) if refused else ())))
-    return [*map(rule, names), *ranks, *map(_of_program, terms.rules)]
+    of_program = (PROGRAM,) if machine.programs else ()
+    every = machine.all_terms
+    few_ranks = any(terms.no_other_ranks for terms in every)
+    ranks = [Restriction("ranks_of_program", (*_LAYOUT, *of_program), ranks_of_program)] if few_ranks else []
+    blas = [Restriction("blas_of_program", ("blas", PROGRAM), blas_of_program)] if machine.programs else []
+    refused = any(terms.refusal("BCAST", value) for terms in every for value in broadcasts)
+    names = dict.fromkeys((*(name for terms in every for name in terms.takes), *(("BCAST",) if refused else ())))
+    rules = dict.fromkeys(rule for terms in every for rule in terms.rules)
+    return [*map(rule, names), *ranks, *blas, *(_of_program(one, of_program) for one in rules)]
 
 
-def _of_program(rule: OwnRule) -> Restriction:
+def _of_program(rule: OwnRule, of_program: tuple[str, ...]) -> Restriction:
     """Make the restriction of what a program refuses together."""
 
     def check(point: Point, machine: Machine) -> str | None:
+        if rule not in machine.terms.rules:
+            return None
         ranks, _ = ranks_and_threads(point["layout"])
         return rule.check(point, ranks // machine.without(dropped_nodes(point)).nodes)
 
-    return Restriction(rule.name, (*rule.needs, *_LAYOUT), check)
+    return Restriction(rule.name, (*rule.needs, *_LAYOUT, *of_program), check)
+
+
+def blas_of_program(point: Point, machine: Machine) -> str | None:
+    """Require a BLAS that the program is built with, or its own."""
+    if point["blas"] in machine.blas:
+        return None
+    return f"blas = {point['blas']} does not go with program = {point.get(PROGRAM)}: take {', '.join(machine.blas)}"
 
 
 def ranks_of_program(point: Point, machine: Machine) -> str | None:
     """Require a number of ranks on each node with which the program can be started."""
+    if not machine.terms.no_other_ranks:
+        return None
     ranks, _ = ranks_and_threads(point["layout"])
     left = machine.without(dropped_nodes(point))
     known = machine.terms.ranks_on_node(left.node)

@@ -16,7 +16,7 @@ from hpl.canonical import canonical
 from hpl.params import HplParams, Scalar
 from hpl.sizing import NodeShare, SizingError, n_for_memory
 
-from .blocks import components, legal_parts
+from .blocks import components, dependants_last, legal_parts
 from .errors import SpaceError
 from .machine import Machine
 from .node_order import KnownOrders
@@ -27,7 +27,7 @@ from .restriction import Restriction
 SIZES = ("N", "memory_fraction")
 """Parameters that give the size of the matrix: a space has one of them, or none if the budget decides."""
 
-NOT_HPL = ("blas", "kernel", "layout", "binding", "mpi", "nodes_dropped", "rank_order")
+NOT_HPL = ("program", "blas", "kernel", "layout", "binding", "mpi", "nodes_dropped", "rank_order")
 """Parameters of a configuration besides HPL's own, `mpi.*`, `program.*` and settings of hosts."""
 
 ABSENT = -1
@@ -213,7 +213,8 @@ class SearchSpace:
             full = self.complete(params)
         except SpaceError as error:
             return str(error)
-        return next((sentence for rule in self.restrictions if (sentence := rule.check(full, self.machine))), None)
+        seen = self.machine.running(full)
+        return next((sentence for rule in self.restrictions if (sentence := rule.check(full, seen))), None)
 
     def key(self, params: Point) -> str:
         """Return the identity of a configuration; points for which HPL runs the same instructions share it."""
@@ -290,14 +291,14 @@ class SearchSpace:
                 full = self._completion.with_n(full)
         except SpaceError as error:
             return str(error)
-        sentence = rule.check(full, self.machine)
+        sentence = rule.check(full, self.machine.running(full))
         if sentence:
             self._dropping.add(rule.name)
         return sentence
 
     def _representative_words(self, full: Point) -> dict[str, Scalar]:
         """Return what points share that run the same instructions on alike nodes: HPL's parameters and the order."""
-        words = {**canonical(HplParams.from_words(full)).words(), **self.machine.terms.ignores}
+        words = {**canonical(HplParams.from_words(full)).words(), **self.machine.running(full).terms.ignores}
         return {**words, "rank_order": self._orders.of(full)} if "rank_order" in full else words
 
     def _refused(self, start: Point) -> str | None:
@@ -312,7 +313,21 @@ def never_legal(space: SearchSpace, name: str) -> Iterator[str]:
     for value in space.parameters[name].values:
         point = space.nearest({name: value}, keep=name)
         if point.get(name) != value:
-            yield f"no valid combination has {value}: {space.why_not({**point, name: value})}"
+            yield f"no valid combination has {value}: {space.why_not(_changed(space, point, name, value))}"
+
+
+def _changed(space: SearchSpace, point: Point, name: str, value: Scalar) -> dict[str, Scalar]:
+    """Return a point with another value, and with the first values of the parameters that depend on it."""
+    changed, followed = {**point, name: value}, {name}
+    for dependant in dependants_last(list(space.parameters), space.parameters):
+        parameter = space.parameters[dependant]
+        if parameter.by in followed:
+            followed.add(dependant)
+            legal = parameter.values_in(changed)
+            if changed.get(dependant) not in legal:
+                changed.pop(dependant, None)
+                changed.update({dependant: legal[0]} if legal else {})
+    return changed
 
 
 @dataclass(frozen=True)
@@ -336,13 +351,13 @@ class Completion:
 
     def with_defaults(self, params: Point) -> dict[str, Scalar]:
         """Add the defaults of all dimensions that a point leaves out; N has none."""
-        full = dict(params)
+        full, machine = dict(params), self.machine.running(params)
         for name, dimension in DIMENSIONS.items():
             if name not in full:
-                value = dimension.default(full, self.machine)
+                value = dimension.default(full, machine)
                 if value is not None:
-                    full[name] = self.machine.terms.taken(name, value)
-        for own in self.machine.terms.own:
+                    full[name] = machine.terms.taken(name, value)
+        for own in machine.terms.own:
             full.setdefault(own.point_name, own.default)
         return full
 

@@ -1,6 +1,7 @@
 """What the user asked of a study, checked once; nothing re-reads the command line afterwards."""
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -23,6 +24,7 @@ class TuneOptions(SearchSettings):
     Attributes:
         space: shipped name or file; `overrides` are `--set` values by parameter name.
         blas_only: BLAS names to keep; `blas_files` libraries the user named.
+        programs: files of programs that the user named, by these names.
         real_cluster: the cluster to run on, as its file says; None for this machine.
         cluster: the virtual cluster to simulate, as its file says; None for this machine.
         limit_s: real seconds after which a simulation is ended.
@@ -41,6 +43,7 @@ class TuneOptions(SearchSettings):
     blas_only: tuple[str, ...] = ()
     blas_files: Mapping[str, Path] | None = None
     xhpl: Path | None = None
+    programs: Mapping[str, Path] | None = None
     hpl_source: Path | None = None
     price_usd: float | None = None
     power_w: float | None = None
@@ -74,7 +77,8 @@ class TuneOptions(SearchSettings):
     def to_json(self) -> dict[str, Any]:
         """A mapping that JSON can hold."""
         data = asdict(self)
-        data["blas_files"] = {name: str(path) for name, path in (self.blas_files or {}).items()}
+        for files in ("blas_files", "programs"):
+            data[files] = {name: str(path) for name, path in (data[files] or {}).items()}
         for name in ("xhpl", "hpl_source"):
             data[name] = None if data[name] is None else str(data[name])
         return data
@@ -87,7 +91,8 @@ class TuneOptions(SearchSettings):
             known["budget"] = Budget(**known["budget"])
         for name in ("blas_only", "warm_start", "nodes_left_out"):
             known[name] = tuple(known.get(name, ()))
-        known["blas_files"] = {name: Path(path) for name, path in known.get("blas_files", {}).items()}
+        for files in ("blas_files", "programs"):
+            known[files] = {name: Path(path) for name, path in (known.get(files) or {}).items()}
         for name in ("xhpl", "hpl_source"):
             known[name] = None if known.get(name) is None else Path(known[name])
         return cls(**known)
@@ -117,20 +122,41 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
     return tuple(dict.fromkeys(names)), files
 
 
+def parse_programs(values: Sequence[str]) -> dict[str, Path]:
+    """Split `--program` values into names and files.
+
+    Raises:
+        UsageError: no name, no file, a file that is not there or cannot be executed, or two files of one name.
+    """
+    files: dict[str, Path] = {}
+    for value in values:
+        name, _, file = value.partition("=")
+        if not file or not re.fullmatch(r"[\w.+-]+", name) or name == "auto":
+            raise UsageError("write NAME=FILE, as amd-zen=/opt/amd-zen-hpl/xhpl", field="program", given=value)
+        path = user_program(file, field="program")
+        if files.setdefault(name, path) != path:
+            other = f"{name} is {files[name]} already: give {path} a name of its own"
+            raise UsageError(other, field="program", given=value)
+    return files
+
+
 def user_source(path: Path | None) -> Path | None:
     """The absolute path of `--hpl-source`: a study may be resumed from another folder."""
     return None if path is None else path.expanduser().absolute()
 
 
-def user_program(name: str) -> Path:
+def user_program(name: str, field: str = "xhpl") -> Path:
     """The absolute path of `--xhpl`, checked to be an executable file.
+
+    Args:
+        field: that names it.
 
     Raises:
         TunerError: it is missing or cannot be executed.
     """
     absolute = Path(name).expanduser().absolute()
     if not absolute.is_file():
-        raise UsageError("there is no such file", field="xhpl", given=name)
+        raise UsageError("there is no such file", field=field, given=name)
     if not os.access(absolute, os.X_OK):
-        raise UsageError(f"the file is not executable; try chmod +x {name}", field="xhpl", given=name)
+        raise UsageError(f"the file is not executable; try chmod +x {name}", field=field, given=name)
     return absolute

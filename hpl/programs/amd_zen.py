@@ -25,6 +25,12 @@ class AmdZenHpl(ProgramFile):
 
     name: ClassVar[str] = "amd-zen"
     on_cores: ClassVar[bool] = True
+    needs: ClassVar[str] = "AMD's archive amd-zen-hpl-…, whose licence you accept, Open MPI, and a Zen 4 or 5"
+    places: ClassVar[tuple[str, ...]] = (
+        "/opt/amd-zen-hpl-*/xhpl",
+        "/opt/AMD/amd-zen-hpl-*/xhpl",
+        "~/amd-zen-hpl-*/xhpl",
+    )
     terms: ClassVar[Terms] = Terms(
         own=(OwnParameter("arch", ("auto", "zen4", "zen3"), "auto"),),
         bcasts=("bc7",),

@@ -115,6 +115,8 @@ class HplProgram(ABC):
         gpus_of: the vendor of the GPUs that it computes on; "" where it computes on cores.
         prints_at_once: a run of it that prints nothing has not begun.
         runs_lists: one launch of it runs all combinations of the lists of HPL.dat.
+        needs: what a user must have to run it, in words; "" where that is nothing.
+        places: patterns of paths where it usually lies, with variables such as $MKLROOT; a bare name is on PATH.
         stops_at_column: it can be told to stop at a column of the matrix, so that a part of a run can be measured.
     """
 
@@ -127,6 +129,8 @@ class HplProgram(ABC):
     prints_at_once: ClassVar[bool] = False
     runs_lists: ClassVar[bool] = True
     stops_at_column: ClassVar[bool] = False
+    needs: ClassVar[str] = ""
+    places: ClassVar[tuple[str, ...]] = ()
 
     @classmethod
     def recognised(cls, file: Path) -> Self | None:  # noqa: ARG003 - a family that is built recognises no file

@@ -23,6 +23,12 @@ class IntelHpl(ProgramFile):
     """A program that has Intel's name, or reads Intel's variables."""
 
     name: ClassVar[str] = "intel-mp"
+    needs: ClassVar[str] = "Intel oneMKL, with its folder benchmarks/mp_linpack, and Intel MPI"
+    places: ClassVar[tuple[str, ...]] = (
+        "xhpl_intel64_dynamic",
+        "$MKLROOT/share/mkl/benchmarks/mp_linpack/xhpl_intel64_dynamic",
+        "/opt/intel/oneapi/mkl/latest/share/mkl/benchmarks/mp_linpack/xhpl_intel64_dynamic",
+    )
     terms: ClassVar[Terms] = Terms(
         own=(OwnParameter("largepage", (0, 1), 0), OwnParameter("host_node", ("auto", "rank"), "auto")),
         bcasts=("bc6", "bc7"),

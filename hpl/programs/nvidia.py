@@ -39,6 +39,8 @@ class NvidiaHpl(ProgramFile):
 
     name: ClassVar[str] = "nvidia"
     gpus_of: ClassVar[str] = "NVIDIA"
+    needs: ClassVar[str] = "NVIDIA's container of HPC benchmarks, whose licence you accept, and a GPU of NVIDIA"
+    places: ClassVar[tuple[str, ...]] = ("hpl.sh", "/workspace/hpl.sh")
     terms: ClassVar[Terms] = Terms(
         ignores={"DEPTH": 1, "SWAP": "mix", "swap_threshold": 64},
         takes={"L1": ("notransposed",), "U": ("transposed",), "binding": ("none",)},

@@ -4,7 +4,9 @@ All but netlib's are imported only where a file may be one of their programs, or
 """
 
 import hashlib
-from collections.abc import Sequence
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from filelock import FileLock
@@ -13,7 +15,7 @@ from ..build.source import HplSource, Recognise, SourceError, UserSourceError, f
 from ..errors import HplError
 from ..search_paths import SearchPaths
 from .built import SourceProgram
-from .family import HplProgram
+from .family import HplProgram, UserProgramError
 from .netlib import NetlibHpl
 from .terms import TAKES_ALL, Terms
 
@@ -43,35 +45,98 @@ def program_at(file: Path | None) -> HplProgram:
     return next(program for family in families() if (program := family.recognised(file)) is not None)
 
 
+def programs_named(files: Mapping[str, Path], asked: Sequence[str] = ()) -> dict[str, HplProgram]:
+    """Return the programs of a study by their names, those that are built first.
+
+    Args:
+        files: of the user's, by the names that the study gives them; the name of a family says which one it is.
+        asked: names of files, and of families that are built; empty for all files.
+
+    Raises:
+        UserProgramError: a name is of nothing, or a file is of another family than its name says.
+    """
+    built = {family.name: family for family in _built()}
+    found: dict[str, HplProgram] = {}
+    for name in dict.fromkeys(asked or files):
+        if name in files:
+            found[name] = _named(name, files[name])
+        elif name in built:
+            found[name] = built[name]()
+        else:
+            known = ", ".join((*built, *files))
+            raise UserProgramError(f"there is no program {name} (there are: {known}): name it with ⟦program⟧ NAME=FILE")
+    return dict(sorted(found.items(), key=lambda named: not named[1].built))
+
+
+def _named(name: str, file: Path) -> HplProgram:
+    """Return the program of a file; its name counts where no family recognises it."""
+    from .yours import ProgramFile, YourXhpl  # noqa: PLC0415
+
+    found = program_at(file)
+    family = next((family for family in families() if family.name == name), type(found))
+    if type(found) is family or not issubclass(family, ProgramFile):
+        return found
+    if not isinstance(found, YourXhpl):
+        raise UserProgramError(f"this is {found.name}, not {name}: give it that name", field="program", given=file)
+    return family(file)
+
+
+def found_here(home: Path = Path("~")) -> dict[str, tuple[Path, ...]]:
+    """Return the files of each family of vendors that lie where they usually do.
+
+    Args:
+        home: the folder of the user.
+    """
+    return {family.name: tuple(_lying(family, home.expanduser())) for family in families() if family.places}
+
+
+def _lying(family: type[HplProgram], home: Path) -> Iterator[Path]:
+    for place in family.places:
+        if "/" not in place:
+            yield from filter(None, [shutil.which(place) and Path(str(shutil.which(place)))])
+            continue
+        pattern = os.path.expandvars(place.replace("~", str(home), 1)).lstrip("/")
+        yield from (path for path in sorted(Path("/").glob(pattern)) if os.access(path, os.X_OK))
+
+
 def terms_of(name: object) -> Terms:
     """Return what the programs of a family take; a family that is not known takes everything."""
     return next((family.terms for family in families() if family.name == name), TAKES_ALL)
 
 
-def with_source(program: HplProgram, search: SearchPaths, user_source: Path | None = None) -> HplProgram:
+def with_source(
+    program: HplProgram, search: SearchPaths, user_source: Path | None = None, *, of_its_family: bool = False
+) -> HplProgram:
     """Return a program with the source that it is built from; one that is there already needs none.
+
+    Args:
+        of_its_family: take no other source than one of its family.
 
     Raises:
         SourceError: as `obtain`.
     """
     if not program.built:
         return program
-    source = obtain(search, user_source)
+    only = [family for family in _built() if family.name == program.name] if of_its_family else _built()
+    source = obtain(search, user_source, only)
     return next(family(source) for family in _built() if family.name == source.kind)
 
 
-def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
+def obtain(
+    search: SearchPaths, user_source: Path | None = None, built: Sequence[type[SourceProgram]] = ()
+) -> HplSource:
     """Get HPL's source, from the cache if it was obtained before.
 
     The order is: the user's source; the cache; netlib's hpl-2.3.tar.gz with a checked SHA-256; Debian's package hpcc.
 
     Args:
         user_source: a folder or an archive of HPL or of HPCC; if given, nothing else is tried.
+        built: families whose sources are tried; empty for all.
 
     Raises:
         SourceError: no source could be obtained; the message says what was tried and what to do.
     """
-    folder, built = search.cache / "source", _built()
+    folder, built = search.cache / "source", built or _built()
     layouts = [family.source_in for family in built]
     if user_source is not None:
         return _of_user(folder, user_source.expanduser().absolute(), layouts)

@@ -47,6 +47,8 @@ class RocHpl(ProgramFile):
 
     name: ClassVar[str] = "rochpl"
     gpus_of: ClassVar[str] = "AMD"
+    needs: ClassVar[str] = "rocHPL, which is built with ROCm, and a GPU of AMD"
+    places: ClassVar[tuple[str, ...]] = ("run_rochpl", "/opt/rochpl/bin/run_rochpl", "~/rocHPL/rocHPL/run_rochpl")
     terms: ClassVar[Terms] = Terms(
         takes={"DEPTH": (1,), "SWAP": ("long",), "U": ("transposed",), "EQUIL": ("no",), "binding": ("none", "core")},
         own=(

@@ -10,8 +10,10 @@ from ..build.link import linked_mpi
 from ..build.programs import witness_library
 from ..build.toolchain import Mpi, OnStep
 from ..search_paths import SearchPaths
-from .family import HplProgram, ReadyProgram
+from .family import HplProgram, ReadyProgram, UserProgramError
 
+OTHERS = {"mxp": "HPL-MxP", "hpl-ai": "HPL-AI", "hpl_ai": "HPL-AI", "hpcg": "HPCG"}
+"""Benchmarks whose programs are told from HPL's by their names."""
 MOST_OF_SCRIPT = 100_000
 """Bytes of a script that are read."""
 
@@ -74,5 +76,13 @@ class YourXhpl(ProgramFile):
 
     @classmethod
     def recognised(cls, file: Path) -> Self | None:
-        """Take any file: it is asked last."""
+        """Take any file that has no other benchmark's name: it is asked last.
+
+        Raises:
+            UserProgramError: it has.
+        """
+        other = next((benchmark for name, benchmark in OTHERS.items() if name in file.name.lower()), None)
+        if other is not None:
+            sentence = f"this is {other}, another benchmark, which hpltune does not tune: name a program of HPL"
+            raise UserProgramError(sentence, field="xhpl", given=file)
         return cls(file)

@@ -6,7 +6,7 @@ from hpl.params import Scalar
 from hpl.sizing import process_grids
 
 from ..errors import SpaceError
-from ..machine import Machine
+from ..machine import PROGRAM, Machine
 from ..node_order import orders_here, worth_dropping
 from .dimension import ranks_and_threads
 from .parameter import Parameter
@@ -56,6 +56,17 @@ def full_layouts(machine: Machine) -> tuple[str, ...]:
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
     layouts = machine.terms.layouts(machine.node, machine.nodes)
     return tuple(f"{ranks}x{threads}" for ranks, threads in layouts if threads == 1 or threaded)
+
+
+def by_program(name: str, machine: Machine) -> Parameter | None:
+    """Make a parameter whose values depend on which program of a machine runs; None where they do not."""
+    cases: dict[Scalar, tuple[Scalar, ...]] = {}
+    for program, seen in machine.programs.items():
+        own = seen.terms.parameter(name)
+        values = {"blas": tuple(seen.blas), "layout": full_layouts(seen)}.get(name, own.values if own else ())
+        if values:
+            cases[program] = values
+    return Parameter.depending(name, PROGRAM, cases) if cases else None
 
 
 def layouts_by_nodes(dropped: Parameter, machine: Machine) -> Parameter:

@@ -99,6 +99,7 @@ def _text(expected: str, pattern: str, default: Callable[[Point, Machine], Scala
 
 
 DIMENSIONS: dict[str, Dimension] = {
+    "program": _text("a program's name", r"(?!auto$)[\w.+-]+", lambda _point, _machine: None),
     "nodes_dropped": _whole(0, None),
     "rank_order": replace(_choice(list(RANK_ORDERS), ""), default=lambda _point, _machine: None),
     "N": _whole(1, None),

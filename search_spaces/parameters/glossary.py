@@ -7,6 +7,7 @@ functions `hpl.canonical` names. `explain` shows the entries that matter in a st
 from collections.abc import Mapping
 
 GLOSSARY: Mapping[str, str] = {
+    "program": "The program that computes HPL: netlib's, or one of a vendor with its own arithmetic and parameters.",
     "nodes_dropped": (
         "How many of the slowest nodes are left out. All ranks wait for the slowest one, so fewer nodes can be faster."
     ),

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hpl.programs.terms import OwnParameter, Terms
 from search_spaces.errors import SpaceError
 from search_spaces.load import KEYS, check_overrides, describe, load, passed_over, shipped, wants_all_blas
 from search_spaces.machine import BlasFacts, Machine
@@ -426,3 +427,37 @@ def test_a_space_that_is_not_there_lists_those_that_are(tmp_path: Path) -> None:
         load("defalt", machine())
     with pytest.raises(SpaceError, match="cannot be read"):
         load(str(tmp_path / "none.toml"), machine())
+
+
+def two_programs() -> Machine:
+    """A machine with a program that is built and one of a vendor, as each sees it."""
+    picky = Terms(
+        takes={"SWAP": ("long",)}, own=(OwnParameter("split", (0.3, 0.5), 0.3, (0.0, 1.0)),), bcasts=("bc6",),
+        ranks_on_node=lambda _: (1,), no_other_ranks=True,
+    )  # fmt: skip
+    vendor = Machine(4, 2**35, {"vendor": BlasFacts()}, 4000, terms=picky)
+    blas = {**BLAS, **vendor.blas}
+    return Machine(4, 2**35, blas, 4000, programs={"netlib": machine(4), "vendor": vendor})
+
+
+@pytest.mark.parametrize("name", ["quick", "default"])
+def test_each_point_has_what_its_own_program_takes(name: str) -> None:
+    space = load(name, two_programs())
+    programs = set()
+    for number in range(0, len(space), max(1, len(space) // 500)):
+        point = space.complete(space.point(number))
+        programs.add(point["program"])
+        if point["program"] == "vendor":
+            assert (point["blas"], point["layout"], point["SWAP"]) == ("vendor", "1x4", "long")
+            assert 0.3 <= float(point["program.split"]) <= 0.5
+        else:
+            assert point["blas"] in BLAS
+            assert point.get("BCAST") != "bc6"
+            assert "program.split" not in point
+    assert programs == {"netlib", "vendor"}
+
+
+def test_a_program_without_a_legal_point_is_told() -> None:
+    given = {"SWAP": ["mix"], "layout": ["1x4"]}
+    (sentence,) = passed_over(load("default", two_programs(), given), {"program": ["vendor"]})
+    assert "no valid combination has vendor: SWAP = mix is refused by the program: it takes long" in sentence

@@ -1,5 +1,6 @@
 """Programs of vendors are tuned with parameters of their own: real executables stand in for those that are not here."""
 
+import json
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -11,7 +12,9 @@ from vendor_programs import amd_zen_hpl, fake_gpus, intel_hpl, nvidia_hpl, roc_h
 from hpl.dat import HplDat, render
 from hpl.params import Bcast, HplParams
 from hpl.programs import gpus
+from hpl.programs.registry import TO_BUILD, with_source
 from hpl.programs.terms import Gpu
+from hpl.search_paths import SearchPaths
 from results.record import Kind, TrialRecord, TrialState
 from results.store.store import Store
 
@@ -110,8 +113,10 @@ def test_nvidia_hpl_is_tuned_with_a_rank_on_each_gpu(hpltune: Run, home: Path) -
     assert all("--bind-to none" in record.command for record in records)
     assert {record.params["DEPTH"] for record in records}
     found = best(records)
-    assert (found.params["NB"], found.params["program.p2p_as_bcast"]) == (384, 1)
+    assert found.params["program.p2p_as_bcast"] == 1
     assert "HPL_P2P_AS_BCAST=1" in found.command
+    explained = hpltune("explain", "vendor")
+    assert explained.returncode == 0, explained.stderr
 
 
 @pytest.mark.usefixtures("two_gpus")
@@ -147,3 +152,105 @@ def test_rochpl_is_tuned_with_its_split(hpltune: Run, home: Path, monkeypatch: p
     found = best(records)
     assert found.params["program.split"] == 0.5
     assert "-f 0.5 -i HPL.dat" in found.command
+
+
+NAMED = ("--program", "amd-zen=amd-zen-hpl-2024_10_08/xhpl", "--program", "mine=xhpl_intel64_dynamic")
+
+
+@pytest.fixture
+def two_programs(home: Path) -> None:
+    """Stand-ins for two programs of vendors."""
+    amd_zen_hpl(home)
+    intel_hpl(home)
+
+
+@pytest.mark.usefixtures("two_programs")
+def test_programs_are_a_dimension_with_parameters_of_their_own(hpltune: Run, home: Path) -> None:
+    study = ("--set", "N=1000", "--trials", "16", "--confirm", "1", "--study", "vendor")
+    done = hpltune("tune", *NAMED, *study)
+    assert done.returncode == 0, done.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        records = [record for record in store.records("vendor") if record.kind is Kind.SEARCH]
+    assert {record.state for record in records} == {TrialState.COMPLETE}, [record.reason for record in records]
+    assert {(record.params["program"], record.params["blas"]) for record in records} == {
+        ("amd-zen", "amd-zen"),
+        ("mine", "mine"),
+    }
+    for record in records:
+        own = {name for name in record.params if name.startswith("program.")}
+        if record.params["program"] == "amd-zen":
+            assert own == {"program.arch"}
+            assert "amd-zen-hpl-2024_10_08/xhpl" in record.command
+        else:
+            assert own == {"program.largepage", "program.host_node"}
+            assert "xhpl_intel64_dynamic" in record.command
+    for command in (("show", "vendor"), ("best", "vendor"), ("explain", "vendor")):
+        shown = hpltune(*command)
+        assert shown.returncode == 0, shown.stderr
+    like = best(records)
+    (home / "HPL.dat").write_text(render(HplDat.of(HplParams(1000, 64, 1, 1))))
+    rerun = hpltune("run", "HPL.dat", "--like", f"vendor#{like.number}", "--layout", "1x1")
+    assert rerun.returncode == 0, rerun.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        (again,) = store.records("run-HPL-1")
+    assert ("xhpl_intel64_dynamic" in again.command) is (like.params["program"] == "mine")
+    more = hpltune("tune", "--resume", "--study", "vendor", "--trials", "18")
+    assert more.returncode == 0, more.stderr
+
+
+@pytest.mark.usefixtures("two_programs")
+def test_what_is_built_stands_beside_programs_of_vendors(hpltune: Run, home: Path, shared_cache: Path) -> None:
+    kind = with_source(TO_BUILD, SearchPaths(None, shared_cache)).name
+    study = ("--space", "quick", "--set", "N=1000", "--trials", "4", "--confirm", "1", "--study", "vendor")
+    done = hpltune("tune", *NAMED, "--set", f"program={kind},amd-zen", *study)
+    assert done.returncode == 0, done.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        records = [record for record in store.records("vendor") if record.kind is Kind.SEARCH]
+    assert {record.params["program"] for record in records} == {kind, "amd-zen"}
+    assert {record.state for record in records} == {TrialState.COMPLETE}, [record.reason for record in records]
+
+
+@pytest.mark.usefixtures("two_programs")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--program", "amd-zen"), "--program amd-zen: write NAME=FILE"),
+        (("--program", "a=nowhere"), "--program nowhere: there is no such file"),
+        (("--program", "a=amd-zen-hpl-2024_10_08/xhpl", "--program", "a=xhpl_intel64_dynamic"), "a name of its own"),
+        (("--program", "nvidia=xhpl_intel64_dynamic"), "this is intel-mp, not nvidia: give it that name"),
+        (
+            (*NAMED, "--set", "program=amd-zen,nvidia"),
+            "there is no program nvidia (there are: netlib, hpcc, amd-zen, mine)",
+        ),
+        ((*NAMED, "--xhpl", "xhpl_intel64_dynamic"), "--xhpl is the only program of a study"),
+        ((*NAMED, "--set", "blas=mine", "--set", "program=amd-zen"), "blas = mine does not go with program = amd-zen"),
+        ((*NAMED, "--set", "program.spilt=1"), "(it has: program.arch, program.largepage, program.host_node)"),
+    ],
+)
+def test_what_cannot_be_a_program_of_a_study_is_one_sentence(
+    hpltune: Run, options: Sequence[str], sentence: str
+) -> None:
+    done = hpltune("tune", *options, "--set", "N=1000", "--trials", "1")
+    assert done.returncode == 2, done.stderr
+    assert sentence in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("two_gpus", "two_programs")
+def test_programs_of_gpus_and_of_cores_have_studies_of_their_own(hpltune: Run, home: Path) -> None:
+    nvidia_hpl(home)
+    done = hpltune("tune", *NAMED, "--program", "gpu=hpl.sh", "--set", "N=1000", "--trials", "1")
+    assert done.returncode == 1
+    assert "do not compute on the same kind of processor" in " ".join(done.stderr.split())
+
+
+def test_doctor_says_which_programs_are_here_and_what_each_needs(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    intel_hpl(home / "bin")
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
+    done = hpltune("doctor", "--json")
+    found = json.loads(done.stdout)["found"]
+    assert str(home / "bin/xhpl_intel64_dynamic") in found["program intel-mp"]
+    assert found["program rochpl"].startswith("not found; it needs rocHPL")
+    assert found["GPUs"]

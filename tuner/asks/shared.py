@@ -106,6 +106,18 @@ Program = Annotated[
         useless=(Useless.WITH_TABLE, Useless.SIMULATED),
     ),
 ]
+Programs = Annotated[
+    tuple[str, ...],
+    AskField(
+        "Compare this program with others: ⟦program⟧ amd-zen=/opt/amd-zen-hpl/xhpl. Repeatable. "
+        "⟦set⟧ program=netlib,amd-zen chooses among them and those that are built.",
+        field="program",
+        metavar="NAME=FILE",
+        panel=MACHINE,
+        here=True,
+        useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+    ),
+]
 Source = Annotated[
     Path | None,
     AskField(

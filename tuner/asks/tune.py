@@ -34,6 +34,7 @@ from .shared import (
     Power,
     Price,
     Program,
+    Programs,
     Rpeak,
     Source,
     WaitForQuiet,
@@ -266,6 +267,7 @@ class TuneAsk(SearchSettings):
     ] = None
     blas: Libraries = ()
     program: Program = None
+    programs: Programs = ()
     hpl_source: Source = None
     price_usd: Price = None
     power_w: Power = None

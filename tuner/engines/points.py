@@ -51,7 +51,7 @@ def starts_of_each(space: SearchSpace, name: str) -> Iterator[Point]:
 def _start(space: SearchSpace, wish: Point) -> dict[str, Scalar]:
     """The legal point nearest to a wish, with what follows from the wish filled in."""
     full = dict(wish)
-    for name in ("nodes_dropped", "layout", "blas", "kernel"):
+    for name in ("program", "nodes_dropped", "layout", "blas", "kernel"):
         if name not in full and name in space.parameters:
             values = space.parameters[name].values_in(full)
             full.update({name: values[0]} if values else {})

@@ -1,9 +1,11 @@
 """Reads a stored study: its trials, and its space on the machine that it ran on."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from hpl.programs.registry import terms_of
+from hpl.programs.terms import Gpu, NodeShape
 from results.record import Kind, Study, TrialRecord
 from results.store.store import Store
 from runners.virtual.cluster import VirtualCluster
@@ -14,7 +16,7 @@ from search_spaces.space import SearchSpace
 
 from ..errors import TunerError
 from ..machine.equipment import host_count
-from ..machine.inventory import PROGRAM
+from ..machine.inventory import GPUS, PROGRAM
 from ..options import TuneOptions
 from ..replay.table import ReplayTable
 from ..replay.tune import read_table
@@ -89,15 +91,33 @@ def stored_space(study: Study, records: Sequence[TrialRecord]) -> SearchSpace:
 
 
 def _machine(study: Study, records: Sequence[TrialRecord], N: int) -> Machine:
+    families = study.host.get(PROGRAM)
+    if not isinstance(families, Mapping):
+        return _with(study, records, records, N, families)
+    own = {name: [record for record in records if record.params.get(PROGRAM) == name] for name in families}
+    seen = {name: _with(study, records, own[name], N, families[name]) for name in families if own[name]}
+    return replace(_with(study, records, records, N, None), programs=seen)
+
+
+def _with(study: Study, records: Sequence[TrialRecord], own: Sequence[TrialRecord], N: int, family: object) -> Machine:
+    """The machine of a study as one program saw it, whose own trials are given."""
+    host = study.host
+    sockets, numa_nodes, l3_caches = (count if isinstance(count := host.get(name), int) else 1 for name in _PARTS)
+    listed = host.get(GPUS)
+    gpus = tuple(Gpu(**gpu) for gpu in listed) if isinstance(listed, list) else ()
     return Machine(
         cores=max(prod(ranks_and_threads(record.params["layout"])) for record in records),
         memory_bytes=_memory_bytes(study.host),
-        blas=_blas(records),
+        blas=_blas(own),
         N=N,
         nodes=1 if study.simulated else host_count(study.host, "nodes"),
         mpis=_seen(records, "mpi") or Machine.mpis,
-        terms=terms_of(study.host.get(PROGRAM)),
+        terms=terms_of(family),
+        shape=NodeShape(0, sockets, numa_nodes, l3_caches, gpus),
     )
+
+
+_PARTS = ("sockets", "numa_nodes", "l3_caches")
 
 
 def _blas(records: Sequence[TrialRecord]) -> dict[str, BlasFacts]:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hpl.blas.catalogue import Blas, BlasLibrary
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
 
 PROGRAM = "program"
-"""Fact of a study: the family whose own parameters it may have searched over."""
+"""Fact of a study: the family whose own parameters it may have searched over; with several programs those of each."""
+GPUS = "gpus"
+"""Fact of a study: the GPUs of a node that its program computes on."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
@@ -72,6 +74,8 @@ class Inventory:
         mpis: MPI libraries that can start ranks here, the preferred one first; at least one.
         probes: by BLAS, the dgemm rate of each kernel that was timed, fastest first.
         program: what runs; one that is there already uses no BLAS of the catalogue.
+        programs: by the names that points give them, where a study has several; `program` is the first of them.
+        called: the name that points give to `program`; "" for that of its family.
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
         flags: instruction sets of all nodes; None takes those of this host.
         gpus: of each node, that the program computes on; empty where it computes on cores.
@@ -86,6 +90,8 @@ class Inventory:
     nodes: Nodes | None = None
     flags: frozenset[str] | None = None
     gpus: tuple[Gpu, ...] = ()
+    programs: Mapping[str, HplProgram] = field(default_factory=dict)
+    called: str = ""
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -117,7 +123,10 @@ class Inventory:
         """The facts of the host as a study stores them."""
         nodes = {"nodes": self.nodes.count, "node_names": list(self.nodes.names)} if self.nodes else {}
         timed = {CORE_DGEMM: round(self.dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
-        own = {PROGRAM: self.program.name} if self.program.terms.own else {}
+        families = {name: program.name for name, program in self.programs.items()}
+        own: dict[str, object] = {PROGRAM: families or self.program.name} if families or self.program.terms.own else {}
+        if self.gpus:
+            own[GPUS] = [asdict(gpu) for gpu in self.gpus]
         return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property
@@ -222,8 +231,14 @@ class Inventory:
             slow_kernels: also the kernels too slow to be their library's fastest; None is as `all_blas`.
         """
         flags = cpu_flags() if self.flags is None else self.flags
-        if not self.program.takes_blas:
-            facts = {self.program.name: BlasFacts(kernels=("auto",), threaded=True)}
+        seen = {
+            name: running(self, name).machine(all_blas=all_blas, N=N, slow_kernels=slow_kernels)
+            for name in self.programs
+        }
+        if seen:
+            facts = {name: facts for machine in seen.values() for name, facts in machine.blas.items()}
+        elif not self.program.takes_blas:
+            facts = {self.called or self.program.name: BlasFacts(kernels=("auto",), threaded=True)}
         else:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {
@@ -247,11 +262,27 @@ class Inventory:
             chooser=batch.words.title if batch else "",
             terms=self.program.terms,
             shape=node_shape(self),
+            programs=seen,
         )
 
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
+
+
+def running(inventory: Inventory, name: str) -> Inventory:
+    """Return the same machine as if it had only the program of that name; "" is the usual one.
+
+    Raises:
+        TunerError: it has none of that name.
+    """
+    if not name or not inventory.programs:
+        return inventory
+    program = inventory.programs.get(name)
+    if program is None:
+        known = ", ".join(inventory.programs)
+        raise TunerError(f"program {name} is none of this study (it has: {known}): name it with ⟦program⟧ NAME=FILE")
+    return replace(inventory, program=program, programs={}, called=name)
 
 
 def node_shape(inventory: Inventory) -> NodeShape:

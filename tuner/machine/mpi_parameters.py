@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hpl.build.toolchain import CONTROL, Mpi, parameters_of
-from hpl.programs.registry import program_at
 from hpl.search_paths import SearchPaths
 from runners.forwarded import VARIABLES
 from runners.launchers.openmpi import TRANSPORTS
@@ -16,7 +15,7 @@ from search_spaces.parameters.dimension import MPI_PARAMETERS
 from ..errors import UsageError
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
-from .survey import usable_mpis
+from .survey import program_of, usable_mpis
 
 
 def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs) -> None:
@@ -33,7 +32,7 @@ def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs)
     names = [name for name in given if name.startswith(MPI_PARAMETERS)]
     if not names:
         return
-    usable = usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), program_at(options.xhpl))
+    usable = usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), program_of(options))
     mpis = _used(usable, given.get("mpi"))
     for name in names:
         for mpi in _given_it(mpis, given[name]):

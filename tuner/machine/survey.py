@@ -10,14 +10,16 @@ from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover, kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.programs.family import HplProgram
-from hpl.programs.registry import TO_BUILD
+from hpl.programs.registry import TO_BUILD, program_at, programs_named
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
 from runners.registry import LAUNCHERS
+from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError
-from .inventory import Inventory
+from ..options import TuneOptions
+from .inventory import PROGRAM, Inventory
 
 KIN = {"mpich": "intelmpi", "intelmpi": "mpich"}
 """Libraries whose launchers start each other's programs: both are MPICH's."""
@@ -34,6 +36,7 @@ class SurveyWish:
         only: BLAS names to keep; empty keeps all.
         asked: names that a search will want of those.
         program: what shall run; only for one that is built a BLAS is looked for.
+        programs: by name, where a study has several; `program` is the first of them.
         rpeak_gflops: overrules the detected peak.
     """
 
@@ -41,6 +44,7 @@ class SurveyWish:
     only: tuple[str, ...] = ()
     asked: Collection[str] = ()
     program: HplProgram = TO_BUILD
+    programs: Mapping[str, HplProgram] = field(default_factory=dict)
     rpeak_gflops: float | None = None
 
 
@@ -61,6 +65,25 @@ class Instruments:
 
 
 OF_THIS_MACHINE = Instruments()
+
+
+def programs_of(options: TuneOptions) -> Mapping[str, HplProgram]:
+    """The programs of a study by their names; empty where it has one without a name.
+
+    Raises:
+        hpl.programs.family.UserProgramError: one cannot be started as it is, or is none.
+    """
+    asked = [name for name in (options.overrides or {}).get(PROGRAM, ()) if name != AUTO]
+    return programs_named(options.programs or {}, asked) if options.programs or asked else {}
+
+
+def program_of(options: TuneOptions) -> HplProgram:
+    """The program of a study, the first where it has several.
+
+    Raises:
+        hpl.programs.family.UserProgramError: it cannot be started as it is.
+    """
+    return next(iter(programs_of(options).values()), None) or program_at(options.xhpl)
 
 
 def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
@@ -118,11 +141,11 @@ def survey(
     rpeak = instruments.rpeak()
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
-    mpis = usable_mpis(search, wanted.program, instruments=instruments)
-    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program)
+    mpis = _for_all(search, wanted, instruments)
+    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program, programs=wanted.programs)
     if wanted.program.gpus_of:
         inventory = _with_gpus(inventory, wanted)
-    if not wanted.program.takes_blas:
+    if not wanted.program.takes_blas:  # those that are built stand first
         return inventory
     inventory = replace(inventory, blas=tuple(instruments.blas(search, wanted.extra_blas)))
     if wanted.only:
@@ -132,6 +155,24 @@ def survey(
     if not inventory.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with ⟦blas⟧ NAME=/path/lib.so")
     return with_kernel_rates(inventory, search, on_probe, instruments)
+
+
+def _for_all(search: SearchPaths, wanted: SurveyWish, instruments: Instruments) -> tuple[Mpi, ...]:
+    """The MPI libraries that start all programs of a study.
+
+    Raises:
+        hpl.errors.HplError, TunerError: as `usable_mpis`; or no library starts all of them, or not all compute on GPUs.
+    """
+    usable = usable_mpis(search, wanted.program, instruments=instruments)
+    for name, program in wanted.programs.items():
+        if program.gpus_of != wanted.program.gpus_of:
+            both = f"program {name} and {next(iter(wanted.programs))} do not compute on the same kind of processor"
+            raise TunerError(f"{both}, so one of them has other cores, memory and Rpeak: give each a study of its own")
+        starts = usable_mpis(search, program, instruments=instruments)
+        usable = tuple(mpi for mpi in usable if mpi in starts)
+        if not usable:
+            raise TunerError(f"no MPI library here starts all programs: {name} is linked with {program.linked_mpi()}")
+    return usable
 
 
 def _with_gpus(inventory: Inventory, wanted: SurveyWish) -> Inventory:

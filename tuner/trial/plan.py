@@ -18,7 +18,7 @@ from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError
-from ..machine.inventory import Inventory, node_shape
+from ..machine.inventory import PROGRAM, Inventory, node_shape, running
 
 MPI_BYTES_PER_RANK = 64 * 2**20
 """Open MPI's own buffers and shared-memory segments; about 40 MiB a rank measured with 4.1 on one node."""
@@ -130,6 +130,7 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         PlanError: when the point asks for something this machine or this version cannot do.
         hpl.errors.HplError: when a value is out of HPL's range or the BLAS has no build for the threads.
     """
+    site = running(site, str(params.get(PROGRAM, "")))
     ranks, threads = parse_layout(str(params["layout"]))
     hpl_params = HplParams.from_words(params)
     if hpl_params.ranks != ranks:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from hpl.programs.registry import program_at, with_source
+from hpl.programs.registry import with_source
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
 from runners.local import LocalRunner
@@ -17,7 +17,7 @@ from ..errors import TunerError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.mpi_start import require_start
-from ..machine.survey import SurveyWish, survey, usable_mpis, with_kernel_rates
+from ..machine.survey import SurveyWish, program_of, programs_of, survey, usable_mpis, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
@@ -74,7 +74,7 @@ class Workbench:
         site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
-            site = replace(site, program=with_source(site.program, search, options.hpl_source))
+            site = _with_sources(site, search, options)
             meters = PowerMeters.found(command=options.power_command)
             return cls(
                 user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener, meters=meters)
@@ -95,7 +95,7 @@ class Workbench:
             listener(notice)
         if probing:
             whole = _with_kernels(whole, search, listener)
-        whole = replace(whole, program=with_source(whole.program, search, options.hpl_source))
+        whole = _with_sources(whole, search, options)
         if options.rpeak_gflops is not None:
             whole = replace(whole, rpeak=whole.rpeak.overruled(options.rpeak_gflops))
 
@@ -158,17 +158,34 @@ class Workbench:
         Raises:
             hpl.build.programs.BuildError: with the compiler's first message.
         """
-        entries = [self.site.named(name) for name in names if self.site.program.takes_blas]
+        brought = {name for name, program in self.site.programs.items() if not program.takes_blas}
+        entries = [self.site.named(name) for name in names if self.site.program.takes_blas and name not in brought]
         libraries = {
             entry.library(count).path: entry.library(count)
             for entry in entries
             for count in threads
             if count == 1 or entry.threaded
         }
-        for library, mpi in product(libraries.values(), mpis):
-            self.site.program.ready(
+        built = [program for program in self.site.programs.values() if program.built] or [self.site.program]
+        for program, library, mpi in product(built, libraries.values(), mpis):
+            program.ready(
                 self.site.mpi_named(mpi), library, self.evaluator.search, lambda *step: listener(BuildStep(*step))
             )
+
+
+def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) -> Inventory:
+    """The same with the sources that its programs are built from.
+
+    Raises:
+        hpl.build.source.SourceError: one could not be obtained.
+    """
+    source = options.hpl_source
+    if not site.programs:
+        return replace(site, program=with_source(site.program, search, source))
+    programs = {
+        name: with_source(program, search, source, of_its_family=True) for name, program in site.programs.items()
+    }
+    return replace(site, program=next(iter(programs.values())), programs=programs)
 
 
 def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) -> None:
@@ -179,7 +196,7 @@ def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) 
     """
     if options.real_cluster is not None or not wanted:
         return
-    mpis = usable_mpis(search, program_at(options.xhpl))
+    mpis = usable_mpis(search, program_of(options))
     asked = (options.overrides or {}).get("mpi", ())
     for mpi in tuple(mpi for mpi in mpis if mpi.name in asked) or mpis[:1]:
         require_start(mpi, search)
@@ -239,7 +256,8 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
             extra_blas=options.blas_files or {},
             only=options.blas_only,
             asked=[name for name in (options.overrides or {}).get("blas", ()) if name != AUTO],
-            program=program_at(options.xhpl),
+            program=program_of(options),
+            programs=programs_of(options),
             rpeak_gflops=options.rpeak_gflops,
         ),
         telling(listener) if probing else None,

@@ -20,6 +20,7 @@ from ..engines.probes import Probes
 from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.equipment import POWER_SOURCE
+from ..machine.inventory import PROGRAM
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
@@ -276,7 +277,8 @@ class Campaign:
         measured = timed_at_first(session, evaluator, probes(evaluator.site))
         with session.context.stop.preparing():
             engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
-            first = [*seed_engine(options, session, engine), *_power_starts(session)]
+            programs = starts_of_each(session.space, PROGRAM)
+            first = [*seed_engine(options, session, engine), *programs, *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
             tell_earlier(session, engine, earlier, drift=drift, early_stopping=early_stopping, incumbent=incumbent)
         self.opened.ledger.count(earlier)

@@ -75,6 +75,11 @@ class TestYourXhpl(ProgramContract):
     def program(self, tmp_path: Path) -> HplProgram:
         return program_at(replaying(tmp_path))
 
+    @pytest.mark.parametrize("name", ["hpl-mxp.sh", "run_rochplmxp", "xhpcg", "xhpl_ai_hpl-ai"])
+    def test_other_benchmarks_are_refused_by_their_names(self, tmp_path: Path, name: str) -> None:
+        with pytest.raises(UserProgramError, match="another benchmark, which hpltune does not tune"):
+            program_at(tmp_path / name)
+
     def test_any_file_is_one(self, tmp_path: Path) -> None:
         assert program_at(tmp_path / "none").name == "xhpl"
 

@@ -18,6 +18,7 @@ from ...options import (
     DEFAULT_WALL_S,
     TuneOptions,
     parse_blas,
+    parse_programs,
     user_program,
     user_source,
 )
@@ -114,6 +115,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
         blas_only=names,
         blas_files=files,
         xhpl=None if ask.program is None else things.program(ask.program),
+        programs=_programs(ask),
         hpl_source=user_source(ask.hpl_source),
         price_usd=ask.price_usd or (real.price_usd if real else None),
         power_w=ask.power_w or (real.power_w if real else None),
@@ -124,6 +126,17 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
         replay=replay,
         warm_start=tuple(things.source(name) for name in ask.warm_start),
     )
+
+
+def _programs(ask: TuneAsk) -> Mapping[str, Path]:
+    """The files that are named as programs.
+
+    Raises:
+        UsageError: one is not there, or there is another program beside them.
+    """
+    if ask.programs and ask.program is not None:
+        raise UsageError("⟦xhpl⟧ is the only program of a study: name it with ⟦program⟧ NAME=FILE", field="program")
+    return parse_programs(ask.programs)
 
 
 def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:

@@ -18,7 +18,7 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory, cores_told
+from ...machine.inventory import PROGRAM, Inventory, cores_told, running
 from ...machine.problem_size import first_choice
 from ...machine.quiet import QuietWait, look_at
 from ...options import TuneOptions, user_program
@@ -190,6 +190,9 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
     stored = TuneOptions.from_json(study.options)
     on = given if given.real_cluster else stored
     own = bool(given.blas_only or given.xhpl)
+    program = like_trial(request.like, store).params.get(PROGRAM)
+    if program is not None and not own:
+        given = replace(given, programs=stored.programs, overrides={PROGRAM: (str(program),)})
     return replace(
         given,
         real_cluster=on.real_cluster,
@@ -268,6 +271,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
     """How to launch a file: as the trial it shall be like, as asked, or with the fastest BLAS filling the cores."""
     cores = site.host.physical_cores
     model = like_trial(request.like, store) if request.like else None
+    site = running(site, next(iter(site.programs), ""))
     choice = first_choice(site)
     if request.layout:
         ranks, threads = parse_layout(request.layout)

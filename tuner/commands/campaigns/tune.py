@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from hpl.programs.registry import program_at
 from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Report, Sentence
@@ -22,6 +21,7 @@ from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
 from ...machine.problem_size import SMALLEST_N, matrix_bytes
+from ...machine.survey import program_of
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...provision.plan import needs
@@ -176,7 +176,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _check(request, options, session.store)
             _trust(request, name, options, session)
             if options.on_machines:
-                program = not program_at(options.xhpl).built
+                program = not program_of(options).built
                 if needs(session.user_dirs, options.blas_files, program=program):
                     from ...provision.setup import provision_if_needed  # noqa: PLC0415 - few machines need it
 

@@ -1,6 +1,7 @@
 """`hpltune doctor`: what was found on this machine, what is missing, and which kernels the BLAS libraries pick."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import packages_distributions
@@ -14,7 +15,8 @@ from hpl.build.simgrid import find_simgrid
 from hpl.build.toolchain import compiler_version, find_mpis
 from hpl.errors import HplError
 from hpl.private_files import open_to_others
-from hpl.programs.registry import obtain
+from hpl.programs.gpus import gpus
+from hpl.programs.registry import families, found_here, obtain
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
@@ -175,7 +177,7 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     above_peak = dgemm_beats_peak(rpeak, fastest_dgemm_gflops(probes))
     found += Findings(advice=(above_peak,) if above_peak else ())
     found += _power()
-    found += _source(search) + Findings({"SimGrid": _simgrid()})
+    found += _source(search) + _programs() + Findings({"SimGrid": _simgrid()})
     found += Findings(advice=tuple(_open_to_others(request.user_dirs)))
     if memory_gb_s is not None:
         found += Findings({"memory rate": f"{memory_gb_s:.3g} GB/s, STREAM's triad on all cores"})
@@ -236,6 +238,17 @@ def _source(search: SearchPaths) -> Findings:
     except HplError as error:
         return Findings(missing=(str(error),))
     return Findings({"HPL": f"{source.version} from {source.origin}"})
+
+
+def _programs() -> Findings:
+    """Programs of vendors, and the GPUs that some of them need."""
+    needs = {family.name: family.needs for family in families()}
+    facts = {}
+    for name, files in found_here().items():
+        where = f"{', '.join(map(str, files))}: give it with ⟦program⟧ {name}=FILE" if files else "not found"
+        facts[f"program {name}"] = f"{where}; it needs {needs[name]}"
+    shown = Counter(f"{gpu.model}, {gibibytes(gpu.memory_bytes)}" for gpu in gpus())
+    return Findings({**facts, "GPUs": "; ".join(f"{count} x {gpu}" for gpu, count in shown.items()) or "none"})
 
 
 def _simgrid() -> str:
