@@ -4,6 +4,7 @@ The measurements have the names of those of a run of HPL in a study, so that one
 disturbed; here they are of the whole run of a program, not only of HPL's solve.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
@@ -14,7 +15,11 @@ TICKS_PER_S = 100.0
 """Steps of /proc/stat in a second: USER_HZ, which Linux keeps at 100 for all programs (`man 7 time`)."""
 EVERY_S = 5.0
 """Seconds between two readings of the sensors while a program runs; the first is after one second."""
-COUNTERS, SPENT = "counters", "spent"
+COUNTERS, SPENT, TOOK = "counters", "spent", "program"
+MOST_PROGRAMS = 3
+"""Programs of others that are told."""
+_UNPRINTABLE = re.compile(r"[^ -9;-~]")
+"""Also ":", which ends the name of a measurement."""
 WATCHED = rf"""
 {SENSORS}
 spent() {{ # CPU ticks of this shell and of all programs that it has waited for
@@ -53,8 +58,26 @@ counters() {{
                 shown(swapped, 0), shown(stopped, 6), shown(periods, 0)
         }}'
 }}
+programs() {{ # CPU ticks of each process that is not of our group: the program, this shell, and what they started
+    read -r stat </proc/self/stat; set -- ${{stat##*) }}
+    cat "$root"/proc/[0-9]*/stat 2>/dev/null | awk -v group="$3" '{{
+        pid = $1; name = $0; sub(/^[0-9]+ \(/, "", name); rest = name; sub(/\)[^)]*$/, "", name)
+        sub(/.*\) /, "", rest); split(rest, figure, " ")
+        if (figure[3] != group && figure[12] + figure[13] > 0)
+            print pid "/" figure[20], figure[12] + figure[13], name
+    }}'
+}}
+taken() {{
+    {{ cat programs; echo; programs; }} | awk '
+        NF == 0 {{ later = 1; next }}
+        !later {{ before[$1] = $2; next }}
+        {{ key = $1; ticks = $2 - before[key]; sub(/^[^ ]* [^ ]* /, ""); took[$0] += ticks }}
+        END {{ for (name in took) if (took[name] > 0) printf "program\t%d\t%s\n", took[name], name }}' |
+    sort -t "$(printf '\t')" -k 2,2nr | head -n 3
+}}
 watched() {{
     every=$1; shift
+    programs >programs 2>/dev/null
     {{ spent begin; counters; sample; }} >readings 2>/dev/null
     {{ sleep 1; while sample; spent sampler; do sleep "$every"; done; }} >>readings 2>/dev/null & sampler=$!
     renice -n 19 -p "$sampler" >/dev/null 2>&1
@@ -62,7 +85,7 @@ watched() {{
     "$@"
     code=$?
     kill "$sampler" 2>/dev/null
-    {{ spent end; counters; sample; }} >>readings 2>/dev/null
+    {{ spent end; counters; sample; taken; }} >>readings 2>/dev/null
     return "$code"
 }}
 """
@@ -92,10 +115,12 @@ def watched_command(variables: Sequence[str], program: Sequence[str], every_s: f
 def measured_in(text: str) -> dict[str, float]:
     """Return what a watched program printed of its node, by name; what the node does not tell is absent.
 
-    The names end with ":" and the number of a processor where they are of one of several (`clock_mhz:1`). Clocks are of
-    the time while the program ran; `begin_temperature_c` is from before, `temperature_c` the highest one since then.
+    The names end with ":" and the number of a processor where they are of one of several (`clock_mhz:1`), or the name
+    of a program that took CPU time (`foreign_cpu_s:python3`). Clocks are of the time while the program ran;
+    `begin_temperature_c` is from before, `temperature_c` the highest one since then.
     """
-    return {**_counted(text), **_sensed(text)}
+    counted = _counted(text)
+    return {**counted, **(_programs(text) if "foreign_cpu_s" in counted else {}), **_sensed(text)}
 
 
 @dataclass(frozen=True)
@@ -137,6 +162,16 @@ def _counted(text: str) -> dict[str, float]:
     if busy is not None and own is not None:
         found["foreign_cpu_s"] = max(0.0, busy - own - spent.get("sampler", 0.0) / TICKS_PER_S)
     return {name: round(value, 3) for name, value in found.items() if value is not None}
+
+
+def _programs(text: str) -> dict[str, float]:
+    """Return the CPU time of the programs of others that took most and still ran at the end."""
+    found: dict[str, float] = {}
+    for line in text.splitlines():
+        kind, *words = line.split("\t", 2)
+        if kind == TOOK and len(words) == 2 and len(found) < MOST_PROGRAMS and (ticks := figure(words[0])):
+            found[f"foreign_cpu_s:{_UNPRINTABLE.sub('_', words[1])[:15]}"] = ticks / TICKS_PER_S
+    return found
 
 
 def _ticks(before: float | None, after: float | None) -> float | None:

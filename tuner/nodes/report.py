@@ -24,7 +24,7 @@ from ..words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
 from .statistics.odd_nodes import ResultShape, shape_of
 from .statistics.rate_changes import ALL_LOST, RateChange, SoakedNode, samples_by_node, soaked_nodes
-from .statistics.run_conditions import ProcessorReadings, processor_readings
+from .statistics.run_conditions import ProcessorReadings, channel_rates, processor_readings
 from .statistics.verdict import MOST_NAMED, ReadinessVerdict, WaitingCost
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
@@ -89,6 +89,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "soak": [asdict(node) for node in soaked_nodes(check)],
         "disturbed": DisturbedRuns.of_nodes(check.runs).to_json(),
         "processors": [asdict(one) for one in processor_readings(check)],
+        "memory": {node: {**asdict(one), "percent": one.percent} for node, one in channel_rates(check).items()},
         "runs": [_run_facts(run) for run in check.runs if run.measurements],
     }
 
@@ -176,6 +177,7 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
         caption = "Best run of each node. p: how probable so odd results are, if they were normal, or had one peak."
         yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
     yield from processor_tables(verdict.check)
+    yield from memory_tables(verdict.check)
     yield from soak_tables(verdict.check)
     yield from pair_tables(verdict.check)
     yield from group_tables(verdict.check.groups)
@@ -440,6 +442,29 @@ def processor_tables(check: NodeCheck) -> Iterator[Table]:
 
 def _most_telling(one: ProcessorReadings) -> tuple[float, float, float]:
     return -(one.throttle_events or 0.0), -(one.temperature_c or 0.0), one.clock_mhz or math.inf
+
+
+def memory_tables(check: NodeCheck) -> Iterator[Table]:
+    """Make a table of the memories against their channels, the lowest part first; none where no node tells them."""
+    rates = channel_rates(check)
+    if not rates:
+        return
+    names = ("node", "channels", "they give, GB/s", "STREAM triad, GB/s", "%")
+    columns = tuple(Column(name, words=name == "node") for name in names)
+    rows = tuple(
+        (
+            node,
+            f"{one.filled} of {one.present}",
+            f"{one.gives_gb_s:.4g}",
+            f"{one.measured_gb_s:.4g}",
+            f"{one.percent:.0f}",
+        )
+        for node, one in sorted(rates.items(), key=lambda item: item[1].percent)[:SHOWN_PROCESSORS]
+    )
+    left = len(rates) - len(rows)
+    more = f" The lowest {len(rows)} of {len(rates)} nodes; ⟦json⟧ has all." if left > 0 else ""
+    caption = f"STREAM counts three quarters of what is moved where a CPU reads what it overwrites.{more}"
+    yield Table("Memory against its channels", columns, rows, caption=caption)
 
 
 NARROW_CHANGES = ("benchmark", "nodes", "change %", "lost more")

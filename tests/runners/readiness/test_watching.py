@@ -42,7 +42,11 @@ def test_the_time_of_a_program_is_told_from_that_of_others(tmp_path: Path, shell
     assert found["cores"] >= 1.0
     assert found["foreign_cpu_s"] > 0.1, found
     assert found["solve_s"] >= 0.9
-    assert disturbance(found) is not None
+    disturbed = disturbance(found)
+    assert disturbed is not None
+    assert disturbed.reasons[0].cause in {Cause.OTHERS, Cause.STEAL}
+    named = [name for name in found if name.startswith("foreign_cpu_s:")]
+    assert 1 <= len(named) <= 3, found
 
 
 def test_output_and_exit_code_of_the_program_stay(tmp_path: Path) -> None:

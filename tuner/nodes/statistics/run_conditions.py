@@ -1,16 +1,21 @@
-"""What nodes did while benchmarks ran there: runs that others disturbed, and processors that are hot or clocked low.
+"""What nodes did while benchmarks ran there: disturbed runs, processors that are hot or clocked low, slow memories.
 
-A node that something else slowed is not blamed for its rate. A node that its own heat slowed is.
+A node that something else slowed is not blamed for its rate. A node that its own heat slowed is. The rate of a memory
+is held against its channels.
 """
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from results.disturbance import Cause, Disturbance
-from results.node_check import BENCHMARKS, Finding, NodeCheck, NodeRun, Severity
+from results.node_check import BENCHMARKS, Finding, NodeCheck, NodeRun, Severity, ranges
 
+from ...preflight.contract import RunPlan, Spoiler, SpoilerWeight
+from ...preflight.looking import found_in
+from ...preflight.memory import ChannelRate, bandwidth, channel_rate, channels
+from ...preflight.registry import CHECKS
 from ...words import counted
 from .odd_nodes import FEWEST, LEAST_PERCENT, odd_nodes, robust_sd
 
@@ -222,6 +227,42 @@ def _runs(one: ProcessorReadings) -> str:
 
 def _at(one: ProcessorReadings) -> str:
     return "" if one.temperature_c is None else f", at up to {one.temperature_c:.0f} °C"
+
+
+TRIAD = "stream-triad-all"
+MEMORY_CHECKS = tuple(check for check in CHECKS if check.look in {channels, bandwidth})
+"""What the preflight looks for in a memory, with its remedies."""
+
+
+def channel_rates(check: NodeCheck) -> dict[str, ChannelRate]:
+    """Hold the rate of each node's memory against what its channels give; only where the node tells both of these."""
+    measured = without(check.results(), check.always_disturbed()).get(TRIAD, {})
+    found = {node: channel_rate(_facts(check, node), 1e-3 * mb_s) for node, mb_s in measured.items()}
+    return {node: rate for node, rate in found.items() if rate is not None}
+
+
+def memory_findings(check: NodeCheck) -> list[Finding]:
+    """Find memories with one channel, with empty ones, or much slower than their channels; nothing is guessed."""
+    rates, nodes = channel_rates(check), defaultdict[Spoiler, list[str]](list)
+    for node in check.nodes:
+        rate = rates.get(node)
+        facts = {node: _facts(check, node)}
+        for one in found_in(facts, RunPlan(1), MEMORY_CHECKS, rate.measured_gb_s if rate else None):
+            nodes[replace(one, nodes=())].append(node)
+    return [
+        Finding(
+            Severity.ODD if one.severity is SpoilerWeight.WARNING else Severity.NOTE,
+            f"memory-{one.check}",
+            tuple(own),
+            TRIAD,
+            f"{ranges(own)}: {one.sentence}; {one.remedy}",
+        )
+        for one, own in nodes.items()
+    ]
+
+
+def _facts(check: NodeCheck, node: str) -> dict[str, str]:
+    return {name: values[node] for name, values in check.facts.items() if node in values}
 
 
 def without(

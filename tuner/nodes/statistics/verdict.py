@@ -34,7 +34,7 @@ from .odd_nodes import (
     two_groups,
 )
 from .rate_changes import RunNoise, soak_findings
-from .run_conditions import but_disturbed, disturbed_findings, processor_findings, without
+from .run_conditions import but_disturbed, disturbed_findings, memory_findings, processor_findings, without
 
 RATES = ("hpl", "dgemm-all")
 """Benchmarks that tell how fast a node is in HPL, the best one first."""
@@ -292,7 +292,7 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
     doubtful, classes = check.always_disturbed(), _classes(check)
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, without(sound, doubtful), groups)]
-    findings += [*disturbed_findings(check, classes, out), *processor_findings(check, classes)]
+    findings += [*disturbed_findings(check, classes, out), *processor_findings(check, classes), *memory_findings(check)]
     findings += group_findings(check.groups, check.switches, {*out, *check.silent})
     findings += soak_findings(check)
     together, cannot = tuple(correlations(without(results, doubtful))), tuple(_cannot(check, sound))

@@ -175,7 +175,8 @@ def with_conditions(place: StepPlace, run: NodeRun, said: CommandResult) -> Node
     """Return a run with what its node did meanwhile, where a watched program printed that."""
     told = measured_in(said.stdout)
     left_out = OF_THE_MACHINE if run.node in place.shared else frozenset[str]()
-    return replace(run, measurements={name: value for name, value in told.items() if name not in left_out})
+    own = {name: value for name, value in told.items() if name.partition(":")[0] not in left_out}
+    return replace(run, measurements=own)
 
 
 Reader = Callable[[str, CommandResult], Sequence[NodeRun] | None]

@@ -170,3 +170,48 @@ def test_two_nodes_need_a_large_difference_of_their_clocks() -> None:
 
     assert clocked(2400.0) == []
     assert clocked(2100.0) == ["low-clock"]
+
+
+EDAC = "mc0 channel {} slot 0 of channel 3 slot 1"
+
+
+def with_memory(filled: Mapping[str, int], gb_s: Mapping[str, float], speed: str = "3200 MT/s") -> NodeCheck:
+    """Nodes of four channels, of which some are filled, and the rates of their memories."""
+    runs = [NodeRun("stream-triad-all", node, 1e3 * rate, measurements=QUIET) for node, rate in gb_s.items()]
+    places = {node: ";".join(EDAC.format(place) for place in range(count)) for node, count in filled.items()}
+    facts = {"memory_places": places, "dimm_speed": dict.fromkeys(filled, speed)}
+    return replace(check(runs, tuple(gb_s)), facts=facts)
+
+
+def test_the_rate_of_a_memory_is_told_in_percent_of_what_its_channels_give() -> None:
+    verdict = verdict_of(with_memory({"n1": 4, "n2": 4}, {"n1": 76.8, "n2": 81.9}))
+    assert verdict.findings == ()
+    table = next(part for part in readiness_report(verdict).parts if isinstance(part, Table) and "Mem" in part.title)
+    assert table.rows == (("n1", "4 of 4", "102.4", "76.8", "75"), ("n2", "4 of 4", "102.4", "81.9", "80"))
+    facts = readiness_facts(verdict)
+    assert isinstance(facts["memory"], dict)
+    assert facts["memory"]["n1"]["percent"] == pytest.approx(75.0)
+
+
+def test_a_single_channel_is_a_finding_with_its_remedy() -> None:
+    (finding,) = verdict_of(with_memory({"n1": 4, "n2": 1}, {"n1": 76.8, "n2": 19.2})).findings
+    assert (finding.what, finding.names, finding.severity) == ("memory-channels", ("n2",), Severity.ODD)
+    assert finding.sentence.startswith(
+        "n2: only one of 4 memory channels is filled: the memory gives a part of its rate;"
+    )
+    assert "put equal memory modules into slots of all channels" in finding.sentence
+
+
+def test_a_memory_far_below_its_channels_is_a_finding_but_not_by_disturbed_runs() -> None:
+    slow = with_memory({"n1": 4}, {"n1": 30.0})
+    (finding,) = verdict_of(slow).findings
+    assert finding.sentence.startswith("n1: STREAM's triad moves 30 GB/s, 29 % of the 102 GB/s of the memory channels;")
+    busy = replace(slow, runs=tuple(replace(run, measurements=BUSY) for run in slow.runs))
+    assert verdict_of(busy).findings == ()
+
+
+def test_nothing_is_claimed_of_a_memory_that_does_not_tell_its_channels() -> None:
+    verdict = verdict_of(with_memory({}, {"n1": 1.0}))
+    assert verdict.findings == ()
+    assert not any(isinstance(part, Table) and "Mem" in part.title for part in readiness_report(verdict).parts)
+    assert readiness_facts(verdict)["memory"] == {}
