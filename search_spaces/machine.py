@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from hpl.programs.terms import TAKES_ALL, Terms
+from hpl.programs.terms import ONE_SOCKET, TAKES_ALL, NodeShape, Terms
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class Machine:
         N: order of the matrix from the budget, or None if it is not chosen.
         more_cores: advice for a layout that needs more cores than there are.
         terms: what the program takes of a configuration.
+        shape: of each node, but for its cores.
         node_list: the nodes in the order in which ranks fill them; empty if a run's nodes are not known before it.
         chooser: what chooses the nodes of a run then, in words.
     """
@@ -76,6 +77,12 @@ class Machine:
     node_list: tuple[MachineNode, ...] = ()
     chooser: str = "a batch system"
     terms: Terms = TAKES_ALL
+    shape: NodeShape = ONE_SOCKET
+
+    @property
+    def node(self) -> NodeShape:
+        """The shape of each node, with its part of the cores."""
+        return replace(self.shape, cores=self.cores // self.nodes)
 
     @property
     def fills_nodes(self) -> bool:

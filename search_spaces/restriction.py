@@ -3,11 +3,11 @@
 A new restriction is one function and one line in RESTRICTIONS.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from hpl.params import HplParams, Scalar, parse_grid
-from hpl.programs.terms import Terms, divisors
+from hpl.programs.terms import Terms
 from hpl.sizing import n_that_fits
 
 from .machine import Machine
@@ -216,22 +216,27 @@ RESTRICTIONS: Mapping[str, Restriction] = {
 """Restrictions that a space may name."""
 
 
-def taken_by(terms: Terms) -> list[Restriction]:
-    """List the rules that a program takes only some values of a line of HPL.dat, and only some numbers of ranks."""
+def taken_by(terms: Terms, broadcasts: Collection[Scalar] = ()) -> list[Restriction]:
+    """List the rules that a program takes only some values of a line of HPL.dat, and only some numbers of ranks.
+
+    Args:
+        broadcasts: all values of BCAST in a space.
+    """
 
     def rule(name: str) -> Restriction:
         return Restriction(f"program_takes_{name}", (name,), lambda point, _: terms.refusal(name, point[name]))
 
-    any_ranks = terms.ranks_on_node is divisors
-    ranks = [] if any_ranks else [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)]
-    return [*map(rule, terms.takes), *ranks]
+    ranks = [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)] if terms.no_other_ranks else []
+    refused = any(terms.refusal("BCAST", value) for value in broadcasts)
+    names = dict.fromkeys((*terms.takes, *(("BCAST",) if refused else ())))
+    return [*map(rule, names), *ranks]
 
 
 def ranks_of_program(point: Point, machine: Machine) -> str | None:
     """Require a number of ranks on each node with which the program can be started."""
     ranks, _ = ranks_and_threads(point["layout"])
     left = machine.without(dropped_nodes(point))
-    known = machine.terms.ranks_on_node(left.cores // left.nodes)
+    known = machine.terms.ranks_on_node(left.node)
     if ranks // left.nodes in known:
         return None
     return f"the layout {point['layout']} is refused by the program: it takes {', '.join(map(str, known))} ranks a node"

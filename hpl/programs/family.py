@@ -15,11 +15,12 @@ from ..blas.catalogue import BlasLibrary
 from ..blas.registry import family
 from ..build.link import libraries_of
 from ..build.toolchain import Mpi, OnStep
+from ..errors import AskedError, HplError
 from ..output import HplOutput
 from ..params import HplParams, Scalar
 from ..search_paths import SearchPaths
 from ..witness import RankReport
-from .terms import TAKES_ALL, Terms
+from .terms import TAKES_ALL, NodeShape, Terms
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class AskedStart:
     Attributes:
         runs: what HPL.dat asks for.
         threads: of each rank.
+        node: the shape of each node.
         own: values of the program's own parameters, by their names in its terms.
     """
 
@@ -50,15 +52,41 @@ class AskedStart:
     ranks: int
     threads: int
     nodes: int
+    node: NodeShape
     own: Mapping[str, Scalar]
+
+    @property
+    def ranks_on_node(self) -> int:
+        """How many ranks start on each node."""
+        return max(1, self.ranks // self.nodes)
 
 
 @dataclass(frozen=True)
 class ProgramStart:
-    """What a family adds to the command of a launch: arguments, and variables of the ranks."""
+    """What a family adds to the command of a launch.
+
+    Attributes:
+        arguments: of the program.
+        before: what stands before the program in the command of each rank.
+        environment: variables of the ranks.
+    """
 
     arguments: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+LOCAL_RANK = "${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-0}}}"
+"""A rank's number on its node, in the words of a shell: Open MPI's, MPICH's and Intel MPI's, Slurm's."""
+
+
+def with_variable(name: str, value: str) -> tuple[str, ...]:
+    """Return what stands before a program to give each rank a value of its own.
+
+    Args:
+        value: in the words of a shell, where LOCAL_RANK is the rank's number on its node.
+    """
+    return ("/bin/sh", "-c", f'export {name}={value}; exec "$0" "$@"')
 
 
 @dataclass(frozen=True)
@@ -69,6 +97,10 @@ class AskedLibrary:
     kernel: str
     threads: int
     library: BlasLibrary | None
+
+
+class UserProgramError(HplError, AskedError):
+    """A program that the user named cannot be started as it is; the sentence says what to name in its place."""
 
 
 class HplProgram(ABC):
@@ -96,7 +128,11 @@ class HplProgram(ABC):
 
     @classmethod
     def recognised(cls, file: Path) -> Self | None:  # noqa: ARG003 - a family that is built recognises no file
-        """Return the program of this family that a file is, or None."""
+        """Return the program of this family that a file is, or None.
+
+        Raises:
+            UserProgramError: the file belongs to the family and cannot be started as it is.
+        """
         return None
 
     def stands_for(self, blas: str) -> str:
@@ -152,8 +188,13 @@ class HplProgram(ABC):
         """Read what it prints, complete or not."""
         return output.parse(stdout)
 
-    def unproven(self, asked: AskedLibrary, reports: Sequence[RankReport]) -> str | None:
-        """Return the sentence why its ranks did not show that they ran the BLAS asked for; None where they did.
+    def unproven(
+        self,
+        asked: AskedLibrary,
+        reports: Sequence[RankReport],
+        found: HplOutput,  # noqa: ARG002 - for families whose output shows what ran
+    ) -> str | None:
+        """Return the sentence why nothing shows that it ran with the BLAS asked for; None where something does.
 
         Ranks say so through `native/witness.c`: it is linked into what we build and preloaded into other programs.
         """

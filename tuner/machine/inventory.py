@@ -11,11 +11,13 @@ from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
 from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
+from hpl.programs.terms import NodeShape
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
+from ..words import counted
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
@@ -240,11 +242,19 @@ class Inventory:
             node_list=self.nodes.listed if self.nodes else (),
             chooser=batch.words.title if batch else "",
             terms=self.program.terms,
+            shape=node_shape(self),
         )
 
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
+
+
+def node_shape(inventory: Inventory) -> NodeShape:
+    """Return what of each node ranks may be spread over."""
+    host = inventory.host
+    each = host.physical_cores // inventory.node_count
+    return NodeShape(each, host.sockets or 1, host.numa_nodes or 1, host.l3_caches or 1)
 
 
 def with_one_blas(inventory: Inventory, blas: str) -> Inventory:
@@ -264,3 +274,11 @@ def _usual_kernel(probes: Sequence[Probe]) -> str:
     """
     slow = any(probe.kernel == "auto" and probe.gflops < SLOW_KERNEL * probes[0].gflops for probe in probes)
     return probes[0].kernel if slow else "auto"
+
+
+def cores_told(site: Inventory) -> str:
+    """Write the cores of a site, with the quota of CPU time that allows no more: "1 core (the quota of …)"."""
+    cores, quota = counted(site.host.physical_cores, "core"), site.rpeak.quota_cpus
+    if quota is None or site.nodes:
+        return cores
+    return f"{cores} (the quota of its control group is {quota:g} CPU{'' if quota == 1 else 's'})"

@@ -15,10 +15,11 @@ from ..study.rounds import is_shootout
 from .context import machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
-from .figures.registry import KINDS, SHOWN, FigureSource
+from .figures.registry import KINDS, SHOWN, FigureSource, timelines
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .library_ranking import LibraryRanking
+from .machine_did import measured_sentence
 from .published_results import known_table
 from .ranking import figures, interval_of
 from .story import story_table
@@ -59,6 +60,7 @@ def _measured(study: Study, run: TrialRecord, versions: Mapping[str, str]) -> di
     }
 
 
+NO_TIMELINE = "No run of it tells what the machine did second by second, so there is no figure of that."
 MOST_EXPLAINED = 10_000
 """Trials of a study whose page tells what matters: with more that takes longer than all else of the page."""
 HOST_FACTS = (
@@ -132,8 +134,7 @@ class StudyPage:
         """How the best configuration was found."""
         if self.found.summary is None:
             return []
-        drawn = [kind.draw(self.found) for kind in KINDS if kind.in_story]
-        figures = [figure for figure in drawn if figure is not None]
+        figures = [figure for kind in KINDS if kind.in_story for figure in kind.draw(self.found)]
         return [Heading("The way there"), story_table(self.study, self.found.records), *figures]
 
     def _explained(self) -> Sequence[Part]:
@@ -159,7 +160,20 @@ class StudyPage:
         columns = (Column("fact", words=True), Column("value", words=True))
         network = messages(self.found.probes)
         table = Table("", columns, (*rows, *programs), headless=True)
-        return [Heading("The table" if self.study.replayed else "The machine"), table, *([network] if network else [])]
+        return [
+            Heading("The table" if self.study.replayed else "The machine"),
+            table,
+            *([network] if network else []),
+            *self._meanwhile(),
+        ]
+
+    def _meanwhile(self) -> list[Part]:
+        """What was measured of the machine during runs, and how it was over the time of some; nothing if none ran."""
+        if self.study.simulated or self.study.imported or not self.found.records:
+            return []
+        drawn = timelines(self.found)
+        none = [] if drawn else [Sentence(NO_TIMELINE)]
+        return [Sentence(measured_sentence(self.found.records)), *none, *drawn]
 
     def _repeat(self) -> list[Part]:
         """The command and the file that repeat the best run."""

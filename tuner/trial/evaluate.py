@@ -63,7 +63,8 @@ class LaunchResult:
 
     Attributes:
         command: the exact command line, "" where nothing was started.
-        output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
+        output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr, and what
+            observers keep beside it.
         lost_nodes: nodes that did not answer when the run had failed.
         disturbed: the sentence about a network setting that somebody else changed while it ran; "" where none.
         in_vain: it waited for nodes that did not come.
@@ -148,6 +149,10 @@ class LaunchWatch:
     def end(self, solves: Sequence[SolveTime] = ()) -> Sequence[Measurements]:
         """Tell observers that the processes have ended, and put together what they measured."""
         return together([observer.end(solves) for observer in self.observers])
+
+    def lines(self) -> str:
+        """What observers keep of the runs over their time, as lines of standard error; after `end`."""
+        return "".join(line for observer in self.observers for line in observer.lines())
 
 
 @dataclass(frozen=True)
@@ -234,7 +239,7 @@ class Evaluator:
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
             command=paths.read_command(),
             output=stdout,
-            errors_text=stderr,
+            errors_text=_with_lines(stderr, watch.lines()),
             started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
@@ -489,3 +494,8 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
         f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are free now: "
         "choose a smaller N or end other programs"
     )
+
+
+def _with_lines(stderr: str, lines: str) -> str:
+    """Add lines to what was said on standard error, which may have ended within a line."""
+    return f"{stderr}\n{lines}" if lines and stderr and not stderr.endswith("\n") else stderr + lines

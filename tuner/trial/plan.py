@@ -17,7 +17,7 @@ from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError
-from ..machine.inventory import Inventory
+from ..machine.inventory import Inventory, node_shape
 
 MPI_BYTES_PER_RANK = 64 * 2**20
 """Open MPI's own buffers and shared-memory segments; about 40 MiB a rank measured with 4.1 on one node."""
@@ -183,7 +183,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
     own = site.program.terms.own_of(placement.own)
-    start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, own))
+    start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, node_shape(site), own))
     environment = {**site.environment(blas, kernel, threads), **start.environment}
     before: list[str] = []
     for name, value in placement.settings.items():
@@ -202,7 +202,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         environment=environment,
         launch=placement.launch,
         settings=placement.settings,
-        before=tuple(before),
+        before=(*before, *start.before),
         program=site.program,
         arguments=start.arguments,
     )

@@ -79,6 +79,11 @@ def test_what_others_took_is_told_of_the_node_on_which_it_was_most() -> None:
     }
 
 
+def test_cores_are_those_that_ranks_use_with_how_many_of_them_are_whole() -> None:
+    found = measured(SolveConditions([rank(0), rank(1)], [node(cores=4, physical_cores=2)]), 2)
+    assert (found["cores"], found["physical_cores"]) == (4, 2)
+
+
 def test_how_long_others_took_something_is_told_by_the_samples_of_that_node() -> None:
     told = SolveConditions(
         [rank(0), rank(1)],
