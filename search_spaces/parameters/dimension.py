@@ -156,7 +156,10 @@ PROGRAM = replace(FREE, expected="a value that the program takes")
 MPI_PARAMETERS = "mpi."
 """Begins the names of parameters that MPI itself is given."""
 MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
-MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
+MPI_RESERVED = (
+    r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
+    r"|I_MPI_\w*(EXEC|ARGS|SHELL|LIBRARY|PATH|DIR|ROOT|FILE)|FI_PROVIDER_PATH|UCX_MODULE_DIR"
+)
 """Names and values that launchers accept; `runners/forwarded.py` says why, and which names are reserved."""
 MPI = Dimension(
     "letters, digits and _ . , : / + = @ % ^ -, beginning with - only in a number, since shells of nodes read it",

@@ -227,7 +227,7 @@ def test_mpich_gets_variables_and_control_variables_alike() -> None:
 def test_intel_mpi_binds_by_variables() -> None:
     tokens = " ".join(IntelMpi(Path("/m")).command(ON_NODES))
     assert tokens.startswith("/m -bootstrap ssh -bootstrap-exec /run/agent -hosts n1,n2 -ppn 2 -n 4 -wdir /run")
-    assert "-genv I_MPI_PIN 1 -genv I_MPI_PIN_DOMAIN 2" in tokens
+    assert "-genv I_MPI_PIN 1 -genv I_MPI_PIN_CELL core -genv I_MPI_PIN_DOMAIN 2" in tokens
 
 
 @pytest.mark.parametrize("changed", [{"nodes": ("n1; rm",)}, {"nodes": ("n1", "n2", "n3")}])

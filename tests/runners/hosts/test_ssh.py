@@ -8,10 +8,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from intel_mpi import installed_intel_mpi
 from net_lab import HostsLab
 from runner_contract import RunnerContract, executable, running, slurm_allocation, wait
 from waiting import until
 
+from hpl.build.toolchain import Mpi
 from runners.base import JobState, Runner
 from runners.errors import UnreachableError
 from runners.hosts.node_facts import SCRIPT, NodeSays, ask_nodes, cpu_list, parse_says
@@ -19,7 +21,7 @@ from runners.hosts.ssh import SshRunner, agent_text
 from runners.hosts.transport import Local, Ssh
 from runners.job import Job
 from runners.launchers.base import Launcher
-from runners.launchers.mpich import Mpich
+from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
 
@@ -113,6 +115,16 @@ class TestWithMpich(OnTheLab):
     @pytest.fixture
     def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:
         return self.make(lab, Mpich(on_h1(lab, tmp_path, str(HYDRA))), check_s=1.0)
+
+
+class TestWithIntelMpi(OnTheLab):
+    @pytest.fixture
+    def runner(self, lab: HostsLab, intel_mpi: Mpi, tmp_path: Path) -> Runner:
+        return self.make(lab, IntelMpi(on_h1(lab, tmp_path, str(intel_mpi.mpirun))), check_s=1.0)
+
+    def job(self, folder: Path, text: str, **changed: object) -> Job:
+        needed = dict(installed_intel_mpi().environment)
+        return super().job(folder, text, **{"launcher_environment": needed, **changed})
 
 
 def ranks(program: Path) -> list[int]:
