@@ -66,7 +66,7 @@ NOTHING_KNOWN = EngineContext()
 
 
 @dataclass(frozen=True)
-class Remark:
+class EngineRemark:
     """A sentence for the user.
 
     Attributes:
@@ -105,7 +105,7 @@ class Engine(ABC):
         self.context = context
         self.history = RunHistory()
         self.blocked = BarredParts()
-        self._remarks: list[Remark] = []
+        self._remarks: list[EngineRemark] = []
         self._pending: set[str] = set()
         self._released: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
@@ -145,7 +145,7 @@ class Engine(ABC):
         question = self.choose(ladder)
         return [] if question is None else [question]
 
-    def take_remarks(self) -> list[Remark]:
+    def take_remarks(self) -> list[EngineRemark]:
         """Return the sentences for the user that are new since the last call."""
         remarks, self._remarks = self._remarks, []
         return remarks

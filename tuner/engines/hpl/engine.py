@@ -13,7 +13,7 @@ from results.stats.belief import posterior_rates
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..base import NOTHING_KNOWN, Engine, EngineContext, Remark
+from ..base import NOTHING_KNOWN, Engine, EngineContext, EngineRemark
 from ..companions import Group, gathered
 from ..model.belief import Belief, Growth
 from ..model.covariance import FitError
@@ -181,7 +181,7 @@ class HplEngine(Engine):
         self._state.learn(place, outcome)
         said = self._promise.learn(place, outcome)
         if said:
-            self._remarks.append(Remark(f"{said}.", caution=True))
+            self._remarks.append(EngineRemark(f"{said}.", caution=True))
         if self._instead is not None:
             self._instead.tell(point, outcome)
 
@@ -260,7 +260,7 @@ class HplEngine(Engine):
         pool = self._state.pool
         alone = ", for GFLOPS alone" if pool.of_two_objectives else ""
         told = f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
-        self._remarks.append(Remark(told))
+        self._remarks.append(EngineRemark(told))
         self._instead = Bayes(self.space, self.seed)
         for part in self.blocked:
             self._instead.bar(part)

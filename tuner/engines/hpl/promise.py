@@ -154,7 +154,7 @@ class Promise:
         run = max(self._misses, key=lambda miss: miss.log_rate)
         shape, names = self._pool.shapes.of([run.place]), list(UNKNOWN)
         factors = np.geomspace(1.0, SLOWEST, 60)
-        figures = np.tile(self._pool.usual, (len(factors), 1))
+        figures = np.tile(self._pool.model.usual.usual, (len(factors), 1))
         for name, sign in (("latency", 1), ("packet", 1), ("bandwidth", -1)):
             figures[:, names.index(name)] += sign * np.log(factors)
         rates = log_rate(shape, figures)[:, 0] + math.log(shape.worth[0, 0])

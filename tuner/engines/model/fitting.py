@@ -238,7 +238,7 @@ class Fitting:
         kinds = [FULL, *sorted(seen - {FULL}, key=lambda rung: (rung.fidelity, rung.part))]
         prior = Scales.prior(self._pool.names, [rung.fidelity is Fidelity.EARLIER for rung in kinds[1:]])
         count = len(self.runs) if self._to_all else fitted_to(len(self.runs))
-        cliff = self._pool.cliff
+        cliff = self._pool.model.cliff
         if self._fitted is None or self._fitted[:2] != ((count, cliff), kinds):
             self._known = None
             self._fitted = (count, cliff), kinds, self._fit(self.remembered(count), kinds, prior)

@@ -207,14 +207,9 @@ class Pool:
         return bool(np.ptp(self.against) > 0)
 
     @property
-    def usual(self) -> Vector:
-        """Logarithms of the figures of the machine after its probes, in the order of `UNKNOWN`."""
-        return self._model.usual.usual
-
-    @property
-    def cliff(self) -> float:
-        """Smallest N from which on runs are slower by a factor of their own; infinite where there is no such N."""
-        return self._model.cliff
+    def model(self) -> "HplModel":
+        """HPL's model as it is now."""
+        return self._model
 
     def add_cliff(self, N: int) -> None:
         """Let runs at N and above be slower by a factor of their own, which runs tell."""

@@ -9,7 +9,7 @@ from engine_contract import space_of
 
 from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
-from tuner.engines.base import EngineContext, Remark
+from tuner.engines.base import EngineContext, EngineRemark
 from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.model.pool import Pool
 from tuner.engines.outcomes import FULL, Outcome, Question
@@ -50,7 +50,7 @@ class Machine:
     def _promised(self, point: Point) -> float:
         return float(np.exp(self._pool.modelled_at([self._pool.places[self._key(point)]], FULL).mean[0]))
 
-    def said_after(self, runs: int) -> list[Remark]:
+    def said_after(self, runs: int) -> list[EngineRemark]:
         """The engine's remarks after so many full runs."""
         for _ in range(runs):
             self.run()
