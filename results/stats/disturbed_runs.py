@@ -55,7 +55,7 @@ class DisturbedRuns:
         reasons = [reason for one in found if one is not None for reason in one.reasons]
         causes = Counter(reason.cause for reason in reasons)
         programs = Counter(reason.program for reason in reasons if reason.program)
-        watched = sum("solve_s" in record.measurements for record in runs)
+        watched = sum(record.watched for record in runs)
         disturbed = sum(one is not None for one in found)
         return cls(
             len(runs), disturbed, watched, tuple(causes.most_common()), tuple(programs.most_common(MOST_PROGRAMS))
@@ -65,14 +65,15 @@ class DisturbedRuns:
         """Say how many runs were disturbed, and by what; "" where none was."""
         if not self.disturbed:
             return ""
-        one = self.runs == 1
+        one, some = self.runs == 1, self.disturbed <= self.told < self.runs
         named = f" (mostly {', '.join(name for name, _ in self.programs)})" if self.programs else ""
         causes = [
             f"{cause} in {count}{named if cause is Cause.OTHERS else ''}" if not one else f"{cause}{named}"
             for cause, count in self.causes
         ]
         verb = "was" if self.disturbed == 1 else "were"
-        counts = f"{self.disturbed} of {self.runs} runs {verb}" if not one else "The only run was"
+        of = f"the {self.told} runs of which it is known" if some else f"{self.runs} runs"
+        counts = f"{self.disturbed} of {of} {verb}" if not one else "The only run was"
         return f"{counts} disturbed: {'; '.join(causes)}."
 
     def to_json(self) -> dict[str, object]:
