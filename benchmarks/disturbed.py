@@ -4,13 +4,14 @@ Real HPL, and bursts of load by child processes of this script that burn CPU. Ea
 --dir, through the command line.
 
 - run: `hpltune run --repeats 6` with a burst from the fourth run on, after the same without load. Printed are the runs
-  that were marked, how many more ran, and whether the median of what counts lies within the range of the quiet runs.
+  that were marked, how many more ran, and whether the median of what counts lies within the range of the quiet runs:
+  null where all runs of one of both were disturbed.
 - tune: `hpltune tune` with a burst in its confirmation, against the same without. Printed are the configurations, their
-  rates, how many runs of the confirmation the burst hit, and whether the rate with the burst lies in the interval of the
-  study without. That is null where the latter has no interval, as where others disturbed all runs of its winner.
-- quiet: `hpltune run` again and again with no load of ours; printed is how many runs were marked, and by what. These are
-  false marks only where the machine was quiet before and after; else `false_marks` is null, and the reasons say who took
-  what.
+  rates, how many runs of the confirmation were disturbed, and whether the rate with the burst lies in the interval of
+  the study without: null where that has no interval, as where others disturbed all runs of its winner.
+- quiet: `hpltune run` again and again with no load of ours; printed is how many runs were marked, and by what. These
+  are false marks only where the machine was quiet before and after; else `false_marks` is null, and the reasons say who
+  took what.
 
 Usage: python benchmarks/disturbed.py run|tune|quiet [--N 3000] [--tries 3] [--budget 60s] [--burners 4] [--dir DIR]
 """
@@ -113,6 +114,7 @@ def one_run(home: Home, N: int, burners: int, number: int) -> dict[str, object]:
     quiet, disturbed = home.records(f"run-quiet-{number}"), home.records(burst)
     truth = [run.gflops or 0.0 for run in undisturbed(quiet)]
     told = [run.gflops or 0.0 for run in undisturbed(disturbed) if run.ranked]
+    known = all(any(run.disturbed is None for run in runs) for runs in (quiet, disturbed))
     return {
         "quiet": [_shown(run) for run in quiet],
         "burst": [_shown(run) for run in disturbed],
@@ -121,7 +123,7 @@ def one_run(home: Home, N: int, burners: int, number: int) -> dict[str, object]:
         "median_of_quiet": median(truth),
         "median_told": median(told),
         "median_of_all": median(run.gflops or 0.0 for run in disturbed),
-        "within_the_quiet_runs": min(truth) <= median(told) <= max(truth),
+        "within_the_quiet_runs": min(truth) <= median(told) <= max(truth) if known else None,
         "printed": printed.splitlines()[-4:],
     }
 
