@@ -288,6 +288,7 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
         }
         turns = _rounds(request, takers, runs, session)
     store.end_study(study, "interrupted" if stop.requested else "complete")
+    session.cautions.ended()
     return study, turns
 
 

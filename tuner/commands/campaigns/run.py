@@ -140,6 +140,7 @@ def _measured(
         quiet.before("the first run")
         records = _repeated(run_of_file, request.repeats)
     store.end_study(study, "interrupted" if stop.requested else "complete")
+    session.cautions.ended()
     return study, records
 
 
