@@ -10,6 +10,17 @@ from dataclasses import dataclass
 from ..errors import RefusedError
 from .net import ALGORITHM, THREE_SIZES, Adaptive, Coalescing, Mtu, Offload, Ring, Sysctl
 from .setting import BYTES, HostSetting, InterfaceChoice, Setting, Values, whole
+from .sys import (
+    ENVIRONMENT,
+    BlisPartition,
+    Cores,
+    MallocHugePages,
+    NumaPolicy,
+    OmpWait,
+    RankVariable,
+    kernel_values,
+    rank_variable,
+)
 
 NETWORK = "net."
 """The family of a name without one: `net probe --with mtu=9000`, and what older versions have recorded."""
@@ -59,6 +70,13 @@ _ALL: tuple[Setting, ...] = (
         "Which of a virtual cluster's networks carries the messages.",
     ),
     InterfaceChoice(),
+    *kernel_values(),
+    MallocHugePages(),
+    OmpWait(),
+    BlisPartition(),
+    Cores(),
+    NumaPolicy(),
+    RankVariable(),
 )
 """In the order of application: first those that reset a NIC, and each before settings it overrules."""
 
@@ -79,8 +97,10 @@ def setting(name: str) -> Setting:
     """Return the setting of real hosts with this name.
 
     Raises:
-        RefusedError: there is no such setting; the message suggests the nearest.
+        RefusedError: there is no such setting; the message suggests the nearest. Or hpltune sets the variable itself.
     """
+    if name.startswith(ENVIRONMENT):
+        return rank_variable(name)
     known = {name: one for name, one in SETTINGS.items() if not isinstance(one, VirtualSetting)}
     if name in known:
         return known[name]

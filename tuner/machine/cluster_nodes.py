@@ -13,6 +13,7 @@ from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
+from runners.settings.offer import HostsOffer
 
 from ..errors import TunerError
 from ..units import gibibytes
@@ -95,7 +96,8 @@ def survey_nodes(
         cautions.append(f"Caution: {unused}.")
     if between.doubtful or (between.names and not cluster.interfaces):
         cautions.append(f"{'Caution: ' if between.doubtful else ''}{between.sentence}.")
-    inventory = on_nodes(replace(inventory, blas=blas), nodes, _rpeak(cluster, says, inventory, cores))
+    offer = HostsOffer({node.node: node.system for node in says})
+    inventory = on_nodes(replace(inventory, blas=blas, offer=offer), nodes, _rpeak(cluster, says, inventory, cores))
     return inventory, [*notices, _size(says, cores), *cautions]
 
 

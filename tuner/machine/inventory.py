@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hpl.blas.catalogue import Blas, BlasLibrary
@@ -13,6 +13,7 @@ from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, busy_sentence, memory_available_bytes, unbound_sentence
+from runners.settings.offer import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
@@ -72,6 +73,7 @@ class Inventory:
         program: what runs; one that is there already uses no BLAS of the catalogue.
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
         flags: instruction sets of all nodes; None takes those of this host.
+        offer: what the hosts offer of settings.
     """
 
     host: HostFacts
@@ -82,6 +84,7 @@ class Inventory:
     program: HplProgram = TO_BUILD
     nodes: Nodes | None = None
     flags: frozenset[str] | None = None
+    offer: HostsOffer = field(default_factory=HostsOffer)
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -226,6 +229,7 @@ class Inventory:
                     threaded=entry.threaded,
                     known_kernels=tuple(family(entry.family).kernels(flags, entry.libraries[0])),
                     usual_kernel=_usual_kernel(self.probes.get(entry.name, ())),
+                    family=entry.family,
                 )
                 for entry in chosen
             }
@@ -240,6 +244,7 @@ class Inventory:
             node_list=self.nodes.listed if self.nodes else (),
             chooser=batch.words.title if batch else "",
             terms=self.program.terms,
+            offer=self.offer,
         )
 
     def _rate(self, blas: str) -> float:
