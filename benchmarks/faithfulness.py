@@ -135,7 +135,7 @@ def _row(row: Check) -> dict[str, Any]:
 
 def _say(event: Event) -> None:
     if isinstance(event, Notice):
-        print(event.text, file=sys.stderr, flush=True)
+        print(event.sentence, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

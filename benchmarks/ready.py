@@ -8,8 +8,8 @@ import argparse
 import random
 import time
 
-from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from tuner.nodes.planted import KINDS, PlantedFault, virtual_check
+from tuner.nodes.statistics.verdict import ReadinessVerdict, verdict_of
 
 CLASS = 0.25
 """Part of the nodes in a throttled class."""

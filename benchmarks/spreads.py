@@ -15,8 +15,8 @@ import numpy as np
 from intervals import markdown, percent
 from script import as_script, count
 
-from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
 from tuner.nodes.planted import PlantedFault, VirtualScatter, virtual_check
+from tuner.nodes.statistics.verdict import ReadinessVerdict, verdict_of
 
 SPREADS = (0.01, 0.02, 0.03)
 ONE_SLOW = 10.0

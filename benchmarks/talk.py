@@ -36,13 +36,12 @@ from talk_printed import (
 )
 from talk_rebuilt import Values, four, nodes_rebuilt, pairs_at_once_rebuilt, pairs_rebuilt
 
-from results.stats.nodes.check import NodeCheck, NodeRun
-from results.stats.nodes.finding import Finding, ranges
-from results.stats.nodes.group_findings import in_common
-from results.stats.nodes.odd_nodes import shape_of
-from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
+from results.node_check import Finding, NodeCheck, NodeRun, ranges
 from runners.readiness.fact_table import odd_facts
-from tuner.commands.nodes.check import facts_that_differ
+from tuner.nodes.check import facts_that_differ
+from tuner.nodes.statistics.group_findings import in_common
+from tuner.nodes.statistics.odd_nodes import shape_of
+from tuner.nodes.statistics.verdict import ReadinessVerdict, verdict_of
 
 NAMES = {"c": "stream-copy-1", "f": "stream-triad-1", "c_omp": "stream-copy-all", "hpl": "hpl"}
 """Our benchmarks that stand for those of the talk; which kernel of STREAM it took is not printed."""

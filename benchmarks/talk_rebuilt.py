@@ -30,7 +30,7 @@ from talk_printed import (
     pairs_printed,
 )
 
-from results.stats.nodes.check import Pair, PairRate, pairs_of
+from results.node_check import Pair, PairRate, pairs_of
 
 Array = np.ndarray[tuple[int], np.dtype[np.float64]]
 Values = dict[str, float]

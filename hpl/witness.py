@@ -1,8 +1,8 @@
-"""Reads the lines that `native/witness.c` and `native/progress.c` print on standard error."""
+"""Reads the lines that the sources in `native/` print on standard error: of ranks, of progress, of each solve."""
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,40 @@ from .sizing import fraction_done
 RANK = "hpltune-rank "
 END = "hpltune-end "
 PANEL = "hpltune-panel "
+SOLVE = "hpltune-solve "
+NODE = "hpltune-node "
+SAMPLES = "hpltune-samples "
+
+WHOLE = -1
+"""Number of a solve that is all that a process did from its first call of MPI_Wtime to its last."""
+MOST_NUMBER = 1e18
+"""Above all that is told: 10 EB, or 30 thousand million years."""
+MOST_SAMPLES = 4096
+"""Of one file of one node during one solve; a node keeps 240."""
+MOST_TEXT = 512
+"""Characters of a name of a host, program or file."""
+
+RANK_FIGURES = (
+    "cpu_s",
+    "waited_s",
+    "involuntary_switches",
+    "major_faults",
+    "huge_page_bytes",
+    "of",
+)
+NODE_FIGURES = (
+    "cores",
+    "ranks",
+    "ranks_cpu_s",
+    "busy_s",
+    "steal_s",
+    "throttled_s",
+    "throttled_periods",
+    "swap_pages",
+    "numa_misses",
+    "nic_errors",
+    "tcp_retransmits",
+)
 
 
 @dataclass(frozen=True)
@@ -68,6 +102,64 @@ class Panel:
         return fraction_done(self.N, self.column)
 
 
+@dataclass(frozen=True)
+class RankSolve:
+    """What one rank got during one solve.
+
+    Attributes:
+        begin_s, end_s: of the solve, by the clock of its node that counts since it was booted.
+        figures: those of `RANK_FIGURES` that could be had; `of` is the number of ranks that solve together.
+    """
+
+    rank: int
+    host: str
+    begin_s: float
+    end_s: float
+    figures: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class NodeSolve:
+    """What one node did during one solve.
+
+    Attributes:
+        begin_s, end_s: as of a rank.
+        figures: those of `NODE_FIGURES` that could be had; `ranks_cpu_s` is the CPU time of its `ranks` ranks.
+        programs: CPU time in seconds of other programs, by name; only of those that took most.
+    """
+
+    host: str
+    begin_s: float
+    end_s: float
+    figures: Mapping[str, float]
+    programs: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class NodeSeries:
+    """What one file of one node told during one solve.
+
+    Attributes:
+        name: its path; or "busy_s", "steal_s" or "ranks_cpu_s", which count CPU seconds of the node.
+        times_s: rising, in seconds since the solve began.
+        values: one of each time, as the file has it: without a unit of ours.
+    """
+
+    host: str
+    name: str
+    times_s: Sequence[float]
+    values: Sequence[float]
+
+
+@dataclass(frozen=True)
+class SolveConditions:
+    """All that is told of one solve; each rank, node and file once."""
+
+    ranks: Sequence[RankSolve] = ()
+    nodes: Sequence[NodeSolve] = ()
+    series: Sequence[NodeSeries] = ()
+
+
 def parse_reports(stderr: str) -> tuple[RankReport, ...]:
     """Read the reports of all ranks, in the order of ranks; damaged lines are skipped."""
     reports = [
@@ -103,8 +195,34 @@ def parse_panels(stderr: str) -> tuple[Panel, ...]:
     )
 
 
+def parse_conditions(stderr: str) -> Mapping[int, SolveConditions]:
+    """Read what was told of each solve of a launch, by its number from 0; damaged lines are skipped.
+
+    A program that is not ours tells of one solve, `WHOLE`.
+    """
+    ranks: dict[int, dict[int, RankSolve]] = {}
+    nodes: dict[int, dict[str, NodeSolve]] = {}
+    for number, told in _told(stderr, SOLVE, ("rank",)):
+        rank = _rank(told)
+        if rank is not None:
+            ranks.setdefault(number, {}).setdefault(rank.rank, rank)
+    for number, told in _told(stderr, NODE, ()):
+        node = _node(told)
+        if node is not None:
+            nodes.setdefault(number, {}).setdefault(node.host, node)
+    series = _series(stderr)
+    return {
+        number: SolveConditions(
+            [of_rank for _, of_rank in sorted(ranks.get(number, {}).items())],
+            [of_host for _, of_host in sorted(nodes.get(number, {}).items())],
+            _since_begin(series.get(number, {}), nodes.get(number, {})),
+        )
+        for number in sorted({*ranks, *nodes})
+    }
+
+
 def of_run(stderr: str, index: int) -> str:
-    """Return the standard error of one run in a launch of several: all lines but the other runs' progress.
+    """Return the standard error of one run in a launch of several: all lines but those of the other runs alone.
 
     Args:
         index: number of the run in the launch, from 0; each run begins with its panel at column 0.
@@ -113,19 +231,95 @@ def of_run(stderr: str, index: int) -> str:
     for line in stderr.splitlines(keepends=True):
         panels = parse_panels(line)
         run += any(panel.column == 0 for panel in panels)
-        if not panels or run == index:
+        solves = {number for head in (SOLVE, NODE, SAMPLES) for number, _ in _told(line, head, ())}
+        if (not panels or run == index) and not solves - {index, WHOLE}:
             kept.append(line)
     return "".join(kept)
 
 
 def _objects(text: str, head: str, names: tuple[str, ...]) -> Iterator[dict[str, Any]]:
+    """Yield the JSON objects that follow `head` on lines of a text, if they have these names; others are skipped."""
     for line in text.splitlines():
         _, marker, rest = line.partition(head)
         if not marker:
             continue
         try:
             report = json.loads(rest)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(report, dict) and all(name in report for name in names):
             yield report
+
+
+def _told(stderr: str, head: str, names: tuple[str, ...]) -> Iterator[tuple[int, dict[str, Any]]]:
+    for told in _objects(stderr, head, ("host", "solve", *names)):
+        number, host = told["solve"], _text(told["host"])
+        if isinstance(number, int) and number >= WHOLE and host:
+            yield number, {**told, "host": host}
+
+
+def _rank(told: dict[str, Any]) -> RankSolve | None:
+    begin_s, end_s, rank = _number(told.get("begin_s")), _number(told.get("end_s")), told["rank"]
+    if begin_s is None or end_s is None or end_s <= begin_s or not isinstance(rank, int) or rank < 0:
+        return None
+    return RankSolve(rank, told["host"], begin_s, end_s, _figures(told, RANK_FIGURES))
+
+
+def _node(told: dict[str, Any]) -> NodeSolve | None:
+    begin_s, end_s = _number(told.get("begin_s")), _number(told.get("end_s"))
+    if begin_s is None or end_s is None or end_s <= begin_s:
+        return None
+    programs: dict[str, float] = {}
+    found = told.get("programs")
+    for name, used in found.items() if isinstance(found, dict) else ():
+        clean, used_s = _text(name).replace(":", "").strip(), _number(used)
+        if clean and used_s is not None:
+            programs.setdefault(clean, used_s)
+    return NodeSolve(told["host"], begin_s, end_s, _figures(told, NODE_FIGURES), programs)
+
+
+def _series(stderr: str) -> Mapping[int, Mapping[tuple[str, str], dict[float, float]]]:
+    """Return the samples of each solve by host and name; lines that go on with the same are put together."""
+    found: dict[int, dict[tuple[str, str], dict[float, float]]] = {}
+    for number, told in _told(stderr, SAMPLES, ("name", "times_s", "values")):
+        name, times, values = _text(told["name"]), told["times_s"], told["values"]
+        if not name or not isinstance(times, list) or not isinstance(values, list) or len(times) != len(values):
+            continue
+        samples = found.setdefault(number, {}).setdefault((told["host"], name), {})
+        for time, value in zip(times, values, strict=True):
+            time_s, figure = _number(time), _number(value, least=-MOST_NUMBER)
+            if time_s is not None and figure is not None and len(samples) < MOST_SAMPLES:
+                samples[time_s] = figure
+    return found
+
+
+def _since_begin(
+    samples: Mapping[tuple[str, str], Mapping[float, float]], nodes: Mapping[str, NodeSolve]
+) -> list[NodeSeries]:
+    """Return the samples of the nodes that told when the solve began and ended there, cut to it."""
+    series = []
+    for (host, name), of_file in sorted(samples.items()):
+        node = nodes.get(host)
+        times_s = [time_s for time_s in sorted(of_file) if node and node.begin_s <= time_s <= node.end_s]
+        if node and times_s:
+            since_s = [time_s - node.begin_s for time_s in times_s]
+            series.append(NodeSeries(host, name, since_s, [of_file[time_s] for time_s in times_s]))
+    return series
+
+
+def _figures(told: dict[str, Any], names: Sequence[str]) -> dict[str, float]:
+    return {name: figure for name in names if (figure := _number(told.get(name))) is not None}
+
+
+def _number(value: object, least: float = 0.0) -> float | None:
+    """Return a number that can be one; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    return float(value) if least <= value <= MOST_NUMBER else None
+
+
+def _text(value: object) -> str:
+    """Return a name in printable ASCII; "" where it is none."""
+    if not isinstance(value, str) or len(value) > MOST_TEXT:
+        return ""
+    return "".join(one for one in value if " " <= one <= "~")

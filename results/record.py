@@ -5,10 +5,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Literal
 
 from hpl.output import SHORTEST_S, proves
 from hpl.params import HplParams, Scalar
+
+from .disturbance import Disturbance, disturbance_of
 
 SIMULATOR = "simulator"
 """The key of `versions` that only simulated and replayed studies and trials have."""
@@ -249,6 +252,14 @@ class TrialRecord:
         if self.state is not TrialState.COMPLETE or not (checked or self.simulated):
             return False
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0
+
+    @cached_property
+    def disturbed(self) -> Disturbance | None:
+        """What took the machine from it while it ran; None where nothing is known to have."""
+        if not self.measurements or self.simulated:
+            return None
+        hosts = len(self.observed.hosts) if self.observed else 0
+        return disturbance_of(self.measurements, self.ranks, self.threads, hosts)
 
     @property
     def too_short(self) -> bool:

@@ -118,7 +118,7 @@ def load(
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
     own = [*_restrictions(place, table), *_forbids(place, table, settings)]
-    restrictions = [*ALWAYS, *taken_by(machine.terms), *of_settings(parameters), *own]
+    restrictions = [*ALWAYS, *taken_by(machine.terms), *of_settings(parameters, machine), *own]
     starts = _starts(place, table, settings)
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)

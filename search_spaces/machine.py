@@ -56,6 +56,10 @@ class MachineNode:
 class Offer(Protocol):
     """What the hosts offer of settings."""
 
+    def knows(self, name: str) -> bool:
+        """Return whether a parameter of this name is a setting."""
+        ...
+
     def why_not(self, name: str, value: Scalar) -> str | None:
         """Return the sentence why a host cannot have a value of a setting, or None."""
         ...

@@ -13,7 +13,7 @@ from hpl.sizing import n_that_fits
 
 from .machine import BlasFacts, Machine
 from .node_order import BY_SPEED, BY_SWITCH, LISTED
-from .parameters.dimension import CORES, DERIVED_FROM, Point, dropped_nodes, is_setting, ranks_and_threads
+from .parameters.dimension import CORES, DERIVED_FROM, Point, dropped_nodes, ranks_and_threads
 
 PARTITION, OWN_PARTITION = "sys.blis_partition", "own"
 WAIT = "sys.omp_wait"
@@ -271,7 +271,7 @@ def taken_by(terms: Terms) -> list[Restriction]:
     return [*map(rule, terms.takes), *ranks]
 
 
-def of_settings(names: Collection[str]) -> list[Restriction]:
+def of_settings(names: Collection[str], machine: Machine) -> list[Restriction]:
     """List the rules about settings among these parameters: what the hosts offer, and what goes with what."""
 
     def rule(name: str) -> Restriction:
@@ -280,7 +280,8 @@ def of_settings(names: Collection[str]) -> list[Restriction]:
 
         return Restriction(f"hosts_offer_{name}", (name,), check)
 
-    return [*map(rule, filter(is_setting, names)), *(_OF_SETTINGS[name] for name in names if name in _OF_SETTINGS)]
+    offered = filter(machine.offer.knows, names) if machine.offer else ()
+    return [*map(rule, offered), *(_OF_SETTINGS[name] for name in names if name in _OF_SETTINGS)]
 
 
 def ranks_of_program(point: Point, machine: Machine) -> str | None:

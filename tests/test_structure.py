@@ -18,7 +18,9 @@ REGISTRIES = {
     "runners/settings/registry.py": "one file a family of settings",
     "tuner/reports/figures/registry.py": "one file a figure",
     "tuner/service/campaigns/kinds/registry.py": "one file a kind of campaign",
+    "tuner/nodes/steps/registry.py": "one file a benchmark of a check of nodes",
     "tuner/trial/observers/registry.py": "one file an observer of a launch",
+    "tuner/trial/observers/sensors/registry.py": "one file a family of sensors of nodes",
 }
 """What they import are plug-ins: a new one is one file and one line, so each may be small."""
 FEW_MODULES = {"tuner/client/as_hpltune": "it is installed as the package `hpltune`, which has one module"}

@@ -90,8 +90,8 @@ class PlainLines:
             self._print(self._head)
             self._head = None
         match event:
-            case Notice(text):
-                self._print(text)
+            case Notice():
+                self._print(event.sentence)
             case Remark(text):
                 with suppress(OSError):
                     print(f"hpltune: {printable(with_options(text))}", file=sys.stderr)

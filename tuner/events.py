@@ -8,7 +8,7 @@ from results.record import TrialRecord
 from results.report.model import Part
 
 if TYPE_CHECKING:
-    from results.stats.nodes.check import NodeCheck, NodeRun
+    from results.node_check import NodeCheck, NodeRun
 
 PHASES = {
     "pilot": "Pilot runs: how fast is this machine?",
@@ -19,13 +19,25 @@ PHASES = {
     "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
 }
 """The parts of a study, and what people read of each."""
+CAUTION = "Caution: "
+"""Stands before the sentence of a caution."""
 
 
 @dataclass(frozen=True)
 class Notice:
-    """A sentence the user should read."""
+    """A sentence the user should read.
+
+    Attributes:
+        caution: readers of the study's rates must know it too, so it is kept with the study.
+    """
 
     text: str
+    caution: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The sentence as it is shown."""
+        return f"{CAUTION}{self.text}" if self.caution else self.text
 
 
 @dataclass(frozen=True)

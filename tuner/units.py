@@ -49,6 +49,24 @@ def parse_price_usd(text: str | None, field: str = "price") -> float | None:
         raise UsageError(str(error), field=field, given=text) from error
 
 
+def parse_percent(text: str, field: str) -> float:
+    """A percentage above 0 that the user wrote, with or without its sign: "1%", "0.5 %", "2".
+
+    Args:
+        field: of what was asked that it was given to.
+
+    Raises:
+        UsageError: it is none, or not above 0 and at most 100.
+    """
+    try:
+        percent = float(text.strip().removesuffix("%"))
+    except ValueError:
+        percent = math.nan
+    if not 0 < percent <= 100:
+        raise UsageError("write a percentage above 0 and at most 100, such as 1%", field=field, given=text)
+    return percent
+
+
 def sensible_s(seconds: float, field: str, given: str) -> float:
     """A duration that somebody can mean.
 

@@ -11,7 +11,8 @@ from ..record import Kind, TrialRecord, TrialState
 def outcome(record: TrialRecord) -> str:
     """Describe the GFLOPS of a trial, or the stage that failed with its reason."""
     if record.ranked and record.gflops is not None:
-        return f"{rate_text(record.gflops):>8} GFLOPS{' small' if record.kind is Kind.SMALL else ''}"
+        small = " small" if record.kind is Kind.SMALL else ""
+        return f"{rate_text(record.gflops):>8} GFLOPS{small}{', disturbed' if record.disturbed else ''}"
     if record.kind is Kind.GIVEN_UP:
         return record.reason
     if record.kind is Kind.PREFIX and record.state is TrialState.COMPLETE:

@@ -64,8 +64,11 @@ def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
         "median GFLOPS": [rate_text(entry.median_gflops) for entry in ranking],
         "runs": [str(entry.runs) for entry in ranking],
         "slowest to fastest": [range_text(entry, "-") for entry in ranking],
+        "disturbed": [_disturbed(entry) for entry in ranking],
         "failed": [str(entry.failed_runs) for entry in ranking],
     }
+    if not any(columns["disturbed"]):
+        del columns["disturbed"]
     if not any(entry.failed_runs for entry in ranking):
         del columns["failed"]
     if all(entry.runs == 1 for entry in ranking):
@@ -78,10 +81,20 @@ def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -
     """Return the columns with estimates, by head; none where nothing but its own runs tells of a configuration."""
     if all(entry.believed_gflops is None for entry in ranking):
         return {}
-    columns = {"expected GFLOPS": [rate_text(entry.expected_gflops) for entry in ranking]}
+    columns = {"expected GFLOPS": [_expected(entry) for entry in ranking]}
     if any(intervals):
         columns["95 % interval"] = ["-".join(map(rate_text, ends)) if ends else "" for ends in intervals]
     return columns
+
+
+def _disturbed(entry: Ranked) -> str:
+    """Say how many runs were disturbed: "all", or the number of those that do not count."""
+    return "all" if entry.disturbance is not None else str(entry.left_out or "")
+
+
+def _expected(entry: Ranked) -> str:
+    least = "at least " if entry.disturbance is not None else ""
+    return f"{least}{rate_text(entry.expected_gflops)}"
 
 
 def named_values(params: Mapping[str, object], names: Sequence[str], separator: str = "  ") -> str:

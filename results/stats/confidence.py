@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from .belief import posterior_rates
 from .levels import drift_corrected
 from .ranking import Ranked
-from .unfit import unfit
+from .unfit import unfit, untold_by_disturbance
 
 DISTINCT = 0.95
 """Probability from which a configuration counts as faster than another."""
@@ -35,20 +35,20 @@ class Standing:
 def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranked]:
     """Sort configurations by their posterior rate, best first; by their medians if none ran twice.
 
+    One whose runs were all disturbed stands where its fastest run puts it, and has no posterior: its rate is at least
+    that, and it tells nothing of the noise and of the others.
+
     Args:
         shown: noise of the machine from other runs, as in `noise.noise_of`.
     """
     level = drift_corrected(entries, shown)
-    belief = posterior_rates([entry.gflops for entry in level], shown)
+    quiet = [place for place, entry in enumerate(entries) if entry.disturbance is None]
+    belief = posterior_rates([level[place].gflops for place in quiet], shown)
     rates, intervals = ({}, {}) if belief is None else (belief.medians(), belief.intervals())
-    ranking = [
-        replace(
-            entry,
-            believed_gflops=None if belief is None else rates.get(place, level[place].median_gflops),
-            interval_gflops=intervals.get(place),
-        )
-        for place, entry in enumerate(entries)
-    ]
+    ranking = [replace(entry, believed_gflops=None, interval_gflops=None) for entry in entries]
+    for number, place in enumerate(quiet if belief else ()):
+        believed = rates.get(number, level[place].median_gflops)
+        ranking[place] = replace(entries[place], believed_gflops=believed, interval_gflops=intervals.get(number))
     return sorted(ranking, key=lambda entry: (entry.unclear, -entry.expected_gflops))
 
 
@@ -62,13 +62,14 @@ def standing(ranking: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) 
         shown: as in `rerank_by_posterior`.
         moved: relative change of the machine that its reference configuration showed during the search.
     """
-    belief = posterior_rates([entry.gflops for entry in drift_corrected(ranking, shown)], shown)
+    level = drift_corrected(ranking, shown)
+    belief = posterior_rates([one.gflops if one.disturbance is None else (max(one.gflops),) for one in level], shown)
     if len(ranking) < 2 or belief is None:
         return None
     ahead = belief.ahead(0)
     unsure = [place for place, share in ahead.items() if place and share < DISTINCT]
     shares = tuple(ahead.get(place, 1.0) for place in range(len(ranking)))
-    doubt = unfit(ranking, shown, moved)
+    doubt = untold_by_disturbance(ranking) or unfit(ranking, shown, moved)
     return Standing(belief.fastest(0), (1, *(place + 1 for place in unsure)), shares, doubt)
 
 

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from ..metrics import rate_text
 from ..record import Kind, Study, TrialRecord
+from .disturbed_runs import undisturbed
 from .ranking import Ranked, hosts_of, is_full_run, n_of_run, unclear_runs
 
 UNFINISHED = frozenset({Kind.PREFIX, Kind.GIVEN_UP})
@@ -28,7 +29,7 @@ def half_rate_n(best: TrialRecord, records: Sequence[TrialRecord]) -> float | No
     """
     alike = _but_size(best)
     points: dict[int, float] = {}
-    for record in records:
+    for record in undisturbed(records):
         if record.kind not in UNFINISHED and record.ranked and record.hpl is not None and _but_size(record) == alike:
             points[record.hpl.N] = max(record.gflops or 0.0, points.get(record.hpl.N, 0.0))
     half = (best.gflops or 0.0) / 2
@@ -116,10 +117,16 @@ class FastestRun:
     def sentence(self, ranking: Sequence[Ranked]) -> str:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
         if self.is_rmax:
-            return f"Rmax, the fastest run, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}."
+            return f"Rmax, the fastest run, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}.{self._at_least}"
         fastest = " ".join(filter(None, ("The fastest", self.source, "run")))
         told = f"{fastest} gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
-        return f"{told} {self.no_rmax}"
+        return f"{told} {self.no_rmax}{self._at_least}"
+
+    @property
+    def _at_least(self) -> str:
+        """Say that it was disturbed, as all other runs were, with a space before it; "" where it was not."""
+        why = self.record.disturbed
+        return f" All full runs were disturbed, this one because {why}: the machine does at least that." if why else ""
 
     @property
     def no_rmax(self) -> str:
@@ -225,11 +232,15 @@ NO_RATES: dict[str, object] = {
 def fastest_run(study: Study, records: Iterable[TrialRecord]) -> FastestRun | None:
     """Find the fastest full run that counts among trials of a study; None without one.
 
-    One that HPL's clock cannot tell is the fastest only where there is no other.
+    One that HPL's clock cannot tell, and one that was disturbed, is the fastest only where there is no other.
     """
     runs = [record for record in records if is_full_run(record)]
     unclear = unclear_runs(runs)
-    best = min(runs, key=lambda run: (run.number in unclear, -(run.gflops or 0.0), run.number), default=None)
+
+    def place(run: TrialRecord) -> tuple[bool, bool, float, int]:
+        return run.disturbed is not None, run.number in unclear, -(run.gflops or 0.0), run.number
+
+    best = min(runs, key=place, default=None)
     return None if best is None else FastestRun.of(study, best)
 
 
@@ -242,10 +253,24 @@ def short_sentence(record: TrialRecord) -> str:
 
 
 def median_text(entry: Ranked) -> str:
-    """Say what the runs of a configuration gave: "the median of 3 runs, 58.20 to 61.00", or "1 run"."""
-    if entry.runs == 1:
-        return "1 run"
-    return f"the median of {entry.runs} runs, {range_text(entry)}"
+    """Say what the runs of a configuration gave: "the median of 3 runs, 58.20 to 61.00", or "1 run".
+
+    Runs that were disturbed are told: ", all disturbed", or ", beside 2 disturbed ones".
+    """
+    told = "1 run" if entry.runs == 1 else f"the median of {entry.runs} runs, {range_text(entry)}"
+    if entry.disturbance is not None:
+        return f"{told}, {'all ' if entry.runs > 1 else ''}disturbed"
+    left = f"{entry.left_out} disturbed one{'' if entry.left_out == 1 else 's'}"
+    return f"{told}, beside {left}" if entry.left_out else told
+
+
+def disturbed_sentence(entry: Ranked, name: str = "no. 1") -> str:
+    """Say that the runs of a configuration were disturbed, so that its rate is only a bound; "" where one was not."""
+    if entry.disturbance is None:
+        return ""
+    runs = f"The only run of {name} was" if entry.runs == 1 else f"All {entry.runs} runs of {name} were"
+    fastest = rate_text(max(entry.gflops))
+    return f"{runs} disturbed: {entry.disturbance}. Its rate is at least {fastest} GFLOPS, and more is not known."
 
 
 def range_text(entry: Ranked, between: str = " to ") -> str:

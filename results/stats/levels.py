@@ -67,13 +67,17 @@ def _rates(entry: Ranked, levels: dict[Time, float], now: float) -> tuple[float,
 
 
 def _levels(entries: Sequence[Ranked], shown: float) -> dict[Time, float]:
-    """Return the logarithm of the machine's speed at each time relative to the first, from entries with known times."""
+    """Return the logarithm of the machine's speed at each time relative to the first, from entries with known times.
+
+    Disturbed runs tell what others did, not how fast the machine is.
+    """
     levels: dict[Time, float] = {}
     level = 0.0
     for now in sorted({time for entry in entries for time in entry.times}):
         before_and_now = []
         for entry in entries:
-            runs = list(zip(entry.times, np.log(entry.gflops), strict=True)) if entry.times else []
+            told = entry.times and entry.disturbance is None
+            runs = list(zip(entry.times, np.log(entry.gflops), strict=True)) if told else []
             before = np.array([rate - levels[time] for time, rate in runs if time in levels])
             in_it = np.array([rate for time, rate in runs if time == now])
             if len(before) and len(in_it):

@@ -9,8 +9,10 @@ from typing import NamedTuple
 from hpl.output import SHORTEST_S
 from hpl.params import Scalar
 
+from ..disturbance import Disturbance
 from ..flat import COLUMNS
 from ..record import SMALLER_RUNS, Kind, TrialRecord, TrialState
+from .disturbed_runs import undisturbed
 
 LONG_ENOUGH = 10
 """Times the shortest time that HPL's clock can tell, which the mean of the runs at an N has to reach to doubt one."""
@@ -31,13 +33,17 @@ class Ranked:
     Attributes:
         key: identity of the configuration.
         params: the configuration in the words of the space.
-        gflops: the rates of all valid runs, at least one, in their order.
+        gflops: the rates of all runs that count, at least one, in their order: of the valid ones those that were not
+            disturbed, or all where all were.
         best_record_number: the run nearest to the median, whose files represent the configuration.
         failed_runs: how many runs do not count: crashed, timed out, or with a residual that FAILED.
         hosts: on how many hosts it ran; 0 if that is not known.
         believed_gflops: its posterior rate from the runs of all configurations; None if the noise is not known.
         times: the time of each valid run; empty if that is not known.
         interval_gflops: its usual rate is between these with 95 % probability; None if that cannot be told.
+        left_out: valid runs that do not count, because they were disturbed and others were not.
+        disturbance: what disturbed the fastest run, where all were disturbed; then each rate is at least what was
+            measured, and nothing more is known. None where a run was not disturbed.
         unclear: HPL's clock cannot tell the rate of any of its runs, so that it stands behind the others.
     """
 
@@ -51,10 +57,12 @@ class Ranked:
     times: tuple[Time, ...] = ()
     interval_gflops: tuple[float, float] | None = field(default=None, compare=False)
     unclear: bool = False
+    left_out: int = 0
+    disturbance: Disturbance | None = None
 
     @property
     def runs(self) -> int:
-        """The number of valid runs."""
+        """The number of runs that count."""
         return len(self.gflops)
 
     @property
@@ -64,13 +72,29 @@ class Ranked:
 
     @property
     def expected_gflops(self) -> float:
-        """The expected rate of one more run, which is shown and by which it is ranked."""
+        """The expected rate of one more run, which is shown and by which it is ranked.
+
+        Where all runs were disturbed it is the least that is expected: the fastest of them.
+        """
+        if self.disturbance is not None:
+            return max(self.gflops)
         return self.median_gflops if self.believed_gflops is None else self.believed_gflops
 
     @property
     def range_gflops(self) -> tuple[float, float]:
         """The slowest and fastest run in GFLOPS."""
         return min(self.gflops), max(self.gflops)
+
+    @property
+    def repeats(self) -> tuple[float, ...]:
+        """The rates that show by how much runs differ by themselves: none of one run, and of disturbed ones."""
+        return self.gflops if self.runs > 1 and self.disturbance is None else ()
+
+    @property
+    def may_reach_gflops(self) -> float:
+        """The most that one more run may give by what is known of disturbances; else what is expected."""
+        fastest = self.expected_gflops
+        return fastest if self.disturbance is None else self.disturbance.most_gflops(fastest)
 
     @property
     def spread_percent(self) -> float | None:
@@ -85,23 +109,34 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     """Rank configurations by the median of their valid runs, best first.
 
     A configuration with one run may owe its rank to luck; `confidence.rerank_by_posterior` corrects that. Runs that are
-    not `ranked`, pilots and extrapolations never count, and a configuration without a valid run does not appear.
+    not `ranked`, pilots and extrapolations never count, and a configuration without a valid run does not appear. Of a
+    configuration only undisturbed runs count, where there is one. A run of a confirmation that follows a disturbed one
+    of its configuration at once is of the same round.
     """
+    records = list(records)
+    counting = {id(record) for record in undisturbed(records)}
+    left_out = Counter[str]()
     groups: dict[str, list[tuple[TrialRecord, Time]]] = defaultdict(list)
     failures: dict[str, int] = defaultdict(int)
-    turns = Counter[tuple[str, int]]()
+    turns, before = Counter[tuple[str, int]](), ("", -1)
     for record in records:
         if record.kind in SMALLER_RUNS:
             continue
         confirms = record.kind is Kind.CONFIRMATION
-        turns[record.key, record.session] += confirms
+        turn_of = record.key, record.session
+        turns[turn_of] += confirms and before != turn_of
+        if confirms:
+            before = turn_of if record.disturbed is not None else ("", -1)
         if record.ranked:
+            if id(record) not in counting:
+                left_out[record.key] += 1
+                continue
             turn = turns[record.key, record.session] if confirms else 0
             groups[record.key].append((record, Time(record.session, turn)))
         failures[record.key] += record.state is TrialState.FAILED
     unclear = unclear_runs(record for group in groups.values() for record, _ in group)
-    ranked = [_summary(key, group, failures[key], unclear) for key, group in groups.items()]
-    return sorted(ranked, key=lambda entry: (entry.unclear, -entry.median_gflops))
+    ranked = [_summary(key, group, failures[key], unclear, left_out[key]) for key, group in groups.items()]
+    return sorted(ranked, key=lambda entry: (entry.unclear, -entry.expected_gflops))
 
 
 def n_of_run(record: TrialRecord) -> int | None:
@@ -147,10 +182,13 @@ def _hosts_there(record: TrialRecord) -> int:
     return hosts_of(record) + (0 if record.simulated else int(dropped))
 
 
-def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int, unclear: frozenset[int]) -> Ranked:
+def _summary(
+    key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int, unclear: frozenset[int], left_out: int
+) -> Ranked:
     rates = tuple(record.gflops for record, _ in group if record.gflops is not None)
     median = statistics.median(rates)
     nearest = min((record for record, _ in group), key=lambda record: abs((record.gflops or 0.0) - median))
+    fastest = max((record for record, _ in group), key=lambda record: record.gflops or 0.0)
     return Ranked(
         key=key,
         params=nearest.params,
@@ -160,6 +198,8 @@ def _summary(key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: i
         hosts=hosts_of(nearest),
         times=tuple(time for _, time in group),
         unclear=all(record.number in unclear for record, _ in group),
+        left_out=left_out,
+        disturbance=fastest.disturbed if all(record.disturbed for record, _ in group) else None,
     )
 
 
@@ -171,9 +211,9 @@ def relative_sd(entries: Iterable[Ranked]) -> float | None:
     """
     squares, freedom = 0.0, 0
     for entry in entries:
-        if entry.runs > 1:
-            mean = statistics.fmean(entry.gflops)
-            squares += sum((rate / mean - 1.0) ** 2 for rate in entry.gflops)
+        if entry.repeats:
+            mean = statistics.fmean(entry.repeats)
+            squares += sum((rate / mean - 1.0) ** 2 for rate in entry.repeats)
             freedom += entry.runs - 1
     return (squares / freedom) ** 0.5 if freedom else None
 

@@ -78,7 +78,7 @@ def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> 
     changed = max((moved, change(entries, shown)), key=abs)
     if abs(changed) > MOVED:
         return f"the machine {did_words(changed)} meanwhile, so runs at different times cannot be compared"
-    runs = [np.log(np.array(entry.gflops)) for entry in entries if entry.runs > 1]
+    runs = [np.log(np.array(entry.repeats)) for entry in entries if entry.repeats]
     if not runs:
         return ""
     off = np.concatenate([own - own.mean() for own in runs])
@@ -91,6 +91,19 @@ def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> 
     apart = two_speeds(runs)
     if apart:
         return f"the machine has two speeds, about {100 * apart:.0f} % apart, and which one a run had is not known"
+    return ""
+
+
+def untold_by_disturbance(entries: Sequence[Ranked]) -> str:
+    """Say which configuration may be the fastest though all its runs were disturbed; "" where none may.
+
+    Args:
+        entries: a ranking, best first.
+    """
+    for rank, entry in enumerate(entries, start=1):
+        if entry.disturbance is not None and entry.may_reach_gflops > entries[0].expected_gflops * (rank > 1):
+            runs = "its only run was" if entry.runs == 1 else f"all its {entry.runs} runs were"
+            return f"no. {rank} may be faster than its rate, because {runs} disturbed ({entry.disturbance})"
     return ""
 
 

@@ -1,6 +1,6 @@
 """Reads the fastest configurations of a study, so that a ranking does not need all trials of a large one."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,11 +10,13 @@ from hpl.output import LARGEST_RESIDUAL, SHORTEST_S
 
 from ..record import SIMULATOR, SMALLER_RUNS, TrialRecord, TrialState
 from ..stats.ranking import LONG_ENOUGH
-from .rows import CONTENDER
+from .rows import CONTENDER, was_disturbed
 from .schema import TRIALS
 
 CONTENDERS = 1000
 """Most configurations of a study that are ranked; those after the fastest thousand do not matter."""
+SPARE = 20
+"""Fastest runs that are read, as some may be damaged."""
 _SMALLER = [kind.value for kind in SMALLER_RUNS]
 RANKED_ROW = (
     (TRIALS.c.state == TrialState.COMPLETE.value)
@@ -81,10 +83,33 @@ def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool
     return unseen | TRIALS.c.hosts.not_in(others)
 
 
-def best_rate(connection: Connection, ours: ColumnElement[bool]) -> Select[Any]:
-    """Make the query for the rate and the number of the fastest of some runs."""
-    runs = ours & FULL_RUN
-    return select(TRIALS.c.gflops, TRIALS.c.number).where(runs).order_by(*fastest_first(connection, runs)).limit(1)
+def best_rate(connection: Connection, ours: ColumnElement[bool]) -> tuple[float, int] | None:
+    """Read the rate and the number of the fastest of some runs, as `fastest_row` chooses it; None without any."""
+    columns = select(*(TRIALS.c[name] for name in ("gflops", "number", "measurements", "ranks", "threads", "hosts")))
+    row = next(fastest_rows_of(connection, columns, ours & FULL_RUN), None)
+    return None if row is None else (row["gflops"], row["number"])
+
+
+def fastest_rows_of(connection: Connection, columns: Select[Any], runs: ColumnElement[bool]) -> Iterator[RowMapping]:
+    """Yield rows of full runs, the fastest that counts first.
+
+    Those that HPL's clock cannot tell stand behind the others, and before these those that were disturbed.
+
+    Args:
+        columns: a query for those that are read.
+    """
+    ordered = columns.where(runs).order_by(*fastest_first(connection, runs))
+    watched = connection.execute(select(TRIALS.c.number).where(runs & (TRIALS.c.measurements != "{}")).limit(1))
+    if watched.first() is None:
+        yield from connection.execute(ordered.limit(SPARE)).mappings()
+        return
+    disturbed = []
+    for row in connection.execute(ordered).mappings():
+        if was_disturbed(row):
+            disturbed.append(row)
+        else:
+            yield row
+    yield from disturbed
 
 
 def fastest_first(connection: Connection, runs: ColumnElement[bool]) -> list[ColumnElement[Any]]:

@@ -16,9 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 from sqlalchemy import Connection, RowMapping, delete, func, insert, select, update
 
 from ..errors import DamagedError, ResultsError
+from ..node_check import Finding, NodeCheck, NodeRun, PairRate
 from ..plain import finite, time_text, unicode_text
-from ..stats.nodes.check import NodeCheck, NodeRun, PairRate
-from ..stats.nodes.finding import Finding
 from .networks import Transaction
 from .rows import json_text, object_of
 from .schema import NODE_CHECK_PAIRS, NODE_CHECK_RUNS, NODE_CHECKS

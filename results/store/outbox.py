@@ -300,8 +300,7 @@ def count_up(connection: Connection, study: str, but: Collection[int] = ()) -> T
     failures = func.count().filter(TRIALS.c.state == TrialState.FAILED.value)
     sums = select(func.count(), failures, func.sum(TRIALS.c.cost_s)).select_from(TRIALS).where(ours)
     ended, failed, machine_s = connection.execute(sums).one()
-    best = connection.execute(best_rate(connection, ours)).first()
-    return Totals(ended, failed, machine_s or 0.0, *(best or (None, None)))
+    return Totals(ended, failed, machine_s or 0.0, *(best_rate(connection, ours) or (None, None)))
 
 
 @dataclass(frozen=True)

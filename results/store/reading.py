@@ -19,15 +19,12 @@ from sqlalchemy import (
 from ..errors import ResultsError, UnknownTrialError, no_such_study
 from ..flat import COLUMNS
 from ..record import Kind, Study, TrialRecord, TrialState
-from .contenders import FULL_RUN, Contenders, fastest_first, fastest_rows
+from .contenders import FULL_RUN, Contenders, fastest_rows, fastest_rows_of
 from .database import Database
 from .lease import Lease
 from .rows import FLAT, Row, contender_of, object_of, row_of, study_of, trial_of
 from .schema import OUTPUTS, STUDIES, TRIALS
 from .study_list import AT_A_TIME, StudyLists, Tally, each_readable, readable, undamaged
-
-SPARE = 20
-"""Fastest runs that are read, as some may be damaged."""
 
 
 class Reader:
@@ -142,12 +139,12 @@ class Reader:
     def fastest(self, study: str) -> TrialRecord | None:
         """Read the fastest full run that counts; of several that are equally fast the first, and None without any.
 
-        One that HPL's clock cannot tell is the fastest only where there is no other, as in `headline.fastest_run`.
+        One that HPL's clock cannot tell, and one that was disturbed, is the fastest only where there is no other, as in
+        `headline.fastest_run`.
         """
         ours = (TRIALS.c.study == study) & FULL_RUN
         with self._database.reading() as connection:
-            query = select(TRIALS).where(ours).order_by(*fastest_first(connection, ours)).limit(SPARE)
-            return next(undamaged(connection.execute(query).mappings().all()), None)
+            return next(undamaged(fastest_rows_of(connection, select(TRIALS), ours)), None)
 
     def each(self, study: str) -> Iterator[TrialRecord]:
         """Yield the trials of a study with their outputs; only a few are in memory at a time.

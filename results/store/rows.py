@@ -8,7 +8,7 @@ HPL.dat and outputs are stored unchanged.
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from datetime import datetime
 from functools import lru_cache
@@ -19,6 +19,7 @@ from sqlalchemy import RowMapping, Text, cast, null
 from hpl.errors import HplError
 from hpl.params import HplParams, parse_grid
 
+from ..disturbance import disturbance_of
 from ..errors import DamagedError
 from ..flat import COLUMNS, Cell, TrialPlace, imported_size
 from ..plain import finite, finite_figures, time_text, unicode_text
@@ -45,6 +46,7 @@ _COMPUTED = {
     "grid": cast(TRIALS.c.P, Text) + "x" + cast(TRIALS.c.Q, Text),
     "simulated": TRIALS.c.versions,
     "rates": TRIALS.c.versions,
+    "disturbed": TRIALS.c.measurements,
     **{field.name: null() for field in fields(TrialPlace)},
 }
 FLAT = (
@@ -54,14 +56,15 @@ FLAT = (
     *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
 )
 """The columns that `row_of` reads, in its order."""
-_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS = (
-    3 + list(COLUMNS).index(name) for name in ("simulated", "rates", "hosts", "measurements")
+_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS, _DISTURBED, _RANKS, _THREADS = (
+    3 + list(COLUMNS).index(name)
+    for name in ("simulated", "rates", "hosts", "measurements", "disturbed", "ranks", "threads")
 )
 CONTENDER = tuple(
     TRIALS.c[name]
     for name in (
         *("study", "number", "kind", "state", "key", "gflops", "time_s", "residual", "passed", "session", "started_at"),
-        *("params", "versions", "library", "hosts"),
+        *("params", "versions", "library", "hosts", "measurements", "ranks", "threads"),
     )
 )
 """The columns that `contender_of` reads."""
@@ -70,6 +73,7 @@ LINE = tuple(
     for name in (
         *("study", "number", "kind", "state", "invalidity", "reason", "key", "params", "started_at", "ended_at"),
         *("gflops", "time_s", "residual", "passed", "cost_s", "part"),
+        *("measurements", "ranks", "threads"),
     )
 )
 """The columns that `line_of` reads."""
@@ -150,8 +154,12 @@ def contender_of(row: RowMapping) -> TrialRecord:
         return TrialRecord(
             **{
                 name: row[name]
-                for name in ("study", "number", "key", "gflops", "time_s", "residual", "passed", "session")
+                for name in (
+                    *("study", "number", "key", "gflops", "time_s", "residual", "passed", "session"),
+                    *("ranks", "threads"),
+                )
             },
+            measurements=object_of(row["measurements"], "measurements"),
             kind=Kind(row["kind"]),
             state=TrialState(row["state"]),
             params=object_of(row["params"], "params"),
@@ -170,8 +178,10 @@ def line_of(row: RowMapping) -> TrialRecord:
                 for name in (
                     *("study", "number", "reason", "key"),
                     *("gflops", "time_s", "residual", "passed", "cost_s", "part"),
+                    *("ranks", "threads"),
                 )
             },
+            measurements=object_of(row["measurements"], "measurements"),
             kind=Kind(row["kind"]),
             state=TrialState(row["state"]),
             invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
@@ -188,10 +198,27 @@ def row_of(row: Sequence[Any]) -> Row:
         cells[_RATES] = _rates(row[_RATES])
         cells[_SIMULATED] = cells[_RATES] not in {MEASURED, IMPORTED}
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
-        cells[_MEASUREMENTS] = None if row[_MEASUREMENTS] == "{}" else row[_MEASUREMENTS]
+        measured = row[_MEASUREMENTS]
+        cells[_MEASUREMENTS] = None if measured == "{}" else measured
+        hosts = len(_hosts_of(row[_HOSTS])) if row[_HOSTS] is not None else 0
+        cells[_DISTURBED] = None
+        if measured != "{}" and not cells[_SIMULATED]:
+            why = disturbance_of(object_of(measured, "measurements"), row[_RANKS], row[_THREADS], hosts)
+            cells[_DISTURBED] = str(why) if why else None
         return cells[3:], object_of(row[2], "params")
     except ValueError as error:
         raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error
+
+
+def was_disturbed(row: RowMapping) -> bool:
+    """Whether a run with these columns was disturbed; one whose row is damaged was not."""
+    if row["measurements"] == "{}":
+        return False
+    with suppress(ValueError):
+        hosts = _hosts_of(row["hosts"]) if row["hosts"] else ()
+        measured = object_of(row["measurements"], "measurements")
+        return disturbance_of(measured, row["ranks"], row["threads"], len(hosts)) is not None
+    return False
 
 
 @contextmanager

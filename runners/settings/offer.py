@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ..errors import RefusedError
 from ..hosts.system_facts import SystemFacts
-from .registry import SETTINGS, setting
+from .registry import SETTINGS, is_setting, setting
 from .setting import SettingValue
 from .sys import Cores
 
@@ -24,6 +24,10 @@ class HostsOffer:
     def first(self) -> SystemFacts | None:
         """What the first host has; for a value that they offer, all give the ranks the same command."""
         return next(iter(self.systems.values()), None)
+
+    def knows(self, name: str) -> bool:
+        """Return whether a parameter of this name is a setting."""
+        return is_setting(name)
 
     def why_not(self, name: str, value: SettingValue) -> str | None:
         """Return the sentence why a host cannot have a value, or None."""

@@ -83,6 +83,12 @@ _ALL: tuple[Setting, ...] = (
 SETTINGS: Mapping[str, Setting] = {setting.name: setting for setting in _ALL}
 
 
+def is_setting(name: str) -> bool:
+    """Return whether a parameter of this name is a setting; there may be none of this name in its family."""
+    family, dot, _ = name.partition(".")
+    return bool(dot) and any(known.startswith(f"{family}.") for known in SETTINGS)
+
+
 def full_name(recorded: str) -> str:
     """Return the name of a setting that is recorded, or was given to `net probe`, without its family."""
     return recorded if "." in recorded else NETWORK + recorded

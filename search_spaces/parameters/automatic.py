@@ -9,7 +9,7 @@ from hpl.sizing import process_grids
 from ..errors import SpaceError
 from ..machine import Machine
 from ..node_order import orders_here, worth_dropping
-from .dimension import CORES, is_setting, ranks_and_threads
+from .dimension import CORES, ranks_and_threads
 from .parameter import Parameter
 
 AUTO = "auto"
@@ -43,7 +43,7 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_come
     if name in _OF_NODES:
         values = _OF_NODES[name](machine)
         return Parameter(name, values) if len(values) > 1 else None
-    if is_setting(name):
+    if "." in name and not name.startswith("mpi."):
         offered = machine.offer.worth_trying(name) if machine.offer else ()
         return Parameter(name, offered) if len(offered) > 1 else None
     raise SpaceError('"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped, rank_order and settings only')

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hpl.params import LARGEST_INT, Bcast, Fact, Form, HplParamsError, Pmap, Scalar, Swap, Word, parse_grid
-from hpl.programs.terms import OWN
 from hpl.sizing import process_grids
 
 from ..errors import SpaceError
@@ -171,18 +170,9 @@ def shown(value: object) -> str:
     return str(value) if str(value).isprintable() else repr(str(value))
 
 
-NO_SETTINGS = ("mpi.", OWN, "scale.")
-"""How dotted names begin that are no settings of hosts: of MPI, of a program, and of what `scale` keeps."""
-
-
 def families(settings: Settings) -> tuple[str, ...]:
     """Return the first parts of the names of MPI parameters and settings."""
     return tuple(dict.fromkeys(("mpi", *(name.partition(".")[0] for name in settings))))
-
-
-def is_setting(name: str) -> bool:
-    """Return whether a parameter is a setting of a host, as its name says."""
-    return "." in name and not name.startswith(NO_SETTINGS)
 
 
 def dimension(name: str, settings: Settings | None = None) -> Dimension:

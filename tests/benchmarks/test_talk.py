@@ -19,8 +19,8 @@ from talk_printed import (
 )
 from talk_rebuilt import four, nodes_rebuilt, pairs_rebuilt
 
-from results.stats.nodes.odd_nodes import shape_of
-from results.stats.nodes.verdict import ReadinessVerdict
+from tuner.nodes.statistics.odd_nodes import shape_of
+from tuner.nodes.statistics.verdict import ReadinessVerdict
 
 
 @pytest.fixture(scope="module")

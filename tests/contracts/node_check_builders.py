@@ -7,8 +7,7 @@ from typing import Any, get_type_hints
 from hypothesis import strategies as st
 from record_strategies import moments, texts
 
-from results.stats.nodes.check import GroupRun, NodeCheck, NodeRun, PairRate, SoakSample
-from results.stats.nodes.finding import Finding, Severity
+from results.node_check import Finding, GroupRun, NodeCheck, NodeRun, PairRate, Severity, SoakSample
 from results.store.node_checks import KeptCheck, NodeCheckState
 
 FIRST_DAY = datetime(2026, 11, 2, 6, 0, tzinfo=UTC)

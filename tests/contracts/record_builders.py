@@ -7,6 +7,15 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.record import BlasObservation, Kind, Study, TrialRecord, TrialState
 
+QUIET = {
+    "solve_s": 12.0, "cores": 2.0, "cpu_s": 23.8, "waited_s": 0.05, "foreign_cpu_s": 0.1, "foreign_for_s": 0.0,
+    "steal_s": 0.0,
+}  # fmt: skip
+"""What is measured beside a run of two ranks on two cores that nobody disturbs."""
+DISTURBED = {
+    **QUIET, "cpu_s": 16.6, "waited_s": 7.0, "foreign_cpu_s": 7.2, "foreign_for_s": 9.0, "foreign_cpu_s:python3": 6.8,
+}  # fmt: skip
+"""The same where others took 0.8 of two cores for 9 of 12 s."""
 START = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
 

@@ -15,7 +15,7 @@ IMPORTED = (
     "tuner.commands.campaigns.run",
     "tuner.commands.hosts.doctor",
     "tuner.commands.hosts.net_probe",
-    "tuner.commands.nodes.check",
+    "tuner.nodes.check",
     "tuner.commands.scale",
 )
 

@@ -58,6 +58,13 @@ def test_a_line_tells_what_varies_in_the_study_and_says_when_a_configuration_run
     assert text.getvalue() == "#2       75.50 GFLOPS  openblas 2x1 1x2 N=4000 NB=128 DEPTH=0 (again)  best 48.00\n"
 
 
+def test_the_word_caution_is_put_before_a_notice_that_is_one() -> None:
+    text = StringIO()
+    lines = PlainLines(Console(file=text, width=160))
+    lines(Notice("the machine is busy.", caution=True))
+    assert text.getvalue() == "Caution: the machine is busy.\n"
+
+
 def test_the_head_of_a_part_stands_only_above_its_runs() -> None:
     text = StringIO()
     lines = PlainLines(Console(file=text, width=160))

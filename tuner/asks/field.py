@@ -1,9 +1,10 @@
 """An option of a command, which is a key of a document as well: all that is said of it, once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from enum import StrEnum
 from inspect import Parameter, get_annotations
+from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 from ..errors import UsageError
@@ -33,6 +34,7 @@ class Named(StrEnum):
     PROGRAM = "program"
     LIBRARY = "library"
     STUDY = "study"
+    PARAMETER = "parameter"
     ENGINE = "engine"
 
 
@@ -46,6 +48,7 @@ class Useless(StrEnum):
     WITH_TABLE = "is for machines that run HPL and changes nothing with ⟦replay⟧: leave it out"
     SIMULATED = "is for real machines and changes nothing on a virtual ⟦cluster⟧: leave it out"
     ON_VIRTUAL_NODES = "is for real nodes: leave it out, or leave ⟦virtual⟧ out"
+    WITHOUT_RUNS = "is for ⟦interleaved⟧: without it compare runs nothing"
     ON_REAL_NODES = "is for virtual clusters: add ⟦virtual⟧ NODES, or leave it out"
 
 
@@ -57,6 +60,7 @@ class AskField:
         help: what it does; other options stand in it as ⟦budget⟧, and each face puts its own name there.
         described: the same for documents; "" where the help is right for them, too.
         field: what sentences and the command line call it; "" where that is its key.
+        argument: the command line has it by its place, without a name.
         metavar: stands for its value in --help.
         panel: its group in --help.
         section: its group in a form.
@@ -66,6 +70,7 @@ class AskField:
         above: a number that is not reached, where there is no least one.
         names: what its value names; None where it names nothing.
         typed: what the command line reads, where that is another type; `read` makes the value of it.
+        sent: makes the table that a document has in place of a file of this machine.
         here: it makes sense on this machine alone, and no document has it.
         there: the default of a document, where that is another; ... where it is the same.
         beside: options of another study that it may be given with: "resume", "join".
@@ -76,6 +81,7 @@ class AskField:
     _: KW_ONLY
     described: str = ""
     field: str = ""
+    argument: bool = False
     metavar: str | None = None
     panel: str | None = None
     section: str = HOW
@@ -87,6 +93,7 @@ class AskField:
     names: Named | None = None
     typed: Any = None
     read: Callable[[Any], Any] | None = None
+    sent: Callable[[Any], Mapping[str, Any]] | None = None
     here: bool = False
     there: Any = ...
     beside: tuple[str, ...] = ()
@@ -158,3 +165,34 @@ def fields_of(ask: type[Ask]) -> tuple[AskedField, ...]:
 def keys_here(ask: type[Ask]) -> frozenset[str]:
     """The keys of options that make sense on this machine alone."""
     return frozenset(field.key for field in fields_of(ask) if field.said.here)
+
+
+def keys_there(ask: Ask) -> dict[str, Any]:
+    """What is asked as keys of a document, those left out that are as they are by themselves.
+
+    Raises:
+        UsageError: one of them names a file of this machine.
+    """
+    fields = [field for field in fields_of(type(ask)) if not field.said.here]
+    keys = {field.key: getattr(ask, field.key) for field in fields if getattr(ask, field.key) != field.default_there}
+    for field in fields:
+        if field.said.sent is not None and field.key in keys:
+            keys[field.key] = field.said.sent(keys[field.key])
+        if field.said.names in OFFERED and field.key in keys:
+            value = keys[field.key]
+            for name in (value,) if isinstance(value, str) else value:
+                _refuse_file(field, name)
+    return keys
+
+
+def _refuse_file(field: AskedField, value: str) -> None:
+    """Refuse what is no name that a service knows.
+
+    Raises:
+        UsageError: it is a path.
+    """
+    if set("/=#") & set(value) or Path(value).suffix in {".toml", ".so", ".out", ".dat"}:
+        said = f"a service reads no file of this machine: name a {field.said.names} that it offers"
+        if field.said.argument:
+            raise UsageError(f"{value}: {said}")
+        raise UsageError(said, field=field.field, given=value)

@@ -4,18 +4,28 @@ from functools import cache
 
 from .blas import BlasAsk
 from .check import CheckAsk
+from .compare import CompareAsk
 from .field import Ask, fields_of
 from .nodes import NodesAsk
+from .predict import PredictAsk
 from .tune import TuneAsk
 
-ASKS: dict[str, type[Ask]] = {"tune": TuneAsk, "check": CheckAsk, "nodes": NodesAsk, "blas": BlasAsk}
+ASKS: dict[str, type[Ask]] = {
+    "tune": TuneAsk,
+    "check": CheckAsk,
+    "nodes": NodesAsk,
+    "blas": BlasAsk,
+    "predict": PredictAsk,
+}
 """By the kind of a campaign."""
+ANSWERED: tuple[type[Ask], ...] = (CompareAsk,)
+"""What a service answers at once."""
 
 
 @cache
 def _renamed() -> dict[str, str]:
     """The keys that are called otherwise than in sentences, by what these call them."""
-    every = (field for ask in ASKS.values() for field in fields_of(ask))
+    every = (field for ask in (*ASKS.values(), *ANSWERED) for field in fields_of(ask))
     return {"study": "name", **{field.field: field.key for field in every if field.said.field}}
 
 

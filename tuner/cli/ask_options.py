@@ -9,13 +9,14 @@ import typer
 
 from ..asks.field import Ask, AskedField, AskField, Named, fields_of
 from ..words import with_options
-from .common import complete_cluster, complete_engine, complete_space, complete_study
+from .common import complete_cluster, complete_engine, complete_parameter, complete_space, complete_study
 
 COMPLETED: dict[Named | None, Callable[..., list[str]]] = {
     Named.SPACE: complete_space,
     Named.CLUSTER: complete_cluster,
     Named.STUDY: complete_study,
     Named.ENGINE: complete_engine,
+    Named.PARAMETER: complete_parameter,
 }
 
 
@@ -81,8 +82,12 @@ def _typed(field: AskedField) -> Any:
 
 
 def _option(field: AskedField) -> Any:
-    """An option as Typer wants it."""
-    said, switch = field.said, bool in {field.type, *get_args(field.type)}
+    """An option or an argument as Typer wants it."""
+    said = field.said
+    if said.argument:
+        completed = COMPLETED.get(said.names)
+        return typer.Argument(metavar=said.metavar, help=with_options(said.help), autocompletion=completed)
+    switch = bool in {field.type, *get_args(field.type)}
     name = field.field.replace("_", "-")
     negative = f"/--no-{name}" if switch and field.default is not False else ""
     own_type = said.typed is None

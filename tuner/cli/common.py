@@ -48,6 +48,19 @@ def complete_study(context: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
+def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
+    """Parameters of the study with several values, for tab completion; silent where there is none."""
+    try:
+        from results.stats.ranking import rank, varying
+
+        with open_store(context.params.get("db"), create=False) as store:
+            names = context.params.get("studies")
+            study = names[0] if names else store.newest().name
+            return [name for name in varying(rank(store.records(study))) if name.startswith(incomplete)]
+    except Exception:  # noqa: BLE001 - completion must never print an error into the user's line
+        return []
+
+
 def complete_space(incomplete: str) -> list[str]:
     """Names of shipped spaces, for tab completion."""
     from search_spaces.load import shipped

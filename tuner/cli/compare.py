@@ -1,72 +1,17 @@
 """`hpltune compare`: studies, or the values of one parameter, against each other."""
 
-import math
-from typing import TYPE_CHECKING, Annotated
-
 import typer
 
-from .common import Db, Html, Json, complete_study, console, open_store
+from ..asks.compare import CompareAsk
+from ..asks.field import Useless, keys_here
+from .common import Db, Html, Json, console, open_store
+from .server import asked_server
 from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
-
-if TYPE_CHECKING:
-    from ..commands.stored.compare import CompareRequest
-
-MOST_ROUNDS = 100
-"""Rounds of which each tells something."""
-
-
-def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
-    """Parameters of the study with several values, for tab completion; silent where there is none."""
-    try:
-        from results.stats.ranking import rank, varying
-
-        with open_store(context.params.get("db"), create=False) as store:
-            names = context.params.get("studies")
-            study = names[0] if names else store.newest().name
-            return [name for name in varying(rank(store.records(study))) if name.startswith(incomplete)]
-    except Exception:  # noqa: BLE001 - completion must never print an error into the user's line
-        return []
 
 
 def compare(
-    studies: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[STUDY]...",
-            autocompletion=complete_study,
-            help="Two studies or more, DATABASE#STUDY from another database; with --by one, or none for the newest.",
-        ),
-    ] = None,
-    by: Annotated[
-        str | None,
-        typer.Option(
-            "--by",
-            metavar="PARAMETER",
-            autocompletion=complete_parameter,
-            help="Compare the values of this parameter within one study: blas, mpi, NB or any other; or `date`.",
-        ),
-    ] = None,
-    difference: Annotated[
-        str,
-        typer.Option(
-            metavar="PERCENT", help="Say how many more runs would show a difference of this size, such as 0.5%."
-        ),
-    ] = "1%",
-    interleaved: Annotated[
-        bool,
-        typer.Option(
-            "--interleaved",
-            help="Run the best of the studies in turn now, on this machine, and compare these runs: one occasion.",
-        ),
-    ] = False,
-    rounds: Annotated[
-        int | None,
-        typer.Option(min=1, max=MOST_ROUNDS, help="With --interleaved: how often each side is run. Default: 6."),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="With --interleaved: no further round begins that does not fit, as 30m."),
-    ] = None,
+    context: typer.Context,
+    ask: CompareAsk,
     html: Html = None,
     db: Db = None,
     as_json: Json = False,
@@ -97,41 +42,34 @@ def compare(
 
         hpltune compare default-1 --by NB --difference 0.5% --json
     """
-    from ..commands.stored.compare import CompareRequest
-    from ..commands.stored.compare import compare as compare_studies
-    from ..errors import UsageError
+    there = asked_server(context, {"db", "html"} | keys_here(CompareAsk))
+    if there is not None:
+        from .served import compare_there
 
-    request = CompareRequest(tuple(studies or ()), by, parse_percent(difference))
+        compare_there(there, ask, as_json=as_json)
+        return
+    from ..commands.stored.compare import compare as compare_studies
+
     files = ReportFiles(html)
     files.require()
-    if interleaved:
-        _in_turn(request, rounds, budget, db, files, as_json=as_json)
+    if ask.interleaved:
+        _in_turn(ask, db, files, as_json=as_json)
         return
-    for option, value in (("--rounds", rounds), ("--budget", budget)):
-        if value is not None:
-            raise UsageError(f"{option} is for --interleaved: without it compare runs nothing")
+    ask.refuse_useless(Useless.WITHOUT_RUNS)
     with open_store(db, create=False) as store:
-        found = compare_studies(store, request)
+        found = compare_studies(store, ask)
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())
 
 
-def _in_turn(
-    request: "CompareRequest",
-    rounds: int | None,
-    budget: str | None,
-    db: str | None,
-    files: ReportFiles,
-    *,
-    as_json: bool,
-) -> None:
+def _in_turn(ask: CompareAsk, db: str | None, files: ReportFiles, *, as_json: bool) -> None:
     """Run the sides in turn, and show what that tells."""
     from ..commands.campaigns.in_turn import ROUNDS, InTurnRequest, compare_in_turn
     from ..console import output
     from ..errors import TunerError
     from ..units import parse_duration_s
 
-    wall_s = parse_duration_s(budget, "budget") if budget else None
-    asked, shown = InTurnRequest(request, rounds or ROUNDS, wall_s, db), output(stderr=as_json)
+    wall_s = parse_duration_s(ask.budget, "budget") if ask.budget else None
+    asked, shown = InTurnRequest(ask, ask.rounds or ROUNDS, wall_s, db), output(stderr=as_json)
     with watched(shown) as (listener, stop):
         result = compare_in_turn(asked, listener, stop)
     if result.found is not None:
@@ -141,20 +79,3 @@ def _in_turn(
     else:
         raise TunerError(result.told)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
-
-
-def parse_percent(text: str) -> float:
-    """A percentage that the user wrote, with or without its sign: "1%", "0.5 %", "2".
-
-    Raises:
-        UsageError: it is none, or not above 0 and at most 100.
-    """
-    from ..errors import UsageError
-
-    try:
-        percent = float(text.strip().removesuffix("%"))
-    except ValueError:
-        percent = math.nan
-    if not 0 < percent <= 100:
-        raise UsageError(f"--difference {text}: write a percentage above 0 and at most 100, such as 1%")
-    return percent

@@ -93,9 +93,9 @@ def check(
 
         facts = ask_there(there, "nodes", ask, as_json=as_json)
         raise typer.Exit(0 if facts["ready"] and facts["alike"] else 1)
-    from ..commands.nodes.check import check_asked, check_nodes, check_virtual, cluster_name
-    from ..commands.nodes.keeping import KeepRequest, keep_check
     from ..console import output
+    from ..nodes.check import check_asked, check_nodes, check_virtual, cluster_name
+    from ..nodes.keeping import KeepRequest, keep_check
     from ..nodes.planted import virtual_name
 
     files = ReportFiles(html)
@@ -141,7 +141,7 @@ def list_(
 
         hpltune nodes list my-cluster --all --json
     """
-    from ..reports.node_figures import kept_list_report
+    from ..nodes.figures import kept_list_report
 
     with open_store(db, create=False) as store:
         report = kept_list_report(store.node_checks.lines(cluster, None if every else MOST_LISTED))
@@ -171,7 +171,7 @@ def show(
 
         hpltune nodes show my-cluster --json
     """
-    from ..commands.nodes.keeping import show_check
+    from ..nodes.keeping import show_check
 
     files = ReportFiles(html)
     files.require()
@@ -198,7 +198,7 @@ def compare(
 
         hpltune nodes compare 3 12
     """
-    from ..commands.nodes.keeping import compare_checks
+    from ..nodes.keeping import compare_checks
 
     with open_store(db, create=False) as store:
         compared = compare_checks(store, before, now)

@@ -5,40 +5,16 @@ from typing import Annotated
 
 import typer
 
-from ..asks.field import BUDGET, LARGEST_SEED, MOST_RUNS, OUTPUT, SEARCH
-from ..asks.shared import Engine, Jobs, Limit
-from .common import Db, Html, Json, complete_space
+from ..asks.field import OUTPUT, keys_here
+from ..asks.predict import PredictAsk
+from .common import Db, Html, Json
+from .server import asked_server
+from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
 
 def predict(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DESIGNS.toml", help="The file of the designs: a base cluster, and what each design changes."
-        ),
-    ],
-    space: Annotated[
-        str,
-        typer.Option(
-            metavar="SPACE",
-            autocompletion=complete_space,
-            rich_help_panel=SEARCH,
-            help="The space that is searched for each design: a shipped name or a TOML file.",
-        ),
-    ] = "default",
-    engine: Engine = "hpl",
-    trials: Annotated[
-        int, typer.Option(min=1, max=MOST_RUNS, rich_help_panel=BUDGET, help="Simulations for each design.")
-    ] = 24,
-    seed: Annotated[
-        int, typer.Option(min=0, max=LARGEST_SEED, rich_help_panel=SEARCH, help="Seed of the engine's random numbers.")
-    ] = 0,
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full", rich_help_panel=BUDGET, help="Simulate at the N that fills the memory, however long that takes."
-        ),
-    ] = False,
+    context: typer.Context,
+    ask: PredictAsk,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -48,8 +24,6 @@ def predict(
         ),
     ] = None,
     html: Html = None,
-    jobs: Jobs = None,
-    limit: Limit = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -63,21 +37,23 @@ def predict(
 
         hpltune predict designs.toml --trials 60 --json
     """
+    there = asked_server(context, {"db", "html", "plot"} | keys_here(PredictAsk))
+    if there is not None:
+        from .served_ask import ask_there
+
+        ask_there(there, "predict", ask, as_json=as_json)
+        return
     from ..commands import predict as use_case
     from ..console import output
     from ..engines.registry import check_engine
-    from ..options import DEFAULT_SIMULATION_S
-    from ..units import parse_duration_s
-    from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
-    check_engine(engine)
-    limit_s = parse_duration_s(limit, "limit") if limit else DEFAULT_SIMULATION_S
+    check_engine(ask.engine)
     files = ReportFiles(html, plot)
-    files.require()
     console = output(stderr=as_json)
+    files.require()
+    request = use_case.PredictRequest(ask, use_case.asked_designs(ask, str))
     with watched(console) as (listener, stop):
-        request = use_case.PredictRequest(file, space, engine, trials, seed, full, jobs, limit_s, db)
-        result = use_case.predict(request, listener, stop)
+        result = use_case.predict(request, listener, stop, db)
     report, page = result.report(), result.page()
     show_and_write(console, report, files, as_json=as_json, page=page, figures=result.figures())
     if result.failure is not None:

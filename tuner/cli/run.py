@@ -94,9 +94,9 @@ def run(
     from ..commands.campaigns.run import RunRequest
     from ..commands.campaigns.run import run as measure
     from ..commands.campaigns.simulate import simulate
-    from ..commands.real_cluster import read_cluster
     from ..console import output
     from ..errors import UsageError
+    from ..machine.real_cluster import read_cluster
     from ..options import DEFAULT_SIMULATION_S, TuneOptions, parse_blas, user_program, user_source
     from ..simulation.options import simulation_options
     from ..units import parse_duration_s

@@ -130,10 +130,10 @@ def scale(
     """
     from results.stats.scaling_runs import Scaling
 
-    from ..commands.real_cluster import read_cluster
     from ..commands.scale import ScaleRequest, scale_real, scale_virtual
     from ..console import output
     from ..errors import UsageError
+    from ..machine.real_cluster import read_cluster
     from ..options import TuneOptions, parse_blas, user_program, user_source
     from ..simulation.options import simulation_options
     from ..study.names import check_name

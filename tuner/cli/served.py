@@ -4,10 +4,11 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..asks.field import keys_there
 from .common import console
 from .server import Asked, opened
 from .terminal import print_output, show_report
@@ -15,6 +16,7 @@ from .terminal import print_output, show_report
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..asks.compare import CompareAsk
     from ..client.client import Client
     from ..messages.queue import HandedInModel
 
@@ -61,6 +63,18 @@ def best_there(asked: Asked, name: str | None, count: int, pareto: str | None, *
     with opened(asked) as client:
         address = f"{printed_address(name or _newest(client))}/best"
         show_printed(client, address, as_json=as_json, count=count, pareto=pareto)
+
+
+def compare_there(asked: Asked, ask: "CompareAsk", *, as_json: bool) -> None:
+    """Print how campaigns of a service differ.
+
+    Raises:
+        TunerError: they cannot be compared.
+    """
+    from ..messages.addresses import COMPARISON
+
+    with opened(asked) as client:
+        show_printed(client, COMPARISON, as_json=as_json, **keys_there(ask))
 
 
 def report_there(asked: Asked, names: "Sequence[str]", out: Path) -> None:
@@ -143,7 +157,7 @@ def _print_queue(client: "Client") -> None:
         console().print(standing(entry))
 
 
-def show_printed(client: "Client", address: str, *, as_json: bool, **query: "str | int | bool | None") -> None:
+def show_printed(client: "Client", address: str, *, as_json: bool, **query: Any) -> None:
     """Print what is at an address of a service: what people read, or what scripts are told."""
     from ..messages.printed import PrintedModel
 

@@ -1,12 +1,11 @@
 """What is asked of a service instead of this machine: it is handed in, and shown as if it ran here."""
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..asks.field import OFFERED, Ask, AskedField, fields_of
+from ..asks.field import Ask, keys_there
 from .server import Asked, opened
 from .signals import Stopped
 from .terminal import INTERRUPTED
@@ -34,7 +33,7 @@ def ask_there(asked: Asked, kind: str, ask: Ask, name: str | None = None, *, as_
     Raises:
         TunerError: it is refused, or it failed.
     """
-    document = {"kind": kind, **_keys(ask), **({} if name is None else {"name": name})}
+    document = {"kind": kind, **keys_there(ask), **({} if name is None else {"name": name})}
     with opened(asked) as client:
         entry = client.hand_in(document)
         _console(as_json=as_json).print(f"Handed in campaign {entry.name} at {asked.server.url}.", soft_wrap=True)
@@ -156,35 +155,3 @@ def _console(*, as_json: bool) -> "Console":
     from ..console import output
 
     return output(stderr=as_json)
-
-
-def _keys(ask: Ask) -> dict[str, Any]:
-    """What is asked as keys of a document, those left out that are as they are by themselves.
-
-    Raises:
-        UsageError: one of them names a file of this machine.
-    """
-    fields = [field for field in fields_of(type(ask)) if not field.said.here]
-    keys = {field.key: getattr(ask, field.key) for field in fields if getattr(ask, field.key) != field.default_there}
-    for field in fields:
-        if field.said.names in OFFERED and field.key in keys:
-            value = keys[field.key]
-            for name in (value,) if isinstance(value, str) else value:
-                _refuse_file(field, name)
-    return keys
-
-
-def _refuse_file(field: AskedField, value: str) -> None:
-    """Refuse what is no name that a service knows.
-
-    Raises:
-        UsageError: it is a path.
-    """
-    from ..errors import UsageError
-
-    if "/" in value or "=" in value or Path(value).suffix in {".toml", ".so", ".out", ".dat"}:
-        raise UsageError(
-            f"a service reads no file of this machine: name a {field.said.names} that it offers",
-            field=field.field,
-            given=value,
-        )

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..errors import UsageError
 
 NAME, VARIABLE = "hpltune", "HPLTUNE_SERVER"
-TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check")
+TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check", "predict", "compare")
 """Commands that a service is asked for."""
 ALL_TAKEN = f"{', '.join(TAKEN[:-1])} and {TAKEN[-1]}"
 HERE_ONLY = {

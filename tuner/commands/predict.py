@@ -2,23 +2,28 @@
 
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from results.report.model import Drawable, Report
+from results.stats.ranking import Ranked
+from results.store.store import Store
 
+from ..asks.predict import PredictAsk
 from ..budget import Budget
 from ..errors import OUR_ERRORS, TunerError
 from ..events import Listener, Notice
-from ..options import TuneOptions
+from ..options import DEFAULT_SIMULATION_S, TuneOptions
 from ..reports.designs import design_facts, design_figures, design_page, design_parts
 from ..simulation.cluster import SimulatedCluster, cluster_dict, equipment_of
-from ..simulation.design import Design, Prediction, read_designs
+from ..simulation.design import Design, Prediction, designs_in, read_designs
 from ..simulation.session import say_n, virtual_session, why_nothing
 from ..stopping import StopRequest
-from ..study.names import free_name
+from ..study.names import free_name, legal_name
+from ..study.objective import ranking_of
 from ..study.session import StudyContext
+from ..units import parse_duration_s
 from .session import open_session
 
 PICTURED = 2
@@ -30,32 +35,57 @@ class PredictRequest:
     """What is asked of `hpltune predict`.
 
     Attributes:
-        file: the TOML file of designs.
-        trials: simulations for each design.
-        full: simulate the whole memory, however long it takes.
-        jobs: simulations at a time; None for one a core.
-        limit_s: real seconds after which one simulation is ended.
-        db: a file or a URL; None for the user's own database.
+        designs: at least one.
+        space: a shipped name or a file.
+        campaign: of a service, after which its studies are called; it goes on with those that are there. None begins
+            new ones.
     """
 
-    file: Path
-    space: str
-    engine: str
-    trials: int
-    seed: int
-    full: bool
-    jobs: int | None
-    limit_s: float
-    db: str | None
+    ask: PredictAsk
+    designs: tuple[Design, ...]
+    space: str = ""
+    campaign: str | None = None
+
+    @property
+    def limit_s(self) -> float:
+        """Real seconds after which one simulation is ended.
+
+        Raises:
+            UsageError: what was asked is no time.
+        """
+        return parse_duration_s(self.ask.limit, "limit") if self.ask.limit else DEFAULT_SIMULATION_S
 
     @property
     def command(self) -> str:
         """The command that does the same."""
-        file, space, engine = map(shlex.quote, (str(self.file), self.space, self.engine))
-        full = " ⟦full⟧" if self.full else ""
-        return (
-            f"hpltune predict {file} ⟦space⟧ {space} ⟦engine⟧ {engine} ⟦trials⟧ {self.trials} ⟦seed⟧ {self.seed}{full}"
+        ask = self.ask
+        named = str(ask.designs) if isinstance(ask.designs, Path) else "DESIGNS.toml"
+        file, space, engine = map(shlex.quote, (named, ask.space, ask.engine))
+        full = " ⟦full⟧" if ask.full else ""
+        return f"hpltune predict {file} ⟦space⟧ {space} ⟦engine⟧ {engine} ⟦trials⟧ {ask.trials} ⟦seed⟧ {ask.seed}{full}"
+
+    def options(self, design: Design) -> TuneOptions:
+        """The options of a design's study, which has only the network and the BLAS that the design names."""
+        overrides = {"net.network": [design.network_used]}
+        if design.blas is not None:
+            overrides["blas"] = [design.blas]
+        return TuneOptions(
+            space=self.space or self.ask.space,
+            engine=self.ask.engine,
+            seed=self.ask.seed,
+            budget=Budget(trials=self.ask.trials),
+            full=self.ask.full,
+            overrides=overrides,
+            cluster=cluster_dict(design.cluster),
+            jobs=self.ask.jobs,
+            limit_s=self.limit_s,
         )
+
+    def study(self, design: Design) -> str | None:
+        """The study of a design of a campaign; None without one."""
+        if self.campaign is None:
+            return None
+        return legal_name(f"{self.campaign}-{self.designs.index(design) + 1}-{_slug(design)}")
 
 
 @dataclass(frozen=True)
@@ -90,26 +120,43 @@ class PredictResult:
         return design_figures(self.predictions)[:PICTURED] if self.predictions else ()
 
 
-def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> PredictResult:
-    """Tune every design in simulation.
+def asked_designs(ask: PredictAsk, cluster: Callable[[str], str]) -> tuple[Design, ...]:
+    """The designs of a file of this machine, or of a document.
+
+    Args:
+        cluster: tells the file of a cluster that a document names, or its shipped name.
 
     Raises:
-        TunerError, runners.toml_file.ClusterFileError: the file is wrong, or the first design gave no result.
+        TunerError, runners.toml_file.ClusterFileError: as `read_designs`.
+    """
+    if isinstance(ask.designs, Path):
+        return read_designs(ask.designs)
+    return designs_in("designs", ask.designs, cluster)
+
+
+def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: str | None = None) -> PredictResult:
+    """Tune every design in simulation.
+
+    Args:
+        db: a file or a URL; None for the user's own database.
+
+    Raises:
+        TunerError: the first design gave no result.
         hpl.errors.HplError: SimGrid or HPL's source is missing.
         results.errors.ResultsError: the database cannot be used.
     """
-    designs = read_designs(request.file)
+    designs = [(design, request.options(design)) for design in request.designs]
     result = PredictResult((), interrupted=False, command=request.command)
-    with open_session(request.db, listener, stop) as session:
+    with open_session(db, listener, stop) as session:
         with stop.preparing():
-            first = SimulatedCluster.open(designs[0].cluster, session.user_dirs, None, listener)
+            first = SimulatedCluster.open(request.designs[0].cluster, session.user_dirs, None, listener)
         result = replace(result, simulator=first.simulator)
-        for number, design in enumerate(designs, start=1):
+        for number, (design, options) in enumerate(designs, start=1):
             if stop.requested:
                 break
             listener(Notice(f"Design {number} of {len(designs)}: {design.name}"))
             try:
-                prediction = _tuned(request, design, replace(first, cluster=design.cluster), session.context)
+                prediction = _tuned(request, design, options, replace(first, cluster=design.cluster), session.context)
             except (*OUR_ERRORS, OSError) as error:
                 if not result.predictions:
                     raise
@@ -119,35 +166,54 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest) -> P
     return replace(result, interrupted=stop.requested)
 
 
-def _tuned(request: PredictRequest, design: Design, site: SimulatedCluster, context: StudyContext) -> Prediction | None:
-    """Tune one design; None where somebody stopped it before there was a result."""
-    options = _options(request, design)
-    slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
-    with virtual_session(free_name(context.store, f"predict-{slug}"), options, site, context) as study:
+def predicted(store: Store, request: PredictRequest) -> PredictResult:
+    """What a campaign has found, from its studies.
+
+    Raises:
+        TunerError: nothing yet.
+    """
+    studies = {study.name: study for study in store.studies()}
+    found = []
+    for design in request.designs:
+        study = studies.get(request.study(design) or "")
+        ranking = [] if study is None or study.state != "complete" else ranking_of(store, study)
+        if study is not None and ranking:
+            found.append(_prediction(design, study.name, ranking[0]))
+    if not found:
+        raise TunerError(f"campaign {request.campaign} has predicted no design yet")
+    return PredictResult(tuple(found), interrupted=False, command=request.command)
+
+
+def _tuned(
+    request: PredictRequest, design: Design, options: TuneOptions, site: SimulatedCluster, context: StudyContext
+) -> Prediction | None:
+    """Tune one design; None where somebody stopped it before there was a result.
+
+    Raises:
+        TunerError: it has no result, or the name of its study is another's.
+    """
+    name = request.study(design)
+    stored = next((study for study in context.store.studies() if study.name == name), None)
+    if stored is not None and TuneOptions.from_json(stored.options) != options:
+        raise TunerError(f"study {stored.name} is of another design: give the campaign another name")
+    if name is None:
+        name = free_name(context.store, f"predict-{_slug(design)}")
+    with virtual_session(name, options, site, context, resume=stored is not None) as study:
         say_n(study, site, options)
-        study.search(study.engine(request.engine, request.seed), 1)
+        study.search(study.engine(request.ask.engine, request.ask.seed), 1)
     ranking = study.ranking()
     if not ranking and context.stop.requested:
         return None
     if not ranking:
         raise TunerError(f"design {design.name}: {why_nothing(context.store, study.study)}")
-    used = equipment_of(design.cluster).used(ranking[0].params)
-    return Prediction(design, study.study, ranking[0], used.merit(ranking[0].expected_gflops))
+    return _prediction(design, study.study, ranking[0])
 
 
-def _options(request: PredictRequest, design: Design) -> TuneOptions:
-    """The options of a design's study, which has only the network and the BLAS that the design names."""
-    overrides = {"net.network": [design.network_used]}
-    if design.blas is not None:
-        overrides["blas"] = [design.blas]
-    return TuneOptions(
-        space=request.space,
-        engine=request.engine,
-        seed=request.seed,
-        budget=Budget(trials=request.trials),
-        full=request.full,
-        overrides=overrides,
-        cluster=cluster_dict(design.cluster),
-        jobs=request.jobs,
-        limit_s=request.limit_s,
-    )
+def _prediction(design: Design, study: str, best: Ranked) -> Prediction:
+    used = equipment_of(design.cluster).used(best.params)
+    return Prediction(design, study, best, used.merit(best.expected_gflops))
+
+
+def _slug(design: Design) -> str:
+    """The name of a design as a part of the name of its study."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"

@@ -20,6 +20,7 @@ from ..errors import UsageError
 from ..events import Listener, Notice
 from ..machine.inventory import Inventory, disturbances
 from ..machine.problem_size import first_choice, full_memory_n, natural_nb
+from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
 from ..reports.scaling import scaling_page, scaling_report
@@ -51,7 +52,6 @@ from ..trial.workbench import Workbench
 from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
 from ..words import counted
-from .nodes.reaching import as_hosts
 from .session import Session, open_session
 
 DEFAULT_TIME_S = 600.0
@@ -289,7 +289,7 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
     """Run everything in a study, and work out what it tells."""
     store, listener, stop, site = session.store, session.listener, session.stop, prepared.site
     for disturbance in disturbances(workbench.site):
-        listener(Notice(f"Caution: {disturbance}."))
+        listener(Notice(f"{disturbance}.", caution=True))
     with stop.preparing():
         workbench.build([site.choices.blas], [request.threads], listener)
     study = begun(store, request, request.options, machine_facts(request.options, workbench))

@@ -64,4 +64,7 @@ def open_session(db: str | None, listener: Listener, stop: StopRequest) -> Itera
             store = stack.enter_context(opened)
         cautions = CautionKeeper(listener, store)
         context = StudyContext(store, cautions, stop, folder_of("runs", store, user_dirs))
-        yield Session(user_dirs, db, context, cautions)
+        try:
+            yield Session(user_dirs, db, context, cautions)
+        finally:
+            cautions.ended()

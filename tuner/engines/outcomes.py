@@ -76,6 +76,7 @@ class Outcome:
         rung: how much of a full run it was.
         cost_s: seconds of the whole launch, or None.
         session: which session of the study it belongs to.
+        lost: how much lower its rate may be than without what disturbed it, in logarithms; 0 for a quiet run.
         sharing: runs in its launch, itself included; `cost_s` is HPL's time and an equal part of what else it took.
     """
 
@@ -86,16 +87,21 @@ class Outcome:
     cost_s: float | None = None
     session: int = 0
     sharing: int = 1
+    lost: float = 0.0
 
 
 class RunHistory:
-    """The outcomes of full runs, by the key of their configuration."""
+    """The outcomes of full runs, by the key of their configuration.
+
+    The rates of disturbed runs count only where there are no others.
+    """
 
     def __init__(self) -> None:
         self._outcomes: dict[str, list[Outcome]] = {}
         self._points: dict[str, dict[str, Scalar]] = {}
         self._rates: dict[str, list[float]] = {}
         self._medians: dict[str, float] = {}
+        self._disturbed: set[str] = set()
 
     @property
     def outcomes(self) -> Mapping[str, Sequence[Outcome]]:
@@ -116,10 +122,19 @@ class RunHistory:
         """Note the outcome of a full run."""
         self._outcomes.setdefault(key, []).append(outcome)
         self._points[key] = dict(point)
-        if outcome.gflops is not None:
+        if outcome.gflops is not None and self._counts(key, quiet=outcome.lost == 0.0):
             rates = self._rates.setdefault(key, [])
             insort(rates, outcome.gflops)
             self._medians[key] = (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
+
+    def _counts(self, key: str, *, quiet: bool) -> bool:
+        """Whether a rate of a configuration counts: disturbed ones do not beside quiet ones, which replace them."""
+        if not quiet and key not in self._rates:
+            self._disturbed.add(key)
+        elif quiet and key in self._disturbed:
+            self._disturbed.remove(key)
+            self._rates.pop(key)
+        return quiet or key in self._disturbed
 
     def median(self, key: str) -> float | None:
         """The median of a configuration's GFLOPS, or None where no run of it counted."""

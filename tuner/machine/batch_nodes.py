@@ -14,6 +14,7 @@ from runners.launchers.base import ByMpi
 from runners.settings.offer import HostsOffer
 
 from ..errors import TunerError
+from ..events import Notice
 from ..units import gibibytes
 from ..words import counted
 from .cluster_nodes import on_nodes
@@ -21,11 +22,11 @@ from .interfaces import through_batch_system
 from .inventory import Inventory, Nodes
 
 
-def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> tuple[Inventory, list[str]]:
+def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> tuple[Inventory, list[Notice]]:
     """Make the inventory of an allocation: libraries of this machine, cores and memory as the batch system knows them.
 
     Returns:
-        The inventory, and sentences about what the user should know.
+        The inventory, and notices of what the user should know.
 
     Raises:
         TunerError: the system does not give what is asked; the sentence says what.
@@ -45,10 +46,10 @@ def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> 
     sentence = f"Rpeak = {counted(batch.nodes, 'node')} x {gflops:.4g} = {batch.nodes * gflops:.4g} GFLOPS, {origin}."
     rpeak = replace(inventory.rpeak, gflops=batch.nodes * gflops, cores=batch.nodes * cores, reasoning=(sentence,))
     each = f"{counted(cores, 'core')} and {gibibytes(memory_bytes)} each"
-    notice = f"Nodes from {_asked_of(batch)}: {batch.nodes} with {each}."
+    notice = Notice(f"Nodes from {_asked_of(batch)}: {batch.nodes} with {each}.")
     limited = through_batch_system(cluster, inventory.mpi.name)
     inventory = replace(inventory, offer=HostsOffer())
-    return on_nodes(inventory, nodes, rpeak), [notice, *([f"{limited}."] if limited else [])]
+    return on_nodes(inventory, nodes, rpeak), [notice, *([Notice(f"{limited}.")] if limited else [])]
 
 
 def batch_runner(nodes: Nodes, mpiruns: ByMpi, queue_limit_s: float, folder: Path) -> BatchRunner:

@@ -16,6 +16,7 @@ from runners.hosts.transport import Transport, silent
 from runners.settings.offer import HostsOffer
 
 from ..errors import TunerError
+from ..events import Notice
 from ..units import gibibytes
 from ..words import counted
 from .interfaces import interfaces_between, rdma_ports, unused_ports
@@ -47,7 +48,7 @@ def survey_nodes(
     leave_out: bool = False,
     without: Sequence[str] = (),
     ask: AskNodes = ask_nodes,
-) -> tuple[Inventory, list[str]]:
+) -> tuple[Inventory, list[Notice]]:
     """Make the inventory of a cluster: libraries of this machine that all nodes have, and all nodes' cores and memory.
 
     Args:
@@ -58,7 +59,7 @@ def survey_nodes(
         ask: how the nodes are asked.
 
     Returns:
-        The inventory, and sentences about what the user should know.
+        The inventory, and notices of what the user should know.
 
     Raises:
         TunerError: a node does not answer, or does not fit the others; the sentence names it.
@@ -90,15 +91,15 @@ def survey_nodes(
         interfaces=between.names,
         rdma=rdma_ports(says),
     )
-    notices = [f"Left out: {sentence}." for sentence in (*silent, *lacking)]
-    cautions = [f"Caution: {sentence}." for sentence in node_cautions(cluster, says)]
+    notices = [Notice(f"Left out: {sentence}.") for sentence in (*silent, *lacking)]
+    cautions = [Notice(f"{sentence}.", caution=True) for sentence in node_cautions(cluster, says)]
     if unused := unused_ports(cluster, rdma_ports(says)):
-        cautions.append(f"Caution: {unused}.")
+        cautions.append(Notice(f"{unused}.", caution=True))
     if between.doubtful or (between.names and not cluster.interfaces):
-        cautions.append(f"{'Caution: ' if between.doubtful else ''}{between.sentence}.")
+        cautions.append(Notice(f"{between.sentence}.", caution=between.doubtful))
     offer = HostsOffer({node.node: node.system for node in says})
     inventory = on_nodes(replace(inventory, blas=blas, offer=offer), nodes, _rpeak(cluster, says, inventory, cores))
-    return inventory, [*notices, _size(says, cores), *cautions]
+    return inventory, [*notices, Notice(_size(says, cores)), *cautions]
 
 
 def on_nodes(inventory: Inventory, nodes: Nodes, rpeak: Rpeak) -> Inventory:

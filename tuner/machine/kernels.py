@@ -26,7 +26,7 @@ from hpl.blas.probe import (
 from hpl.blas.registry import kernel_survey
 from hpl.rpeak import flags_of, parse_cpuinfo
 from hpl.search_paths import SearchPaths
-from results.stats.nodes.finding import ranges
+from results.node_check import ranges
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.hearing import CommandResult
 from runners.hosts.staging import StagedFiles, stage, unstage
@@ -35,6 +35,7 @@ from runners.launchers.base import FIRST_SIGNAL
 from runners.readiness.tied import TIMED_OUT, run_tied
 
 from ..errors import TunerError
+from ..events import Notice
 from .inventory import Inventory
 
 TRIED = 3
@@ -347,21 +348,22 @@ def _sum(path: Path) -> str:
 
 def with_node_kernels(
     inventory: Inventory, search: SearchPaths, on_probe: OnNodeProbe
-) -> tuple[Inventory, tuple[str, ...]]:
+) -> tuple[Inventory, tuple[Notice, ...]]:
     """Add to an inventory of nodes how fast each kernel of its BLAS libraries is on one core of them.
 
     Returns:
-        The inventory, and sentences about what could not be timed and about nodes that differ.
+        The inventory, and notices about what could not be timed and about nodes that differ.
     """
     if inventory.nodes is None or not inventory.node_names or not inventory.blas:
         return inventory, ()
     timer = KernelTimer(inventory.nodes.cluster.reach, inventory.blas, search, on_probe)
     found = timer.of_nodes(inventory.node_names)
-    told = (*found.failures, mixed_sentence(found), busy_sentence_of(found))
-    sentences = tuple(f"{sentence}." for sentence in told if sentence)
+    told, busy = [*found.failures, mixed_sentence(found)], busy_sentence_of(found)
+    notices = [Notice(f"{sentence}.") for sentence in told if sentence]
+    notices += [Notice(f"{busy}.", caution=True)] if busy else []
     flags = [kind.cpu.flags for kind in found.kinds]
     common = frozenset.intersection(*flags) if flags else None
-    return replace(inventory, probes=common_probes(found.kinds), flags=common), sentences
+    return replace(inventory, probes=common_probes(found.kinds), flags=common), tuple(notices)
 
 
 def mixed_sentence(found: ClusterKernels) -> str | None:
@@ -381,9 +383,7 @@ def busy_sentence_of(found: ClusterKernels) -> str | None:
     if not busy:
         return None
     named = f"node {busy[0]} is" if len(busy) == 1 else f"nodes {ranges(busy)} are"
-    return (
-        f"Caution: {named} busy (a load of {BUSY:g} a core or more): other programs will cost GFLOPS and repeatability"
-    )
+    return f"{named} busy (a load of {BUSY:g} a core or more): other programs will cost GFLOPS and repeatability"
 
 
 def common_probes(kinds: Sequence[KindKernels]) -> dict[str, tuple[Probe, ...]]:

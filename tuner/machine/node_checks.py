@@ -8,7 +8,7 @@ from pathlib import Path
 from hpl.blas.catalogue import Blas
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
-from results.stats.nodes.finding import ranges
+from results.node_check import ranges
 from runners.errors import InvalidJobError
 from runners.forwarded import require_plain
 from runners.hosts.cluster import Cluster

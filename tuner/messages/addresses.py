@@ -4,6 +4,8 @@ from urllib.parse import quote
 
 CAMPAIGNS, QUEUE, PRINTED = "/api/v1/campaigns", "/api/v1/queue", "/api/v1/printed/campaigns"
 
+COMPARISON = "/api/v1/printed/comparison"
+
 
 def campaign_address(name: str) -> str:
     """The address of a campaign."""

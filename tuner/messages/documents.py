@@ -8,12 +8,14 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from annotated_types import Ge, Gt, Le
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model
 
-from ..asks.field import AskedField, fields_of
+from ..asks.field import Ask, AskedField, fields_of
 from ..asks.registry import ASKS, key_of
 from ..words import named
 
 HIGHEST = 100
 """Of priorities; the lowest is as far below zero."""
+DEEPEST = 12
+"""Tables and lists of a table that lie in each other."""
 MOST_LISTED, MOST_SET = 20, 100
 """Values in a list, and parameters whose values are set."""
 
@@ -29,11 +31,35 @@ def printable_text(text: str) -> str:
     return text
 
 
+def printable_table(table: dict[str, Any]) -> dict[str, Any]:
+    """Return what a TOML file can hold: tables, lists, numbers and printable text.
+
+    Raises:
+        ValueError: there is something else in it, or it is too deep.
+    """
+    level: list[Any] = [table]
+    for _ in range(DEEPEST):
+        inner: list[Any] = []
+        for value in level:
+            if isinstance(value, dict):
+                inner += [*value.keys(), *value.values()]
+            elif isinstance(value, list):
+                inner += value
+            elif isinstance(value, str):
+                printable_text(value)
+        if not inner:
+            return table
+        level = inner
+    raise ValueError(f"expected tables and lists at most {DEEPEST} deep")
+
+
 Text = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable_text)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
 """Of a campaign; `check_name` says more of what is wrong with one."""
 Value = Annotated[str, Field(max_length=200), AfterValidator(printable_text)] | int | float | bool
 """Of a parameter."""
+TomlTable = Annotated[dict[str, Any], AfterValidator(printable_table)]
+"""What stands in a TOML file of somebody."""
 Values = Annotated[list[Value], Field(max_length=1000)]
 
 
@@ -61,14 +87,24 @@ class Document(BaseModel):
 def document_of(kind: str) -> type[Document]:
     """The model of what people hand in for one kind of campaign."""
     ask = ASKS[kind]
-    fields: dict[str, Any] = {field.key: _described(field) for field in fields_of(ask) if not field.said.here}
     return create_model(
         f"{kind.capitalize()}Document",
         __base__=Document,
         __doc__=ask.__doc__,
         __module__=__name__,
-        **{"kind": (Literal[kind], kind), **fields},
+        **{"kind": (Literal[kind], kind), **_fields(ask)},
     )
+
+
+def query_of(ask: type[Ask], base: type[BaseModel]) -> Any:
+    """The model of a query for what a service answers at once."""
+    name = ask.__name__.replace("Ask", "Query")
+    return create_model(name, __base__=base, __doc__=ask.__doc__, __module__=__name__, **_fields(ask))
+
+
+def _fields(ask: type[Ask]) -> dict[str, Any]:
+    """The keys that make sense on a service, each with its type and default."""
+    return {field.key: _described(field) for field in fields_of(ask) if not field.said.here}
 
 
 def _described(field: AskedField) -> tuple[Any, Any]:
@@ -77,7 +113,7 @@ def _described(field: AskedField) -> tuple[Any, Any]:
     if get_origin(field.type) is Mapping:
         of_set = Field(description=said, examples=[{"NB": [128, 192]}], max_length=MOST_SET)
         return Annotated[Mapping[Text, Value | Values], of_set], Field(default_factory=dict)
-    plain = _limited(field)
+    plain = _limited(field) if field.said.sent is None else TomlTable
     whole = plain | None if NoneType in get_args(field.type) else plain
     if field.required:
         return Annotated[whole, Field(description=said)], ...

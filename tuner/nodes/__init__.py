@@ -1,1 +1,1 @@
-"""Whether the nodes of a cluster are ready: facts and benchmarks of each, and rates between them."""
+"""Whether the nodes of a cluster are ready: facts and benchmarks of each, rates between them, verdict and report."""

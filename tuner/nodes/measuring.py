@@ -5,8 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from results.stats.nodes.check import NodeCheck
-from results.stats.nodes.finding import ranges
+from results.node_check import NodeCheck, ranges
 from runners.hosts.hearing import FILES
 from runners.hosts.node_facts import same_host, same_image, same_kernel
 from runners.hosts.staging import stage, unstage
@@ -19,7 +18,7 @@ from ..events import Listener, NodesMeasured, Notice, WorkEnded, WorkStarted
 from ..machine.node_checks import said_together
 from ..stopping import StopRequest
 from ..words import counted
-from .step import NodesTarget, Step, StepPlace
+from .steps.step import NodesTarget, Step, StepPlace
 
 
 @dataclass(frozen=True)

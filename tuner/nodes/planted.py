@@ -12,17 +12,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from results.stats.nodes.check import (
-    BENCHMARKS,
-    ORDERS,
-    PATTERNS,
-    GroupRun,
-    NodeCheck,
-    NodeRun,
-    PairRate,
-    groups_of,
-    pairs_of,
-)
+from results.node_check import BENCHMARKS, ORDERS, PATTERNS, GroupRun, NodeCheck, NodeRun, PairRate, groups_of, pairs_of
 
 DIFFERENT, DISTURBED = 0.004, 0.007
 """Standard deviations between nodes, and between runs of a node, as parts of the rate."""

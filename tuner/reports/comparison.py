@@ -9,9 +9,10 @@ from itertools import combinations
 from results.metrics import rate_text
 from results.printed_run import PrintedRun
 from results.record import MEASURED, Study
-from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
+from results.report.model import Column, Figure, Part, Sentence, Series, Table, Tone, Wrap
 from results.report.ranking_table import named_values
 from results.stats.compare import LEVEL, Contrast, in_percent
+from results.stats.headline import disturbed_sentence
 from results.stats.levels import did_words
 from results.stats.noise import USUAL_NOISE
 from results.stats.occasions import Occasions
@@ -106,7 +107,12 @@ class Comparison:
         """Report the configurations, the pairs, and what they amount to."""
         turns = self.in_turn.sentences() if self.in_turn else []
         said = [*self._sentences(), *turns, *warnings(self.sides)]
-        return [self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
+        first = [Sentence(text, tone=Tone.CAUTION) for text in self._disturbed()]
+        return [*first, self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
+
+    def _disturbed(self) -> list[str]:
+        """Say of which sides all runs were disturbed, so that a difference from them says nothing of the machine."""
+        return [text for side in self.sides if (text := disturbed_sentence(side.best, side.name))]
 
     def facts(self) -> list[dict[str, object]]:
         """The pairs, as JSON can hold them."""
@@ -126,6 +132,7 @@ class Comparison:
                 "interval_on_these_occasions_percent": _listed(in_percent(contrast.same_occasion)),
                 "occasions": None if contrast.occasions is None else _occasion_facts(contrast.occasions),
                 "measured_in_turn": None if self.in_turn is None else asdict(self.in_turn),
+                "disturbed": [str(side.best.disturbance) for side in (one, other) if side.best.disturbance],
                 "warnings": warnings((one, other)),
             }
             for one, other, contrast in self.pairs

@@ -205,6 +205,7 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     """
     facts = {"kind": str(record.kind), "state": _state(record, killed)}
     facts |= {"reason": record.reason} if record.reason else {}
+    facts |= {"disturbed": str(record.disturbed)} if record.disturbed else {}
     facts |= {**_figures(study, record), **_launch(record, others)}
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     facts |= _origin(record)

@@ -11,7 +11,14 @@ from results.record import Study, TrialRecord
 from results.report.model import Figure, Part, Sentence, Series, Table, outcome
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, rerank_by_posterior, sentence
-from results.stats.headline import FastestRun, HeadlineRates, expected_sentence, fastest_run, median_text
+from results.stats.headline import (
+    FastestRun,
+    HeadlineRates,
+    disturbed_sentence,
+    expected_sentence,
+    fastest_run,
+    median_text,
+)
 from results.stats.levels import change, did_words, drift_corrected
 from results.stats.ranking import Ranked, rank, relative_sd, varying
 
@@ -93,8 +100,7 @@ def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
 
 def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
-    doubt = above_peak_of(study, shown)
-    said = [doubt] if doubt else []
+    said = list(filter(None, (disturbed_sentence(shown[0]), above_peak_of(study, shown))))
     shown_noise = noise_at_first(study.host)
     changed = change(ranking, shown_noise)
     if changed:
@@ -215,6 +221,8 @@ def ranking_json(
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
             "failed_runs": entry.failed_runs,
+            "disturbed_runs": entry.left_out + (entry.runs if entry.disturbance else 0),
+            "all_disturbed_by": str(entry.disturbance) if entry.disturbance else None,
             **figures(machine, entry.expected_gflops, entry.params, entry.hosts),
             "trial": entry.best_record_number,
             "params": dict(entry.params),
@@ -255,6 +263,7 @@ def run_facts(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]
             "time_s": finite(record.time_s),
             "residual": finite(record.residual),
             "reason": record.reason,
+            "disturbed": str(record.disturbed) if record.disturbed else None,
             "params": dict(record.params),
         }
         for record in records
@@ -273,11 +282,13 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     """The rates of a file's best configurations, what does not count and why, and where it is stored."""
     ranking = _ranking(records)
     best = ranking[:SHOWN_BEST]
-    sentences = []
+    sentences: list[str] = []
     how = f"Simulated on {study.host['virtual_cluster']}: " if study.simulated else ""
     for entry in best:
         rate = entry.median_gflops
         percent = figures(Equipment.of(study), rate, entry.params, entry.hosts)["percent_of_peak"]
+        named = "this configuration" if len(ranking) > 1 else "this file"
+        sentences += filter(None, [disturbed_sentence(entry, named)])
         sentences.append(
             f"{how}{rate_text(rate)} GFLOPS ({percent:.1f} % of Rpeak), {median_text(entry)}: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}"

@@ -19,6 +19,7 @@ from hpl.output import parse
 from hpl.params import Scalar
 from hpl.sizing import flop_count
 from results.record import TrialRecord, TrialState
+from results.stats.disturbed_runs import undisturbed
 from results.stats.intervals import half_95
 from results.stats.scaling_findings import (
     CountResult,
@@ -132,7 +133,7 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
     Args:
         records: with their outputs.
     """
-    ranked = [record for record in records if record.ranked]
+    ranked = [record for record in undisturbed(records) if record.ranked]
     found = groups(run for record in ranked for run in _runs_of(record, known.plan))
     results = tuple(one for group in found for one in efficiencies(group, exact=known.exact))
     spent = tuple(one for group in found for one in overheads(group))

@@ -84,31 +84,25 @@ def prediction_facts(design: Asked, stop: StopRequest) -> bytes:
     Args:
         design: cluster, space, trials and seed, with network and blas where they are chosen.
     """
-    import tomli_w
-
-    from ..commands.predict import PredictRequest, predict
+    from ..asks.predict import PredictAsk
+    from ..commands.predict import PredictRequest, asked_designs, predict
     from ..reports.designs import design_facts
 
+    chosen = {key: design[key] for key in ("network", "blas") if design[key] is not None}
+    ask = PredictAsk(
+        {"base": design["cluster"], "design": [{"name": design["cluster"], **chosen}]},
+        space=design["space"],
+        trials=design["trials"],
+        seed=design["seed"],
+        jobs=1,
+        limit=f"{ONE_SIMULATION_S:g}s",
+    )
+    request = PredictRequest(ask, asked_designs(ask, str))
     with TemporaryDirectory(prefix="hpltune-") as folder:
-        file = Path(folder) / "designs.toml"
-        chosen = {key: design[key] for key in ("network", "blas") if design[key] is not None}
-        table = {"base": design["cluster"], "design": [{"name": design["cluster"], **chosen}]}
-        file.write_text(tomli_w.dumps(table), encoding="utf-8")
-        request = PredictRequest(
-            file=file,
-            space=design["space"],
-            engine="hpl",
-            trials=design["trials"],
-            seed=design["seed"],
-            full=False,
-            jobs=1,
-            limit_s=ONE_SIMULATION_S,
-            db=str(Path(folder) / "predict.db"),
-        )
         limit = Timer(LONGEST_PREDICTION_S, stop.ask)
         limit.daemon = True
         limit.start()
-        result = predict(request, lambda _: None, stop)
+        result = predict(request, lambda _: None, stop, str(Path(folder) / "predict.db"))
         limit.cancel()
         if not result.predictions:
             return b"null"
@@ -134,12 +128,26 @@ def comparison_page(store: Store, asked: Asked) -> bytes:
     """Write what `hpltune compare` says of studies as a page."""
     from results.report.html import Frame, to_html
 
-    from ..commands.stored.compare import CompareRequest, compare
+    from ..asks.compare import CompareAsk
+    from ..commands.stored.compare import compare
 
-    page = compare(store, CompareRequest(tuple(asked["names"]))).page()
+    page = compare(store, CompareAsk(tuple(asked["names"]))).page()
     return to_html(
         [all_with_options(page)], frame=Frame((("All campaigns", "/"), ("Compare others", "/compare")))
     ).encode()
+
+
+def compared(store: Store, asked: Asked) -> bytes:
+    """Write what `hpltune compare` prints of studies, or its facts, as JSON without folders of this machine."""
+    from ..asks.compare import CompareAsk
+    from ..commands.stored.compare import compare
+    from ..messages.plain_paths import facts_without_paths
+    from ..messages.printed import PrintedModel
+
+    keys = {**asked["keys"], "studies": tuple(asked["keys"]["studies"])}
+    report = compare(store, CompareAsk(**keys)).report()
+    told = all_with_options(report.facts) if asked["facts"] else json.loads(PrintedModel.of(report).model_dump_json())
+    return json.dumps(facts_without_paths(told)).encode()
 
 
 def parquet_file(store: Store, asked: Asked) -> bytes:
@@ -166,6 +174,7 @@ def explanation(store: Store, asked: Asked) -> bytes:
 OF_STUDIES: Mapping[str, Callable[[Store, Asked], bytes]] = {
     "report": report_page,
     "comparison": comparison_page,
+    "compared": compared,
     "parquet": parquet_file,
     "explanation": explanation,
 }

@@ -161,6 +161,14 @@ class Answers:
         study = self._store.study(name)
         return study, self._stamp(study, self._store.lists.extent(name))
 
+    def newest(self) -> list[str]:
+        """The name of the newest study.
+
+        Raises:
+            ResultsError: there is none.
+        """
+        return [self._store.newest().name]
+
     def known_with_followers(self, name: str) -> tuple[Study, object]:
         """Read as `known` does; what the other studies have done that ran a file like a trial of this one counts too.
 

@@ -1,11 +1,15 @@
 """Studies as files that take long to write: each is written once in a process of its own, one at a time."""
 
 import asyncio
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
 from enum import StrEnum
 from threading import Lock
+from typing import Any
+
+from results.errors import UnknownStudyError
+from results.record import Study
 
 from .background import BackgroundChild
 from .cache import Answers, StampedCache
@@ -79,6 +83,28 @@ class StudyFiles:
         known = await self._answers.read(lambda: [self._answers.known(name) for name in names])
         key = ("comparison", tuple((study.name, study.created_at) for study, _ in known))
         return await self._of(key, tuple(stamp for _, stamp in known), "comparison", names=list(names))
+
+    async def compared(self, keys: Mapping[str, Any], *, facts: bool) -> bytes:
+        """Give what `hpltune compare` prints of studies, or its facts, as JSON.
+
+        Args:
+            keys: of what is asked; without studies it is about the newest one.
+
+        Raises:
+            UsageError: they cannot be compared.
+            Problem: there is no such study, others wait already, or it takes too long.
+        """
+        names = keys["studies"] or await self._answers.read(self._answers.newest)
+        known = [await self._named(name) for name in names]
+        asked = {**keys, "studies": list(names)}
+        key = ("compared", facts, repr(asked), tuple(study.created_at for study, _ in known))
+        return await self._of(key, tuple(stamp for _, stamp in known), "compared", keys=asked, facts=facts)
+
+    async def _named(self, name: str) -> tuple[Study, object]:
+        try:
+            return await self._answers.read(lambda: self._answers.known(name))
+        except UnknownStudyError as error:
+            raise Problem(404, f"There is no campaign {name}: /api/v1/campaigns lists all.") from error
 
     async def _of(self, key: Hashable, stamp: object, kind: str, **asked: object) -> bytes:
         known = self._kept.peek(key, stamp)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from hpl.params import Scalar
 from results.store.store import Store
 from runners.errors import RunnerError
-from search_spaces.parameters.dimension import is_setting
+from runners.settings.registry import is_setting, subject
 
 from ..errors import TunerError
 from ..events import Listener, Notice
@@ -36,7 +36,6 @@ def settings_around(
         return
     from runners.hosts.transport import Local  # noqa: PLC0415 - only studies with settings need it
     from runners.settings.control import SettingsControl  # noqa: PLC0415 - only studies with settings need it
-    from runners.settings.registry import subject  # noqa: PLC0415 - only studies with settings need it
 
     from .changed_hosts import AGAIN, StoreJournal  # noqa: PLC0415 - only studies with settings need it
 
@@ -53,7 +52,7 @@ def settings_around(
     finally:
         for why in control.restore().values():
             kind = "network setting" if subject(filter(is_setting, names)) == "network" else "setting"
-            listener(Notice(f"Caution: a {kind} is not put back: {why}; {AGAIN}."))
+            listener(Notice(f"a {kind} is not put back: {why}; {AGAIN}.", caution=True))
 
 
 def prepare_settings(evaluator: Evaluator, wanted: Mapping[str, Sequence[Scalar]]) -> None:

@@ -1,6 +1,6 @@
 """Designs: variants of a cluster, read from a TOML file, and what `hpltune predict` finds for each."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,25 +50,44 @@ def read_designs(file: Path) -> tuple[Design, ...]:
         runners.toml_file.ClusterFileError: the file cannot be read, or a design is no possible cluster; the message
             names the design and the key.
     """
-    table = parse_table(str(file), read_text(file))
+
+    def cluster(name: str) -> str:
+        path = file.parent / name
+        return str(path) if path.suffix and path.is_file() else name
+
+    return designs_in(str(file), parse_table(str(file), read_text(file)), cluster)
+
+
+def designs_in(where: str, table: Mapping[str, Any], cluster: Callable[[str], str]) -> tuple[Design, ...]:
+    """Read the designs of a table, as a file or a document has them.
+
+    Args:
+        where: the table is, for messages.
+        cluster: tells the file of a cluster that the table names, or its shipped name.
+
+    Raises:
+        TunerError, runners.toml_file.ClusterFileError: as of a file.
+    """
     unknown = [key for key in table if key not in {"base", "design"}]
     rows = table.get("design")
     if unknown:
         raise UsageError(
-            f'{file}: {unknown[0]} is not known here; a file of designs has base = "…" and [[design]] tables'
+            f'{where}: {unknown[0]} is not known here; a file of designs has base = "…" and [[design]] tables'
         )
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
-        raise UsageError(f"{file} has no [[design]] table")
-    designs = [_design(file, number, row, table.get("base")) for number, row in enumerate(rows, start=1)]
+        raise UsageError(f"{where} has no [[design]] table")
+    designs = [
+        _design(f"{where}, design {number}", number, row, table.get("base"), cluster)
+        for number, row in enumerate(rows, start=1)
+    ]
     names = [design.name for design in designs]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise UsageError(f"{file}: two designs are called {repeated}")
+        raise UsageError(f"{where}: two designs are called {repeated}")
     return tuple(designs)
 
 
-def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Design:
-    where = f"{file}, design {number}"
+def _design(where: str, number: int, row: Mapping[str, Any], base: Any, cluster_of: Callable[[str], str]) -> Design:
     start = row.get("base", base)
     if not isinstance(start, str):
         raise UsageError(f'{where}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
@@ -79,8 +98,7 @@ def _design(file: Path, number: int, row: Mapping[str, Any], base: Any) -> Desig
     if wrong is not None:
         raise UsageError(f"{where}: {wrong} = {own[wrong]}: expected a text")
     name = own.get("name", f"design {number}")
-    path = file.parent / start
-    origin, text = cluster_text(str(path) if path.suffix and path.is_file() else start)
+    origin, text = cluster_text(cluster_of(start))
     table = parse_table(origin, text)
     merged = merge(table, {key: value for key, value in row.items() if key not in own})
     other_nodes = merged.get("nodes") != table.get("nodes")

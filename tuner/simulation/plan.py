@@ -8,12 +8,12 @@ from hpl.errors import HplError
 from hpl.params import HplParams, Scalar
 from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
+from runners.settings.registry import is_setting
 from runners.toml_file import GIB
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.platform import Settings, Setup, link, own_speeds
 from search_spaces.machine import Machine, MachineNode
 from search_spaces.node_order import NODE_PARAMETERS, placement
-from search_spaces.parameters.dimension import is_setting
 
 from ..trial.plan import PlanError, TrialPlan, parse_layout
 from ..units import gibibytes

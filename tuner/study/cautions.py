@@ -1,24 +1,31 @@
 """What a reader of a study's rates must know besides them: cautions that were told while it ran, kept with it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from threading import Lock
 
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
+from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import short_sentence
 from results.stats.ranking import is_full_run
 from results.store.store import Store
 
-from ..events import Event, Listener, Notice, TrialEnded
+from ..events import CAUTION, Event, Listener, Notice, TrialEnded
 from .machine_changes import change_sentences
 from .shootout import SMALL_N, memory_n
 
 FACT = "caution "
 """Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
-TOLD = "Caution: "
-"""Begins a notice that is one."""
+SMALL_N_TOLD = "small_n_told"
+"""Name of the fact at which N a study said that it is small, so that nobody reads it twice."""
+DISTURBED = "disturbed_runs"
+"""The fact that tells how many runs of a study were disturbed, and by what."""
+MOST_TOLD = 500
+"""Letters of its sentence that are shown."""
+RECOUNTED = 0.1
+"""Disturbed runs are counted anew after each that makes them more by this part, and at the end."""
 VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
 
 
@@ -36,15 +43,33 @@ class CautionKeeper:
         self.study: str | None = None
         self._waiting: dict[str, str] = {}
         self._short_told = False
+        self._disturbed = 0
+        self._counted = 0
 
     def __call__(self, event: Event) -> None:
         """Pass an event on; of the first full run that is too short for HPL's clock there is a caution, too."""
-        if isinstance(event, Notice) and event.text.startswith(TOLD):
-            self.keep(event.text.removeprefix(TOLD))
+        if isinstance(event, Notice) and event.caution:
+            self.keep(event.text)
         self._listener(event)
         if isinstance(event, TrialEnded) and not self._short_told and is_too_short(event.record):
             self._short_told = True
-            self(Notice(f"{TOLD}{short_sentence(event.record)}."))
+            self(Notice(f"{short_sentence(event.record)}.", caution=True))
+        if isinstance(event, TrialEnded) and event.record.disturbed:
+            self._count_disturbed()
+
+    def _count_disturbed(self) -> None:
+        with self._lock:
+            self._disturbed += 1
+            due = self._disturbed >= self._counted * (1 + RECOUNTED) + 1
+            self._counted = self._disturbed if due else self._counted
+        if due:
+            self.ended()
+
+    def ended(self) -> None:
+        """Keep with the study how many of its runs were disturbed; nothing where none was."""
+        if self.study is not None and self._disturbed:
+            with suppress(ResultsError):
+                note_disturbed(self._store, self.study)
 
     def keep(self, caution: str) -> None:
         """Keep a caution, told or not; before the study has begun it waits for it."""
@@ -80,7 +105,21 @@ def note_short(store: Store, study: str) -> list[str]:
         return []
     told_at = datetime.now(UTC).isoformat(timespec="microseconds")
     store.note_host(study, {FACT + short_sentence(short): told_at})
-    return [f"{TOLD}{short_sentence(short)}."]
+    return [f"{CAUTION}{short_sentence(short)}."]
+
+
+def note_disturbed(store: Store, study: str) -> None:
+    """Keep with a study how many of its runs were disturbed, and by what."""
+    found = DisturbedRuns.of(store.records(study))
+    if found.disturbed:
+        store.note_host(study, {DISTURBED: {**found.to_json(), "sentence": found.sentence()}})
+
+
+def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
+    """The sentence that runs were disturbed, from the facts of a study, without its full stop; none where none was."""
+    kept = facts.get(DISTURBED)
+    sentence = kept.get("sentence") if isinstance(kept, Mapping) else None
+    return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
 
 
 def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
@@ -94,19 +133,24 @@ def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
 
 def cautions_of(study: Study) -> list[str]:
     """The sentences that stand wherever rates of a study are shown; none of a simulated one's machine."""
-    said = [f"Caution{_when(at)}: {text}." for at, text in told_cautions(study)]
-    changes = [f"Caution: {text}." for text in change_sentences(study.host)]
+    return [f"Caution{_when(at)}: {text}." for at, text in _known(study)]
+
+
+def _known(study: Study) -> list[tuple[datetime | None, str]]:
+    """All cautions of a study, with when they were told; None for those that follow from its facts."""
+    changes = [(None, text) for text in change_sentences(study.host)]
     virtual = study.host.get("hypervisor") is True and not study.simulated
-    return [*said, *changes, *([f"Caution: {VIRTUAL}."] if virtual else [])]
+    disturbed = [(None, text) for text in disturbed_caution(study.host)]
+    return [*disturbed, *told_cautions(study), *changes, *([(None, VIRTUAL)] if virtual else [])]
 
 
 def small_caution(study: Study, N: int) -> str | None:
     """The sentence that runs at N tell little of the machine's best rate; None where they do, or nobody knows."""
     whole = None if study.simulated else memory_n(study)
-    if whole is None or SMALL_N * whole <= N or any(text.startswith(f"N={N} ") for _, text in told_cautions(study)):
+    if whole is None or SMALL_N * whole <= N or study.host.get(SMALL_N_TOLD) == N:
         return None
     return (
-        f"Caution: N={N:,} is small: the memory holds N={whole:,}, where the machine is faster and another "
+        f"{CAUTION}N={N:,} is small: the memory holds N={whole:,}, where the machine is faster and another "
         "configuration may be the best."
     )
 
@@ -115,11 +159,7 @@ def cautions_of_all(studies: Sequence[Study]) -> list[str]:
     """The cautions of several studies: each names its study."""
     if len(studies) == 1:
         return cautions_of(studies[0])
-    return [
-        sentence.replace("Caution", f"Caution, study {study.name}", 1)
-        for study in studies
-        for sentence in cautions_of(study)
-    ]
+    return [f"Caution, study {study.name}{_when(at)}: {text}." for study in studies for at, text in _known(study)]
 
 
 def _moment(value: object) -> datetime | None:

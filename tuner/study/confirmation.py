@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
+from results.record import TrialRecord
 from results.stats.ranking import Ranked, rank
 from search_spaces.parameters.dimension import Point
 
 from ..events import PhaseStarted
+from .again import run_again
 from .names import RANKED
 from .search.search_limits import RunTime
 from .session import StudySession
@@ -36,11 +39,13 @@ class Confirmation:
         """Configurations that it may have to run."""
         return FINALISTS + (len(libraries_of(self.session.space)) - 1 if self.each_blas else 0)
 
-    def run(self, repeats: int, trial: Callable[[Point, int], object]) -> Sequence[Ranked]:
+    def run(self, repeats: int, trial: Callable[[Point, int], TrialRecord | None]) -> Sequence[Ranked]:
         """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew.
 
+        What was disturbed runs again at once where the runs that are left still fit the budget.
+
         Args:
-            trial: runs a complete point that ran so often before.
+            trial: runs a complete point that ran so often before; the record, where there is one already.
         """
         session = self.session
         ranking = session.ranking()
@@ -50,11 +55,20 @@ class Confirmation:
         due = self._due(finalists, repeats)
         if due and not self._out_of_time():
             session.context.listener(PhaseStarted("confirmation", len(due)))
-        for params, before in due:
+        for place, (params, before) in enumerate(due):
             if session.stopped or self._out_of_time():
                 break
-            trial(params, before)
+            self._run(partial(trial, params, before), len(due) - place, ranking[0].expected_gflops)
         return session.ranking()
+
+    def _run(self, trial: Callable[[], TrialRecord | None], left: int, best_gflops: float) -> None:
+        """Run a point, and again where it was disturbed, can still win, and as many as are left fit the budget."""
+        record = trial()
+        if record is not None:
+            run_again(record, trial, lambda: self._room_for(left), self.session.say, best_gflops)
+
+    def _room_for(self, runs: int) -> bool:
+        return not self.session.stopped and not self._out_of_time(runs)
 
     def runs_due(self, repeats: int) -> int:
         """How many runs would confirm the finalists that there are now."""
@@ -66,5 +80,5 @@ class Confirmation:
         again = [(one.params, one.runs + turn) for turn, one in product(range(repeats), finalists)]
         return again if self.most_runs is None else [run for run in again if run[1] < self.most_runs(run[0])]
 
-    def _out_of_time(self) -> bool:
-        return self.session.meter.out_of_time(self.run_time.full_s) is not None
+    def _out_of_time(self, runs: float = 1.0) -> bool:
+        return self.session.meter.out_of_time(self.run_time.full_s, runs) is not None

@@ -40,7 +40,7 @@ class Incumbent:
     def note(self, record: TrialRecord) -> None:
         """Take in a trial that has ended."""
         self.remember([record])
-        if not is_compared(record):
+        if not is_compared(record) or self._overruled(record):
             return
         gflops = record.gflops or 0.0
         self.gflops = max(self.gflops or 0.0, gflops)
@@ -48,6 +48,11 @@ class Incumbent:
             worth, best = objective.worth(record.params, gflops), self._best.get(objective.name)
             if best is None or worth > best[0]:
                 self._best[objective.name] = (worth, objective.told(record))
+
+    def _overruled(self, record: TrialRecord) -> bool:
+        """Whether a trial was disturbed, and another run of its configuration was not."""
+        runs = list(self._runs.values()) if record.disturbed else []
+        return any(one.key == record.key and one.kind in RANKED and one.disturbed is None for one in runs)
 
     def remember(self, records: Iterable[TrialRecord]) -> None:
         """Take in trials of earlier times, none of which need be the best of those that can run now."""
@@ -98,9 +103,9 @@ def noise_of_runs(small: Iterable[TrialRecord], measured: Collection[Ranked], sh
     """
     rates: dict[str, list[float]] = defaultdict(list)
     for record in small:
-        if record.ranked:
+        if record.ranked and record.disturbed is None:
             rates[record.key].append(record.gflops or 0.0)
-    logs = [np.log(each) for each in (*rates.values(), *(entry.gflops for entry in measured))]
+    logs = [np.log(each) for each in (*rates.values(), *(entry.repeats for entry in measured if entry.repeats))]
     return noise_of(logs, shown)
 
 

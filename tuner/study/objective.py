@@ -185,7 +185,7 @@ class Objective:
         Where a front is searched all of it comes first.
         """
         by_median = [replace(entry, believed_gflops=None) for entry in drift_corrected(ranking, self.noise_at_first)]
-        medians = {entry.key: self.worth(entry.params, entry.median_gflops) for entry in by_median}
+        medians = {entry.key: self.worth(entry.params, entry.expected_gflops) for entry in by_median}
         front = {entry.key for entry in self.front(by_median)}
         best = sorted(ranking, key=lambda entry: (entry.unclear, entry.key not in front, -medians[entry.key]))
         return best[: max(count, len(front))]

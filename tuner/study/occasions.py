@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from results.record import MEASURED, Study, TrialRecord
+from results.stats.disturbed_runs import undisturbed
 from results.stats.occasions import Occasions, TimedRate, occasions_of
 from results.store.store import Store
 
@@ -70,7 +71,7 @@ def _runs(store: Store, study: Study, of: Study, trial: TrialRecord) -> list[Tim
         runs = [one for one in store.records(study.name) if _alike(one, trial)]
     else:
         runs = [one for one in store.contenders(study.name).records if one.key == trial.key]
-    return [TimedRate(run.started_at, run.gflops) for run in runs if run.ranked and run.gflops]
+    return [TimedRate(run.started_at, run.gflops) for run in undisturbed(runs) if run.ranked and run.gflops]
 
 
 def _alike(one: TrialRecord, other: TrialRecord) -> bool:

@@ -114,6 +114,9 @@ class Rounds:
     def of(cls, records: Iterable[TrialRecord], rivals: Iterable[str] | None = None, shown: float = 0.0) -> "Rounds":
         """Find the rounds among the trials of a study; one ends where a library comes again or a session begins.
 
+        A run that was disturbed and that the same library follows at once is replaced by that. Of the whole rounds only
+        those count in which none was disturbed, where there is one.
+
         Args:
             rivals: None for those of the last two rounds: the last one may have been stopped.
         """
@@ -121,13 +124,16 @@ class Rounds:
         for record in records:
             if record.kind is not Kind.CONFIRMATION:
                 continue
-            if not begun or blas_of(record.params) in begun[-1] or record.session != session:
+            name = blas_of(record.params)
+            again = bool(begun) and name == next(reversed(begun[-1]), None) and begun[-1][name].disturbed is not None
+            if not begun or (name in begun[-1] and not again) or record.session != session:
                 begun.append({})
-            begun[-1][blas_of(record.params)] = record
+            begun[-1][name] = record
             session = record.session
         found = tuple(dict.fromkeys(name for one in begun[-2:] for name in one)) if rivals is None else tuple(rivals)
-        whole = (one for one in begun if all(name in one and one[name].ranked for name in found))
-        return cls(found, tuple(whole), shown)
+        whole = [one for one in begun if all(name in one and one[name].ranked for name in found)]
+        quiet = [one for one in whole if not any(one[name].disturbed for name in found)]
+        return cls(found, tuple(quiet or whole), shown)
 
     def order(self) -> Order:
         """Say what the rounds tell; nothing where there is none, or nobody to compare with."""
@@ -194,7 +200,7 @@ def near(best: Mapping[str, Ranked], shown: float = 0.0, dgemm: Mapping[str, flo
         shown: noise of the machine from other runs, as in `results.stats.noise.noise_of`.
         dgemm: rate of dgemm of each library, as far as it is known: one that contradicts is worth rounds too.
     """
-    noise = max(shown, noise_of([np.log(one.gflops) for one in best.values()], shown).usual)
+    noise = max(shown, noise_of([np.log(one.repeats) for one in best.values() if one.repeats], shown).usual)
     least = min(RIVAL, math.exp(-DOUBT * noise)) * max((one.expected_gflops for one in best.values()), default=0.0)
     doubted = contradicted(best, dgemm or {})
     return [name for name, one in best.items() if one.expected_gflops >= least or name in doubted]
@@ -219,7 +225,7 @@ def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
     """By how much runs differ here, as the repeated runs of the searches and what was before them tell."""
     runs = defaultdict[str, list[float]](list)
     for record in records:
-        if record.kind is Kind.SEARCH and record.ranked and record.gflops:
+        if record.kind is Kind.SEARCH and record.ranked and record.gflops and record.disturbed is None:
             runs[record.key].append(record.gflops)
     repeated = [np.log(rates) for rates in runs.values() if len(rates) > 1]
     at_first = noise_at_first(study.host)

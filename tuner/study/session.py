@@ -26,9 +26,9 @@ class StudyContext:
     stop: StopRequest
     runs: Path
 
-    def say(self, sentence: str) -> None:
-        """Show the user a sentence."""
-        self.listener(Notice(sentence))
+    def say(self, sentence: str, *, caution: bool = False) -> None:
+        """Show the user a sentence; a caution is kept with the study."""
+        self.listener(Notice(sentence, caution))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -251,7 +251,7 @@ class Evaluator:
         ends = parse_ends(stderr)
         all_ended = {end.rank for end in ends} == set(range(plan.ranks))
         if unchecked(results, ends, launch_s):
-            self.listener(Notice(f"Caution: {UNCHECKED}."))
+            self.listener(Notice(f"{UNCHECKED}.", caution=True))
         return verdict.doubted(implausible(results, ends if all_ended else (), launch_s, limits))
 
     @staticmethod

@@ -87,4 +87,5 @@ def outcome_of(record: TrialRecord) -> Outcome:
     rung = rung_of(record)
     rate = prefix_gflops(record) if rung.fidelity is Fidelity.PREFIX else record.gflops if record.ranked else None
     state = GIVEN_UP if record.kind is Kind.GIVEN_UP else str(record.state)
-    return Outcome(rate, record.time_s, state, rung, record.cost_s, record.session)
+    lost = record.disturbed.lost if record.disturbed else 0.0
+    return Outcome(rate, record.time_s, state, rung, record.cost_s, record.session, lost=lost)

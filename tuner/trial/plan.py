@@ -9,12 +9,12 @@ from hpl.params import HplParams, Scalar
 from hpl.programs.family import AskedStart, HplProgram
 from hpl.programs.registry import TO_BUILD
 from runners.errors import RunnerError
-from runners.settings.registry import setting
+from runners.settings.registry import is_setting, setting
 from runners.settings.setting import CHOICE, HostSetting, LaunchSetting, interfaces_of
 from runners.settings.sys import with_tunables
 from search_spaces.errors import SpaceError
 from search_spaces.node_order import NODE_PARAMETERS, placement
-from search_spaces.parameters.dimension import is_setting, ranks_and_threads
+from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError

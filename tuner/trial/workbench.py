@@ -87,8 +87,8 @@ class Workbench:
         else:
             bad = options.nodes_left_out
             whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out, without=bad)
-        for sentence in notices:
-            listener(Notice(sentence))
+        for notice in notices:
+            listener(notice)
         if probing:
             whole = _with_kernels(whole, search, listener)
         whole = replace(whole, program=with_source(whole.program, search, options.hpl_source))
@@ -190,8 +190,8 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
         search,
         lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU")),
     )
-    for sentence in notices:
-        listener(Notice(sentence))
+    for notice in notices:
+        listener(notice)
     return whole
 
 

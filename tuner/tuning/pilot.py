@@ -11,6 +11,7 @@ from hpl.errors import HplError
 from hpl.params import Scalar
 from hpl.sizing import seconds
 from results.record import Invalidity, Kind, TrialRecord, TrialState
+from results.stats.disturbed_runs import undisturbed
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
 from results.store.networks import NetworkProbe
@@ -18,8 +19,7 @@ from results.store.store import Store
 from runners.base import JobState
 from runners.errors import RunnerError
 from runners.paths import RunPaths
-from runners.settings.registry import full_name, recorded_name
-from search_spaces.parameters.dimension import is_setting
+from runners.settings.registry import full_name, is_setting, recorded_name
 from search_spaces.space import SearchSpace
 
 from ..budget import Budget
@@ -144,10 +144,10 @@ def _may_pass(record: TrialRecord) -> bool:
 
 
 def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
-    """The valid runs among records, smallest N first."""
+    """The valid runs among records, smallest N first; disturbed ones only where there is no other of their N."""
     found = [
         Sample(record.hpl.N, seconds(record.hpl.N, record.gflops), record.cost_s)
-        for record in records
+        for record in undisturbed(records)
         if record.ranked and record.hpl and record.gflops and record.cost_s
     ]
     return sorted(found, key=lambda sample: sample.N)

@@ -130,6 +130,7 @@ def tell_earlier(
         if record.ranked and record.gflops and session.space.why_not(record.params) is None
     ]
     for record in full:
-        early_stopping.learn(parse_panels(record.errors_text), record.gflops or 0.0)
+        if record.disturbed is None:
+            early_stopping.learn(parse_panels(record.errors_text), record.gflops or 0.0)
     incumbent.remember(earlier)
     incumbent.replace_by(full)

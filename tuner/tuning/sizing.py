@@ -14,6 +14,7 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import MOST_IN_BUDGET, RUNS_IN_BUDGET, STEP, Sample, affordable_n, full_memory_n, launch_s
 from ..options import TuneOptions
 from ..settings.dimensions import setting_dimensions
+from ..study.cautions import SMALL_N_TOLD
 from ..study.confirmation import FINALISTS
 from ..study.lifecycle import withdraw
 from ..study.machine_changes import noise_of_pilots, note_noise
@@ -139,7 +140,8 @@ def _caution(session: StudySession, largest_n: int) -> None:
     """Say where libraries are compared at an N at which another one may win than at the whole memory."""
     small = small_n(session.space.largest_n, largest_n) if len(libraries_of(session.space)) > 1 else None
     if small:
-        session.say(f"Caution: {small}")
+        session.context.say(small, caution=True)
+        session.context.store.note_host(session.study, {SMALL_N_TOLD: session.space.largest_n})
 
 
 def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> None:

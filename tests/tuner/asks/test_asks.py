@@ -13,12 +13,12 @@ from tuner.service.pages.start.fields import BY_NAME
 from tuner.words import named, with_options
 
 
-@pytest.mark.parametrize(("command", "kind"), [("tune", "tune"), ("blas", "blas"), ("check", "check")])
-def test_each_field_is_an_option_and_a_key_unless_it_is_for_this_machine(command: str, kind: str) -> None:
-    made = typer.main.get_command(app).commands[command]  # type: ignore[attr-defined]
+@pytest.mark.parametrize("kind", ["tune", "blas", "check", "predict"])
+def test_each_field_is_an_option_and_a_key_unless_it_is_for_this_machine(kind: str) -> None:
+    made = typer.main.get_command(app).commands[kind]  # type: ignore[attr-defined]
     options = {parameter.name: parameter.opts for parameter in made.params}
     for field in fields_of(ASKS[kind]):
-        assert options[field.key] == [f"--{field.field.replace('_', '-')}"]
+        assert options[field.key] == [field.key if field.said.argument else f"--{field.field.replace('_', '-')}"]
     keys = {field.key for field in fields_of(ASKS[kind])} - keys_here(ASKS[kind])
     assert set(document_of(kind).model_fields) == keys | {"kind", "name", "priority"}
 

@@ -17,10 +17,12 @@ from results.errors import ResultsError
 from results.record import Kind
 from results.report.model import Figure, Report, Sentence, Table
 from results.store.store import Store
+from tuner.asks.compare import CompareAsk
 from tuner.cli import app
-from tuner.cli.compare import complete_parameter, parse_percent
-from tuner.commands.stored.compare import CompareRequest, compare
+from tuner.cli.common import complete_parameter
+from tuner.commands.stored.compare import compare
 from tuner.errors import UsageError
+from tuner.units import parse_percent
 
 FAST, SLOW = (75.1, 75.9, 75.4, 76.0), (70.9, 71.6, 71.1)
 FAR = (60.9, 61.6, 61.1)
@@ -64,7 +66,7 @@ def said(report: Report) -> str:
 def test_the_best_of_two_studies_are_compared(store: Store) -> None:
     filled(store, "before", {128: FAR, 192: (50.0,)})
     filled(store, "after", {128: (65.0,), 192: FAST})
-    report = compare(store, CompareRequest(("after", "before"))).report()
+    report = compare(store, CompareAsk(("after", "before"))).report()
     sides, pairs = (part for part in report.parts if isinstance(part, Table))
     assert [row[0] for row in sides.rows] == ["after", "before"]
     assert [row[-1] for row in sides.rows] == ["NB=192", "NB=128"]
@@ -83,18 +85,16 @@ def test_the_best_of_two_studies_are_compared(store: Store) -> None:
 def test_a_slower_first_study_is_told_the_other_way_round(store: Store) -> None:
     filled(store, "before", {128: SLOW})
     filled(store, "after", {192: FAST})
-    ahead, behind = (
-        compare(store, CompareRequest(names)).report() for names in (("after", "before"), ("before", "after"))
-    )
+    ahead, behind = (compare(store, CompareAsk(names)).report() for names in (("after", "before"), ("before", "after")))
     assert said(ahead) == said(behind)
 
 
 def test_where_no_difference_can_be_shown_it_tells_how_many_more_runs_would(store: Store) -> None:
     filled(store, "study", {128: (70.0, 71.0, 72.0), 192: (70.2, 71.4, 71.9)})
-    found = compare(store, CompareRequest(("study",), "NB")).report()
+    found = compare(store, CompareAsk(("study",), "NB")).report()
     assert said(found).startswith("No difference can be shown between NB=192 and NB=128. It takes ")
     small, large = (
-        pairs_of(compare(store, CompareRequest(("study",), "NB", percent)).report())[0]["needed_runs"]
+        pairs_of(compare(store, CompareAsk(("study",), "NB", percent)).report())[0]["needed_runs"]
         for percent in (0.5, 2.0)
     )
     assert small[0] > large[0]
@@ -105,7 +105,7 @@ def test_where_no_difference_can_be_shown_it_tells_how_many_more_runs_would(stor
 def test_of_two_occasions_no_number_of_runs_is_said_to_show_what_they_may_differ(store: Store, runs: int) -> None:
     filled(store, "one", {128: tuple(70.0 + 0.5 * (place % 3) for place in range(runs))})
     filled(store, "other", {192: tuple(70.2 + 0.5 * (place % 3) for place in range(runs))})
-    report = compare(store, CompareRequest(("one", "other"))).report()
+    report = compare(store, CompareAsk(("one", "other"))).report()
     words = said(report)
     no_number = "No difference can be shown between one and other. More runs on these two occasions would not show a "
     no_number += "difference of 1 %: two occasions of one machine may be 9.4 % apart (assuming"
@@ -120,7 +120,7 @@ def test_of_two_occasions_no_number_of_runs_is_said_to_show_what_they_may_differ
 def test_a_difference_that_may_be_one_of_the_occasions_is_told_as_that(store: Store) -> None:
     filled(store, "one", {128: FAST})
     filled(store, "other", {192: SLOW})
-    report = compare(store, CompareRequest(("one", "other"))).report()
+    report = compare(store, CompareAsk(("one", "other"))).report()
     assert said(report).startswith("On these two occasions one was 6.")
     assert "This holds for these two occasions; a difference between occasions is not in the interval." in said(report)
     assert "9.4 % apart (assuming that occasions differ by 2.0 % (standard deviation), as usual)" in said(report)
@@ -147,7 +147,7 @@ def test_studies_that_ran_the_same_before_tell_how_much_occasions_differ(store: 
     filled(store, "one", {128: FAST})
     filled(store, "other", {192: SLOW})
     checked_after(store, timedelta(days=1))
-    report = compare(store, CompareRequest(("one", "other"))).report()
+    report = compare(store, CompareAsk(("one", "other"))).report()
     [facts] = pairs_of(report)
     assert facts["occasions"]["seen"] == 8
     assert facts["difference_shown"]
@@ -159,7 +159,7 @@ def test_checks_one_after_the_other_are_one_occasion_and_tell_nothing_of_other_d
     filled(store, "one", {128: FAST})
     filled(store, "other", {192: SLOW})
     checked_after(store, timedelta(minutes=1))
-    report = compare(store, CompareRequest(("one", "other"))).report()
+    report = compare(store, CompareAsk(("one", "other"))).report()
     [facts] = pairs_of(report)
     assert facts["occasions"]["seen"] == 0
     assert not facts["difference_shown"]
@@ -170,7 +170,7 @@ def test_checks_of_every_hour_are_as_many_occasions_as_half_days(store: Store) -
     filled(store, "one", {128: FAST})
     filled(store, "other", {192: SLOW})
     checked_after(store, timedelta(hours=4))
-    [facts] = pairs_of(compare(store, CompareRequest(("one", "other"))).report())
+    [facts] = pairs_of(compare(store, CompareAsk(("one", "other"))).report())
     assert facts["occasions"]["seen"] == 2
 
 
@@ -180,14 +180,14 @@ def test_imported_outputs_tell_nothing_of_how_this_machine_differs_between_days(
     for day in range(1, 9):
         later = timedelta(days=day)
         filled(store, f"check-{day}", {128: FAST}, later=later, engine="import", host={"like": "one#1"})
-    [facts] = pairs_of(compare(store, CompareRequest(("one", "other"))).report())
+    [facts] = pairs_of(compare(store, CompareAsk(("one", "other"))).report())
     assert facts["occasions"]["seen"] == 0
 
 
 def test_two_single_runs_have_no_interval_and_an_unknown_machine_may_be_another(store: Store) -> None:
     filled(store, "mix", {128: (22.0,)}, engine="import", host={})
     filled(store, "mix2", {128: (833.0,)}, engine="import", host={})
-    report = compare(store, CompareRequest(("mix", "mix2"))).report()
+    report = compare(store, CompareAsk(("mix", "mix2"))).report()
     assert "There is no interval: neither side ran twice" in said(report)
     assert "On which machine mix and mix2 ran is not known: it may be another machine." in said(report)
     [facts] = pairs_of(report)
@@ -199,7 +199,7 @@ def test_two_single_runs_have_no_interval_and_an_unknown_machine_may_be_another(
 def test_what_is_usual_is_called_so_where_one_side_alone_ran_twice(store: Store) -> None:
     filled(store, "often", {128: FAST})
     filled(store, "once", {128: (22.0,)})
-    words = said(compare(store, CompareRequest(("often", "once"))).report())
+    words = said(compare(store, CompareAsk(("often", "once"))).report())
     assert (
         "once ran only once, which may be luck: the interval is without a test, assuming that runs of once differ"
         in (words)
@@ -209,7 +209,7 @@ def test_what_is_usual_is_called_so_where_one_side_alone_ran_twice(store: Store)
 
 def test_of_two_runs_of_each_interval_and_verdict_are_by_one_method(store: Store) -> None:
     filled(store, "study", {128: FAST[:2], 192: (7.5, 7.6)})
-    report = compare(store, CompareRequest(("study",), "NB")).report()
+    report = compare(store, CompareAsk(("study",), "NB")).report()
     [facts] = pairs_of(report)
     assert facts["test"] == "welch"
     assert facts["difference_shown"] == (facts["interval_percent"][0] > 0)
@@ -217,14 +217,14 @@ def test_of_two_runs_of_each_interval_and_verdict_are_by_one_method(store: Store
 
 def test_runs_that_differ_too_much_for_the_difference_are_told_so_in_one_sentence(store: Store) -> None:
     filled(store, "study", {128: (75.0, 70.0, 80.0), 192: (75.1, 80.0, 70.0)})
-    words = said(compare(store, CompareRequest(("study",), "NB")).report())
+    words = said(compare(store, CompareAsk(("study",), "NB")).report())
     assert words.startswith("No difference can be shown between NB=")
     assert "Runs differ too much here to show a difference of 1 %: it would take" in words
 
 
 def test_the_runs_that_confirm_what_was_seen_are_told_and_not_those_for_a_percent(store: Store) -> None:
     filled(store, "study", {128: (75.0, 71.0), 192: (70.0, 66.0)})
-    words = said(compare(store, CompareRequest(("study",), "NB")).report())
+    words = said(compare(store, CompareAsk(("study",), "NB")).report())
     assert "more runs of NB=128 and" in words
     assert "to show the 7.4 % that were seen with 80 % probability." in words
 
@@ -237,7 +237,7 @@ def test_the_days_of_runs_of_every_kind_are_compared(store: Store, kind: Kind) -
         for gflops in rates:
             number = store.begin(begun("run-HPL-1", kind=kind, started_at=at))
             store.finish(finished(number, gflops, "run-HPL-1", kind=kind, started_at=at))
-    report = compare(store, CompareRequest(("run-HPL-1",), by="date")).report()
+    report = compare(store, CompareAsk(("run-HPL-1",), by="date")).report()
     assert "2026-03-01 is 23." in said(report)
 
 
@@ -245,12 +245,12 @@ def test_a_study_whose_runs_are_all_small_has_no_full_run_to_compare_by_day(stor
     store.create_study(a_study("small", space_text=""))
     store.finish(finished(store.begin(begun("small", kind=Kind.PILOT)), 70.0, "small", kind=Kind.PILOT))
     with pytest.raises(UsageError, match="no full run of study small is valid"):
-        compare(store, CompareRequest(("small",), by="date"))
+        compare(store, CompareAsk(("small",), by="date"))
 
 
 def test_the_values_of_a_parameter_are_compared_each_at_its_best(store: Store) -> None:
     filled(store, "study", {128: SLOW, 192: FAST, 256: (60.0,)})
-    report = compare(store, CompareRequest(("study",), "NB")).report()
+    report = compare(store, CompareAsk(("study",), "NB")).report()
     assert len(pairs_of(report)) == 3
     names = [tuple(side["name"] for side in pair["sides"]) for pair in pairs_of(report)]
     assert names == [("NB=192", "NB=128"), ("NB=192", "NB=256"), ("NB=128", "NB=256")]
@@ -261,20 +261,20 @@ def test_the_values_of_a_parameter_are_compared_each_at_its_best(store: Store) -
 
 def test_without_a_study_the_newest_one_is_taken(store: Store) -> None:
     filled(store, "study", {128: SLOW, 192: FAST})
-    assert compare(store, CompareRequest((), "NB")).report().title == "NB in study study: NB=192 and NB=128"
+    assert compare(store, CompareAsk((), "NB")).report().title == "NB in study study: NB=192 and NB=128"
 
 
 def test_many_pairs_are_counted_in_one_sentence(store: Store) -> None:
     speeds = {64: (40.1, 40.2, 39.9), 128: (50.0, 49.8, 50.1), 192: (60.2, 59.9, 60.0), 256: (70.0, 70.3, 69.9)}
     filled(store, "study", {**speeds, 320: (80.1, 79.9, 80.3)})
-    report = compare(store, CompareRequest(("study",), "NB")).report()
+    report = compare(store, CompareAsk(("study",), "NB")).report()
     assert said(report) == "A difference can be shown in 10 of 10 pairs."
 
 
 def test_it_warns_of_studies_that_differ_in_more_than_their_configuration(store: Store) -> None:
     filled(store, "small", {128: SLOW}, host={"cpu_model": "EPYC", "nodes": 1, "physical_cores": 8})
     filled(store, "large", {128: FAST}, N=8000, host={"cpu_model": "Xeon", "nodes": 2, "physical_cores": 16})
-    words = said(compare(store, CompareRequest(("small", "large"))).report())
+    words = said(compare(store, CompareAsk(("small", "large"))).report())
     assert "differ in N, which may be the reason for a difference: small has 6000 and large has 8000." in words
     for fact in ("CPU", "nodes", "cores"):
         assert f"The sides differ in {fact}," in words
@@ -283,14 +283,14 @@ def test_it_warns_of_studies_that_differ_in_more_than_their_configuration(store:
 def test_it_warns_where_one_study_was_simulated(store: Store) -> None:
     filled(store, "real", {128: SLOW})
     filled(store, "virtual", {128: FAST}, versions={"simulator": "SimGrid 3.32"})
-    words = said(compare(store, CompareRequest(("real", "virtual"))).report())
+    words = said(compare(store, CompareAsk(("real", "virtual"))).report())
     assert "virtual was simulated and the rest ran on a real machine." in words
 
 
 def test_two_simulated_studies_that_differ_do_differ_without_an_interval(store: Store) -> None:
     filled(store, "before", {128: (70.0,)}, versions={"simulator": "SimGrid 3.32"})
     filled(store, "after", {128: (70.7,)}, versions={"simulator": "SimGrid 3.32"})
-    report = compare(store, CompareRequest(("before", "after"))).report()
+    report = compare(store, CompareAsk(("before", "after"))).report()
     assert said(report) == (
         "after is 1.00 % faster than before: simulated runs do not depend on chance. "
         "All rates here were simulated: nothing was measured."
@@ -316,7 +316,7 @@ def test_wrong_usage_is_one_sentence(store: Store, studies: tuple[str, ...], by:
     filled(store, "study", {128: SLOW, 192: FAST})
     filled(store, "empty", {})
     with pytest.raises(UsageError, match=words):
-        compare(store, CompareRequest(studies, by))
+        compare(store, CompareAsk(studies, by))
 
 
 @pytest.mark.parametrize(
@@ -326,18 +326,18 @@ def test_a_study_that_is_missing_or_has_no_valid_run_is_one_sentence(store: Stor
     filled(store, "study", {128: SLOW})
     filled(store, "empty", {})
     with pytest.raises(ResultsError, match=words):
-        compare(store, CompareRequest(("study", other)))
+        compare(store, CompareAsk(("study", other)))
 
 
 @pytest.mark.parametrize(("text", "percent"), [("1%", 1.0), ("0.5 %", 0.5), ("2", 2.0)])
 def test_a_difference_is_written_as_a_percentage(text: str, percent: float) -> None:
-    assert parse_percent(text) == percent
+    assert parse_percent(text, "difference") == percent
 
 
 @pytest.mark.parametrize("text", ["much", "0%", "-1%", "nan", "inf", "101%"])
 def test_what_is_no_difference_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="write a percentage above 0 and at most 100, such as 1%"):
-        parse_percent(text)
+        parse_percent(text, "difference")
 
 
 def test_the_command_prints_tables_json_and_errors(hpltune: Run, store: Store) -> None:
@@ -367,7 +367,7 @@ def test_a_study_of_another_database_is_compared(store: Store, home: Path) -> No
     filled(store, "mine", {192: FAST})
     with Store.open(home / "other.db") as other:
         filled(other, "mine", {192: FAR})
-    report = compare(store, CompareRequest(("mine", f"{home}/other.db#mine"))).report()
+    report = compare(store, CompareAsk(("mine", f"{home}/other.db#mine"))).report()
     assert "mine is 23." in said(report)
     assert "faster than mine (other.db) (95 % interval " in said(report)
 
@@ -380,7 +380,7 @@ def test_a_database_or_a_study_in_it_that_is_not_there_is_named(
 ) -> None:
     filled(store, "mine", {192: FAST})
     with pytest.raises(ResultsError, match=sentence):
-        compare(store, CompareRequest(("mine", f"{home}/data/{named}")))
+        compare(store, CompareAsk(("mine", f"{home}/data/{named}")))
 
 
 def test_the_days_of_a_study_are_compared_as_they_were(store: Store) -> None:
@@ -390,7 +390,7 @@ def test_the_days_of_a_study_are_compared_as_they_were(store: Store) -> None:
         number = store.begin(begun("weekly", key="192|1x2", started_at=later, session=1))
         done = finished(number, gflops, "weekly", key="192|1x2", started_at=later, session=1)
         store.finish(replace(done, params={"NB": 192, "grid": "1x2"}))
-    report = compare(store, CompareRequest(("weekly",), by="date")).report()
+    report = compare(store, CompareAsk(("weekly",), by="date")).report()
     assert "2026-03-01 is 23." in said(report)
     assert "faster than 2026-03-08 (95 % interval " in said(report)
 
@@ -398,7 +398,7 @@ def test_the_days_of_a_study_are_compared_as_they_were(store: Store) -> None:
 def test_a_study_of_one_day_has_no_days_to_compare(store: Store) -> None:
     filled(store, "once", {192: FAST})
     with pytest.raises(UsageError, match="all valid runs of study once are of 2026-03-01"):
-        compare(store, CompareRequest(("once",), by="date"))
+        compare(store, CompareAsk(("once",), by="date"))
 
 
 def test_libraries_that_ran_in_rounds_are_compared_round_by_round(store: Store) -> None:
@@ -410,6 +410,6 @@ def test_libraries_that_ran_in_rounds_are_compared_round_by_round(store: Store) 
             number = store.begin(begun("blas-1", key=blas, params=params, kind=Kind.CONFIRMATION))
             done = finished(number, rates[turn], "blas-1", key=blas, params=params)
             store.finish(replace(done, kind=Kind.CONFIRMATION))
-    report = compare(store, CompareRequest(("blas-1",), by="blas")).report()
+    report = compare(store, CompareAsk(("blas-1",), by="blas")).report()
     assert [pair["test"] for pair in pairs_of(report)] == ["rounds"]
     assert "blas=openblas is 1." in said(report)

@@ -17,8 +17,8 @@ from results.record import REPLAY_OF, SIMULATOR, Kind
 from results.report.model import Sentence
 from results.stats.occasions import Occasions
 from results.store.store import Store
+from tuner.asks.compare import CompareAsk
 from tuner.commands.campaigns.in_turn import InTurnRequest, InTurnResult, compare_in_turn
-from tuner.commands.stored.compare import CompareRequest
 from tuner.errors import UsageError
 from tuner.events import Event, TrialEnded
 from tuner.options import TuneOptions
@@ -69,7 +69,7 @@ def rates_now(home: Path, before: float, after: float, **more: Any) -> None:
 def compared(
     database: str, *names: str, listener: Callable[[Event], None] = lambda _: None, **more: Any
 ) -> InTurnResult:
-    request = InTurnRequest(CompareRequest(names or ("after", "before")), db=database, **more)
+    request = InTurnRequest(CompareAsk(names or ("after", "before")), db=database, **more)
     return compare_in_turn(request, listener, StopRequest())
 
 
@@ -158,7 +158,7 @@ def test_a_stop_keeps_what_ran_and_tells_what_it_tells(home: Path, database: str
         if len(ended) == 3:
             stop.ask()
 
-    request = InTurnRequest(CompareRequest(("after", "before")), db=database)
+    request = InTurnRequest(CompareAsk(("after", "before")), db=database)
     result = compare_in_turn(request, stop_after_three, stop)
     assert result.interrupted
     assert "Stopped in round 2 of 6." in said(result)
@@ -176,7 +176,7 @@ def test_a_stop_before_each_side_ran_says_where_the_run_is(home: Path, database:
         if isinstance(event, TrialEnded):
             stop.ask()
 
-    result = compare_in_turn(InTurnRequest(CompareRequest(("after", "before")), db=database), stop_after_one, stop)
+    result = compare_in_turn(InTurnRequest(CompareAsk(("after", "before")), db=database), stop_after_one, stop)
     assert result.found is None
     assert result.told == "Stopped in round 1 of 6. before has no valid run. Stored as study compare-1."
 

@@ -7,7 +7,8 @@ import pytest
 from as_user import Run
 from report_reading import as_json
 
-from tuner.commands.predict import PredictRequest, predict
+from tuner.asks.predict import PredictAsk
+from tuner.commands.predict import PredictRequest, asked_designs, predict
 from tuner.events import Event, Notice
 from tuner.stopping import StopRequest
 
@@ -22,8 +23,9 @@ name = "eight <b> of them as they are"
 def test_designs_are_tuned_without_a_terminal(home: Path) -> None:
     (home / "designs.toml").write_text('base = "kronos"\n[[design]]\nname = "as it is"\n[[design]]\nname = "again"\n')
     events: list[Event] = []
-    request = PredictRequest(home / "designs.toml", "quick", "random", 2, 0, False, 2, 120.0, str(home / "my.db"))
-    result = predict(request, events.append, StopRequest())
+    ask = PredictAsk(home / "designs.toml", space="quick", engine="random", trials=2, jobs=2, limit="2m")
+    request = PredictRequest(ask, asked_designs(ask, str))
+    result = predict(request, events.append, StopRequest(), str(home / "my.db"))
     assert [prediction.design.name for prediction in result.predictions] == ["as it is", "again"]
     assert all(prediction.gflops > 1 for prediction in result.predictions)
     assert not result.interrupted
@@ -75,11 +77,12 @@ def test_a_stop_before_the_first_design_ends_a_prediction_without_an_error(home:
     (home / "designs.toml").write_text('base = "kronos"\n[[design]]\n')
     stop = StopRequest()
 
-    def ask(event: Event) -> None:
+    def stop_at_once(event: Event) -> None:
         if event == Notice("Design 1 of 1: design 1"):
             stop.ask()
 
-    request = PredictRequest(home / "designs.toml", "quick", "random", 2, 0, False, 2, 120.0, str(home / "my.db"))
-    result = predict(request, ask, stop)
+    ask = PredictAsk(home / "designs.toml", space="quick", engine="random", trials=2, jobs=2, limit="2m")
+    request = PredictRequest(ask, asked_designs(ask, str))
+    result = predict(request, stop_at_once, stop, str(home / "my.db"))
     assert result.interrupted
     assert result.predictions == ()

@@ -18,7 +18,6 @@ from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import Identity, NodeSays
 from runners.toml_file import GIB
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
-from tuner.commands.real_cluster import RealCluster, check_parallel
 from tuner.errors import TunerError
 from tuner.machine import cluster_nodes
 from tuner.machine.cluster_nodes import AskNodes, on_nodes, part_of, survey_nodes, without_nodes
@@ -27,6 +26,7 @@ from tuner.machine.inventory import Inventory, Nodes
 from tuner.machine.kernels import ClusterKernels
 from tuner.machine.mpi_start import Start
 from tuner.machine.node_checks import SEEN, node_faults, said_together
+from tuner.machine.real_cluster import RealCluster, check_parallel
 from tuner.machine.survey import Instruments, SurveyWish, survey
 from tuner.trial.plan import require_settings
 from tuner.user_dirs import UserDirs
@@ -138,7 +138,7 @@ def surveyed(tmp_path: Path, ask: AskNodes, cluster: Cluster = CLUSTER, **change
     peak = Rpeak(100.0, 8, 3.0, 16, "", ())
     here = Inventory(host_facts(peak.cores), peak, (MPI,), (library("openblas"), library("blis")), {}, **changed)  # type: ignore[arg-type]
     found, notices = survey_nodes(cluster, here, (tmp_path / "runs", tmp_path / "builds"), ask=ask)
-    return found, " ".join(notices)
+    return found, " ".join(notice.sentence for notice in notices)
 
 
 def test_a_blas_that_a_node_lacks_is_left_out_and_named(tmp_path: Path) -> None:

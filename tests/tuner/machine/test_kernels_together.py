@@ -49,7 +49,7 @@ def test_nodes_that_differ_are_told_in_one_sentence() -> None:
     )
 
 
-def test_busy_nodes_are_named_in_one_caution() -> None:
+def test_busy_nodes_are_named_in_one_sentence() -> None:
     assert busy_sentence_of(ClusterKernels((kind("EPYC", "n1", auto=35),))) is None
     nodes = ("n1", "n2", "n3")
     busy = [
@@ -57,4 +57,4 @@ def test_busy_nodes_are_named_in_one_caution() -> None:
     ]
     said = [busy_sentence_of(ClusterKernels((KindKernels(one, {}, {}),))) for one in busy]
     after = "busy (a load of 0.5 a core or more): other programs will cost GFLOPS and repeatability"
-    assert said == [f"Caution: node n2 is {after}", f"Caution: nodes n[1-3] are {after}"]
+    assert said == [f"node n2 is {after}", f"nodes n[1-3] are {after}"]

@@ -6,14 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from results.stats.nodes.check import GroupRun, groups_of
-from results.stats.nodes.finding import Severity
-from results.stats.nodes.group_findings import group_findings
-from results.stats.nodes.verdict import verdict_of
+from results.node_check import GroupRun, Severity, groups_of
 from runners.base import JobState, JobStatus
-from tuner.nodes.groups_step import group_run
 from tuner.nodes.planted import PlantedFault, virtual_check
-from tuner.reports.readiness import group_figures, group_tables
+from tuner.nodes.report import group_figures, group_tables
+from tuner.nodes.statistics.group_findings import group_findings
+from tuner.nodes.statistics.verdict import verdict_of
+from tuner.nodes.steps.groups import group_run
 
 NODES = tuple(f"node{number:03}" for number in range(1, 21))
 

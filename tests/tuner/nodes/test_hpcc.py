@@ -8,12 +8,12 @@ from as_user import program
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.stats.nodes.verdict import verdict_of
 from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import Local
-from tuner.nodes.hpcc import Hpcc, hpcc_runs
 from tuner.nodes.measuring import MeasuredNodes, MeasuringPlan, measure
-from tuner.nodes.step import NodesTarget
+from tuner.nodes.statistics.verdict import verdict_of
+from tuner.nodes.steps.hpcc import Hpcc, hpcc_runs
+from tuner.nodes.steps.step import NodesTarget
 from tuner.stopping import StopRequest
 
 PRINTED = (Path(__file__).parent / "data/hpccoutf.txt").read_text(encoding="utf-8")

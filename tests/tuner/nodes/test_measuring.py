@@ -15,16 +15,15 @@ from hpl.build.toolchain import ToolchainError
 from hpl.errors import HplError
 from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
-from results.stats.nodes.check import BENCHMARKS, NodeCheck
-from results.stats.nodes.finding import Severity
-from results.stats.nodes.verdict import verdict_of
+from results.node_check import BENCHMARKS, NodeCheck, Severity
 from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import Local, Ssh
 from tuner.events import WorkProgress
-from tuner.nodes.hpl_runs import Hpl, Soak, SoloHpl, run_of
 from tuner.nodes.measuring import MeasuringPlan, measure
-from tuner.nodes.node_bench import Dgemm, Stream, parse_runs
-from tuner.nodes.step import NodesTarget
+from tuner.nodes.statistics.verdict import verdict_of
+from tuner.nodes.steps.hpl_runs import Hpl, Soak, SoloHpl, run_of
+from tuner.nodes.steps.node_bench import Dgemm, Stream, parse_runs
+from tuner.nodes.steps.step import NodesTarget
 from tuner.stopping import StopRequest
 
 
@@ -150,7 +149,7 @@ def test_a_program_that_dies_is_a_failed_run_with_its_reason(tmp_path: Path) -> 
 
 
 def test_a_node_that_hangs_is_given_up_and_asked_nothing_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tuner.nodes.step.LIMIT_S", 3.0)
+    monkeypatch.setattr("tuner.nodes.steps.step.LIMIT_S", 3.0)
     count = tmp_path / "count"
     check = local(tmp_path, f"#!/bin/sh\necho x >>{count}\nexec sleep 600\n")
     assert "hung there, and was ended after 3 s" in check.silent["here"]

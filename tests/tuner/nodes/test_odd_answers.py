@@ -16,9 +16,9 @@ from runners.hosts.node_facts import NodeSays, ask_nodes
 from runners.hosts.transport import Ssh
 from runners.readiness.asking import ask_facts
 from tuner.nodes.measuring import MeasuringPlan, measure
-from tuner.nodes.node_bench import Stream
-from tuner.nodes.pairs import Pairs
-from tuner.nodes.step import NodesTarget
+from tuner.nodes.steps.node_bench import Stream
+from tuner.nodes.steps.pairs import Pairs
+from tuner.nodes.steps.step import NodesTarget
 from tuner.stopping import StopRequest
 
 NODES = ("127.0.0.1", "127.0.0.2", "127.0.0.3")

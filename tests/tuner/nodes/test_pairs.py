@@ -8,13 +8,12 @@ from net_lab import HostsLab, hosts_lab
 from hpl.build.node_programs import build_node_pairs
 from hpl.build.toolchain import ToolchainError
 from hpl.search_paths import SearchPaths
-from results.stats.nodes.check import PATTERNS
-from results.stats.nodes.finding import Finding
-from results.stats.nodes.verdict import ReadinessVerdict, verdict_of
+from results.node_check import PATTERNS, Finding
 from runners.hosts.transport import Local, Ssh
 from tuner.nodes.measuring import MeasuringPlan, measure
-from tuner.nodes.pairs import Pairs
-from tuner.nodes.step import NodesTarget
+from tuner.nodes.statistics.verdict import ReadinessVerdict, verdict_of
+from tuner.nodes.steps.pairs import Pairs
+from tuner.nodes.steps.step import NodesTarget
 from tuner.stopping import StopRequest
 
 SWITCHES = {f"h{number}": f"s{(number - 1) // 4 + 1}" for number in range(1, 13)}

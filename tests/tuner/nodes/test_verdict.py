@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from results.node_check import NodeCheck, NodeRun, PairRate
 from results.report.model import Figure
-from results.stats.nodes.check import NodeCheck, NodeRun, PairRate
-from results.stats.nodes.verdict import verdict_of
 from tuner.nodes.planted import PlantedFault, virtual_check
-from tuner.reports.readiness import readiness_report
+from tuner.nodes.report import readiness_report
+from tuner.nodes.statistics.verdict import verdict_of
 
 
 def named(*faults: PlantedFault, size: int = 64, seed: int = 3) -> list[tuple[str, tuple[str, ...]]]:

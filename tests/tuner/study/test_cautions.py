@@ -9,7 +9,7 @@ from record_builders import START, a_study, finished
 from results.record import Kind
 from results.store.store import Store
 from tuner.events import Event, Notice, TrialEnded
-from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
+from tuner.study.cautions import SMALL_N_TOLD, CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
 from tuner.study.machine_changes import MachineChanges, moved_during_search
 
 BUSY = "the machine is busy (load 13.8 on 2 cores): other programs will cost GFLOPS and repeatability"
@@ -29,15 +29,17 @@ def texts(store: Store) -> list[str]:
 def test_a_caution_is_passed_on_and_kept_whether_it_is_told_before_or_after_the_study_begins(store: Store) -> None:
     heard: list[Event] = []
     keeper = CautionKeeper(heard.append, store)
-    keeper(Notice("Caution: node n2 has another CPU (Xeon) than n1."))
+    keeper(Notice("node n2 has another CPU (Xeon) than n1.", caution=True))
     assert texts(store) == []
     keeper.begun("study")
     keeper(Notice("Study study: 20 trials"))
-    keeper(Notice(f"Caution: {BUSY}."))
+    keeper(Notice("Caution: its text alone makes no caution."))
+    keeper(Notice(f"{BUSY}.", caution=True))
     assert texts(store) == ["node n2 has another CPU (Xeon) than n1", BUSY]
-    assert [event.text for event in heard if isinstance(event, Notice)] == [
+    assert [event.sentence for event in heard if isinstance(event, Notice)] == [
         "Caution: node n2 has another CPU (Xeon) than n1.",
         "Study study: 20 trials",
+        "Caution: its text alone makes no caution.",
         f"Caution: {BUSY}.",
     ]
 
@@ -45,7 +47,7 @@ def test_a_caution_is_passed_on_and_kept_whether_it_is_told_before_or_after_the_
 def test_a_caution_that_cannot_be_stored_now_is_stored_with_the_next_one(store: Store) -> None:
     keeper = CautionKeeper(lambda _: None, store)
     keeper.begun("not there yet")
-    keeper(Notice(f"Caution: {BUSY}."))
+    keeper(Notice(f"{BUSY}.", caution=True))
     keeper.begun("study")
     assert texts(store) == [BUSY]
 
@@ -62,7 +64,7 @@ def test_the_first_full_run_that_is_too_short_for_hpls_clock_is_a_caution(store:
         keeper(TrialEnded(record))
     short = "trial 4 took 0.02 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N"
     assert texts(store) == [short]
-    assert [event.text for event in heard if isinstance(event, Notice)] == [f"Caution: {short}."]
+    assert [event for event in heard if isinstance(event, Notice)] == [Notice(f"{short}.", caution=True)]
 
 
 def test_what_repeats_told_of_the_machine_is_a_caution_for_each_kind_of_change(store: Store) -> None:
@@ -108,6 +110,6 @@ def test_an_n_far_below_the_memory_is_told_unless_that_was_told_already() -> Non
     assert said is not None
     assert said.startswith("Caution: N=1,856 is small: the memory holds N=56,")
     assert small_caution(study, 30_000) is None
-    told = a_study(host={**host, "caution N=1856 is small: the memory holds": START.isoformat()}, options=study.options)
+    told = a_study(host={**host, SMALL_N_TOLD: 1856}, options=study.options)
     assert small_caution(told, 1856) is None
     assert small_caution(a_study(), 1856) is None

@@ -13,10 +13,12 @@ from typing import Literal
 from hpl.dat import HplDat, render
 from hpl.errors import HplError
 from hpl.log import untold_words
+from results.disturbance import Disturbance
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
 from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone, outcome
 from results.report.text_forms import JUnitCase, to_junit
+from results.stats.disturbed_runs import undisturbed
 from results.stats.occasions import MOST_RUNS, SURE, Occasions, SpeedChange, runs_to_tell, speed_change
 from results.store.store import Store
 from runners.errors import RunnerError
@@ -44,6 +46,7 @@ SUITE = "hpltune check"
 SPARE_S = 600.0
 """A run is ended after this time and SLOWEST times the time of the baseline: it hangs."""
 SLOWEST = 10
+QUIET = "Check again when the machine is quiet."
 
 HOST_FACTS = {
     "hostname": "host",
@@ -186,9 +189,15 @@ class CheckResult:
             return CheckVerdict.STOPPED
         if self.change is None or not self.measured.all_count:
             return CheckVerdict.FAILED
-        if not self.change.can_tell:
+        if not self.change.can_tell or self.disturbed is not None:
             return CheckVerdict.CANNOT_TELL
         return CheckVerdict.SLOWER if self.change.slower else CheckVerdict.NOT_SLOWER
+
+    @property
+    def disturbed(self) -> Disturbance | None:
+        """What disturbed the last run of now, where all were disturbed; None where one was not."""
+        runs = [run.disturbed for run in self.measured.records if run.ranked]
+        return runs[-1] if runs and all(runs) else None
 
     @property
     def gflops(self) -> tuple[float, ...]:
@@ -248,8 +257,11 @@ class CheckResult:
         if verdict is CheckVerdict.STOPPED:
             return f"Stopped after {counted(len(self.gflops), 'valid run')}: there is no answer."
         if change is None or verdict is CheckVerdict.FAILED:
-            failed = len(self.measured.records) - len(self.gflops)
+            failed = sum(not record.ranked for record in self.measured.records)
             return f"Failed: {counted(failed, 'run')} of {len(self.measured.records)} gave no valid result."
+        if self.disturbed is not None:
+            runs = counted(len(self.gflops), "run")
+            return f"Cannot tell: of {runs} all were disturbed, the last one because {self.disturbed}. {QUIET}"
         limit, chance = f"{self.request.ask.tolerance_percent:g} %", _percent(change.probability_slower)
         if verdict is CheckVerdict.SLOWER:
             changed = self.median_change_percent
@@ -284,7 +296,15 @@ class CheckResult:
         """The rates, what does not count, and what speaks against the verdict."""
         told = [text for _, text in told_cautions(self.baseline.study)]
         before = [f"When the baseline was made: {text}." for text in told]
-        return [*self._rates(), *self._failures(), *([self.busy] if self.busy else []), *before]
+        busy = [self.busy] if self.busy else []
+        return [*self._rates(), *self._left_out(), *self._failures(), *busy, *before]
+
+    def _left_out(self) -> list[str]:
+        """Say which runs do not count because they were disturbed, and others were not."""
+        disturbed = [run for run in self.measured.records if run.ranked and run.disturbed]
+        if self.disturbed is not None or not disturbed:
+            return []
+        return [f"Trial {run.number} was disturbed, so that it does not count: {run.disturbed}." for run in disturbed]
 
     def _rates(self) -> list[str]:
         """The rates of both times, and the change."""
@@ -327,6 +347,8 @@ class CheckResult:
             "study": self.measured.study.name,
             "gflops": list(self.gflops),
             "failures": self._failures(),
+            "all_disturbed_by": str(self.disturbed) if self.disturbed else None,
+            "disturbed_runs": sum(run.disturbed is not None for run in self.measured.records),
             "busy": self.busy,
             "cautions": {
                 "baseline": cautions_of(self.baseline.study),
@@ -464,7 +486,9 @@ def _written(result: CheckResult, time_s: float) -> CheckResult:
 
 def rates_of(measured: RunResult) -> tuple[float, ...]:
     """The rates that count."""
-    return tuple(record.gflops for record in measured.records if record.ranked and record.gflops is not None)
+    return tuple(
+        record.gflops for record in undisturbed(measured.records) if record.ranked and record.gflops is not None
+    )
 
 
 def _percent(probability: float) -> str:

@@ -11,12 +11,13 @@ from pathlib import Path
 from hpl.dat import HplDat, render
 from hpl.dat_parse import parse
 from hpl.params import Scalar
+from results.node_check import ranges
 from results.record import Kind, TrialRecord
-from results.stats.nodes.finding import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.parameters.dimension import dropped_nodes
 
+from ...asks.compare import CompareAsk
 from ...budget import Budget, Meter
 from ...clock import RealClock
 from ...errors import UsageError
@@ -26,6 +27,7 @@ from ...options import TuneOptions
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
+from ...study.again import MOST_IN_A_ROW, again_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, begin_turns, closing_study
 from ...study.occasions import MACHINE
@@ -36,7 +38,7 @@ from ...tuning.enter import machine_facts
 from ...units import compact, duration
 from ...words import counted, listed
 from ..session import Session, open_session
-from ..stored.compare import CompareRequest, CompareResult, compared_in_turn, require_comparable
+from ..stored.compare import CompareResult, compared_in_turn, require_comparable
 from .check import Baseline, baseline_of
 from .run import RunRequest, nodes_like, opened, plan_of, ran_on, resolved, what_is_not_alike
 
@@ -56,7 +58,7 @@ class InTurnRequest:
         db: database file or URL; None for the user's own.
     """
 
-    compared: CompareRequest
+    compared: CompareAsk
     rounds: int = ROUNDS
     wall_s: float | None = None
     db: str | None = None
@@ -203,7 +205,7 @@ def _takers(sides: Sequence[Baseline], session: Session, stack: ExitStack) -> li
 def _taker(side: Baseline, asked: RunRequest, workbench: Workbench, session: Session) -> TurnTaker:
     """Plan the run of a side, and build its program."""
     for caution in what_is_not_alike(asked, session.store):
-        session.listener(Notice(caution))
+        session.listener(Notice(caution, caution=True))
     text = side.hpl_dat
     dat = parse(text, f"the HPL.dat of {side.name}")
     if len(list(dat.runs())) > 1 and side.trial.hpl is not None:
@@ -255,7 +257,7 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
     for disturbance in disturbances(first.site):
-        listener(Notice(f"Caution: {disturbance}."))
+        listener(Notice(f"{disturbance}.", caution=True))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)
@@ -304,12 +306,18 @@ def _rounds(
         for one in takers if turns.begun % 2 else reversed(takers):
             if stop.requested:
                 break
-            done = runs[one.name].measure()
-            turns.records += done.in_order
-            took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
-            if done.lost_nodes:
-                turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
-                return turns
+            for again in range(1 + MOST_IN_A_ROW):
+                done = runs[one.name].measure()
+                turns.records += done.in_order
+                took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
+                if done.lost_nodes:
+                    turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
+                    return turns
+                disturbed = [run for run in done.in_order if may_win(run)]
+                late = stop.requested or meter.out_of_time(took_s[one.name]) is not None
+                if not disturbed or late or again == MOST_IN_A_ROW:
+                    break
+                session.listener(Notice(again_sentence(disturbed[0])))
         if stop.requested:
             turns.ended = f"Stopped in round {turns.begun} of {request.rounds}."
             break

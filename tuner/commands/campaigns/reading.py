@@ -11,6 +11,7 @@ from ...asks.texts import override_texts
 from ...asks.tune import SearchSettings, TuneAsk
 from ...budget import Budget
 from ...errors import UsageError
+from ...machine.real_cluster import RealCluster, check_nodes_check, check_parallel, read_cluster
 from ...options import (
     DEFAULT_FULL_TRIALS,
     DEFAULT_WALL_S,
@@ -23,7 +24,6 @@ from ...simulation.options import SimulationOptions, simulation_options, time_bu
 from ...study.objective import check_objective, check_pareto
 from ...tuning.warm_start import absolute
 from ...units import parse_duration_s
-from ..real_cluster import RealCluster, check_nodes_check, check_parallel, read_cluster
 
 DEFAULT_BLAS_S, DEFAULT_FULL_BLAS = 600.0, 12
 """Wall time of a comparison of libraries where no limit is given; with --full, search trials of each."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
+from results.node_check import ranges
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
-from results.stats.nodes.finding import ranges
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.node_order import NODE_PARAMETERS
@@ -24,6 +24,7 @@ from ...options import TuneOptions, user_program
 from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
+from ...study.again import extra_runs, extra_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
@@ -96,7 +97,7 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
     dat, text = read_dat(request.file)
     with open_session(request.db, listener, stop) as session:
         for caution in dat.cautions:
-            session.listener(Notice(f"Caution: {request.file}: {caution}."))
+            session.listener(Notice(f"{request.file}: {caution}.", caution=True))
         if dat.device != DEVICE_STDOUT:
             listener(Notice(f"{request.file} prints to {dat.output_file}; it is run with standard output instead."))
         recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), listener)
@@ -116,10 +117,10 @@ def _measured(
     """Launch a plan as often as was asked, in a study of its own: its name, and the records."""
     store, listener, stop = session.store, session.listener, session.stop
     for caution in what_is_not_alike(request, store):
-        listener(Notice(caution))
+        listener(Notice(caution, caution=True))
     model = like_trial(request.like, store) if request.like else None
     for disturbance in disturbances(workbench.site):
-        listener(Notice(f"Caution: {disturbance}."))
+        listener(Notice(f"{disturbance}.", caution=True))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     study = begin_file(
@@ -200,7 +201,7 @@ def what_is_not_alike(request: RunRequest, store: Store) -> list[str]:
     model = like_trial(request.like, store) if request.like else None
     if model is None or request.options.blas_only or request.options.xhpl:
         return []
-    caution = f"Caution: ⟦like⟧ {request.like} was"
+    caution = f"⟦like⟧ {request.like} was"
     if model.simulated:
         study = store.study(model.study)
         where = f"simulated on {study.host.get('virtual_cluster', 'a virtual cluster')}"
@@ -223,7 +224,8 @@ def _on_its_nodes(request: RunRequest, workshop: Workbench, session: Session) ->
     if names and ran and set(ran) != set(chosen):
         session.listener(
             Notice(
-                f"Caution: {request.like} ran on {ranges(ran)}, and this runs on {ranges(chosen)}: not all are there."
+                f"{request.like} ran on {ranges(ran)}, and this runs on {ranges(chosen)}: not all are there.",
+                caution=True,
             )
         )
     return workshop.without([name for name in names if name not in chosen]) if len(chosen) < len(names) else workshop
@@ -333,13 +335,21 @@ def like_trial(name: str, store: Store) -> TrialRecord:
 
 
 def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
-    """Run a file several times, and return all records; a stop, or a node that stays away, ends it earlier."""
+    """Run a file several times, and return all records; a stop, or a node that stays away, ends it earlier.
+
+    Where runs were disturbed, a few more follow in their place, until there are as many quiet ones as were asked for.
+    """
     records: list[TrialRecord] = []
-    for _ in range(repeats):
-        if run.stop.requested:
+    quiet = 0
+    for number in range(1, repeats + extra_runs(repeats) + 1):
+        if run.stop.requested or quiet >= repeats:
             break
         done = run.measure()
         records += done.in_order
+        quiet += not any(map(may_win, done.in_order))
         if done.lost_nodes:
             break
+        more = min(repeats - quiet, extra_runs(repeats))
+        if number == repeats and more and not run.stop.requested:
+            run.listener(Notice(extra_sentence([one for one in records if may_win(one)], len(records), more)))
     return records

@@ -33,7 +33,7 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
     with open_session(request.db, listener, stop) as session:
         store, options = session.store, request.options
         for caution in dat.cautions:
-            session.listener(Notice(f"Caution: {request.file}: {caution}."))
+            session.listener(Notice(f"{request.file}: {caution}.", caution=True))
         with stop.preparing():
             cluster = cluster_from(options.cluster or {})
             site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, listener)

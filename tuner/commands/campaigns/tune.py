@@ -268,14 +268,14 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
     require_mpi_parameters(options, text, session.user_dirs)
     with session.stop.preparing():
         if options.nodes_check and not stored:
-            from .ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
+            from ...nodes.ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
 
             options = with_ready_nodes(options, listener, session.stop)
         if options.real_cluster is not None and not stored:
-            from .ready_nodes import known_slow  # noqa: PLC0415 - only a cluster needs it
+            from ...nodes.ready_nodes import known_slow  # noqa: PLC0415 - only a cluster needs it
 
-            for sentence in known_slow(options, store):
-                listener(Notice(sentence))
+            for notice in known_slow(options, store):
+                listener(notice)
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
         space = load_space(options, workbench.site, SMALLEST_N, text)
@@ -389,7 +389,7 @@ def introduce(name: str, options: TuneOptions, inventory: Inventory, listener: L
     listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
     for caution in (*disturbances(inventory), inventory.peak_doubt):
         if caution:
-            listener(Notice(f"Caution: {caution}."))
+            listener(Notice(f"{caution}.", caution=True))
 
 
 def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, session: Session) -> TuneResult:

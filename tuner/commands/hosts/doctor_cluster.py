@@ -15,8 +15,8 @@ from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
 from hpl.rpeak import detect
 from hpl.search_paths import SearchPaths
+from results.node_check import ranges
 from results.report.model import Column, Report, Sentence, Table
-from results.stats.nodes.finding import ranges
 from runners.batch.base import BatchFacts, BatchSystem
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.copies import try_copy

@@ -19,6 +19,7 @@ from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, on_the_hosts_left, rank
 from results.store.store import Store
 
+from ...asks.compare import CompareAsk
 from ...database import open_store
 from ...errors import UsageError
 from ...reports.comparison import Comparison, InTurn, Side
@@ -37,21 +38,6 @@ MOST_HELD = 200
 BLAS = "blas"
 DATE = "date"
 """Stands where a parameter would: the day in UTC on which a run began."""
-
-
-@dataclass(frozen=True)
-class CompareRequest:
-    """What to compare.
-
-    Attributes:
-        studies: two or more; with `by` one, or none for the newest. DATABASE#STUDY is one of another database.
-        by: a parameter of the study, whose values are compared; DATE compares the days on which it ran.
-        difference_percent: the difference that more runs are to show, above 0.
-    """
-
-    studies: tuple[str, ...]
-    by: str | None = None
-    difference_percent: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -90,7 +76,7 @@ class CompareResult:
         return Report(title, tuple(self.comparison.parts()), facts)
 
 
-def compare(store: Store, request: CompareRequest) -> CompareResult:
+def compare(store: Store, request: CompareAsk) -> CompareResult:
     """Compare studies, or the values of a parameter, each at its best configuration.
 
     Raises:
@@ -173,7 +159,7 @@ def _as_rounds_tell(
     )
 
 
-def require_comparable(request: CompareRequest) -> None:
+def require_comparable(request: CompareAsk) -> None:
     """Refuse a request that says too little or too much.
 
     Raises:
@@ -217,7 +203,8 @@ class ComparedStudy:
             raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
         known = noise_at_first(study.host)
         gflops = {entry.key: entry.gflops for entry in drift_corrected(ranking, known)}
-        noise = noise_of([np.log(rates) for rates in gflops.values()], known)
+        quiet = [gflops[entry.key] for entry in ranking if entry.repeats]
+        noise = noise_of([np.log(rates) for rates in quiet], known)
         return cls(study, ranking, gflops, change(ranking, known), noise)
 
     def side(self, store: Store, best: Ranked, name: str, *, in_rounds: bool = False) -> tuple[Side, RateSample]:

@@ -100,8 +100,9 @@ class EngineState:
             self._failed.append(place)
             return
         rest_s = None if outcome.cost_s is None or outcome.time_s is None else outcome.cost_s - outcome.time_s
+        log_rate = float(np.log(outcome.gflops))
         self.fitting.learn(
-            MeasuredRun(place, outcome.rung, float(np.log(outcome.gflops)), outcome.session, rest_s, outcome.sharing)
+            MeasuredRun(place, outcome.rung, log_rate, outcome.session, rest_s, outcome.sharing, outcome.lost)
         )
 
     # what may be asked

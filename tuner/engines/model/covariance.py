@@ -170,6 +170,7 @@ class Runs:
         slopes: of HPL's model in what is unknown of the machine, shape (runs, quantities).
         session: which sitting a run belongs to, shape (runs,); `present` the newest run's.
         count: repeats, shape (runs,); `scatter` the sum of the squares of their distances from their mean.
+        unsure: variance beside the noise, of what a disturbed run may have lost, shape (runs,); 0 of a quiet one.
         elsewhere: of each rung whether its runs are of another machine, or of a model, shape (rungs,).
     """
 
@@ -181,6 +182,7 @@ class Runs:
     present: int
     count: Vector
     scatter: Vector
+    unsure: Vector
     elsewhere: NDArray[np.bool_]
 
     def __len__(self) -> int:
@@ -236,7 +238,8 @@ class RunCovariance:
 
     def noise(self, scales: Scales) -> Vector:
         """Variance of the mean of the repeats of each run."""
-        return np.asarray((scales.noise[self.runs.rung] ** 2 + LEAST_NOISE) / self.runs.count)
+        runs = self.runs
+        return np.asarray((scales.noise[runs.rung] ** 2 + LEAST_NOISE) / runs.count + runs.unsure)
 
     def effects(self, scales: Scales) -> tuple[Matrix, Matrix, Matrix, Matrix, Matrix]:
         """Covariance of effects over all rungs; and the parts its gradient needs: one rung's, both sums, the factor."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,9 @@ class MeasuredRun:
 
     Attributes:
         place: its configuration's number in the pool.
+        log_rate: natural logarithm of GFLOPS, as they were measured.
         rest_s: seconds of the launch beside HPL's time, None where that is not known; `sharing` runs had that launch.
+        lost: how much lower the rate may be than without what disturbed it, in logarithms; 0 for a quiet run.
     """
 
     place: int
@@ -38,6 +40,7 @@ class MeasuredRun:
     session: int
     rest_s: float | None
     sharing: int
+    lost: float = 0.0
 
     @property
     def repeated(self) -> "Repeated":
@@ -58,6 +61,8 @@ class Observation:
         count: how many they are.
         scatter: sum of the squares of their distances from the mean.
         last: number of the newest of them among all runs.
+        lost: of a disturbed run, as in `MeasuredRun`; then it is the only one, that which may have lost least. Where a
+            run was quiet, disturbed ones are left out, and this is 0.
     """
 
     place: int
@@ -67,13 +72,31 @@ class Observation:
     count: int
     scatter: float
     last: int
+    lost: float = 0.0
 
-    def and_then(self, log_rate: float, last: int) -> "Observation":
+    @classmethod
+    def of(cls, run: MeasuredRun, last: int) -> "Observation":
+        """The observation of one run."""
+        return cls(run.place, run.rung, run.session, run.log_rate, 1, 0.0, last, run.lost)
+
+    def and_then(self, run: MeasuredRun, last: int) -> "Observation":
         """The observation with one more run."""
-        count, away = self.count + 1, log_rate - self.log_rate
+        if run.lost or self.lost:
+            return replace(self, last=last) if run.lost >= self.lost else Observation.of(run, last)
+        count, away = self.count + 1, run.log_rate - self.log_rate
         mean = self.log_rate + away / count
-        scatter = self.scatter + away * (log_rate - mean)
+        scatter = self.scatter + away * (run.log_rate - mean)
         return Observation(self.place, self.rung, self.session, mean, count, scatter, last)
+
+    @property
+    def expected_log(self) -> float:
+        """The mean of what the rate may be without the disturbance: any part of what it may have lost is as likely."""
+        return self.log_rate + self.lost / 2
+
+    @property
+    def lost_variance(self) -> float:
+        """The variance of that, as of any value between two ends."""
+        return self.lost**2 / 12
 
 
 Observations = dict[Repeated, Observation]
@@ -90,11 +113,7 @@ def observed(runs: Iterable[MeasuredRun], before: Observations | None = None, fi
     for number, run in enumerate(runs, start=first):
         key = run.repeated
         known = found.get(key)
-        found[key] = (
-            Observation(run.place, run.rung, run.session, run.log_rate, 1, 0.0, number)
-            if known is None
-            else known.and_then(run.log_rate, number)
-        )
+        found[key] = Observation.of(run, number) if known is None else known.and_then(run, number)
     return found
 
 
@@ -258,12 +277,13 @@ class Fitting:
         runs = Runs(
             codes=pool.codes[places],
             rung=rung,
-            log_rate=np.array([run.log_rate for run in measured]) - mean,
+            log_rate=np.array([run.expected_log for run in measured]) - mean,
             slopes=slopes,
             session=np.array([run.session for run in measured], dtype=np.intp),
             present=max(measured, key=lambda run: run.last).session,
             count=np.array([run.count for run in measured], dtype=float),
             scatter=np.array([run.scatter for run in measured]),
+            unsure=np.array([run.lost_variance for run in measured]),
             elsewhere=np.array([rung.fidelity is Fidelity.EARLIER for rung in kinds]),
         )
         return Process(runs, pool.correlations(), scales, prior)

@@ -112,6 +112,7 @@ class Process:
             session=np.append(runs.session, np.full(count, runs.present)),
             count=np.append(runs.count, np.ones(count)),
             scatter=np.append(runs.scatter, np.zeros(count)),
+            unsure=np.append(runs.unsure, np.zeros(count)),
         )
         return Process(more, self._correlations, self.scales, self._prior, self._level)
 

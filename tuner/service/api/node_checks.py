@@ -11,11 +11,11 @@ from pydantic import Field
 from results.errors import ResultsError
 from results.store.store import Store
 
-from ...commands.nodes.keeping import show_check
 from ...messages.campaigns import AskedQuery, Cursor
 from ...messages.node_checks import NodeCheckModel, NodeCheckPage, WholeNodeCheckModel
 from ...messages.plain_paths import without_paths
-from ...reports.node_figures import node_scores
+from ...nodes.figures import node_scores
+from ...nodes.keeping import show_check
 from ..authentication import needs
 from ..parts import Parts, no_query
 from ..problems import Problem

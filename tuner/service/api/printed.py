@@ -1,7 +1,7 @@
 """What `show` and `best` print, for the command line of another machine: parts for people, or facts for scripts."""
 
 from collections.abc import Callable
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import Response, StreamingResponse
@@ -10,6 +10,7 @@ from pydantic import Field
 from results.report.model import Report, Rows
 from results.report.text_forms import json_parts
 
+from ...asks.compare import CompareAsk
 from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.show import (
     StudiesRequest,
@@ -21,7 +22,7 @@ from ...commands.stored.show import (
 )
 from ...errors import TunerError
 from ...messages.campaigns import AskedQuery
-from ...messages.documents import document_of
+from ...messages.documents import document_of, query_of
 from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
 from ...reports.lists import Page
@@ -76,11 +77,25 @@ class BestPrinted(PrintedQuery):
     pareto: str | None = Field(None, max_length=100)
 
 
+if TYPE_CHECKING:
+    ComparePrinted = PrintedQuery
+else:
+    ComparePrinted = query_of(CompareAsk, PrintedQuery)
+    """As the arguments and options of `hpltune compare`."""
+
+
 @router.get("/printed/campaigns", response_model=PrintedModel)
 async def printed_studies(request: Request, parts: Parts, query: Annotated[StudiesPrinted, Query()]) -> Response:
     """Print the list of campaigns."""
     asked = StudiesRequest(None if query.facts else Page(query.page, query.count), query.everything)
     return await _answer(request, parts.answers, query, lambda: show_studies(parts.store, asked).report())
+
+
+@router.get("/printed/comparison", response_model=PrintedModel)
+async def printed_comparison(parts: Parts, query: Annotated[ComparePrinted, Query()]) -> Response:
+    """Print how campaigns differ, or the values of a parameter within one."""
+    keys = query.model_dump(exclude={"facts"})
+    return as_json(await parts.files.compared(keys, facts=query.facts))
 
 
 @router.get("/printed/campaigns/{name}", response_model=PrintedModel)
@@ -121,7 +136,7 @@ async def printed_result(
         kind = KINDS[order.kind]
         document = document_of(kind.name).model_validate(order.document)
         try:
-            return kind.report(document, name, parts.store)
+            return kind.report(document, name, parts.store, parts.offered)
         except TunerError as error:
             raise Problem(409, f"{error}.") from error
 

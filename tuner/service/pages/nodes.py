@@ -15,19 +15,19 @@ from fastapi.sse import format_sse_event
 from starlette.concurrency import run_in_threadpool
 
 from results.errors import ResultsError
+from results.node_check import BENCHMARKS
 from results.report.html import Frame, to_html
 from results.report.model import Sentence, Table, Tone
-from results.stats.nodes.check import BENCHMARKS
-from results.stats.nodes.verdict import ReadinessVerdict
 from results.store.node_checks import NodeCheckState
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
-from ...commands.nodes.keeping import ShownCheck, show_check
 from ...messages.documents import document_of
 from ...messages.plain_paths import without_paths
-from ...reports.node_figures import moment, node_scores, standing
+from ...nodes.figures import moment, node_scores, standing
+from ...nodes.keeping import ShownCheck, show_check
+from ...nodes.statistics.verdict import ReadinessVerdict
 from ...words import all_with_options, counted
 from ..api.node_checks import CheckNumber, require_check
 from ..api.queue_access import OpenQueue

@@ -104,5 +104,5 @@ class DriftMonitor:
 
 
 def anchor_rate(record: TrialRecord) -> float | None:
-    """The rate of a small run; None where it failed, or was so short that HPL's clock cannot tell it."""
-    return None if record.too_short else outcome_of(record).gflops
+    """The rate of a small run; None where it failed, was disturbed, or was so short that HPL's clock cannot tell it."""
+    return None if record.too_short or record.disturbed else outcome_of(record).gflops

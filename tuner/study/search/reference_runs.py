@@ -97,7 +97,8 @@ def tell_changes(session: StudySession) -> None:
 
 
 def changes_of(records: Sequence[TrialRecord]) -> MachineChanges:
-    """What the full runs of a search and its confirmation tell of the machine."""
+    """What the full runs of a search and its confirmation tell of the machine, those that were disturbed left out."""
+    records = [record for record in records if record.disturbed is None]
     entries = rank(records)
     apart = _apart(entries)
     again = [record for record in records if record.kind is Kind.REFERENCE and record.ranked]
@@ -111,7 +112,7 @@ def changes_of(records: Sequence[TrialRecord]) -> MachineChanges:
 
 
 def _apart(entries: Sequence[Ranked]) -> float:
-    return two_speeds([np.log(np.array(entry.gflops)) for entry in entries if entry.runs > 1])
+    return two_speeds([np.log(np.array(entry.repeats)) for entry in entries if entry.repeats])
 
 
 def _confirmed(entries: Sequence[Ranked]) -> list[Array]:

@@ -15,6 +15,7 @@ from ...events import PhaseStarted
 from ...stopping import Interrupted
 from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
+from ..again import FullRuns
 from ..ledger import Ledger
 from ..machine_changes import MOVED
 from ..names import SEARCHED, is_conclusive
@@ -191,7 +192,10 @@ class Scheduler:
     drift: DriftMonitor | None = None
     others: OtherProcesses | None = None
     unavailable: UnavailableParts | None = None
-    _full_asked: bool = field(default=False, init=False)
+    _full_runs: FullRuns = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._full_runs = FullRuns(self.session.say)
 
     def search(self, engine: Engine) -> str:
         """Measure what the engine asks until the budget, the engine or the user ends it.
@@ -213,7 +217,7 @@ class Scheduler:
                     batch, ended = self._next(engine, rounds, repeats)
                     if not batch:
                         break
-                    self._full_asked |= batch[0].rung == FULL
+                    self._full_runs.asked |= batch[0].rung == FULL
                     self._tell(engine, self.workers.submit(batch, repeats))
                 self._tell(engine, self.workers.wait())
         return how_it_ended(ended, engine)
@@ -232,7 +236,8 @@ class Scheduler:
         if self._reference_ran(now):
             return self._next(engine, rounds, repeats)
         try:
-            batch = self._first(engine) or self._asked(engine, now) or self._next_round(rounds)
+            again = self._full_runs.take(self.workers.under_way)
+            batch = again or self._first(engine) or self._asked(engine, now) or self._next_round(rounds)
         except Interrupted:
             return [], STOPPED
         self._show_remarks(engine)
@@ -246,7 +251,7 @@ class Scheduler:
             repeats=repeats,
             running=elsewhere + len(self.workers.under_way),
             without_result=self.ledger.incumbent.gflops is None,
-            full_asked=self._full_asked,
+            full_asked=self._full_runs.asked,
         )
 
     def _reference_ran(self, now: SearchState) -> bool:
@@ -309,6 +314,7 @@ class Scheduler:
                 if not record.number:
                     continue
                 engine.tell(question.params, self.session.objective.outcome(record.params, outcome))
+                self._full_runs.note(question, record, self.ledger.incumbent.gflops)
                 sentence = self.drift.note(question, anchor_rate(record)) if self.drift else None
                 if sentence and self.drift:
                     self.session.context.store.note_host(self.session.study, {MOVED: self.drift.moved})

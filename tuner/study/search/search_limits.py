@@ -67,8 +67,8 @@ class RunTimeEstimate:
         return takes_s(rung, self.expected_s - starting_s, starting_s)
 
     def learn(self, record: TrialRecord) -> None:
-        """Take in a trial that has ended."""
-        if is_compared(record):
+        """Take in a trial that has ended; one that was disturbed took longer than others will."""
+        if is_compared(record) and not (record.disturbed and self.expected_s is not None):
             cost_s = record.cost_s or 0.0
             known_s = None if self._outlasted else self.expected_s
             self.expected_s = cost_s if known_s is None else 0.5 * (known_s + cost_s)
@@ -135,7 +135,7 @@ class SearchLimits:
         self.run_time.learn(record)
         if record.kind is not Kind.SEARCH:
             return
-        if record.ranked and record.gflops:
+        if record.ranked and record.gflops and record.disturbed is None:
             self.early_stopping.learn(parse_panels(record.errors_text), record.gflops)
         if record.invalidity is Invalidity.TIMEOUT and self.incumbent.gflops is None:
             self._raise_run_time(record.cost_s or 0.0)

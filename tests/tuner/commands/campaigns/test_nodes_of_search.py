@@ -11,8 +11,7 @@ from node_check_builders import a_check, kept
 from on_head import OnHead, on_head
 
 from hpl.witness import parse_reports
-from results.stats.nodes.check import NodeRun
-from results.stats.nodes.finding import Finding, Severity
+from results.node_check import Finding, NodeRun, Severity
 from results.store.store import Store
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]

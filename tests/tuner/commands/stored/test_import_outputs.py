@@ -16,8 +16,9 @@ from results.errors import ResultsError
 from results.record import IMPORTED_FROM, Kind, TrialState
 from results.report.model import Report, Sentence
 from results.store.store import Store
+from tuner.asks.compare import CompareAsk
 from tuner.commands.stored.best import BestRequest, best_of_study
-from tuner.commands.stored.compare import CompareRequest, compare
+from tuner.commands.stored.compare import compare
 from tuner.commands.stored.export import ExportRequest, export_study
 from tuner.commands.stored.import_outputs import ImportRequest, ImportResult, UnprintedFacts, import_outputs
 from tuner.commands.stored.show import StudiesRequest, TrialRequest, show_studies, show_trial
@@ -469,7 +470,7 @@ def test_the_other_commands_read_an_imported_study(store: Store, outputs: Path) 
     assert ranking.parts
     table = show_trial(store, TrialRequest("old", 1)).report()
     assert "imported from" in str(table.parts)
-    assert compare(store, CompareRequest(("old",), by="NB")).report().parts
+    assert compare(store, CompareAsk(("old",), by="NB")).report().parts
     assert "imported at" in export_study(store, ExportRequest("md", "old")).text()
     assert export_study(store, ExportRequest("dat", "old")).text().startswith("HPLinpack")
     assert read_source(store, "old").known

@@ -124,7 +124,7 @@ def test_repeats_taken_together_tell_what_they_tell_one_by_one() -> None:
     runs = Runs(
         codes=codes, rung=chance.integers(0, 2, count), log_rate=chance.normal(4.0, 0.1, count),
         slopes=chance.normal(0, 0.1, (count, 3)), session=chance.integers(0, 2, count), present=1, count=np.ones(count),
-        scatter=np.zeros(count), elsewhere=np.array([False, False]),
+        scatter=np.zeros(count), unsure=np.zeros(count), elsewhere=np.array([False, False]),
     )  # fmt: skip
     repeats = chance.integers(1, 5, count)
     which = np.repeat(np.arange(count), repeats)
@@ -139,6 +139,7 @@ def test_repeats_taken_together_tell_what_they_tell_one_by_one() -> None:
     one_by_one = replace(
         runs, codes=codes[which], rung=runs.rung[which], log_rate=rates, slopes=runs.slopes[which],
         session=runs.session[which], count=np.ones(len(which)), scatter=np.zeros(len(which)),
+        unsure=np.zeros(len(which)),
     )  # fmt: skip
     fitted = [Process(some, tables, prior, prior).fitted() for some in (together, one_by_one)]
     np.testing.assert_allclose(fitted[0].scales.logs(), fitted[1].scales.logs(), atol=1e-3)

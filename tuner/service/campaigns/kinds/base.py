@@ -11,9 +11,9 @@ from results.store.store import Store
 from runners.hosts.cluster import Cluster
 from runners.toml_file import ClusterFileError
 
-from ....commands.real_cluster import read_cluster
 from ....commands.stored.best import BestRequest, best_of_study
 from ....events import Listener
+from ....machine.real_cluster import read_cluster
 from ....messages.documents import Document
 from ....stopping import StopRequest
 from ..expected import CampaignEstimate, SpaceSize
@@ -86,7 +86,7 @@ class CampaignKind(ABC):
     def base_name(self, document: Document) -> str:
         """What a campaign without a name is named after."""
 
-    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - others read it
+    def report(self, document: Document, name: str, store: Store, offered: Offers) -> Report:  # noqa: ARG002 - others read them
         """What its command tells at the end of a campaign of this name.
 
         Raises:

@@ -41,7 +41,7 @@ class BlasKind(CampaignKind):
         """The name of the space, as `blas` takes."""
         return str(document.ask.space)
 
-    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - the contract's
+    def report(self, document: Document, name: str, store: Store, offered: Offers) -> Report:  # noqa: ARG002 - the contract's
         """The ranking of the libraries."""
         ranking = LibraryRanking.stored(store, store.study(name))
         return Report(f"BLAS libraries in study {name}", tuple(ranking.parts()), ranking.to_json())

@@ -52,7 +52,7 @@ class CheckKind(CampaignKind):
         """The baseline's name behind the word check."""
         return f"check-{document.ask.baseline}"
 
-    def report(self, document: Document, name: str, store: Store) -> Report:
+    def report(self, document: Document, name: str, store: Store, offered: Offers) -> Report:  # noqa: ARG002 - the contract's
         """The verdict, as `check` prints it."""
         return check_of_study(store, document.ask, name).report()
 

@@ -9,13 +9,13 @@ from results.report.model import Report
 from results.store.store import Store
 
 from ....asks.nodes import NodesAsk
-from ....commands.nodes.check import check_asked, check_nodes, cluster_name
-from ....commands.nodes.keeping import KeepRequest, chosen_baseline, keep_check, show_check
-from ....commands.nodes.steps import GROUPS, STEPS
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
 from ....messages.documents import Document, document_of
+from ....nodes.check import check_asked, check_nodes, cluster_name
+from ....nodes.keeping import KeepRequest, chosen_baseline, keep_check, show_check
+from ....nodes.steps.registry import GROUPS, STEPS
 from ....stopping import StopRequest
 from ..offered import Offers
 from ..wrong import WrongDocumentError, read_as_document
@@ -52,7 +52,7 @@ class NodesKind(CampaignKind):
         """The cluster's name behind the word nodes."""
         return f"nodes-{document.ask.cluster or platform.node()}"
 
-    def report(self, document: Document, name: str, store: Store) -> Report:  # noqa: ARG002 - the contract's
+    def report(self, document: Document, name: str, store: Store, offered: Offers) -> Report:  # noqa: ARG002 - the contract's
         """The check that it kept, as `nodes show` prints it."""
         kept = store.node_checks.lines(campaign=name, count=1)
         if not kept:

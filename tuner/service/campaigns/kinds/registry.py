@@ -11,9 +11,11 @@ from .base import CampaignKind
 from .blas import BlasKind
 from .check import CheckKind
 from .nodes import NodesKind
+from .predict import PredictKind
 from .tune import TuneKind
 
-KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in (TuneKind(), CheckKind(), NodesKind(), BlasKind())}
+_ALL = (TuneKind(), CheckKind(), NodesKind(), BlasKind(), PredictKind())
+KINDS: dict[str, CampaignKind] = {kind.name: kind for kind in _ALL}
 if TYPE_CHECKING:
     AnyDocument = Document
 else:

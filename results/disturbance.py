@@ -1,0 +1,215 @@
+"""Whether something else took the machine from a run of HPL, and how much that may have cost it.
+
+A measured rate tells nothing of what the machine did meanwhile. What observers of a run measured
+(`TrialRecord.measurements`) tells it: what the ranks got, and what others took. From that follows a verdict, as a pure
+function.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+MOST_TAKEN = 0.03
+"""Part of a node, or of the time that ranks want, which others may take before a run is disturbed.
+
+A core that others take for so long delays all ranks, because they wait for each other at each panel. A quiet Linux
+takes well below 1 %."""
+SHORTEST_TOLD_S = 0.5
+"""Seconds of a solve below which nothing is told: /proc/stat counts in steps of 10 ms."""
+MOST_THROTTLED = 0.01
+"""Part of the solve for which a control group may stop ranks: a quota that just suffices stops them for moments."""
+PERIOD_S = 0.1
+"""Usual period of a quota of CPU time, in which a control group is stopped at most once."""
+MOST_SWAPPED = 256
+"""Pages of memory, 1 MiB as a rule, that may move to or from swap: some other program may have slept."""
+UNKNOWN_GOT = 0.5
+"""Part of its time that a run is taken to have got at least, where what happened has no time: swap and heat."""
+LEAST_GOT = 0.1
+"""Smallest part that is told: of a run that got less its rate says nothing."""
+LONGEST_NAME = 32
+"""Letters of a program's name that are told: Linux keeps 15."""
+PROGRAM = "foreign_cpu_s:"
+"""Begins the name of the CPU time that one program of others took."""
+
+
+class Cause(StrEnum):
+    """What disturbed a run, in words that may stand before a number of runs."""
+
+    OTHERS = "other programs took CPU time"
+    STEAL = "the hypervisor took CPU time"
+    WAITED = "ranks waited for their cores"
+    QUOTA = "a quota of CPU time stopped ranks"
+    SWAP = "the machine swapped"
+    HEAT = "the CPU throttled itself"
+
+
+@dataclass(frozen=True)
+class Reason:
+    """One reason why a run is disturbed.
+
+    Attributes:
+        told: with its numbers, as "others took 0.8 of 2 cores for 9 of 12 s, mostly python3".
+        program: the program that took most, where that is known; "" else.
+    """
+
+    cause: Cause
+    told: str
+    program: str = ""
+
+
+@dataclass(frozen=True)
+class Disturbance:
+    """What disturbed a run.
+
+    Attributes:
+        reasons: at least one, what is known best first.
+        got: part of its time that the worst rank got at least, as far as that is known, from LEAST_GOT to 1.
+    """
+
+    reasons: tuple[Reason, ...]
+    got: float
+
+    def __str__(self) -> str:
+        """All reasons as half a sentence."""
+        return ", and ".join(reason.told for reason in self.reasons)
+
+    @property
+    def lost(self) -> float:
+        """How much lower its rate may be than without the disturbance, in logarithms, above 0."""
+        return -math.log(self.got)
+
+    def most_gflops(self, gflops: float) -> float:
+        """Return the rate that the run may have reached without the disturbance, from the one that it had."""
+        return gflops / self.got
+
+
+def disturbance_of(
+    measurements: Mapping[str, float], ranks: int | None, threads: int | None, hosts: int
+) -> Disturbance | None:
+    """Say what disturbed a run of so many ranks with threads each on some hosts; what is not known is None or 0."""
+    known = ranks is not None and threads is not None
+    return disturbance(measurements, (ranks or 0) * (threads or 0) / max(1, hosts) if known else None)
+
+
+def disturbance(measurements: Mapping[str, float], threads_per_node: float | None = None) -> Disturbance | None:
+    """Say what disturbed a run; None for a quiet run, and where too little was measured to tell.
+
+    Args:
+        measurements: as `TrialRecord.measurements`; what is absent was not measured.
+        threads_per_node: of all ranks on a node. Where they are more than its CPUs they wait for each other, which is
+            no disturbance.
+    """
+    solve_s = _positive(measurements.get("solve_s"))
+    if solve_s < SHORTEST_TOLD_S:
+        return None
+    seen = _Seen(measurements, solve_s, threads_per_node)
+    reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.swap(), seen.heat())))
+    waited = None if reasons else seen.waited()
+    reasons = (waited,) if waited else reasons
+    return Disturbance(reasons, seen.got(reasons)) if reasons else None
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What was measured during the solve of one run."""
+
+    measured: Mapping[str, float]
+    solve_s: float
+    threads_per_node: float | None
+
+    def others(self) -> Reason | None:
+        cores, taken_s = self._cores, self._figure("foreign_cpu_s")
+        if not cores or taken_s <= MOST_TAKEN * cores * self.solve_s:
+            return None
+        for_s = min(self._figure("foreign_for_s") or self.solve_s, self.solve_s)
+        took = min(taken_s / for_s, cores)
+        told = f"others took {took:.2g} of {_cores(cores)} for {for_s:.3g} of {self.solve_s:.3g} s"
+        programs = {name: self._figure(name) for name in self.measured if name.startswith(PROGRAM)}
+        most = _plain(max(programs, key=lambda name: programs[name], default="").removeprefix(PROGRAM))
+        return Reason(Cause.OTHERS, told + (f", mostly {most}" if most else ""), most)
+
+    def steal(self) -> Reason | None:
+        cores, taken_s = self._cores, self._figure("steal_s")
+        if not cores or taken_s <= MOST_TAKEN * cores * self.solve_s:
+            return None
+        took = min(taken_s / self.solve_s, cores)
+        return Reason(Cause.STEAL, f"the hypervisor took {took:.2g} of {_cores(cores)}")
+
+    def quota(self) -> Reason | None:
+        stopped_s, periods = self._figure("throttled_s"), self._figure("throttled_periods")
+        if "throttled_s" not in self.measured:
+            stopped_s = periods * PERIOD_S
+        if stopped_s <= MOST_THROTTLED * self.solve_s:
+            return None
+        times = f" in {periods:.0f} periods" if periods else ""
+        stopped = f"{stopped_s:.2g} s of CPU time" if "throttled_s" in self.measured else "its ranks"
+        return Reason(Cause.QUOTA, f"a quota of CPU time stopped {stopped}{times}")
+
+    def swap(self) -> Reason | None:
+        pages = self._figure("swap_pages")
+        return Reason(Cause.SWAP, f"{pages:.0f} pages of memory were swapped") if pages > MOST_SWAPPED else None
+
+    def heat(self) -> Reason | None:
+        events = self._figure("throttle_events")
+        if events <= 0:
+            return None
+        highest_c = self._figure("temperature_c")
+        hot = f" at {highest_c:.0f} °C" if highest_c else ""
+        return Reason(Cause.HEAT, f"the CPU throttled itself {events:.0f} times{hot}")
+
+    def waited(self) -> Reason | None:
+        """Say what ranks waited, where no other reason is known."""
+        cpu_s, lost_s = self._figure("cpu_s"), self._waited_s() + self._figure("steal_s")
+        if cpu_s <= 0 or cpu_s / (cpu_s + lost_s) >= 1 - MOST_TAKEN:
+            return None
+        return Reason(Cause.WAITED, f"its ranks got {100 * cpu_s / (cpu_s + lost_s):.0f} % of their time")
+
+    def got(self, reasons: tuple[Reason, ...]) -> float:
+        """Return the part of its time that the worst rank got at least."""
+        quota = self._figure("throttled_s") if any(one.cause is Cause.QUOTA for one in reasons) else 0.0
+        lost = sum(map(self._worst, (self._waited_s(), self._figure("steal_s"), quota)))
+        if any(one.cause is Cause.OTHERS for one in reasons):
+            lost = max(lost, self._figure("foreign_cpu_s") / (self._cores * self.solve_s))
+        if any(one.cause in {Cause.SWAP, Cause.HEAT} for one in reasons):
+            lost = max(lost, 1 - UNKNOWN_GOT)
+        return min(1.0, max(LEAST_GOT, 1.0 - lost))
+
+    def _worst(self, lost_s: float) -> float:
+        """Return the part of its time that one core lost, where as few cores as possible lost all of it.
+
+        A thread that shares its core with k others gets 1 / (k + 1) of it, so that no core loses all of its time: what
+        was lost is of more cores than it would fill.
+        """
+        full = lost_s / self.solve_s
+        return full / (math.floor(full) + 1)
+
+    def _waited_s(self) -> float:
+        """Return the time that ranks waited for others: not more than these took, as far as that is known."""
+        waited_s, taken_s = self._figure("waited_s"), self._figure("foreign_cpu_s")
+        if self.threads_per_node is not None and self._cores and self.threads_per_node > self._cores:
+            waited_s = 0.0
+        return min(waited_s, taken_s) if "foreign_cpu_s" in self.measured else waited_s
+
+    @property
+    def _cores(self) -> float:
+        return self._figure("cores")
+
+    def _figure(self, name: str) -> float:
+        return _positive(self.measured.get(name))
+
+
+def _positive(value: object) -> float:
+    """Return a figure that was read from a file or database; 0 for what is none, not finite or below zero."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return 0.0
+    return max(0.0, float(value))
+
+
+def _plain(name: str) -> str:
+    """Return the name of a program without what no terminal should get."""
+    return "".join(letter for letter in name if letter.isascii() and letter.isprintable())[:LONGEST_NAME]
+
+
+def _cores(count: float) -> str:
+    return f"{count:.0f} core{'' if count == 1 else 's'}"

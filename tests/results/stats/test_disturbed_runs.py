@@ -1,0 +1,132 @@
+"""Disturbed runs count only where there are no others, in each figure that stands on runs."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from record_builders import DISTURBED, QUIET, a_study, finished
+
+from hpl.params import HplParams
+from results.record import Kind, TrialRecord
+from results.stats.confidence import rerank_by_posterior, sentence, standing
+from results.stats.disturbed_runs import DisturbedRuns, undisturbed
+from results.stats.headline import disturbed_sentence, fastest_run, half_rate_n, median_text
+from results.stats.levels import change
+from results.stats.ranking import rank, relative_sd
+
+
+def quiet(number: int, gflops: float, key: str = "a", **changes: Any) -> TrialRecord:
+    return finished(number, gflops, key=key, measurements=QUIET, **changes)
+
+
+def disturbed(number: int, gflops: float, key: str = "a", **changes: Any) -> TrialRecord:
+    return finished(number, gflops, key=key, measurements=DISTURBED, **changes)
+
+
+BURST = [quiet(1, 60.0), quiet(2, 61.0), quiet(3, 60.5), disturbed(4, 40.0), disturbed(5, 20.0), disturbed(6, 45.0)]
+ALL = [disturbed(1, 40.0), disturbed(2, 30.0), disturbed(3, 35.0)]
+
+
+def test_of_a_configuration_only_undisturbed_runs_count() -> None:
+    assert [run.number for run in undisturbed(BURST)] == [1, 2, 3]
+    (entry,) = rank(BURST)
+    assert entry.gflops == (60.0, 61.0, 60.5)
+    assert (entry.left_out, entry.disturbance) == (3, None)
+    assert median_text(entry) == "the median of 3 runs, 60.00 to 61.00, beside 3 disturbed ones"
+
+
+def test_where_all_were_disturbed_all_count_and_that_is_told_first() -> None:
+    (entry,) = rank(ALL)
+    assert entry.gflops == (40.0, 30.0, 35.0)
+    assert entry.expected_gflops == 40.0, "it is at least what its fastest run gave"
+    assert entry.may_reach_gflops > 60.0
+    assert disturbed_sentence(entry) == (
+        "All 3 runs of no. 1 were disturbed: others took 0.8 of 2 cores for 9 of 12 s, mostly python3. Its rate is at "
+        "least 40.00 GFLOPS, and more is not known."
+    )
+
+
+def test_a_configuration_of_which_one_run_was_quiet_is_not_told_as_disturbed() -> None:
+    assert disturbed_sentence(rank(BURST)[0]) == ""
+
+
+def test_runs_of_another_size_or_part_do_not_stand_for_a_disturbed_one() -> None:
+    small = quiet(2, 30.0, kind=Kind.SMALL, part=0.35)
+    larger = quiet(3, 50.0, hpl=HplParams(9000, 192, 1, 2))
+    alone = disturbed(1, 40.0)
+    assert undisturbed([alone, small, larger]) == [alone, small, larger]
+
+
+def test_disturbed_runs_tell_nothing_of_the_noise() -> None:
+    assert relative_sd(rank(ALL)) is None
+    told = relative_sd(rank(BURST))
+    assert told is not None
+    assert told < 0.01
+
+
+def test_the_interval_and_the_order_are_those_without_the_disturbed_runs() -> None:
+    others = [quiet(7, 55.0, "b"), quiet(8, 55.5, "b")]
+    alone = rerank_by_posterior(rank([*BURST[:3], *others]))
+    found = rerank_by_posterior(rank([*BURST, *others]))
+    assert [(one.key, one.expected_gflops, one.interval_gflops) for one in found] == [
+        (one.key, one.expected_gflops, one.interval_gflops) for one in alone
+    ]
+
+
+def test_a_configuration_with_only_disturbed_runs_has_no_interval_and_others_keep_theirs() -> None:
+    found = rerank_by_posterior(rank([*BURST, disturbed(7, 58.0, "b"), disturbed(8, 50.0, "b")]))
+    assert [one.key for one in found] == ["a", "b"]
+    assert found[0].interval_gflops is not None
+    assert found[1].interval_gflops is None
+    assert found[1].expected_gflops == 58.0
+
+
+def test_nobody_is_surely_the_fastest_while_a_disturbed_one_may_be_faster() -> None:
+    found = standing(rank([*BURST, disturbed(7, 58.0, "b")]))
+    assert found is not None
+    assert found.unfit.startswith("no. 2 may be faster than its rate, because its only run was disturbed (others took")
+    assert "cannot be told" in sentence(found)
+
+
+def test_a_disturbed_one_that_cannot_win_any_more_leaves_the_confidence() -> None:
+    found = standing(rank([*BURST, disturbed(7, 8.0, "b")]))
+    assert found is not None
+    assert found.unfit == ""
+
+
+def test_disturbed_rounds_are_no_change_of_the_machine() -> None:
+    searched = [quiet(1, 60.0), quiet(2, 55.0, "b")]
+    confirmed = [disturbed(3, 30.0, kind=Kind.CONFIRMATION), disturbed(4, 28.0, "b", kind=Kind.CONFIRMATION)]
+    assert change(rank([*searched, *confirmed])) == 0.0
+
+
+def test_a_disturbed_run_is_the_fastest_only_where_all_were_disturbed() -> None:
+    study = a_study()
+    faster = fastest_run(study, [disturbed(1, 80.0, "b"), quiet(2, 60.0)])
+    assert faster is not None
+    assert faster.trial == 2
+    only = fastest_run(study, ALL)
+    assert only is not None
+    assert only.trial == 1
+    assert "All full runs were disturbed" in only.sentence(())
+
+
+def test_half_of_the_rate_is_found_without_disturbed_runs() -> None:
+    small = [
+        replace(run, kind=Kind.EXTRAPOLATION, hpl=HplParams(N, 192, 1, 2), params={**run.params, "N": N})
+        for run, N in [(quiet(1, 20.0), 1000), (disturbed(2, 60.0), 1000), (quiet(3, 40.0), 2000)]
+    ]
+    best = quiet(4, 60.0)
+    assert half_rate_n(best, [*small, best]) == pytest.approx(1500.0)
+
+
+def test_disturbed_runs_of_a_study_are_counted_with_their_causes() -> None:
+    found = DisturbedRuns.of([*BURST, finished(7, 60.0)])
+    assert found.sentence() == "3 of 7 runs were disturbed: other programs took CPU time in 3 (mostly python3)."
+    assert found.to_json()["watched"] == 6
+    assert DisturbedRuns.of([quiet(1, 60.0)]).sentence() == ""
+
+
+def test_many_runs_that_nobody_watched_count_as_they_did() -> None:
+    runs = [finished(number, 60.0 + number % 3) for number in range(1, 50)]
+    assert undisturbed(runs) == runs

@@ -1,0 +1,106 @@
+"""What was measured during a run says whether something else took the machine from it."""
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from record_builders import DISTURBED, QUIET, finished
+
+from results.disturbance import LEAST_GOT, Cause, disturbance
+
+names = st.sampled_from([*DISTURBED, "throttled_s", "throttled_periods", "swap_pages", "throttle_events", "x"])
+
+
+def told(measured: dict[str, float], threads_per_node: float | None = 2.0) -> str:
+    return str(disturbance(measured, threads_per_node) or "")
+
+
+def test_a_quiet_run_is_not_disturbed() -> None:
+    assert disturbance(QUIET, 2.0) is None
+    assert finished(1, measurements=QUIET).disturbed is None
+
+
+def test_a_run_of_which_nothing_was_measured_is_not_disturbed() -> None:
+    assert disturbance({}) is None
+    assert finished(1).disturbed is None
+
+
+def test_what_others_took_is_told_with_numbers_and_the_program_that_took_most() -> None:
+    assert told(DISTURBED) == "others took 0.8 of 2 cores for 9 of 12 s, mostly python3"
+
+
+@pytest.mark.parametrize(
+    ("taken_s", "disturbed"), [(0.029 * 24, False), (0.031 * 24, True)], ids=["just below 3 %", "just above 3 %"]
+)
+def test_others_may_take_three_percent_of_the_node(taken_s: float, *, disturbed: bool) -> None:
+    assert (disturbance({**QUIET, "foreign_cpu_s": taken_s}, 2.0) is not None) is disturbed
+
+
+def test_a_run_too_short_for_the_counters_is_not_marked() -> None:
+    assert disturbance({"solve_s": 0.4, "cores": 2.0, "foreign_cpu_s": 0.4}) is None
+
+
+def test_a_simulated_run_is_never_disturbed() -> None:
+    assert finished(1, measurements=DISTURBED, versions={"simulator": "SimGrid 3.36"}).disturbed is None
+
+
+def test_what_the_hypervisor_took_is_told() -> None:
+    assert told({**QUIET, "steal_s": 6.0}) == "the hypervisor took 0.5 of 2 cores"
+
+
+def test_a_quota_is_told_with_its_periods() -> None:
+    measured = {**QUIET, "throttled_s": 8.0, "throttled_periods": 110.0}
+    assert told(measured) == "a quota of CPU time stopped 8 s of CPU time in 110 periods"
+    assert told({**QUIET, "throttled_s": 0.01, "throttled_periods": 1.0}) == "", "a moment is none"
+
+
+def test_swap_and_heat_are_told() -> None:
+    assert told({**QUIET, "swap_pages": 4000.0}) == "4000 pages of memory were swapped"
+    assert told({**QUIET, "throttle_events": 3.0, "temperature_c": 97.0}) == "the CPU throttled itself 3 times at 97 °C"
+
+
+def test_several_reasons_are_told_together() -> None:
+    assert told({**DISTURBED, "swap_pages": 4000.0}).endswith("python3, and 4000 pages of memory were swapped")
+
+
+def test_ranks_that_waited_where_nothing_tells_of_others_are_disturbed() -> None:
+    unwatched = {"solve_s": 12.0, "cpu_s": 17.0, "waited_s": 7.0}
+    assert told(unwatched) == "its ranks got 71 % of their time"
+
+
+def test_ranks_that_only_waited_for_each_other_are_not_disturbed() -> None:
+    own_doing = {**QUIET, "cpu_s": 16.0, "waited_s": 8.0}
+    assert disturbance(own_doing, 2.0) is None, "bound to one core, and nobody else took anything"
+    assert disturbance({"solve_s": 12.0, "cores": 2.0, "cpu_s": 16.0, "waited_s": 8.0}, 4.0) is None
+
+
+def test_the_worst_rank_got_what_others_left_of_its_core() -> None:
+    found = disturbance({**QUIET, "foreign_cpu_s": 6.0, "waited_s": 6.0}, 2.0)
+    assert found is not None
+    assert found.got == pytest.approx(0.5)
+    assert found.most_gflops(30.0) == pytest.approx(60.0)
+    assert found.lost == pytest.approx(math.log(2.0))
+
+
+def test_two_busy_programs_on_two_cores_take_half_of_each_rank() -> None:
+    found = disturbance({**QUIET, "cpu_s": 12.0, "foreign_cpu_s": 12.0, "waited_s": 12.0}, 2.0)
+    assert found is not None
+    assert found.got == pytest.approx(0.5)
+
+
+def test_the_name_of_a_program_is_told_without_what_a_terminal_obeys() -> None:
+    measured = {**QUIET, "foreign_cpu_s": 7.0, "foreign_cpu_s:evil\x1b[2J\n" + "x" * 99: 7.0}
+    found = told(measured)
+    assert "\x1b" not in found
+    assert len(found) < 100
+
+
+@given(st.dictionaries(names, st.floats() | st.none() | st.text(max_size=3), max_size=12), st.none() | st.floats(1, 9))
+def test_whatever_was_stored_gives_a_verdict(measured: dict[str, float], threads: float | None) -> None:
+    found = disturbance(measured, threads)
+    assert found is None or (LEAST_GOT <= found.got <= 1 and found.reasons and str(found))
+
+
+def test_causes_read_as_words_before_a_number() -> None:
+    assert str(Cause.OTHERS) == "other programs took CPU time"

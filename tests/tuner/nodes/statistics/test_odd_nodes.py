@@ -1,0 +1,61 @@
+"""Several slow nodes do not hide each other, benchmarks of one cause count once, and sound nodes are left alone."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from results.node_check import BENCHMARKS, NodeCheck, NodeRun
+from tuner.nodes.statistics.odd_nodes import odd_nodes
+from tuner.nodes.statistics.verdict import verdict_of
+
+OVERHEATED = {"n01": 8.0, "n02": 11.0, "n03": 14.0, "n04": 18.0}
+"""Nodes whose cooling failed, and how many percent below the median they are: the case of a real cluster of 32."""
+CLUSTERS = 200
+
+
+def cluster(spread: float, seed: int, slow: Mapping[str, float] = OVERHEATED, size: int = 32) -> dict[str, float]:
+    """Rates of sound nodes with a standard deviation in percent of their mean, and of slow ones."""
+    chance = np.random.default_rng([seed, size])
+    rates = {f"n{place:02}": 100.0 + spread * float(chance.normal()) for place in range(1, size + 1)}
+    return {node: 100.0 - slow[node] if node in slow else rate for node, rate in rates.items()}
+
+
+def checked(*benchmarks: Mapping[str, float], names: tuple[str, ...]) -> NodeCheck:
+    """A check with a run of each benchmark on each node."""
+    runs = (NodeRun(name, *one) for name, rates in zip(names, benchmarks, strict=True) for one in rates.items())
+    return NodeCheck("32 nodes", datetime.now(UTC), tuple(benchmarks[0]), runs=tuple(runs))
+
+
+@pytest.mark.parametrize(("spread", "named", "one"), [(2.0, 0.9, 1.0), (3.0, 0.4, 0.8)])
+def test_four_overheated_nodes_of_32_do_not_hide_each_other(spread: float, named: float, one: float) -> None:
+    found = [{odd.node for odd in odd_nodes(cluster(spread, seed))} for seed in range(CLUSTERS)]
+    assert sum(len(nodes & set(OVERHEATED)) for nodes in found) / (CLUSTERS * len(OVERHEATED)) >= named
+    assert sum(map(bool, found)) / CLUSTERS >= one
+    assert sum(bool(nodes - set(OVERHEATED)) for nodes in found) / CLUSTERS <= 0.05
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("size", [5, 8, 16, 32, 128])
+@pytest.mark.parametrize("spread", [2.0, 3.0])
+def test_a_healthy_cluster_is_blamed_once_in_a_hundred(spread: float, size: int) -> None:
+    blamed = sum(bool(odd_nodes(cluster(spread, seed, {}, size))) for seed in range(500))
+    assert blamed <= 12, "1 % is promised, and 500 clusters scatter by 0.5 %"
+
+
+def test_a_node_that_all_benchmarks_of_one_cause_show_is_named_though_each_alone_would_not_do() -> None:
+    """Eight kernels of STREAM that show the same are one test, as Simes has it, and not eight."""
+    chance = np.random.default_rng(4)
+    own = {f"n{place:02}": 100.0 + 2.0 * float(chance.normal()) for place in range(32)}
+    own["n07"] = 89.0
+    names = tuple(name for name, one in BENCHMARKS.items() if one.part == "memory" and name.startswith("stream"))
+    alike = [{node: rate + 0.2 * float(chance.normal()) for node, rate in own.items()} for _ in names]
+    assert verdict_of(checked(*alike, names=names)).slow == ("n07",)
+    mixed = [alike[0], *({node: 100.0 + 2.0 * float(chance.normal()) for node in own} for _ in names[1:])]
+    assert verdict_of(checked(*mixed, names=names)).slow == ()
+
+
+def test_faster_nodes_are_no_suspects() -> None:
+    rates = cluster(2.0, 1, {"n01": -12.0, "n02": -15.0, "n03": -18.0})
+    assert odd_nodes(rates) == []

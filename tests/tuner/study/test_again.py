@@ -1,0 +1,160 @@
+"""What was disturbed and may still win runs again, while the budget allows it."""
+
+import json
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from disturbing import disturbing
+from record_builders import DISTURBED, QUIET, finished
+
+from results.record import Kind, TrialRecord
+from results.store.store import Store
+from tuner.engines.outcomes import FULL, Fidelity, Question, Rung
+from tuner.study.again import MOST_IN_A_ROW, FullRuns, extra_runs, may_win, run_again
+
+
+def disturbed(number: int = 1, gflops: float = 40.0, key: str = "a") -> TrialRecord:
+    return finished(number, gflops, key=key, measurements=DISTURBED)
+
+
+def quiet(number: int = 1, gflops: float = 60.0, key: str = "a") -> TrialRecord:
+    return finished(number, gflops, key=key, measurements=QUIET)
+
+
+def test_a_disturbed_run_may_win_as_far_as_what_it_may_have_lost() -> None:
+    assert may_win(disturbed(gflops=40.0), 60.0)
+    assert not may_win(disturbed(gflops=10.0), 60.0)
+    assert not may_win(quiet(gflops=60.0), 10.0), "a quiet run says what it says"
+
+
+def test_it_runs_again_until_a_run_was_quiet() -> None:
+    runs, said = iter([disturbed(2), quiet(3), quiet(4)]), list[str]()
+    last = run_again(disturbed(1), lambda: next(runs), lambda: True, said.append)
+    assert last.number == 3
+    assert said == [
+        f"Trial {number} was disturbed (others took 0.8 of 2 cores for 9 of 12 s, mostly python3) and may still win: "
+        "it runs again."
+        for number in (1, 2)
+    ]
+
+
+def test_it_runs_again_twice_at_most_and_never_without_budget() -> None:
+    ran = list[int]()
+
+    def trial() -> TrialRecord:
+        ran.append(1)
+        return disturbed(9)
+
+    run_again(disturbed(1), trial, lambda: True, lambda _: None)
+    assert len(ran) == MOST_IN_A_ROW
+    ran.clear()
+    run_again(disturbed(1), trial, lambda: False, lambda _: None)
+    assert not ran
+
+
+def test_who_asks_for_one_run_gets_one_and_who_asks_for_six_at_most_two_more() -> None:
+    assert [extra_runs(repeats) for repeats in (1, 2, 3, 6, 7)] == [0, 1, 1, 2, 3]
+
+
+def test_a_search_asks_again_what_was_disturbed_and_can_win() -> None:
+    said = list[str]()
+    runs, question = FullRuns(said.append), Question({"NB": 192}, FULL)
+    runs.note(question, disturbed(1, 40.0), 60.0)
+    assert runs.take([question]) == [], "it runs now"
+    assert runs.take([]) == [question]
+    assert runs.take([]) == []
+    assert len(said) == 1
+
+
+def test_a_search_asks_nothing_again_that_cannot_win_or_has_a_quiet_run_or_ran_in_part() -> None:
+    runs, question = FullRuns(lambda _: None), Question({"NB": 192}, FULL)
+    runs.note(question, disturbed(1, 5.0), 60.0)
+    runs.note(question, quiet(2, 50.0), 60.0)
+    runs.note(question, disturbed(3, 50.0), 60.0)
+    runs.note(Question({"NB": 192}, Rung(Fidelity.SMALL, 0.35)), disturbed(4, 50.0, "b"), 60.0)
+    assert runs.take([]) == []
+
+
+@pytest.fixture
+def dat(hpltune: Run) -> None:
+    hpltune("dat", "HPL.dat", "--N", "1000", "--ranks", "1")
+
+
+@pytest.mark.usefixtures("dat")
+def test_of_six_runs_three_are_marked_two_run_again_and_the_interval_is_of_the_others(
+    hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbing(monkeypatch, {4, 5, 6}):
+        done = hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "6")
+    assert done.returncode == 0, done.stderr
+    said = " ".join(done.stdout.split())
+    assert "3 of 6 runs were disturbed, the last one because others took 0.8 of 2 cores for 9 of 12 s" in said
+    assert "at most 2 more runs follow" in said
+    assert said.count("GFLOPS, disturbed") == 3
+    assert "the median of 5 runs" in said
+    assert "beside 3 disturbed ones" in said
+    with Store.open(home / "data/hpltune.db") as store:
+        records = store.records("run-HPL-1")
+        assert [run.number for run in records if run.disturbed] == [4, 5, 6]
+        assert len(records) == 8
+    shown = " ".join(hpltune("best", "run-HPL-1").stdout.split())
+    assert "Caution: 3 of 8 runs were disturbed: other programs took CPU time in 3 (mostly python3)." in shown
+    one = " ".join(hpltune("show", "run-HPL-1", "4").stdout.split())
+    assert "others took 0.8 of 2 cores for 9 of 12 s, mostly python3" in one
+    trial = json.loads(hpltune("show", "run-HPL-1", "4", "--json").stdout)
+    assert trial["disturbed"].startswith("others took")
+    assert "disturbed" in hpltune("export", "csv", "run-HPL-1").stdout.splitlines()[0].split(",")
+
+
+@pytest.mark.usefixtures("dat")
+def test_where_all_runs_were_disturbed_that_is_told_in_place_of_more(
+    hpltune: Run, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbing(monkeypatch, range(100)):
+        done = hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "2")
+    said = " ".join(done.stdout.split())
+    assert "All 3 runs of this file were disturbed: others took" in said
+    assert "Its rate is at least" in said
+    best = json.loads(hpltune("best", "--json").stdout)
+    assert best["ranking"][0]["interval_gflops"] is None
+    assert best["ranking"][0]["all_disturbed_by"].startswith("others took")
+    assert best["ranking"][0]["disturbed_runs"] == 3
+
+
+@pytest.mark.usefixtures("dat")
+def test_a_check_whose_runs_were_all_disturbed_cannot_tell(
+    hpltune: Run, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with disturbing(monkeypatch, ()):
+        hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "3")
+    with disturbing(monkeypatch, range(100)):
+        done = hpltune("check", "--baseline", "run-HPL-1", "--runs", "2", "--json")
+    told = json.loads(done.stdout)
+    assert told["verdict"] == "cannot-tell"
+    assert told["disturbed_runs"] == 3
+    with disturbing(monkeypatch, {2}):
+        done = hpltune("check", "--baseline", "run-HPL-1", "--runs", "3")
+    said = " ".join(done.stdout.split())
+    assert "was disturbed, so that it does not count: others took" in said
+    assert "the median of 3 runs" in said
+
+
+def test_a_search_repeats_what_was_disturbed(
+    hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = home / "space.toml"
+    space.write_text('parameters = { NB = [32, 64], N = 1000, layout = "1x1" }\n')
+    with disturbing(monkeypatch, {3, 7}):
+        done = hpltune(
+            *("tune", "--space", str(space), "--xhpl", str(prints_hpl), "--trials", "6", "--confirm", "1"),
+            *("--study", "again"),
+        )
+    assert done.returncode == 0, done.stderr
+    assert "may still win: it runs again" in " ".join(done.stdout.split())
+    with Store.open(home / "data/hpltune.db") as store:
+        records = store.records("again")
+        assert sum(run.disturbed is not None for run in records) == 2
+        for run in records:
+            if run.disturbed and run.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
+                assert any(one.key == run.key and one.number > run.number for one in records)

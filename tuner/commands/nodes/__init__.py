@@ -1,1 +1,0 @@
-"""What is done with the nodes of a cluster."""

@@ -1,0 +1,1 @@
+"""Steps of a check: one kind of benchmark on all nodes each."""

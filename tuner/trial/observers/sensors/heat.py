@@ -1,0 +1,51 @@
+"""The heat of processors: their temperature, and how often the hardware slowed them down for it."""
+
+from collections.abc import Sequence
+
+from hpl.witness import NodeSeries
+
+from ..contract import Measurements
+from .contract import FileSensor
+
+MILLI = 1e-3
+COLDEST_C, HOTTEST_C = -50.0, 150.0
+"""Outside these a sensor tells nothing real."""
+
+
+class Temperature(FileSensor):
+    """The highest temperature of a processor; of another part of the board where no processor tells its own."""
+
+    processors = tuple(
+        f"/sys/bus/{bus}/drivers/{driver}/*/hwmon/hwmon*/temp*_input"
+        for bus, driver in (("platform", "coretemp"), ("pci", "k10temp"), ("pci", "zenpower"))
+    )
+    globs = (*processors, "/sys/class/thermal/thermal_zone*/temp")
+
+    def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
+        """Return the highest temperature of any node, in degrees Celsius."""
+        del solve_s
+        own = {of_file.host for of_file in series if "hwmon" in of_file.name}
+        told = [of_file for of_file in series if "hwmon" in of_file.name or of_file.host not in own]
+        degrees = [MILLI * value for of_file in told for value in of_file.values]
+        real = [one for one in degrees if COLDEST_C < one < HOTTEST_C and one != 0.0]
+        return {"temperature_c": max(real)} if real else {}
+
+
+class ThrottleEvents(FileSensor):
+    """How often Intel's processors slowed down because they were too hot."""
+
+    globs = tuple(
+        f"/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/{part}_throttle_count" for part in ("core", "package")
+    )
+
+    def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
+        """Return the events of all cores; of packages, which all their CPUs tell, those of the one with most."""
+        del solve_s
+        cores, packages = 0.0, dict.fromkeys([of_file.host for of_file in series], 0.0)
+        for of_file in series:
+            risen = max(0.0, of_file.values[-1] - of_file.values[0])
+            if "package" in of_file.name:
+                packages[of_file.host] = max(packages[of_file.host], risen)
+            else:
+                cores += risen
+        return {"throttle_events": cores + sum(packages.values())} if series else {}
