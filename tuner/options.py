@@ -31,6 +31,7 @@ class TuneOptions(SearchSettings):
         warm_start: studies, outputs of HPL and HPL.dat files that say what is known already.
         node_speeds: what a check of the nodes measured, in GFLOPS by host; None for what the cluster's file tells.
         nodes_left_out: nodes that are not used, because that check found them bad; with a batch system also slow ones.
+        power_command: a program that prints watts; "" for none.
         shootout: each BLAS is searched by itself, and then the best of all run in rounds, as `hpltune blas` asks.
     """
 
@@ -50,6 +51,7 @@ class TuneOptions(SearchSettings):
     warm_start: tuple[str, ...] = ()
     node_speeds: Mapping[str, float] | None = None
     nodes_left_out: tuple[str, ...] = ()
+    power_command: str = ""
     shootout: bool = False
 
     @property

@@ -41,8 +41,12 @@ FLAGS: tuple[str, ...] = (
 )
 """The conventions of a gfortran-compatible BLAS (one underscore, int integers, string lengths as last arguments), and
 HPL's own timers of its phases."""
-MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo")
-"""Files for a main program that reads HPL.dat; the calibrator has its own."""
+MAINS = ("hpcc_main", "HPL_pddriver", "HPL_pdinfo", "solves")
+"""Files for a main program that reads HPL.dat; the calibrator has its own, and tells of no solve."""
+WITNESS = ("witness", "conditions", "node", "counters")
+"""Our sources of what each rank tells of itself and its node."""
+WRAPPED = ("HPL_binit", "HPL_ptimer_cputime", "HPL_ptimer_boot", "HPL_barrier", "HPL_pdgesv", "HPL_ptimer_combine")
+"""Functions of HPL that `native/progress.c` and `native/solves.c` stand in front of."""
 PROGRAMS = ("calibrate", "node_pairs", "start")
 """Our sources of programs besides xhpl."""
 OWN_FLAGS = ("-O2", "-Wall", "-Wextra")
@@ -114,7 +118,7 @@ def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None
         flags = [*FLAGS, *OWN_FLAGS, *header_flags(recipe.source)]
         sources = [*flags, str(NATIVE / "calibrate.c"), *map(str, objects)]
         wrap = "-Wl,--wrap=HPL_binit"
-        _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-ldl", "-lm"], xhpl.log)
+        _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-pthread", "-ldl", "-lm"], xhpl.log)
         draft.replace(program)
     return Xhpl(program, xhpl.key, xhpl.log)
 
@@ -129,15 +133,18 @@ def _building(folder: Path) -> Iterator[None]:
 
 def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
     """Build the witness as a library to preload into a user's program; None where it cannot be compiled."""
-    source = NATIVE / "witness.c"
+    sources = [NATIVE / f"{name}.c" for name in WITNESS]
     try:
-        key = digest([source.read_text(encoding="utf-8"), compiler_version(mpi)])
+        texts = [path.read_text(encoding="utf-8") for path in (*sources, NATIVE / "conditions.h")]
+        key = digest([*texts, compiler_version(mpi)])
         path = search.cache / "builds" / f"witness-{key}.so"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
             draft = path.with_suffix(f".{os.getpid()}")
             _compile(
-                mpi, [*OWN_FLAGS, "-shared", "-fPIC", str(source), "-o", str(draft), "-ldl"], path.with_suffix(".log")
+                mpi,
+                [*OWN_FLAGS, "-shared", "-fPIC", *map(str, sources), "-o", str(draft), "-pthread", "-ldl"],
+                path.with_suffix(".log"),
             )
             draft.replace(path)
     except (HplError, OSError):
@@ -177,7 +184,7 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
     root = recipe.source.root
     blas = sorted((root / "src/blas").glob("*.c"))
     rest = sorted(path for part in ("src", "testing") for path in (root / part).rglob("*.c") if path not in blas)
-    own = [NATIVE / "progress.c", NATIVE / "witness.c", *recipe.source.more]
+    own = [NATIVE / f"{name}.c" for name in ("progress", "solves", *WITNESS)] + list(recipe.source.more)
     jobs = [(path, "hpl", FLAGS) for path in rest]
     jobs += [(path, f"blas-{prefix or 'plain'}", (*FLAGS, *renames)) for path in blas]
     jobs += [(path, "own", OWN_FLAGS) for path in own]
@@ -198,12 +205,12 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
 
 def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: Path) -> None:
     """Link in a draft folder and move it into place, so that an existing folder always holds a complete program."""
-    wraps = [f"-Wl,--wrap={name}" for name in ("HPL_binit", "HPL_ptimer_cputime", *recipe.source.wrapped)]
+    wraps = [f"-Wl,--wrap={name}" for name in (*WRAPPED, *recipe.source.wrapped)]
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
     try:
         arguments = link_arguments(recipe.library, search, draft, folder)
         program = ["-o", str(draft / "xhpl"), *map(str, objects)]
-        _compile(recipe.mpi, [*program, *wraps, *arguments, "-ldl", "-lm"], draft / "build.log")
+        _compile(recipe.mpi, [*program, *wraps, *arguments, "-pthread", "-ldl", "-lm"], draft / "build.log")
         facts = {
             "source": f"{recipe.source.kind} {recipe.source.version} ({recipe.source.origin})",
             "mpi": f"{recipe.mpi.name} {recipe.mpi.version} ({recipe.mpi.origin})",

@@ -15,6 +15,8 @@ The first run whose `when` fits is what HPL says of a configuration. All keys of
     panels            [[column, time_s], …]: progress lines; without it one for each panel of the factorisation
     pace              real seconds that pass for each of HPL's: 0
     first             so many runs, told by files beside the table, behave so; later ones take the next that fits
+    conditions        {"rank": {"cpu_s": 9.5}, "node": {"busy_s": 12.0, "programs": {"cc1": 2.5}}}: what the ranks
+                      together and their node tell of the solve, as `native/conditions.c` does; without it nothing
     ends              what happens in place of a result, where `after`, a part of the columns, is done: "signal" kills
                       rank 0 with `number` (11), "exit" ends it with `code` (1), "hang" never ends, and "deaf" does not
                       heed SIGTERM either, "memory" is HPL's message, "silence" prints nothing and ends well
@@ -166,8 +168,18 @@ def end_badly(told: Run) -> None:
     print(">>> [0,0] Memory allocation failed for A, x and b. Skip. <<<", flush=True)
 
 
-def play(run: Run, told: Run, stop_at: float | None) -> None:
-    """Print one run of HPL as the table tells it."""
+def say_conditions(told: Run, solve: int, time_s: float) -> None:
+    """Print what one rank, which stands for all, and its node did during a solve."""
+    end_s = time.monotonic()
+    when = {"host": os.uname().nodename, "solve": solve, "begin_s": end_s - time_s, "end_s": end_s}
+    rank = {"rank": 0, **when, "of": 1, **told.get("rank", {})}
+    node = {**when, "cores": os.cpu_count(), **told.get("node", {})}
+    sys.stderr.write(f"hpltune-solve {json.dumps(rank)}\nhpltune-node {json.dumps(node)}\n")
+    sys.stderr.flush()
+
+
+def play(run: Run, told: Run, stop_at: float | None, solve: int) -> None:
+    """Print one run of HPL, the solve of this number of a launch, as the table tells it."""
     N = run["N"]
     luck = 1.0 + told.get("spread", 0.0) * (time.time_ns() // 1000 % 2001 - 1000) / 1000
     given = told.get("time_s", operations(N) / told.get("gflops", 1.0) / 1e9) / luck
@@ -188,6 +200,8 @@ def play(run: Run, told: Run, stop_at: float | None) -> None:
         end_badly(told)
         return
     time.sleep(max(0.0, pace * time_s - (time.monotonic() - began)))
+    if "conditions" in told:
+        say_conditions(told["conditions"], solve, time_s)
     sizes = f"{N:>8} {run['NB']:>5} {run['P']:>5} {run['Q']:>5}"
     print(f"{code_of(run):<12}{sizes} {given:>18.2f} {gflops:>22.4e}")
     residual, passed = told.get("residual", 0.001), told.get("passed", True)
@@ -218,12 +232,12 @@ def main() -> int:
         return 0
     stop_at = os.environ.get("HPLTUNE_STOP_AT") if table.stops else None
     print(HEAD, flush=True)
-    for run in configurations(read("HPL.dat")):
+    for solve, run in enumerate(configurations(read("HPL.dat"))):
         told = table.told_of(run)
         if told is None:
             print(f"the table {table.path} tells nothing of {run}", file=sys.stderr)
             return 1
-        play(run, told, None if stop_at is None else float(stop_at))
+        play(run, told, None if stop_at is None else float(stop_at), solve)
     print(f"{DOUBLE}\n\nEnd of Tests.\n{DOUBLE}", flush=True)
     return 0
 

@@ -11,6 +11,7 @@
 int __real_HPL_binit(HPL_T_panel *panel);
 int __wrap_HPL_binit(HPL_T_panel *panel);
 double __wrap_HPL_ptimer_cputime(void);
+__attribute__((weak)) void hpltune_stop_solve(void); /* simulations have no solves.c */
 
 /* HPL's timers of its phases read the CPU's time with a system call at each start and stop, three times for each column
  * of the matrix, and print only the wall time. Without the system call a start or stop takes a tenth of that time. */
@@ -51,6 +52,8 @@ int __wrap_HPL_binit(HPL_T_panel *panel)
         (void)HPL_barrier(panel->grid->all_comm);
         if (panel->grid->iam == 0)
             say(N, panel->ia, HPL_ptimer_walltime() - began_s, ", \"stopped\": true");
+        if (hpltune_stop_solve)
+            hpltune_stop_solve();
         fflush(NULL);
         MPI_Finalize();
         exit(EXIT_SUCCESS);

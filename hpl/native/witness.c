@@ -5,6 +5,7 @@
  * The witness is linked into the xhpl that hpltune builds, or preloaded into the user's own; so it needs no MPI header.
  * It also ends a rank when its launcher dies, so that no rank is left behind when the launcher is killed. */
 #define _GNU_SOURCE
+#include "conditions.h"
 #include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,8 +14,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef void dgemm_t(const char *, const char *, const int *, const int *, const int *, const double *, const double *,
@@ -124,34 +123,15 @@ static int ask_mkl(struct blas *blas)
     return 1;
 }
 
-/* JSON forbids bare quotes, backslashes and control characters. */
-static void quote(char *out, size_t size, const char *text)
-{
-    size_t used = 0;
-    for (; text && *text && used + 2 < size; text++) {
-        if (*text == '"' || *text == '\\')
-            out[used++] = '\\';
-        out[used++] = (unsigned char)*text < ' ' ? ' ' : *text;
-    }
-    while (used && out[used - 1] == ' ')
-        used--;
-    out[used] = '\0';
-}
-
-/* Asks the kernel itself: a library that is preloaded may stand in front of the C library's clock_gettime. */
-static double now_s(void)
-{
-    struct timespec now = {0, 0};
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static int reporting = -1; /* the rank; -1: this process is none that reports */
 static double began_s;     /* by the kernel's clock */
 static struct {
     int calls;
     double first_s, last_s, first_real_s, last_real_s;
 } clock_of_mpi;
+
+/* Only programs that we build have this. */
+extern const int hpltune_tells_solves __attribute__((weak));
 
 /* In front of MPI's own function, which HPL calls at begin and end of a solve: what it returned, and when. Weak, because
  * a static MPI brings its own, and then nothing is reported of it. */
@@ -162,10 +142,10 @@ __attribute__((weak)) double MPI_Wtime(void)
     if (!of_mpi) {
         void *next = dlsym(RTLD_NEXT, "MPI_Wtime");
         if (!next)
-            return now_s(); /* no MPI at all */
+            return hpltune_now_s(); /* no MPI at all */
         memcpy(&of_mpi, &next, sizeof of_mpi);
     }
-    real_s = now_s();
+    real_s = hpltune_now_s();
     time_s = of_mpi();
     if (!clock_of_mpi.calls++) {
         clock_of_mpi.first_s = time_s;
@@ -173,6 +153,8 @@ __attribute__((weak)) double MPI_Wtime(void)
     }
     clock_of_mpi.last_s = time_s;
     clock_of_mpi.last_real_s = real_s;
+    if (!&hpltune_tells_solves)
+        hpltune_hear_clock(real_s);
     return time_s;
 }
 
@@ -186,11 +168,12 @@ __attribute__((destructor)) static void hpltune_witness_end(void)
     struct rusage used;
     char line[320];
     int length;
+    hpltune_tell_whole();
     if (reporting < 0 || getrusage(RUSAGE_SELF, &used) != 0)
         return;
     length = snprintf(line, sizeof line,
                       "hpltune-end {\"rank\": %d, \"wall_s\": %.4f, \"cpu_s\": %.4f, \"mpi_s\": %.4f, \"real_s\": %.4f}\n",
-                      reporting, now_s() - began_s, seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+                      reporting, hpltune_now_s() - began_s, seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
                       clock_of_mpi.last_s - clock_of_mpi.first_s, clock_of_mpi.last_real_s - clock_of_mpi.first_real_s);
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
         return;
@@ -213,21 +196,23 @@ __attribute__((constructor)) static void hpltune_witness(void)
         prefix = "scipy_";
         dgemm = symbol(prefix, "dgemm_");
     }
+    if (dgemm || symbol("", "MPI_Init"))
+        hpltune_join_node(atoi(rank));
     if (!dgemm)
         return; /* mpirun itself under LD_PRELOAD, or a statically linked BLAS */
-    began_s = now_s();
+    began_s = hpltune_now_s();
     reporting = atoi(rank);
     multiply_once(dgemm);
     if (dladdr(dgemm, &where) && where.dli_fname) {
         char real[4096];
-        quote(file, sizeof file, realpath(where.dli_fname, real) ? real : where.dli_fname);
+        hpltune_quote(file, sizeof file, realpath(where.dli_fname, real) ? real : where.dli_fname);
     }
     if (!ask_openblas(prefix, &blas) && !ask_blis(&blas))
         ask_mkl(&blas);
     gethostname(host, sizeof host - 1);
     say_cpus(cpus, sizeof cpus);
-    quote(version, sizeof version, blas.version);
-    quote(kernel, sizeof kernel, blas.kernel);
+    hpltune_quote(version, sizeof version, blas.version);
+    hpltune_quote(kernel, sizeof kernel, blas.kernel);
     length = snprintf(line, sizeof line,
                       "hpltune-rank {\"rank\": %d, \"host\": \"%s\", \"pid\": %d, \"cpus\": \"%s\", \"library\": \"%s\", "
                       "\"version\": \"%s\", \"kernel\": \"%s\", \"threads\": %d}\n",

@@ -11,6 +11,7 @@ from hpl.params import Scalar
 
 from ..disturbance import Disturbance
 from ..flat import COLUMNS
+from ..metrics import measured_watts
 from ..record import SMALLER_RUNS, Kind, TrialRecord, TrialState
 from .disturbed_runs import undisturbed
 
@@ -45,6 +46,7 @@ class Ranked:
         disturbance: what disturbed the fastest run, where all were disturbed; then each rate is at least what was
             measured, and nothing more is known. None where a run was not disturbed.
         unclear: HPL's clock cannot tell the rate of any of its runs, so that it stands behind the others.
+        watts: by the source that measured it, the median power of its runs.
     """
 
     key: str
@@ -57,6 +59,7 @@ class Ranked:
     times: tuple[Time, ...] = ()
     interval_gflops: tuple[float, float] | None = field(default=None, compare=False)
     unclear: bool = False
+    watts: Mapping[str, float] = field(default_factory=dict, compare=False)
     left_out: int = 0
     disturbance: Disturbance | None = None
 
@@ -198,9 +201,17 @@ def _summary(
         hosts=hosts_of(nearest),
         times=tuple(time for _, time in group),
         unclear=all(record.number in unclear for record, _ in group),
+        watts=_median_watts([measured_watts(record.measurements) for record, _ in group]),
         left_out=left_out,
         disturbance=fastest.disturbed if all(record.disturbed for record, _ in group) else None,
     )
+
+
+def _median_watts(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return by source the median power of the runs of which it told."""
+    return {
+        name: statistics.median(run[name] for run in runs if name in run) for name in {n for run in runs for n in run}
+    }
 
 
 def relative_sd(entries: Iterable[Ranked]) -> float | None:

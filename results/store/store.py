@@ -15,7 +15,6 @@ from sqlalchemy.exc import IntegrityError
 from ..errors import ResultsError, StudyBusyError, StudyExistsError
 from ..record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
 from .database import Database
-from .imports import ImportedStudies
 from .lease import Lease
 from .migrations import migrate
 from .networks import NetworkRecords
@@ -27,6 +26,7 @@ from .service.books import ServiceBooks
 from .sqlite import SqliteDatabase
 
 if TYPE_CHECKING:
+    from .imports import ImportedStudies
     from .node_checks import NodeChecks
 
 BUSY_S = 10.0
@@ -77,6 +77,8 @@ class Store(Reader, ServiceBooks):
     @property
     def imports(self) -> ImportedStudies:
         """The methods that add studies and trials which exist already."""
+        from .imports import ImportedStudies  # noqa: PLC0415 - only what is read from elsewhere needs it
+
         return ImportedStudies(self._database.reading, self._database.writing)
 
     @property

@@ -13,6 +13,7 @@ from ..job import INTERFACE
 from ..price import PriceUsd
 from ..toml_file import GIB, ClusterFileError, Count, Part, Positive, matching, parse_table, read_text, validated
 from .host_names import EXPECTED, expanded, host_named
+from .power_table import PowerTable
 from .transport import Ssh, anchored
 
 
@@ -104,6 +105,7 @@ class Cluster(Part):
         batch: the batch system that gives nodes, with what the table of its name asks of it; None without one.
         switches: the hosts at each switch; a host that no switch names is at an unknown one.
         speeds: how fast hosts compute, in any unit, as `hpltune nodes check` measures DGEMM; equal where empty.
+        power: who tells the power of the nodes; None where nobody is named.
     """
 
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
@@ -124,6 +126,7 @@ class Cluster(Part):
     batch: InstanceOf[BatchSystem] | None = None
     switches: Mapping[str, Hosts] = Field(default_factory=dict)
     speeds: Mapping[Host, Positive] = Field(default_factory=dict)
+    power: PowerTable | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -183,6 +186,10 @@ class Cluster(Part):
         for host in self.speeds:
             if host not in self.hosts:
                 raise ValueError(f"[speeds] names {host}, which is not among hosts")
+        for table, named in (self.power.hosts if self.power and self.hosts else {}).items():
+            strange = sorted(named - set(self.hosts))
+            if strange:
+                raise ValueError(f"[power.{table}] names {strange[0]}, which is not among hosts")
         if self.speeds and len(self.speeds) < len(self.hosts):
             missing = ", ".join(host for host in self.hosts if host not in self.speeds)
             raise ValueError(f"[speeds] says nothing of {missing}: name the speed of every host, or leave [speeds] out")

@@ -155,6 +155,8 @@ FREE = Dimension(
 PROGRAM = replace(FREE, expected="a value that the program takes")
 """A parameter that only some program has; what it takes is known together with the program."""
 
+MPI_PARAMETERS = "mpi."
+"""Begins the names of parameters that MPI itself is given."""
 MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
 MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
 """Names and values that launchers accept; `runners/forwarded.py` says why, and which names are reserved."""
@@ -187,7 +189,7 @@ def dimension(name: str, settings: Settings | None = None) -> Dimension:
     for known in (DIMENSIONS, settings or {}):
         if name in known:
             return known[name]
-    if name.startswith("mpi.") and re.fullmatch(MPI_RESERVED, name[4:]):
+    if name.startswith(MPI_PARAMETERS) and re.fullmatch(MPI_RESERVED, name[4:]):
         raise SpaceError(f"{name} names what MPI starts or loads, which hpltune chooses itself: leave it out")
     if re.fullmatch(r"program\.[A-Za-z][A-Za-z0-9_]*", name):
         return PROGRAM

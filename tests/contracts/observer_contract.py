@@ -15,7 +15,10 @@ from tuner.events import Event, Notice
 from tuner.trial.early_stopping import EarlyStopping
 from tuner.trial.observers.contract import LaunchObserver, Measurements, SolveTime, WatchedLaunch
 
-NAMED_WITH_UNIT = re.compile(r"[a-z][a-z0-9_]*_(s|j|w|ghz|mhz|percent|cores|celsius|bytes|count)")
+NAMED_WITH_UNIT = re.compile(
+    r"[a-z][a-z0-9_]*_(s|j|w|ghz|mhz|percent|c|bytes|count|switches|periods|faults|pages|misses|errors|retransmits|events)"
+    r"|cores|foreign_cpu_s:[ -9;-~]{1,15}"
+)
 N = 4096
 
 

@@ -16,7 +16,7 @@ IMPORTED = (
     "tuner.commands.hosts.doctor",
     "tuner.commands.hosts.net_probe",
     "tuner.nodes.check",
-    "tuner.commands.scale",
+    "tuner.scaling.scale",
 )
 
 

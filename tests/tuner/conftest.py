@@ -67,3 +67,9 @@ def make_study(home: Path) -> Iterator[MakeStudy]:
     """Makes studies whose trials a test makes one by one."""
     with studies(home) as make:
         yield make
+
+
+@pytest.fixture(autouse=True)
+def nobody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No command waits for a quiet machine: what else runs here must not decide what a test sees."""
+    monkeypatch.setattr("tuner.machine.quiet.others_on", lambda *_: {})

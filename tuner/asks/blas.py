@@ -5,7 +5,18 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from .field import BUDGET, LARGEST_SEED, MOST_RUNS, SEARCH, Ask, AskField, Named, Scalar
-from .shared import Libraries, MemoryFraction, Power, Price, RealClusterFile, Rpeak, Source, overrides
+from .shared import (
+    USUAL_QUIET,
+    Libraries,
+    MemoryFraction,
+    Power,
+    Price,
+    RealClusterFile,
+    Rpeak,
+    Source,
+    WaitForQuiet,
+    overrides,
+)
 
 
 @dataclass(frozen=True)
@@ -55,3 +66,4 @@ class BlasAsk(Ask):
     price_usd: Price = None
     power_w: Power = None
     cluster: RealClusterFile = None
+    wait_for_quiet: WaitForQuiet = USUAL_QUIET

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated
 
 from .field import Ask, AskField, Named
+from .shared import USUAL_QUIET, QuietTime
 
 MOST_CHECKED = 50
 """Runs of which each tells something."""
@@ -28,3 +29,4 @@ class CheckAsk(Ask):
             "Loss of speed that is no reason to worry.", field="tolerance", metavar="PERCENT", least=0.0, most=50.0
         ),
     ] = 2.0
+    wait_for_quiet: QuietTime = USUAL_QUIET

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 from .field import LARGEST_SEED, Ask, AskField, Named, Useless
+from .shared import USUAL_QUIET, QuietTime
 
 MOST_REPEATS = 100
 """Runs of a benchmark on each node."""
@@ -65,6 +66,7 @@ class NodesAsk(Ask):
             useless=(Useless.ON_VIRTUAL_NODES,),
         ),
     ] = None
+    wait_for_quiet: QuietTime = USUAL_QUIET
     virtual: Annotated[
         int | None, AskField("Judge a virtual cluster instead.", metavar="NODES", least=1, most=MOST_NODES, here=True)
     ] = None

@@ -185,6 +185,32 @@ MemoryFraction = Annotated[
         useless=(Useless.WITH_TABLE,),
     ),
 ]
+WaitForQuiet = Annotated[
+    str,
+    AskField(
+        "Wait for a machine from which others take at most 3 %, before the first run and before the best is measured: "
+        "so long at most, as a time or a part of the ⟦budget⟧; 0 waits for nothing.",
+        described="how long to wait for a quiet machine at most: a time such as 30s, 0 for none, or, where a budget "
+        "limits the time, a part of it such as 10%",
+        metavar="TIME",
+        panel=BUDGET,
+        label="Wait for a quiet machine",
+        hint="A time such as 30s, a part of the budget such as 10%, or 0.",
+        useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+    ),
+]
+QuietTime = Annotated[
+    str,
+    AskField(
+        "Wait for a machine from which others take at most 3 %, before the first run: so long at most, as a time or a "
+        "part of what the runs should take; 0 waits for nothing.",
+        metavar="TIME",
+        useless=(Useless.ON_VIRTUAL_NODES,),
+    ),
+]
+"""The same where there is no budget."""
+USUAL_QUIET = "10%"
+"""How long is waited at most where nobody says it."""
 RealClusterFile = Annotated[
     str | None,
     AskField(

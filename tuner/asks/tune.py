@@ -13,6 +13,7 @@ from .field import (
     MACHINE,
     MOST_AT_ONCE,
     MOST_RUNS,
+    PRICE,
     QUEUE,
     SEARCH,
     SIZES,
@@ -23,6 +24,7 @@ from .field import (
     Useless,
 )
 from .shared import (
+    USUAL_QUIET,
     Cluster,
     Engine,
     Jobs,
@@ -34,6 +36,7 @@ from .shared import (
     Program,
     Rpeak,
     Source,
+    WaitForQuiet,
     overrides,
 )
 
@@ -63,6 +66,19 @@ class SearchSettings(Ask):
             metavar="OBJECTIVE",
             panel=SEARCH,
             label="Weigh GFLOPS against",
+        ),
+    ] = None
+    power_source: Annotated[
+        str | None,
+        AskField(
+            "Which measurement of the power MFLOPS/W are told by: meter, redfish, ipmi, pm_counters, slurm, hwmon, "
+            "rapl, nvml, amdsmi, or a sum as rapl+nvml. Default: the one that is nearest to the wall.",
+            metavar="NAME",
+            panel=MACHINE,
+            section=PRICE,
+            label="Which measurement of the power counts",
+            hint="Empty: the one that is nearest to the wall.",
+            useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
     ] = None
     full: Annotated[
@@ -116,6 +132,7 @@ class SearchSettings(Ask):
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
     ] = True
+    wait_for_quiet: WaitForQuiet = USUAL_QUIET
     seed: Annotated[
         int, AskField("Seed of the engine's random numbers.", panel=SEARCH, label="Seed", least=0, most=LARGEST_SEED)
     ] = 0
@@ -252,6 +269,17 @@ class TuneAsk(SearchSettings):
     hpl_source: Source = None
     price_usd: Price = None
     power_w: Power = None
+    power_command: Annotated[
+        str,
+        AskField(
+            "A program, with its arguments, that prints the watts of all nodes, such as that of a meter at the wall. "
+            "It is started once a second while HPL runs.",
+            metavar="COMMAND",
+            panel=MACHINE,
+            here=True,
+            useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+        ),
+    ] = ""
     cluster: Cluster = None
     limit: Limit = None
     warm_start: Annotated[

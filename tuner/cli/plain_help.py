@@ -1,6 +1,10 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from inspect import cleandoc
+from types import ModuleType
 from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
@@ -11,6 +15,29 @@ MANY = 9
 """Options from which on they stand in groups, where they are of several."""
 
 
+UNUSED = ("rich.markdown", "rich.traceback")
+"""What the help of Typer imports and ours never shows; it would be a third of the time of `--help`."""
+
+
+class _Nothing(ModuleType):
+    """Stands for a module of which nothing is used."""
+
+    def __getattr__(self, name: str) -> type:
+        return type(name, (), {})
+
+
+@contextmanager
+def _unused_left_out() -> Iterator[None]:
+    """While the block imports Typer's help, what that never uses of Rich is left out, unless it is there already."""
+    left_out = [name for name in UNUSED if name not in sys.modules]
+    sys.modules.update({name: _Nothing(name) for name in left_out})
+    try:
+        yield
+    finally:
+        for name in left_out:
+            del sys.modules[name]
+
+
 class _PlainHelp:
     """Help whose sentences the terminal breaks, with parameters that say NUMBER or TEXT where they name no value."""
 
@@ -19,6 +46,12 @@ class _PlainHelp:
     def __init__(self, *arguments: Any, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
         self.help = _unbroken(self.help)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Print the help."""
+        with _unused_left_out():
+            import typer.rich_utils  # noqa: F401 - Typer imports it next
+        super().format_help(ctx, formatter)  # type: ignore[misc]  # of Typer's command, beside which it stands
 
     def get_params(self, ctx: Any) -> Any:
         """All parameters, --help among them."""

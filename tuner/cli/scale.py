@@ -13,7 +13,7 @@ from ..asks.shared import Cluster, Jobs, Libraries, Limit, Program, Rpeak, Sourc
 from .common import LARGEST_INT, Db, Html, Json, complete_study, given
 
 if TYPE_CHECKING:
-    from results.stats.scaling_runs import NodeOrder
+    from ..scaling.statistics import NodeOrder
 
 OF_REAL_MACHINES = frozenset({"threads", "binding", "xhpl", "rpeak"})
 """What a virtual cluster has no use for."""
@@ -128,13 +128,12 @@ def scale(
 
         hpltune scale --cluster infiniband64
     """
-    from results.stats.scaling_runs import Scaling
-
-    from ..commands.scale import ScaleRequest, scale_real, scale_virtual
     from ..console import output
     from ..errors import UsageError
     from ..machine.real_cluster import read_cluster
     from ..options import TuneOptions, parse_blas, user_program, user_source
+    from ..scaling.scale import ScaleRequest, scale_real, scale_virtual
+    from ..scaling.statistics import Scaling
     from ..simulation.options import simulation_options
     from ..study.names import check_name
     from ..units import parse_duration_s
@@ -215,9 +214,8 @@ def _orders(text: str) -> "tuple[NodeOrder, ...]":
     Raises:
         UsageError: there is no such order.
     """
-    from results.stats.scaling_runs import NodeOrder
-
     from ..errors import UsageError
+    from ..scaling.statistics import NodeOrder
 
     words = {word.strip() for word in text.split(",")}
     if not words <= set(NodeOrder):

@@ -52,12 +52,14 @@ class EngineContext:
         probes: what short measurements and a look at the machine tell.
         worth: what a GFLOPS of a configuration is worth in the objective.
         against: the same in the second objective, where the study searches a front of both.
+        against_changes: what it says of a point changes as runs end.
     """
 
     points: int | None = None
     probes: Probes = field(default_factory=Probes)
     worth: Worth = in_gflops
     against: Worth = in_gflops
+    against_changes: bool = False
 
 
 NOTHING_KNOWN = EngineContext()

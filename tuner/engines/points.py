@@ -40,6 +40,14 @@ def starts(space: SearchSpace) -> Iterator[Point]:
             yield _start(space, {**ADVICE[0], "blas": blas})
 
 
+def starts_of_each(space: SearchSpace, name: str) -> Iterator[Point]:
+    """Yield the general advice with each value of a parameter; nothing where it does not vary."""
+    for value in space.parameters[name].values if name in space.varying else ():
+        point = _start(space, {**ADVICE[0], name: value})
+        if point.get(name) == value:
+            yield point
+
+
 def _start(space: SearchSpace, wish: Point) -> dict[str, Scalar]:
     """The legal point nearest to a wish, with what follows from the wish filled in."""
     full = dict(wish)

@@ -2,15 +2,18 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hpl.params import Scalar
-from results.metrics import Merit, merit
+from results.metrics import Merit, merit, power_by
 from results.record import Study
 from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
 
 KINDS = "node_kinds"
+POWER_SOURCE = "power_source"
+"""The fact of a study's machine that says which measurement of the power counts."""
+NO_WATTS: Mapping[str, float] = {}
 DECIDING = ("layout", "nodes_dropped", "net.network")
 """The parameters that decide which part of a machine a configuration uses."""
 
@@ -53,10 +56,13 @@ class Equipment:
     Attributes:
         kinds: by network, the kinds of nodes in the order in which ranks fill them; the default network comes first.
         hosts: number of hosts of a real cluster when the study began; a run on fewer of them uses that part.
+        power_source: which measurement of the power counts, so that the power of these nodes is that of a run; "" where
+            none does, so that it is what the user or the cluster's file says.
     """
 
     kinds: Mapping[str, Sequence[NodeKind]]
     hosts: int = 1
+    power_source: str = ""
 
     @classmethod
     def of(cls, study: Study) -> "Equipment":
@@ -72,7 +78,7 @@ class Equipment:
         peak, price, power = ((fact or 0.0) / nodes for fact in (study.rpeak_gflops, study.price_usd, study.power_w))
         hosts = 1 if study.simulated else host_count(study.host, "nodes")
         kind = NodeKind(nodes, host_count(study.host, "physical_cores") / nodes, peak, price, power)
-        return cls({"": (kind,)}, hosts)
+        return cls({"": (kind,)}, hosts, str(study.host.get(POWER_SOURCE) or ""))
 
     def facts(self) -> dict[str, Any]:
         """What a study stores of its equipment among the facts of its machine."""
@@ -83,9 +89,19 @@ class Equipment:
         """All nodes, with the default network."""
         return self._together([(kind, kind.count) for kind in self._with(None)])
 
-    def used_on(self, hosts: int, params: Mapping[str, Scalar]) -> UsedNodes:
-        """The part that a run on a number of hosts used; 0 hosts if the number is unknown."""
-        return self._part(min(1.0, hosts / self.hosts)) if hosts and self.hosts > 1 else self.used(params)
+    def used_on(self, hosts: int, params: Mapping[str, Scalar], watts: Mapping[str, float] = NO_WATTS) -> UsedNodes:
+        """The part that a run on a number of hosts used; 0 hosts if the number is unknown.
+
+        Args:
+            watts: the power of the run by the source that measured it.
+        """
+        used = self._part(min(1.0, hosts / self.hosts)) if hosts and self.hosts > 1 else self.used(params)
+        return replace(used, power_w=power_by(watts, self.power_source)) if self.power_source else used
+
+    @property
+    def power_words(self) -> str:
+        """Where the power is from, as it stands behind "MFLOPS/W"; "" where it was not measured."""
+        return f" ({self.power_source})" if self.power_source else ""
 
     def used(self, params: Mapping[str, Scalar]) -> UsedNodes:
         """The part that a configuration uses: its network, and the nodes that its ranks fill one after another.

@@ -11,13 +11,12 @@ from runners.forwarded import VARIABLES
 from runners.launchers.openmpi import TRANSPORTS
 from search_spaces.load import entries
 from search_spaces.parameters.automatic import AUTO
+from search_spaces.parameters.dimension import MPI_PARAMETERS
 
 from ..errors import UsageError
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from .survey import usable_mpis
-
-PREFIX = "mpi."
 
 
 def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs) -> None:
@@ -31,7 +30,7 @@ def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs)
         SpaceError, HplError: the space cannot be read, or there is no MPI here.
     """
     given = entries(options.space, options.overrides, text)
-    names = [name for name in given if name.startswith(PREFIX)]
+    names = [name for name in given if name.startswith(MPI_PARAMETERS)]
     if not names:
         return
     usable = usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), program_at(options.xhpl))
@@ -57,7 +56,7 @@ def _given_it(mpis: Iterable[Mpi], entry: Any) -> Iterable[Mpi]:
 
 
 def _require(name: str, mpi: Mpi, *, alone: bool) -> None:
-    bare = name.removeprefix(PREFIX)
+    bare = name.removeprefix(MPI_PARAMETERS)
     whose = f"{mpi.name} {mpi.version}"
     only = "" if alone else f'; where it is meant for another, say "{name}" = {{ by = "mpi", NAME = [...] }}'
     if mpi.name == "openmpi" and bare.startswith(TRANSPORTS):
@@ -70,7 +69,7 @@ def _require(name: str, mpi: Mpi, *, alone: bool) -> None:
     if not known or bare in known:
         return
     near = difflib.get_close_matches(bare, known, n=1)
-    hint = f"did you mean {PREFIX}{near[0]}?" if near else f"`{_LISTS.get(mpi.name)}` lists those it has"
+    hint = f"did you mean {MPI_PARAMETERS}{near[0]}?" if near else f"`{_LISTS.get(mpi.name)}` lists those it has"
     raise UsageError(f"{name}: {whose} has no parameter {bare}: {hint}{only}")
 
 

@@ -192,6 +192,9 @@ class BestModel(BaseModel):
     rates: str | None = Field(default=None, description="how they came about: measured, simulated, replayed")
     pareto: str | None = Field(default=None, description="what the front weighs against GFLOPS; null of a ranking")
     rpeak_gflops: float | None
+    power_source: str | None = Field(
+        default=None, description="which measurement of the power MFLOPS/W are told by, or given; null where none is"
+    )
     above_peak: str | None = Field(description="why rates are above the peak; null where none is")
     confidence: float | None = Field(description="probability that the first is the best; null where that is not known")
     confidence_not_told: str | None = Field(default=None, description="why no confidence is told; null where it is")

@@ -25,6 +25,7 @@ from ..asks.field import Useless
 from ..asks.nodes import NodesAsk
 from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, WorkEnded, WorkStarted
+from ..machine.quiet import QuietWait, longest_wait_s, look_on
 from ..machine.survey import usable_mpis
 from ..stopping import StopRequest
 from ..units import parse_duration_s
@@ -80,6 +81,10 @@ def check_asked(ask: NodesAsk) -> None:
         parse_duration_s(ask.soak, "soak")
 
 
+USUAL_S = 60.0
+"""Seconds that benchmarks of nodes take as a rule, of which a part is waited for quiet nodes."""
+
+
 def check_nodes(ask: NodesAsk, cluster: Path | None, listener: Listener, stop: StopRequest) -> NodesCheckResult:
     """Ask and measure all nodes at once, and judge them.
 
@@ -110,12 +115,16 @@ def check_target(
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
     soak_s = parse_duration_s(ask.soak, "soak") if ask.soak else None
+    limit_s = 0.0 if ask.facts else longest_wait_s(ask.wait_for_quiet, soak_s or USUAL_S)
+    nodes = [node for node in target.nodes if node not in target.silent]
+    quiet = QuietWait(look_on(target.reach, nodes), limit_s, listener, stop)
     means = StepMeans(search, _blas(search, ask.blas), ask.repeats, soak_s, groups)
     made = MadeSteps(()) if ask.facts else steps_named(ask.benchmarks, means)
     mpi = _mpi(search)
     libraries = [*(library.path for library in means.libraries), *_mpi_files(mpi, search)]
     plan = MeasuringPlan(made.steps, tuple(dict.fromkeys(libraries)), mpi.mpirun if mpi else None)
     try:
+        quiet.before("the first benchmark")
         measured = measure(target, plan, listener, stop)
     except OSError as error:
         raise TunerError(f"{error.filename} cannot be read ({error.strerror}): it is copied to the nodes") from error

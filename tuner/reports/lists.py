@@ -1,16 +1,17 @@
 """Lists of studies and of trials, in pages with the line that says what more there is."""
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from hpl.params import Scalar
 from hpl.programs.terms import OWN
 from results.flat import COLUMNS, TrialPlace, flat
-from results.metrics import rate_text
+from results.metrics import measured_watts, rate_text
+from results.plain import finite_figures
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
 from results.report.model import Column, Table, Wrap, outcome
 from results.stats.headline import NO_RATES, HeadlineRates
-from results.stats.ranking import hosts_of
 from results.store.rows import Row
 from results.store.study_list import Tally
 
@@ -172,7 +173,11 @@ def trial_rows(
 def trial_json(record: TrialRecord, killed: Collection[int]) -> dict[str, object]:
     """The facts of one trial."""
     facts = {name: cell for name, cell in flat(record).items() if name not in PLACED}
-    more = {"params": dict(record.params), "phases_s": dict(phases_s(record))}
+    more = {
+        "params": dict(record.params),
+        "phases_s": dict(phases_s(record)),
+        "measurements": finite_figures(record.measurements),
+    }
     return {**facts, "state": _state(record, killed), **more}
 
 
@@ -219,14 +224,23 @@ def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
     if record.gflops is None:
         return {}
     machine = Equipment.of(study)
-    merits = figures(machine, record.gflops, record.params, hosts_of(record)) if record.ranked else {}
+    merits = figures(machine, record.gflops, record) if record.ranked else {}
     rate = " ".join([rate_text(record.gflops), *(f"{name}={value:.2f}" for name, value in merits.items())])
     doubt = above_peak(study, [merits.get("percent_of_peak")])
     checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
     residual = "none, because nothing was computed: simulated" if record.simulated else checked
     if record.replayed:
         residual = "not in the table that is replayed" if record.residual is None else f"{checked}, as the table has it"
-    return {"GFLOPS": rate, **({"peak": doubt} if doubt else {}), "residual": residual}
+    return {"GFLOPS": rate, **({"peak": doubt} if doubt else {}), **_power(record), "residual": residual}
+
+
+def _power(record: TrialRecord) -> dict[str, str]:
+    """What each source measured of the power over the solve."""
+    told = [
+        f"{watts:.1f} W, {record.measurements.get(f'{name}_energy_j', math.nan):.0f} J by {name}"
+        for name, watts in sorted(measured_watts(record.measurements).items())
+    ]
+    return {"power": "; ".join(told)} if told else {}
 
 
 def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:

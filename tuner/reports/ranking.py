@@ -4,11 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from hpl.params import Scalar
-from results.metrics import rate_text
+from results.metrics import measured_watts, rate_text
 from results.plain import finite
 from results.record import Study, TrialRecord
-from results.report.model import Figure, Part, Sentence, Series, Table, outcome
+from results.report.model import Figure, Part, Sentence, Series, Table, Tone, outcome
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, rerank_by_posterior, sentence
 from results.stats.headline import (
@@ -20,21 +19,24 @@ from results.stats.headline import (
     median_text,
 )
 from results.stats.levels import change, did_words, drift_corrected
-from results.stats.ranking import Ranked, rank, relative_sd, varying
+from results.stats.ranking import Ranked, hosts_of, rank, relative_sd, varying
 
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak, ceiling_of
 from ..study.machine_changes import noise_at_first
-from ..study.objective import UNITS, Objective, StudyRanking, of_study
+from ..study.objective import UNITS, Objective, StudyRanking, of_study, unit_of
 
 
-def figures(machine: Equipment, gflops: float, params: Mapping[str, Scalar], hosts: int = 0) -> dict[str, float]:
-    """Return the known figures of merit of the nodes that are in use, by name with their unit.
+def figures(machine: Equipment, gflops: float, run: Ranked | TrialRecord) -> dict[str, float]:
+    """Return the known figures of merit of the nodes that a configuration or a run used, by name with their unit.
 
     Args:
-        hosts: on how many it ran; 0 where that is not known.
+        gflops: the rate that they are told of.
     """
-    merits = machine.used_on(hosts, params).merit(gflops)
+    hosts, watts = (
+        (run.hosts, run.watts) if isinstance(run, Ranked) else (hosts_of(run), measured_watts(run.measurements))
+    )
+    merits = machine.used_on(hosts, run.params, watts).merit(gflops)
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
 
@@ -87,20 +89,25 @@ def ranking_parts(
     alike = [name for name in shown[0].params if name not in {*names, "threshold"}]
     table = _table(study, shown, against)
     told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest)]
-    return [table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
+    bound = disturbed_sentence(shown[0])
+    first = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
+    return [*first, table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
 
 
 def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
     """Build the table of a whole ranking as `hpltune export md` writes it."""
     merits = _merits(Equipment.of(study), ranking)
-    known = [name for name in EXPORTED if merits and name in merits[0]]
-    more = {EXPORTED[name]: [f"{merit[name]:.2f}" for merit in merits] for name in known}
+    known = [name for name in EXPORTED if any(name in merit for merit in merits)]
+    words = Equipment.of(study).power_words
+    heads = {name: f"{EXPORTED[name]}{words if name == 'mflops_per_watt' else ''}" for name in known}
+    more = {heads[name]: [f"{merit[name]:.2f}" if name in merit else "" for merit in merits] for name in known}
     return ranking_table("", ranking, more, [interval_of(study, entry) for entry in ranking])
 
 
 def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
-    said = list(filter(None, (disturbed_sentence(shown[0]), above_peak_of(study, shown))))
+    doubt = above_peak_of(study, shown)
+    said = [doubt] if doubt else []
     shown_noise = noise_at_first(study.host)
     changed = change(ranking, shown_noise)
     if changed:
@@ -146,13 +153,14 @@ def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> 
     more = {}
     if front and study.simulated:
         more["nodes"] = [str(machine.used(entry.params).nodes) for entry in shown]
-    more |= {UNITS[name][0]: [UNITS[name][1].format(one[name]) for one in merits] for name in merits[0]}
+    for name in [name for name in UNITS if any(name in one for one in merits)]:
+        more[unit_of(name, machine)] = [UNITS[name][1].format(one[name]) if name in one else "" for one in merits]
     title = front or f"Best of study {study.marked_name}{by}"
     return ranking_table(title, shown, more, [interval_of(study, entry) for entry in shown])
 
 
 def _merits(machine: Equipment, entries: Sequence[Ranked]) -> list[dict[str, float]]:
-    return [figures(machine, entry.expected_gflops, entry.params, entry.hosts) for entry in entries]
+    return [figures(machine, entry.expected_gflops, entry) for entry in entries]
 
 
 def _figure(
@@ -223,7 +231,7 @@ def ranking_json(
             "failed_runs": entry.failed_runs,
             "disturbed_runs": entry.left_out + (entry.runs if entry.disturbance else 0),
             "all_disturbed_by": str(entry.disturbance) if entry.disturbance else None,
-            **figures(machine, entry.expected_gflops, entry.params, entry.hosts),
+            **figures(machine, entry.expected_gflops, entry),
             "trial": entry.best_record_number,
             "params": dict(entry.params),
         }
@@ -234,6 +242,7 @@ def ranking_json(
         "rates": study.how,
         "rpeak_gflops": study.rpeak_gflops,
         "above_peak": above_peak_of(study, shown),
+        "power_source": machine.power_source or ("given" if study.power_w else None),
         "fastest_run": None if fastest is None else fastest.to_json(ranking),
         "machine_changed_percent": 100 * change(ranking, noise_at_first(study.host)),
         "confidence": None if sure is None or sure.unfit else sure.confidence,
@@ -286,7 +295,7 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     how = f"Simulated on {study.host['virtual_cluster']}: " if study.simulated else ""
     for entry in best:
         rate = entry.median_gflops
-        percent = figures(Equipment.of(study), rate, entry.params, entry.hosts)["percent_of_peak"]
+        percent = figures(Equipment.of(study), rate, entry)["percent_of_peak"]
         named = "this configuration" if len(ranking) > 1 else "this file"
         sentences += filter(None, [disturbed_sentence(entry, named)])
         sentences.append(

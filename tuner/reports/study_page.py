@@ -7,10 +7,10 @@ from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
-from results.stats.ranking import Ranked, hosts_of
+from results.stats.ranking import Ranked
 
 from ..machine.equipment import Equipment
-from ..study.objective import UNITS
+from ..study.objective import UNITS, unit_of
 from ..study.rounds import is_shootout
 from .context import machine_rows
 from .explanation import explanation_parts
@@ -107,8 +107,9 @@ class StudyPage:
 
     def _headline(self, fastest: FastestRun) -> Table:
         """The figures that lists of machines have, which are of the fastest run, and what no. 1 gives as a rule."""
+        machine = Equipment.of(self.study)
         record, ranking = fastest.record, self.found.summary.ranking if self.found.summary else ()
-        merits = figures(Equipment.of(self.study), fastest.gflops, record.params, hosts_of(record))
+        merits = figures(machine, fastest.gflops, record)
         half = half_rate_n(record, self.found.records)
         rate = f"{rate_text(fastest.gflops)} ({fastest.where(ranking)})"
         told = {
@@ -117,7 +118,10 @@ class StudyPage:
             "N½": f"{half:,.0f}, between two measured N"
             if half
             else "not known: no run of its configuration was slower than half of it",
-            **{f"{UNITS[name][0]} at {_that(fastest)}": UNITS[name][1].format(value) for name, value in merits.items()},
+            **{
+                f"{unit_of(name, machine)} at {_that(fastest)}": UNITS[name][1].format(value)
+                for name, value in merits.items()
+            },
             "median of no. 1 in GFLOPS": _median(ranking[0]),
             "expected of one more run of no. 1": _expected(ranking[0], interval_of(self.study, ranking[0])),
         }

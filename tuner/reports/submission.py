@@ -1,7 +1,7 @@
 """A sheet for the TOP500 and the Green500: what a study knows, what is to fill in, and what the rules would not accept.
 
 Fields: the TOP500's call for participation (top500.org/project/call-for-participation) and the power measurement
-methodology of the EE HPC WG, whose levels of quality the Green500 takes over.
+methodology of the EE HPC WG (text of 8 November 2024), whose levels of quality the Green500 takes over.
 """
 
 from collections.abc import Iterator, Sequence
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from hpl.params import HplParams
-from results.metrics import mflops_per_watt, rate_text
+from results.metrics import measured_watts, mflops_per_watt, rate_text
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
 from results.stats.headline import ADVISED, FastestRun, half_rate_n, percent_text
@@ -18,12 +18,11 @@ from results.stats.ranking import hosts_of, is_full_run
 from ..machine.equipment import Equipment, UsedNodes, host_count
 from ..units import gibibytes
 from ..words import counted, listed
+from .power_levels import CORE_PHASE_S, PowerLevels
 
 TO_FILL_IN = "to fill in"
 THRESHOLD = 16.0
 """The largest residual of HPL's own HPL.dat."""
-CORE_PHASE_S = 60.0
-"""The shortest core phase whose power counts, by the methodology as we know it."""
 SPREAD = 0.05
 """Part by which the fastest run may be above the slowest before the sheet says so."""
 MOST_TOLD = 5
@@ -73,6 +72,7 @@ class Sheet:
         parts: list[Part] = [Sentence(self._which())]
         for name, fields in lists.items():
             parts += [Heading(name), _table(fields)]
+        parts += [Heading("The power, by the levels of the Green500"), self._levels.table()]
         refused = self.objections()
         parts += [
             Heading("What the rules would not accept"),
@@ -84,12 +84,13 @@ class Sheet:
             "fastest_run": self.fastest.to_json(),
             "objections": refused,
             "checked": list(CHECKED),
+            "levels": {f"level {level}": self._levels.missing(level) for level in (1, 2, 3)},
         }
         return Report(f"Submission sheet of study {self.study.name}", tuple(parts), {**facts, **_facts(lists)})
 
     def objections(self) -> list[str]:
         """What speaks against a submission: what no rule allows first."""
-        best, power = self.best, self.study.power_w
+        best, power = self.best, None if self._source else self.study.power_w
         found = []
         if best.simulated:
             how = "replayed from a table" if best.replayed else "simulated"
@@ -149,8 +150,8 @@ class Sheet:
             yield "The time of the run is not known."
         elif self.best.time_s < CORE_PHASE_S:
             yield (
-                f"The run took {self.best.time_s:.2f} s. As far as hpltune knows, the Green500 takes the average power "
-                "over a core phase of at least a minute: see the current text of its rules."
+                f"The run took {self.best.time_s:.2f} s: the Green500 takes the average power over the whole core "
+                "phase, which is HPL's solve, of at least a minute, from one sample a second (EE HPC WG, 2024)."
             )
 
     def _spread(self) -> Iterator[str]:
@@ -181,7 +182,19 @@ class Sheet:
 
     @property
     def _used(self) -> UsedNodes:
-        return Equipment.of(self.study).used_on(hosts_of(self.best), self.best.params)
+        watts = measured_watts(self.best.measurements)
+        return Equipment.of(self.study).used_on(hosts_of(self.best), self.best.params, watts)
+
+    @property
+    def _source(self) -> str:
+        """What measured the power of the run; "" where nothing did."""
+        source = Equipment.of(self.study).power_source
+        return source if self._used.power_w and source else ""
+
+    @property
+    def _levels(self) -> PowerLevels:
+        nodes = hosts_of(self.best) or host_count(self.study.host, "nodes")
+        return PowerLevels(self._source, self._used.power_w, nodes, self.best.time_s)
 
     def _top500(self) -> list[Field]:
         study, best, host = self.study, self.best, self.study.host
@@ -223,11 +236,15 @@ class Sheet:
 
     def _green500(self) -> list[Field]:
         power = self._used.power_w
+        how = f"measured by {self._source}" if self._source else "given by the user"
         efficiency = f"{mflops_per_watt(self.rmax_gflops, power) / 1000:.4g}" if power else None
         return [
-            ("power in kW, average over the core phase", f"{power / 1000:.4g} (given by the user)" if power else None),
+            ("power in kW, average over the core phase", f"{power / 1000:.4g} ({how})" if power else None),
             ("level of measurement (1, 2 or 3)", None),
-            ("power source, meter and its accuracy", None),
+            (
+                "power source, meter and its accuracy",
+                f"{self._source}; accuracy {TO_FILL_IN}" if self._source else None,
+            ),
             ("part of the machine that was measured", None),
             ("subsystems included (network, storage, cooling)", None),
             ("GFLOPS/W", efficiency),

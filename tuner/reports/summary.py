@@ -82,7 +82,7 @@ class StudySummary:
             sure = how_sure(self.study, self.ranking, self.sure)
             said = (*([sure] if sure else []), *sentences(self.libraries, self.study, self.ranking))
             parts += map(Sentence, said)
-        if against:
+        if against and (self.front or not against.by_measured_power):
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
             known = counted(self.known or len(self.ranking), "configuration")
             parts.append(Sentence(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}."))

@@ -21,26 +21,31 @@ from hpl.sizing import flop_count
 from results.record import TrialRecord, TrialState
 from results.stats.disturbed_runs import undisturbed
 from results.stats.intervals import half_95
-from results.stats.scaling_findings import (
+
+from ..engines.hpl_time import Shapes, shape_row, straightened
+from ..engines.points import Vector
+from ..engines.probes import Prior, Probes, prior
+from .runs import COUNT, ORDER, PlannedRun, ScalingPlan, ScalingSite
+from .statistics import (
     CountResult,
     Limit,
+    NodeOrder,
     OrderComparison,
     Overhead,
+    RunGroup,
+    Scaling,
     ScalingGrowth,
+    ScalingRun,
+    alike,
     compare_orders,
     efficiencies,
+    groups,
     growth_of,
     limit_of,
     overheads,
     parts_s,
     scatter_of,
 )
-from results.stats.scaling_runs import NodeOrder, RunGroup, Scaling, ScalingRun, alike, groups
-
-from ..engines.hpl_time import Shapes, shape_row, straightened
-from ..engines.points import Vector
-from ..engines.probes import Prior, Probes, prior
-from .plan import COUNT, ORDER, PlannedRun, ScalingPlan, ScalingSite
 
 MISFIT = 0.03
 """By how much the model is off at a number of nodes, as a standard deviation of the logarithm: assumed."""

@@ -2,7 +2,6 @@
 
 from runners.settings import registry
 from search_spaces.parameters.dimension import Dimension, Settings
-from search_spaces.parameters.glossary import GLOSSARY
 
 
 def setting_dimensions() -> Settings:
@@ -15,4 +14,6 @@ def setting_dimensions() -> Settings:
 
 def meanings() -> dict[str, str]:
     """What each parameter does and when it matters: those of HPL and its launch, then the settings of hosts."""
+    from search_spaces.parameters.glossary import GLOSSARY  # noqa: PLC0415 - a search reads no explanations
+
     return {**GLOSSARY, **{name: one.meaning for name, one in registry.SETTINGS.items() if one.meaning}}

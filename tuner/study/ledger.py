@@ -8,6 +8,7 @@ from threading import RLock
 
 import numpy as np
 
+from results.metrics import measured_watts
 from results.record import Kind, TrialRecord, TrialState
 from results.stats.levels import drift_corrected
 from results.stats.noise import Noise, noise_of
@@ -45,8 +46,9 @@ class Incumbent:
         gflops = record.gflops or 0.0
         self.gflops = max(self.gflops or 0.0, gflops)
         for objective in filter(None, (self.objective, self.objective.against)):
-            worth, best = objective.worth(record.params, gflops), self._best.get(objective.name)
-            if best is None or worth > best[0]:
+            worth = objective.worth(record.params, gflops, measured_watts(record.measurements))
+            best = self._best.get(objective.name)
+            if worth > 0 and (best is None or worth > best[0]):
                 self._best[objective.name] = (worth, objective.told(record))
 
     def _overruled(self, record: TrialRecord) -> bool:
@@ -83,6 +85,8 @@ class Incumbent:
             session: says which configurations can run now.
             key: of the configuration that is to run.
         """
+        if any(one.by_measured_power for one in filter(None, (self.objective, self.objective.against))):
+            return None  # a slow configuration may be the most efficient one
         runs = [record for _, record in sorted(self._runs.copy().items())]
         ranked = session.runnable(rank([record for record in runs if record.kind in RANKED]))
         shown = session.objective.noise_at_first

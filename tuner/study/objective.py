@@ -5,11 +5,11 @@ virtual clusters, where only the nodes that a layout uses are counted, and of se
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from hpl.params import Scalar
-from results.metrics import rate_text
+from results.metrics import measured_watts, power_by, rate_text
 from results.record import Study, TrialRecord
 from results.stats.confidence import Standing, rerank_by_posterior, standing
 from results.stats.headline import FastestRun
@@ -20,10 +20,10 @@ from results.store.contenders import CONTENDERS
 from results.store.store import Store
 from search_spaces.space import SearchSpace
 
-from ..asks.registry import field_of
+from ..engines.learned_power import LearnedPower
 from ..engines.outcomes import Outcome
 from ..errors import UsageError
-from ..machine.equipment import DECIDING, Equipment
+from ..machine.equipment import DECIDING, NO_WATTS, Equipment, host_count
 from .machine_changes import moved_during_search, noise_at_first
 
 NEEDS: Mapping[str, str] = {
@@ -78,18 +78,29 @@ def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
     return name
 
 
+def needs_power(objective: str, pareto: str | None) -> bool:
+    """Whether the power of the machine decides what is best."""
+    return "mflops-per-watt" in {objective, pareto}
+
+
 def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> None:
     """Refuse an objective before anything is built, where the user has to give what it needs.
 
     Raises:
         TunerError: the fact it needs is among `facts`, and None.
     """
-    for field, name in _asked(objective, pareto):
+    for option, name in _asked(objective, pareto):
         need = NEEDS[name]
         if need in facts and facts[need] is None:
-            raise UsageError(
-                f"⟦{field}⟧ {name} needs {need} of the machine: give it with ⟦{field_of(need)}⟧", field=field
-            )
+            raise UsageError(f"⟦{option}⟧ {name} needs {need} of the machine: {_given(need)}", field=option)
+
+
+def _given(need: str) -> str:
+    """How to give a fact of the machine."""
+    from ..asks.registry import field_of  # noqa: PLC0415 - only a refusal needs what all commands can be asked
+
+    measured = ", or name what measures it with ⟦power_command⟧" if need == "power_w" else ""
+    return f"give it with ⟦{field_of(need)}⟧{measured}"
 
 
 def _asked(objective: str, pareto: str | None) -> tuple[tuple[str, str], ...]:
@@ -105,6 +116,7 @@ class Objective:
         against: another one, where the front of GFLOPS and that is searched.
         noise_at_first: what the machine has shown of the noise of runs before anything ran twice.
         moved: the largest relative change that it showed during the search.
+        power: what its runs told of the power; nothing is learnt where that is not measured.
     """
 
     name: str
@@ -112,6 +124,7 @@ class Objective:
     against: "Objective | None" = None
     noise_at_first: float = 0.0
     moved: float = 0.0
+    power: LearnedPower = field(default_factory=LearnedPower, compare=False)
 
     @staticmethod
     def of(name: str, study: Study, against: str | None = None) -> "Objective":
@@ -124,19 +137,37 @@ class Objective:
             TunerError: it needs a price, a power or a peak that the study does not know.
         """
         machine = Equipment.of(study)
-        for field, asked in _asked(check_objective(name), check_pareto(against)):
+        for option, asked in _asked(check_objective(name), check_pareto(against)):
             need = NEEDS[asked]
-            if need and getattr(machine.whole, need) is None:
-                where = "in the cluster's file" if study.how == "simulated" else f"with ⟦{field_of(need)}⟧"
-                raise UsageError(f"⟦{field}⟧ {asked} needs {need} of the machine: give it {where}", field=field)
-        other = Objective(against, machine) if against else None
-        return Objective(name, machine, other, noise_at_first(study.host), moved_during_search(study.host))
+            measured = need == "power_w" and machine.power_source
+            if need and not measured and getattr(machine.whole, need) is None:
+                where = "give it in the cluster's file" if study.how == "simulated" else _given(need)
+                raise UsageError(f"⟦{option}⟧ {asked} needs {need} of the machine: {where}", field=option)
+        power = LearnedPower(host_count(study.host, "physical_cores"))
+        other = Objective(against, machine, power=power) if against else None
+        moved = moved_during_search(study.host)
+        return Objective(name, machine, other, noise_at_first(study.host), moved, power)
 
-    def worth(self, params: Mapping[str, Scalar], gflops: float) -> float:
-        """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power."""
+    @property
+    def by_measured_power(self) -> bool:
+        """Whether the measured power of each run decides, and not what the user says of the machine."""
+        return self.name == "mflops-per-watt" and bool(self.machine.power_source)
+
+    def worth(self, params: Mapping[str, Scalar], gflops: float, watts: Mapping[str, float] = NO_WATTS) -> float:
+        """What an engine maximises: GFLOPS, or GFLOPS for the part in use of the machine's peak, price or power.
+
+        Args:
+            watts: the power of the run by the source that measured it.
+
+        Returns:
+            Of runs whose power decides MFLOPS/W, and 0 where the source that counts did not tell it.
+        """
         need = NEEDS[self.name]
         if not need:
             return gflops
+        if self.by_measured_power:
+            power_w = power_by(watts, self.machine.power_source)
+            return 1000.0 * gflops / power_w if power_w else 0.0
         part: float = getattr(self.machine.used(params), need) / getattr(self.machine.whole, need)
         return gflops / part
 
@@ -150,7 +181,7 @@ class Objective:
     @property
     def unit(self) -> str:
         """What its figures are told in."""
-        return "GFLOPS" if self.name == "gflops" else UNITS[self.name.replace("-", "_")][0]
+        return "GFLOPS" if self.name == "gflops" else unit_of(self.name.replace("-", "_"), self.machine)
 
     def told(self, record: TrialRecord) -> str:
         """The rate of a trial by this objective, with its unit."""
@@ -158,21 +189,35 @@ class Objective:
         if self.name == "gflops":
             return f"{rate_text(gflops)} GFLOPS"
         name = self.name.replace("-", "_")
-        figure = getattr(self.machine.used_on(hosts_of(record), record.params).merit(gflops), name)
-        return f"{UNITS[name][1].format(figure)} {self.unit}"
+        used = self.machine.used_on(hosts_of(record), record.params, measured_watts(record.measurements))
+        figure = getattr(used.merit(gflops), name)
+        return f"no {self.unit}" if figure is None else f"{UNITS[name][1].format(figure)} {self.unit}"
 
-    def outcome(self, params: Mapping[str, Scalar], outcome: Outcome) -> Outcome:
-        """An outcome in terms of this objective."""
-        return outcome if outcome.gflops is None else replace(outcome, gflops=self.worth(params, outcome.gflops))
+    def outcome(self, record: TrialRecord, outcome: Outcome) -> Outcome:
+        """An outcome in terms of this objective; the search learns from it what configurations draw.
+
+        Where the power of a run decides and was not measured, because the run was too short, it is taken to be what
+        other runs let expect of it: that guides the search alone.
+        """
+        power_w = power_by(measured_watts(record.measurements), self.machine.power_source or "-")
+        if power_w is not None:
+            self.power.learn(record.params, power_w)
+        if outcome.gflops is None:
+            return outcome
+        if self.by_measured_power:
+            part = power_w / self.power.reference_w if power_w else self.power.relative(record.params)
+            return replace(outcome, gflops=outcome.gflops / part)
+        return replace(outcome, gflops=self.worth(record.params, outcome.gflops))
 
     def standing(self, ranking: Sequence[Ranked]) -> Standing | None:
         """How sure the first of a whole ranking is the best by this objective; None where nothing was repeated."""
-        return standing([self._in_worth(entry) for entry in ranking], self.noise_at_first, self.moved)
+        told = [one for entry in ranking if (one := self._in_worth(entry)).gflops[0] > 0]
+        return standing(told, self.noise_at_first, self.moved)
 
     def _in_worth(self, entry: Ranked) -> Ranked:
         if self.name == "gflops":
             return entry
-        return replace(entry, gflops=tuple(self.worth(entry.params, rate) for rate in entry.gflops))
+        return replace(entry, gflops=tuple(self.worth(entry.params, rate, entry.watts) for rate in entry.gflops))
 
     @property
     def best(self) -> str:
@@ -185,7 +230,7 @@ class Objective:
         Where a front is searched all of it comes first.
         """
         by_median = [replace(entry, believed_gflops=None) for entry in drift_corrected(ranking, self.noise_at_first)]
-        medians = {entry.key: self.worth(entry.params, entry.expected_gflops) for entry in by_median}
+        medians = {entry.key: self.worth(entry.params, entry.expected_gflops, entry.watts) for entry in by_median}
         front = {entry.key for entry in self.front(by_median)}
         best = sorted(ranking, key=lambda entry: (entry.unclear, entry.key not in front, -medians[entry.key]))
         return best[: max(count, len(front))]
@@ -197,8 +242,11 @@ class Objective:
     def ranked(self, ranking: Sequence[Ranked]) -> Sequence[Ranked]:
         """Configurations with what is expected of them, best by this objective first.
 
-        None has an interval where the runs are outside of what one can be computed for.
+        None has an interval where the runs are outside of what one can be computed for. Where the measured power
+        decides, only those are ranked of which the source that counts told it.
         """
+        if self.by_measured_power:
+            ranking = [entry for entry in ranking if self.worth(entry.params, 1.0, entry.watts)]
         known = {entry.key: entry for entry in ranking}
         worths = [self._in_worth(entry) for entry in ranking]
         found = [self._in_gflops(known[one.key], one) for one in rerank_by_posterior(worths, self.noise_at_first)]
@@ -208,7 +256,11 @@ class Objective:
 
     def _in_gflops(self, entry: Ranked, believed: Ranked) -> Ranked:
         """Give a configuration what is believed of its worth, as a rate."""
-        worth, ends, rate = self.worth(entry.params, 1.0), believed.interval_gflops, believed.believed_gflops
+        worth, ends, rate = (
+            self.worth(entry.params, 1.0, entry.watts),
+            believed.interval_gflops,
+            believed.believed_gflops,
+        )
         interval = None if ends is None else (ends[0] / worth, ends[1] / worth)
         return replace(entry, believed_gflops=None if rate is None else rate / worth, interval_gflops=interval)
 
@@ -218,7 +270,7 @@ def pareto(objective: Objective, ranking: Sequence[Ranked]) -> list[Ranked]:
     front: list[Ranked] = []
     most = 0.0
     for entry in sorted(ranking, key=lambda one: -one.expected_gflops):
-        worth = objective.worth(entry.params, entry.expected_gflops)
+        worth = objective.worth(entry.params, entry.expected_gflops, entry.watts)
         if worth > most:
             front.append(entry)
             most = worth
@@ -231,6 +283,11 @@ def of_study(study: Study) -> Objective:
     weighed = Objective(str(against), machine) if against else None
     name = str(study.options.get("objective", "gflops"))
     return Objective(name, machine, weighed, noise_at_first(study.host), moved_during_search(study.host))
+
+
+def unit_of(name: str, machine: Equipment) -> str:
+    """The unit of a figure of merit by its name in UNITS; of MFLOPS/W with what measured the power."""
+    return f"{UNITS[name][0]}{machine.power_words if name == 'mflops_per_watt' else ''}"
 
 
 @dataclass(frozen=True)

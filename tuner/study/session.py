@@ -16,6 +16,9 @@ from ..trial.varying_label import legend
 from .names import RANKED, study_folder
 from .objective import Objective
 
+MEASURED_FRONT = 4
+"""Configurations for whose confirmation the budget has room, where what each draws is only known once it ran."""
+
 
 @dataclass(frozen=True)
 class StudyContext:
@@ -86,6 +89,8 @@ class StudySession:
     def largest_front(self) -> int:
         """Most configurations of which none beats another: one for each worth of a GFLOPS; 1 of one objective."""
         against = self.objective.against
+        if against and against.by_measured_power:
+            return min(MEASURED_FRONT, len(self.space))
         return len(against.worths(self.space)) if against else 1
 
     def explain(self) -> None:

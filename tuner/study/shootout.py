@@ -66,7 +66,7 @@ def best_of_each(objective: Objective, ranking: Sequence[Ranked], sure: Standing
         places.setdefault(blas_of(entry.params), []).append(place)
     if len(places) < 2:
         return []
-    worths = [objective.worth(entry.params, entry.expected_gflops) for entry in ranking]
+    worths = [objective.worth(entry.params, entry.expected_gflops, entry.watts) for entry in ranking]
     names = [name for name in varying([ranking[own[0]] for own in places.values()]) if name != "blas"]
     return [
         LibraryBest(
@@ -131,10 +131,12 @@ def memory_n(study: Study) -> int | None:
 def with_rivals(objective: Objective, finalists: Sequence[Ranked], ranking: Sequence[Ranked]) -> Sequence[Ranked]:
     """Finalists, and behind them the best of each BLAS that has none among them and is not hopelessly slow."""
     found = list(finalists)
-    least = RIVAL * max((objective.worth(entry.params, entry.median_gflops) for entry in ranking), default=0.0)
+    least = RIVAL * max(
+        (objective.worth(entry.params, entry.median_gflops, entry.watts) for entry in ranking), default=0.0
+    )
     for entry in ranking:
         new = blas_of(entry.params) not in {blas_of(other.params) for other in found}
-        if new and objective.worth(entry.params, entry.median_gflops) >= least:
+        if new and objective.worth(entry.params, entry.median_gflops, entry.watts) >= least:
             found.append(entry)
     return found
 

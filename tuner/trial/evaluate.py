@@ -16,7 +16,7 @@ from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
 from hpl.search_paths import SearchPaths
-from hpl.witness import Panel, parse_ends, parse_panels
+from hpl.witness import WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
@@ -28,7 +28,6 @@ from runners.settings.sys import TUNABLES, with_tunables
 
 from ..errors import TunerError
 from ..events import Listener, Notice
-from ..machine.interfaces import ucx_devices
 from ..machine.inventory import Inventory
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
@@ -36,12 +35,16 @@ from ..units import duration, gibibytes
 from .early_stopping import StopDecision
 from .judge import Failure, Verdict, judge
 from .observers.contract import LaunchObserver, Measurements, SolveTime, together
+from .observers.energy.meters import PowerMeters
+from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
 from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
 
 if TYPE_CHECKING:
     from runners.settings.control import SettingsControl
 
+SENSORS, SENSORS_FILE = "HPLTUNE_SENSORS", "sensors"
+"""Variable that tells `native/node.c` which file of a run lists the files that it reads once a second, and its name."""
 STOP_AT = "HPLTUNE_STOP_AT"
 """Variable that tells `native/progress.c` to end a run early."""
 POLL_S = 0.05
@@ -132,11 +135,15 @@ class LaunchWatch:
             decision = observer.look(panels)
             self.decision = self.decision or decision
 
-    def solves(self, runs: int, times_s: Sequence[float]) -> list[SolveTime]:
-        """When HPL solved so many runs, of which the first have these times."""
+    def solves(self, runs: int, times_s: Sequence[float], told: Mapping[int, SolveConditions]) -> list[SolveTime]:
+        """When HPL solved so many runs, of which the first have these times, and what was told of each."""
         ends_s = [*times_s, *([self.stopped_s] if self.stopped_s is not None else [])]
         return [
-            SolveTime(began_s, began_s + ends_s[number] if began_s is not None and number < len(ends_s) else None)
+            SolveTime(
+                began_s,
+                began_s + ends_s[number] if began_s is not None and number < len(ends_s) else None,
+                told.get(number, SolveConditions()),
+            )
             for number, began_s in enumerate((*self.begun_s[:runs], *[None] * (runs - len(self.begun_s))))
         ]
 
@@ -155,6 +162,7 @@ class Evaluator:
         patience_s: for how long a run that cannot be started now is submitted again.
         again_s: the first pause before that; each is half as long again, up to LONGEST_PAUSE_S.
         begins_s: after so long a run has failed in which no rank has begun; HPL prints at once.
+        meters: what tells the power of its nodes; None where nobody looked for it.
     """
 
     site: Inventory
@@ -165,6 +173,7 @@ class Evaluator:
     patience_s: float = 0.0
     again_s: float = 5.0
     begins_s: float = 300.0
+    meters: PowerMeters | None = None
 
     def evaluate(
         self,
@@ -201,7 +210,7 @@ class Evaluator:
             began = time.monotonic()
             with run_folder(directory) as paths:
                 paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
-                job = self._job(plan, program, directory, walltime_s)
+                job = _sampled(self._job(plan, program, directory, walltime_s))
                 with watch.of(job, job.nodes or here):
                     status = self.run_job(job, watch, stop, begins_s=self.begins_s)
         except RefusedError as error:
@@ -221,7 +230,7 @@ class Evaluator:
         stdout, stderr = paths.read_stdout(), self._said(paths)
         times_s = [result.time_s for result in plan.program.parse(stdout).results][: len(plan.runs)]
         runs = len(plan.runs) if status.state is JobState.CANCELLED else min(len(times_s) + 1, len(plan.runs))
-        measurements = watch.end(watch.solves(runs, times_s))
+        measurements = watch.end(watch.solves(runs, times_s, _told(stderr, len(plan.runs))))
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
@@ -314,6 +323,8 @@ class Evaluator:
         nodes = self.site.nodes
         if nodes is None:
             return plan.interfaces, ()
+        from ..machine.interfaces import ucx_devices  # noqa: PLC0415 - only a cluster needs it
+
         named = plan.interfaces or nodes.cluster.interfaces
         interfaces = named or nodes.interfaces
         return interfaces, ucx_devices(nodes.rdma, interfaces, named=bool(named))
@@ -443,6 +454,19 @@ class _Begin:
         """The sentence that no rank has begun, with the launcher's own words."""
         words = message(RunPaths(self.job.directory).last_words())
         return f"no rank began within {duration(begins_s)}{f': {words}' if words else ''}"
+
+
+def _sampled(job: Job) -> Job:
+    """The same job, with what tells its ranks that they shall measure what the machine does."""
+    globs = [glob for sensor in FILE_SENSORS for glob in sensor.globs]
+    (job.directory / SENSORS_FILE).write_text("".join(f"{glob}\n" for glob in globs), encoding="utf-8")
+    return replace(job, environment={**job.environment, SENSORS: SENSORS_FILE}, inputs=(*job.inputs, SENSORS_FILE))
+
+
+def _told(stderr: str, runs: int) -> Mapping[int, SolveConditions]:
+    """What ranks told of each run; one that does not tell its solves apart tells only of the only run of a launch."""
+    told = parse_conditions(stderr)
+    return {0: told[WHOLE]} if runs == 1 and WHOLE in told else told
 
 
 @contextmanager

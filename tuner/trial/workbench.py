@@ -22,6 +22,7 @@ from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
 from .evaluate import Evaluator
+from .observers.energy.meters import PowerMeters
 
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
@@ -74,7 +75,10 @@ class Workbench:
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = replace(site, program=with_source(site.program, search, options.hpl_source))
-            return cls(user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener))
+            meters = PowerMeters.found(command=options.power_command)
+            return cls(
+                user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener, meters=meters)
+            )
         from runners.batch.allocation import SILENCE_S  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.copies import copies_for  # noqa: PLC0415 - only a cluster needs it
         from runners.hosts.ssh import SshRunner  # noqa: PLC0415 - only a cluster needs it
@@ -102,7 +106,8 @@ class Workbench:
                 return batch_runner(whole.nodes, starters, queue_limit_s, user_dirs.data)
             return SshRunner(starters, cluster.reach, cluster.check_s, copies_for(cluster, user_dirs.copies))
 
-        evaluator = Evaluator(whole, search, runner(), listener=listener)
+        meters = PowerMeters.found(cluster, options.power_command)
+        evaluator = Evaluator(whole, search, runner(), listener=listener, meters=meters)
         if cluster.batch:
             evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
         workbench = cls.on(whole, options.parallel, user_dirs, evaluator, runner)
@@ -121,7 +126,8 @@ class Workbench:
 
         parts = min(parallel, len(whole.node_names)) if whole.node_names else parallel
         sites = [part_of(whole, number, parts) for number in range(parts)]
-        first, *others = (replace(evaluator, site=site, runner=runner()) for site in sites)
+        meters = evaluator.meters.of_a_part() if evaluator.meters and parts > 1 else evaluator.meters
+        first, *others = (replace(evaluator, site=site, runner=runner(), meters=meters) for site in sites)
         return cls(user_dirs, first.site, first, tuple(others), whole, runner)
 
     def close(self) -> None:
@@ -209,6 +215,15 @@ def cluster_of(options: TuneOptions) -> "Cluster | None":
     if cluster.batch and options.nodes_left_out:
         return cluster.model_copy(update={"batch": cluster.batch.without(options.nodes_left_out)})
     return cluster.model_copy(update={"speeds": options.node_speeds}) if options.node_speeds else cluster
+
+
+def measures_power(options: TuneOptions) -> bool:
+    """Whether something tells the power of the machine that a study is for.
+
+    Raises:
+        runners.toml_file.ClusterFileError: as `cluster_of`.
+    """
+    return bool(PowerMeters.found(cluster_of(options), options.power_command).sources)
 
 
 def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:

@@ -4,7 +4,9 @@ import shlex
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
+from results.metrics import measured_watts, power_by
 from results.record import Kind, TrialState
 from results.stats.ranking import Ranked
 from search_spaces.errors import SpaceError
@@ -13,10 +15,14 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine, EngineContext
+from ..engines.points import starts_of_each
+from ..engines.probes import Probes
 from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
+from ..machine.equipment import POWER_SOURCE
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
+from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.confirmation import Confirmation
@@ -33,11 +39,13 @@ from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
-from .extrapolation import Extrapolation
 from .parts import evaluators_of
 from .pilot import SMALLER_RUNS, predict_full, timed_at_first
 from .seeding import probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, searched_n, size
+
+if TYPE_CHECKING:
+    from .extrapolation import Extrapolation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +62,7 @@ class TuneOutcome:
 
     study: str
     ranking: Sequence[Ranked]
-    full: Extrapolation | None = None
+    full: "Extrapolation | None" = None
     ended: str
     interrupted: bool
     left_to_others: bool = False
@@ -96,6 +104,8 @@ def tune(
         number=next_session(earlier),
     ).open()
     opened.ledger.count(earlier)
+    quiet = quiet_wait(options, workbench, context)
+    quiet.before("the first run")
     unavailable = UnavailableParts(context, name)
     while True:
         session = opened.session
@@ -109,6 +119,7 @@ def tune(
             unavailable=unavailable,
             evaluators=evaluators,
             joined=joined,
+            quiet=quiet,
         )
         try:
             return campaign.run()
@@ -122,6 +133,46 @@ def tune(
                     f"{_goes_on(session)} once it is repaired"
                 ) from error
             opened = replace(opened, session=replace(session, space=space, shrunk=True))
+
+
+def _known(options: TuneOptions, session: StudySession, measured: Probes) -> EngineContext:
+    """What an engine is told at first; what configurations draw, as it is measured, it hears as runs end."""
+    known, against = EngineContext(points=options.points, probes=measured), session.objective.against
+    if against is None or not against.by_measured_power:
+        return known
+    power, space = session.objective.power, session.space
+    return replace(known, against=lambda point: power.worth(space.complete(point)), against_changes=True)
+
+
+def _note_unmeasured(session: StudySession) -> None:
+    """Say that the source that counts told the power of no run; then that counts which the user gave."""
+    objective, store = session.objective, session.context.store
+    source = objective.machine.power_source
+    if not source or any(power_by(measured_watts(record.measurements), source) for record in session.records()):
+        return
+    decides = any(one.by_measured_power for one in (objective, objective.against) if one is not None)
+    given = store.study(session.study).power_w is not None
+    if given or not decides:
+        store.note_host(session.study, {POWER_SOURCE: ""})
+    if decides:
+        instead = "the power that was given counts" if given else "nothing can be ranked by MFLOPS/W"
+        session.say(
+            f"The power source {source} told the power of no run, which must solve for 3 s at least: {instead}."
+        )
+
+
+def _power_starts(session: StudySession) -> Sequence[Point]:
+    """Points that show what each choice draws on which the power depends most, where the measured power decides."""
+    if not any(one.by_measured_power for one in (session.objective, session.objective.against) if one is not None):
+        return ()
+    names = [name for name in session.space.varying if name == "layout" or name.startswith("sys.")]
+    return [point for name in names for point in starts_of_each(session.space, name)]
+
+
+def quiet_wait(options: TuneOptions, workbench: Workbench, context: StudyContext) -> QuietWait:
+    """The waits of a study for a quiet machine."""
+    limit_s = longest_wait_s(options.wait_for_quiet, options.budget.whole_s)
+    return QuietWait(look_at(workbench.whole or workbench.site), limit_s, context.listener, context.stop)
 
 
 def prepare(space: SearchSpace, evaluator: Evaluator, workbench: Workbench, context: StudyContext) -> None:
@@ -161,6 +212,7 @@ class Campaign:
         opened: the study, before N is known.
         evaluators: one for each part of the nodes on which a trial runs.
         joined: who began the study confirms the winner.
+        quiet: waits for a quiet machine before the confirmation; None waits for none.
     """
 
     options: TuneOptions
@@ -169,6 +221,7 @@ class Campaign:
     unavailable: UnavailableParts
     evaluators: Sequence[Evaluator]
     joined: bool
+    quiet: QuietWait | None = None
 
     def run(self) -> TuneOutcome:
         """From the pilots to what was found.
@@ -219,9 +272,8 @@ class Campaign:
         evaluator, options, incumbent = self.evaluators[0], self.options, self.opened.ledger.incumbent
         measured = timed_at_first(session, evaluator, probes(evaluator.site))
         with session.context.stop.preparing():
-            known = EngineContext(points=options.points, probes=measured)
-            engine = make_engine(options.engine, session.space, options.seed, known)
-            first = seed_engine(options, session, engine)
+            engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
+            first = [*seed_engine(options, session, engine), *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
             tell_earlier(session, engine, earlier, drift=drift, early_stopping=early_stopping, incumbent=incumbent)
         self.opened.ledger.count(earlier)
@@ -237,8 +289,11 @@ class Campaign:
             return TuneOutcome(
                 study=study, ranking=session.ranking(), ended=ended, interrupted=session.stopped, left_to_others=True
             )
+        if self.quiet and self.options.confirm:
+            self.quiet.before("the best are measured again")
         confirmation.run(self.options.confirm, lambda params, _: worker.trial(params, Kind.CONFIRMATION))
         tell_changes(session)
+        _note_unmeasured(session)
         session = replace(session, objective=of_study(store.study(study)))
         ranking = session.ranking()
         full = None if self.options.full else predict_full(worker, ranking, self.options)

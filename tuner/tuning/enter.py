@@ -6,11 +6,13 @@ from importlib.metadata import version
 
 from hpl.build.toolchain import compiler_version
 from hpl.errors import HplError
+from results.metrics import nearest_the_wall
 from results.record import TrialRecord
 from results.store.store import Store
 from runners.hosts.host_facts import busy_sentence
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
+from ..machine.equipment import POWER_SOURCE
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
 from ..study.lifecycle import BegunStudy, MachineFacts, begin, go_on
@@ -79,11 +81,31 @@ def _joined(store: Store, name: str, site: Inventory) -> Sequence[TrialRecord]:
     return store.records(name)
 
 
+def power_source(options: TuneOptions, workbench: Workbench) -> str:
+    """Which measurement of the power counts: the one that was asked for, else the nearest to the wall; "" without one.
+
+    Raises:
+        UsageError: the one that was asked for is not there.
+    """
+    meters = workbench.evaluator.meters
+    names = meters.names if meters else []
+    if options.power_source is None:
+        return nearest_the_wall(names)
+    missing = [name for name in options.power_source.split("+") if name not in names]
+    if missing:
+        why = meters.refused.get(missing[0], "is not there") if meters else "is not there"
+        found = f"; there is {', '.join(names)}" if names else "; nothing here measures the power"
+        raise UsageError(
+            f"the power source {missing[0]} {why}{found}", field="power_source", given=options.power_source
+        )
+    return options.power_source
+
+
 def machine_facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
     """What a study keeps of its machine; where several trials run at a time, of the nodes that one of them has."""
     site = workbench.site
     return MachineFacts(
-        host=site.facts(),
+        host={**site.facts(), **({POWER_SOURCE: source} if (source := power_source(options, workbench)) else {})},
         rpeak_gflops=site.rpeak.gflops,
         price_usd=site.share_of(options.price_usd),
         power_w=site.share_of(options.power_w),

@@ -30,7 +30,7 @@ from ..study.shootout import blas_of, n_of
 from ..trial.workbench import Workbench
 from ..units import compact, duration
 from ..words import listed
-from .campaign import Campaign, prepare
+from .campaign import Campaign, prepare, quiet_wait
 from .sizing import BudgetTooSmallError, load_space, searched_n
 
 SEARCH_PART = 0.65
@@ -126,6 +126,8 @@ class BlasCampaign:
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
         """
         names = [entry.name for entry in self.workbench.site.ranked_blas()]
+        quiet = quiet_wait(self.options, self.workbench, self.context)
+        quiet.before("the first run")
         number = next_session(self.begun.earlier)
         dgemm = self._dgemm(names)
         champions = self._champions(names, number)
@@ -137,6 +139,7 @@ class BlasCampaign:
         shown = shown_noise(study, store.records(study.name, kinds=(Kind.SEARCH,)))
         compared = near({name: one.best for name, one in champions.items()}, shown, dgemm)
         rivals = {name: champions[name] for name in compared}
+        quiet.before("the rounds")
         played = play(rivals, self.begun.name, self.context, self.meter, number + 2 * len(names))
         stopped = self.context.stop.requested
         self.context.store.end_study(self.begun.name, "interrupted" if stopped else "complete")

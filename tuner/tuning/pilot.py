@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpl.errors import HplError
 from hpl.params import Scalar
@@ -27,7 +28,6 @@ from ..engines.points import starts
 from ..engines.probes import Messages, Probes
 from ..errors import TunerError
 from ..events import PhaseStarted
-from ..machine.calibrator import LARGEST, Figures, half_nb_of, message_times, messages_of, parse_figures
 from ..machine.inventory import Inventory
 from ..machine.problem_size import (
     RUNS_IN_BUDGET,
@@ -48,7 +48,10 @@ from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
 from ..trial.evaluate import Evaluator
 from ..trial.plan import TrialPlan, plan
-from .extrapolation import Extrapolation, NotedPrediction, extrapolate, note_prediction
+
+if TYPE_CHECKING:
+    from ..machine.calibrator import Figures
+    from .extrapolation import Extrapolation
 
 FIRST_RUN_S = 1.0
 """What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""
@@ -183,7 +186,7 @@ SMALLER_RUNS = 0.3
 """What those smaller runs cost in runs at N, start-up included."""
 
 
-def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> Extrapolation | None:
+def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> "Extrapolation | None":
     """Run the winner at two smaller N and note what it should do at the whole memory; None where that is no larger."""
     session, site = worker.session, worker.evaluator.site
     if not ranking or session.stopped:
@@ -195,6 +198,8 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
     N = full_memory_n(site, NB=best.hpl.NB, P=best.hpl.P, Q=best.hpl.Q, fraction=options.memory_fraction)
     if N <= best.hpl.N:
         return None
+    from .extrapolation import NotedPrediction, extrapolate, note_prediction  # noqa: PLC0415 - needed at the end
+
     session.context.listener(PhaseStarted("extrapolation", len(SMALLER_SIZES)))
     samples: list[Sample] = samples_of([replace(best, gflops=winner.expected_gflops)])
     for part in SMALLER_SIZES:
@@ -246,6 +251,8 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
         return known
     if found is None:
         return known
+    from ..machine.calibrator import half_nb_of  # noqa: PLC0415 - needed once there is something to read
+
     probe, half_nb = _probe(found, session.study, site, asked), half_nb_of(found)
     store.note_host(session.study, {HALF_NB: half_nb})
     store.network.add_probe(probe)
@@ -264,8 +271,10 @@ def stored(store: Store, study: str, known: Probes) -> Probes:
     return replace(known, messages=_messages(probe), half_nb=half_nb if isinstance(half_nb, float) else None)
 
 
-def _probe(figures: Figures, study: str, site: Inventory, asked: TrialPlan) -> NetworkProbe:
+def _probe(figures: "Figures", study: str, site: Inventory, asked: TrialPlan) -> NetworkProbe:
     """The measurement as it is stored."""
+    from ..machine.calibrator import message_times, messages_of  # noqa: PLC0415 - needed once there is something to read
+
     found = messages_of(figures)
     names = site.node_names or (("first node", "last node") if site.nodes else (socket.gethostname(),))
     return NetworkProbe(
@@ -291,7 +300,7 @@ def _network(space: SearchSpace) -> dict[str, Scalar]:
     return {name: value for name, value in space.first.items() if is_setting(name)}
 
 
-def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> Figures | None:
+def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> "Figures | None":
     """Seconds of dgemm with growing blocks and of growing messages; None where the user ended it, or for a single rank.
 
     Args:
@@ -314,6 +323,8 @@ def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: floa
         return None
     if status.state not in {JobState.COMPLETED, JobState.TIMEOUT}:
         raise TunerError(status.message)
+    from ..machine.calibrator import LARGEST, message_times, parse_figures  # noqa: PLC0415 - needed once it has run
+
     figures = parse_figures(RunPaths(directory).read_stdout())
     times = message_times(figures)
     if status.state is JobState.TIMEOUT and max(times, default=0) < LEAST_BYTES:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
 from hpl.witness import parse_panels
@@ -24,7 +25,9 @@ from ..study.search.scheduler import replay_records
 from ..study.session import StudySession
 from ..trial.early_stopping import EarlyStopping
 from ..trial.ladder import rung_of
-from .warm_start import Known, Source, advice, advise, contradictions, read_source
+
+if TYPE_CHECKING:
+    from .warm_start import Source
 
 COUNT = 5
 """Configurations taken over: simulations rank well, so the real best is among the first few."""
@@ -53,8 +56,10 @@ def simulated_best(ranking: Sequence[Ranked], space: SearchSpace) -> list[dict[s
     return [dict(space.nearest({**here, **_elsewhere(entry, space)})) for entry in ranking[:COUNT]]
 
 
-def simulated_source(ranking: Sequence[Ranked], name: str, space: SearchSpace) -> Source:
+def simulated_source(ranking: Sequence[Ranked], name: str, space: SearchSpace) -> "Source":
     """All that a simulated study measured, without what belongs to this machine."""
+    from .warm_start import Known, Source  # noqa: PLC0415 - most studies learn from no other
+
     known = tuple(Known(_elsewhere(entry, space), entry.median_gflops) for entry in ranking)
     return Source(f"the simulation {name}", known)
 
@@ -79,6 +84,10 @@ def seed_engine(options: TuneOptions, session: StudySession, engine: Engine) -> 
     Raises:
         TunerError: a source is none any more.
     """
+    if not options.warm_start and not options.from_simulation:
+        return []
+    from .warm_start import advice, advise, contradictions, read_source  # noqa: PLC0415 - most learn from no other
+
     store = session.context.store
     found = [advice(read_source(store, name), session.space) for name in options.warm_start]
     first: Sequence[Point] = []

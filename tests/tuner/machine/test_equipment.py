@@ -1,6 +1,7 @@
 """Peak, price and power of the nodes that a configuration uses."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from as_user import Run
 from record_builders import a_study
 
 from results.record import Study
+from results.stats.ranking import Ranked
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.load import parse_cluster
 from tuner.errors import TunerError
@@ -91,7 +93,8 @@ def stored(equipment: Equipment) -> Study:
 
 def merits(study: Study, gflops: float, layout: str, network: str = "gige") -> list[float | None]:
     """% of peak, $/GFLOPS and MFLOPS/W, None where one is not told."""
-    told = figures(Equipment.of(study), gflops, {"layout": layout, "net.network": network})
+    entry = Ranked(layout, {"layout": layout, "net.network": network}, (gflops,), 1)
+    told = figures(Equipment.of(study), gflops, entry)
     return [told.get(name) for name in FIGURES]
 
 
@@ -151,8 +154,9 @@ def test_an_older_study_counts_nodes_as_if_they_were_alike() -> None:
 def test_a_cluster_that_lost_a_node_has_the_peak_the_price_and_the_power_of_those_that_are_left() -> None:
     study = a_study(host={"nodes": 4, "physical_cores": 16})
     whole = Equipment.of(study)
-    assert figures(whole, 50.0, {"layout": "8x1"}, 4) == figures(whole, 50.0, {"layout": "8x1"})
-    left = figures(whole, 50.0, {"layout": "8x1"}, 3)
+    run = Ranked("8x1", {"layout": "8x1"}, (50.0,), 1)
+    assert figures(whole, 50.0, replace(run, hosts=4)) == figures(whole, 50.0, run)
+    left = figures(whole, 50.0, replace(run, hosts=3))
     assert [left[name] for name in FIGURES] == about(100 * 50 / 100.8, 1867.5 / 50, 50_000 / 675)
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.stats.scaling_runs import NodeOrder, Scaling
 from tuner.errors import UsageError
-from tuner.scaling.plan import ScalingPlan, check_counts, largest_affordable_n, memory_n, usual_counts
+from tuner.scaling.runs import ScalingPlan, check_counts, largest_affordable_n, memory_n, usual_counts
+from tuner.scaling.statistics import NodeOrder, Scaling
 
 BOTH = tuple(Scaling)
 

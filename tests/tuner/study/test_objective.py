@@ -55,8 +55,9 @@ def test_fewer_nodes_may_be_worth_more_for_each() -> None:
     )
     assert [one.key for one in rate.ranked(ranking)] == ["32x1", "8x1", "4x1"]
     assert [one.key for one in price.ranked(ranking)] == ["8x1", "4x1", "32x1"]
-    assert price.outcome({"layout": "8x1"}, Outcome(80.0)).gflops == 320.0
-    assert price.outcome({"layout": "8x1"}, Outcome(None)).gflops is None
+    record = begun(params={"layout": "8x1"})
+    assert price.outcome(record, Outcome(80.0)).gflops == 320.0
+    assert price.outcome(record, Outcome(None)).gflops is None
     assert [one.key for one in pareto(price, ranking)] == ["32x1", "8x1"]
 
 

@@ -28,6 +28,7 @@ from ...asks.check import CheckAsk
 from ...database import open_store
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice
+from ...machine.quiet import QuietWait, longest_wait_s, look_here
 from ...options import TuneOptions
 from ...reports.context import Context
 from ...stopping import StopRequest
@@ -371,7 +372,11 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         before = _before(store, request.ask)
     listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
     began_s, busy = time.monotonic(), _busy(before)
+    expected_s = request.ask.runs * (before.trial.cost_s or before.trial.time_s or 0.0)
+    limit_s = longest_wait_s(request.ask.wait_for_quiet, expected_s)
     try:
+        if not before.study.options.get("real_cluster"):
+            QuietWait(look_here, limit_s, listener, stop).before("the first run")
         measured = _measured(request, before, listener, stop)
     except (TunerError, HplError, RunnerError, ResultsError) as error:
         if request.junit is not None:

@@ -11,6 +11,7 @@ from ...asks.texts import override_texts
 from ...asks.tune import SearchSettings, TuneAsk
 from ...budget import Budget
 from ...errors import UsageError
+from ...machine.quiet import longest_wait_s
 from ...machine.real_cluster import RealCluster, check_nodes_check, check_parallel, read_cluster
 from ...options import (
     DEFAULT_FULL_TRIALS,
@@ -100,6 +101,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
     simulation = simulation_options(None if real else cluster, ask.jobs, ask.limit)
     if simulation.cluster is not None:
         ask.refuse_useless(Useless.SIMULATED)
+    longest_wait_s(ask.wait_for_quiet)
     check_objective(ask.objective)
     check_pareto(ask.pareto, ask.objective)
     settings: dict[str, Any] = {field.name: getattr(ask, field.name) for field in fields(SearchSettings)}
@@ -114,6 +116,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
         hpl_source=user_source(ask.hpl_source),
         price_usd=ask.price_usd or (real.price_usd if real else None),
         power_w=ask.power_w or (real.power_w if real else None),
+        power_command=ask.power_command,
         real_cluster=real.cluster.table() if real else None,
         cluster=simulation.cluster,
         limit_s=simulation.limit_s,
@@ -136,6 +139,7 @@ def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
             f"⟦cluster⟧ {ask.cluster} is a virtual cluster: BLAS libraries are compared on real machines",
             field="cluster",
         )
+    longest_wait_s(ask.wait_for_quiet)
     wall_s, trials = parse_duration_s(ask.budget, "budget") if ask.budget else None, ask.trials
     if wall_s is None and trials is None:
         wall_s, trials = (None, DEFAULT_FULL_BLAS) if ask.full else (DEFAULT_BLAS_S, None)
@@ -153,6 +157,7 @@ def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
         price_usd=ask.price_usd or (real.price_usd if real else None),
         power_w=ask.power_w or (real.power_w if real else None),
         real_cluster=real.cluster.table() if real else None,
+        wait_for_quiet=ask.wait_for_quiet,
         shootout=True,
     )
 

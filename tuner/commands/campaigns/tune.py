@@ -14,6 +14,7 @@ from results.record import Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
+from search_spaces.parameters.dimension import MPI_PARAMETERS
 
 from ...budget import Budget
 from ...database import db_option, folder_of
@@ -21,33 +22,30 @@ from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
 from ...machine.inventory import Inventory, disturbances
-from ...machine.mpi_parameters import require_mpi_parameters
 from ...machine.problem_size import SMALLEST_N
 from ...options import TuneOptions
 from ...provision.plan import needs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import setting_dimensions
-from ...simulation.options import time_budget
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, study_folder
-from ...study.objective import check_inputs, fastest_of, ranking_of
+from ...study.objective import check_inputs, fastest_of, needs_power, ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
-from ...trial.workbench import Workbench
+from ...trial.workbench import Workbench, measures_power
 from ...tuning import campaign
 from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
-from ...tuning.extrapolation import Extrapolation
 from ...tuning.parts import require_alike_parts
 from ...tuning.seeding import simulated_ranking
 from ...tuning.sizing import load_space
-from ...tuning.warm_start import read_source
-from ...tuning.winner import WinnerFiles, write_winner
 from ...user_files import require_writable
 from ..session import Session, open_session
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
+    from ...tuning.extrapolation import Extrapolation
+    from ...tuning.winner import WinnerFiles
 
 
 @dataclass(frozen=True)
@@ -73,6 +71,8 @@ def prolonged(options: TuneOptions, more: BudgetExtension) -> TuneOptions:
     """
     if more == BudgetExtension():
         return options
+    from ...simulation.options import time_budget  # noqa: PLC0415 - only another budget needs it
+
     nodes = 1
     if options.real_cluster:
         from runners.hosts.cluster import stored_cluster  # noqa: PLC0415 - only a cluster needs it
@@ -129,8 +129,8 @@ class TuneResult:
     study: str
     notices: tuple[Sentence, ...] = ()
     summary: "StudySummary | None" = None
-    written: WinnerFiles | None = None
-    full: Extrapolation | None = None
+    written: "WinnerFiles | None" = None
+    full: "Extrapolation | None" = None
     memory_fraction: float = 1.0
     failure: Exception | None = None
     nothing_to_do: bool = False
@@ -239,9 +239,18 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)
     if options.cluster is None:
-        check_inputs(options.objective, options.pareto, price_usd=options.price_usd, power_w=options.power_w)
-    for source in options.warm_start:
-        read_source(store, source)
+        check_inputs(options.objective, options.pareto, **facts_that_count(options))
+    if options.warm_start:
+        from ...tuning.warm_start import read_source  # noqa: PLC0415 - most studies learn from no other
+
+        for source in options.warm_start:
+            read_source(store, source)
+
+
+def facts_that_count(options: TuneOptions) -> dict[str, float | None]:
+    """What an objective may need and the user has to give: the power only where nothing measures it."""
+    measured = options.power_w is None and needs_power(options.objective, options.pareto) and measures_power(options)
+    return {"price_usd": options.price_usd, **({} if measured else {"power_w": options.power_w})}
 
 
 def _trust(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> None:
@@ -265,7 +274,11 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
     join = request.join is not None
     stored = request.resume or join
     text = store.study(name).space_text if name and stored else space_text(options.space)
-    require_mpi_parameters(options, text, session.user_dirs)
+    names = entries(options.space, options.overrides, text)
+    if any(name.startswith(MPI_PARAMETERS) for name in names):
+        from ...machine.mpi_parameters import require_mpi_parameters  # noqa: PLC0415 - most spaces have none
+
+        require_mpi_parameters(options, text, session.user_dirs)
     with session.stop.preparing():
         if options.nodes_check and not stored:
             from ...nodes.ready_nodes import with_ready_nodes  # noqa: PLC0415 - needs SciPy, which most studies do not
@@ -283,7 +296,10 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
             require_alike_parts(space, workbench)
         begun = enter(name, options, store, workbench, resume=request.resume, join=join)
         session.cautions.begun(begun.name)
-        names = entries(options.space, options.overrides, text)
+        meters = workbench.evaluator.meters
+        if meters and (meters.sources or meters.refused):
+            for sentence in meters.sentences():
+                listener(Notice(sentence))
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench.site, listener)
@@ -408,6 +424,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         raise TunerError(_no_result(study, store, db))
     stopped = Sentence(f"Stopped before its budget was used: {resume}", unbroken=True)
     from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
+    from ...tuning.winner import write_winner  # noqa: PLC0415 - needed at the end
 
     summary = StudySummary.of(study, outcome.ranking, fastest=fastest_of(store, study))
     result = TuneResult(

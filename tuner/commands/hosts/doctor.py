@@ -23,6 +23,7 @@ from ...errors import TunerError
 from ...machine.mpi_start import RANKS, refused, try_start
 from ...machine.peak import dgemm_beats_peak, fastest_dgemm_gflops
 from ...machine.survey import usable_mpis
+from ...trial.observers.energy.meters import PowerMeters
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 
@@ -162,6 +163,7 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     found += _blas(libraries, probes)
     above_peak = dgemm_beats_peak(rpeak, fastest_dgemm_gflops(probes))
     found += Findings(advice=(above_peak,) if above_peak else ())
+    found += _power()
     found += _source(search) + Findings({"SimGrid": _simgrid()}, (busy,) if busy else ())
     if host.governor not in {None, "performance"}:
         found += Findings(advice=(f"the frequency governor is {host.governor}: performance gives steadier results",))
@@ -188,6 +190,14 @@ def verdict(advice: Sequence[str], missing: Sequence[str], command: str) -> Iter
         yield Sentence(f"Missing: {sentence}", tone=Tone.BAD)
     if not missing:
         yield Sentence(f"Everything that `{command}` needs is here.", tone=Tone.GOOD)
+
+
+def _power() -> Findings:
+    """What measures the power of this machine."""
+    meters = PowerMeters.found()
+    told = ", ".join(f"{source.name} ({source.what})" for source in meters.sources)
+    advice = tuple(f"the power source {name} {why}" for name, why in meters.refused.items())
+    return Findings({"power": told or "nothing here measures it"}, advice)
 
 
 def _source(search: SearchPaths) -> Findings:

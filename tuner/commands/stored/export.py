@@ -132,7 +132,7 @@ def placed_in(study: Study, stored: StudyRanking) -> Mapping[int, TrialPlace]:
         TrialPlace(
             number,
             entry.expected_gflops,
-            figures(machine, entry.expected_gflops, entry.params, entry.hosts).get("percent_of_peak"),
+            figures(machine, entry.expected_gflops, entry).get("percent_of_peak"),
             " ".join(filter(None, (cautions, small_caution(study, n_of(entry)) if n_of(entry) else None))),
         )
         for number, entry in enumerate(stored.ranking, start=1)

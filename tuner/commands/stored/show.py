@@ -24,6 +24,7 @@ from ...reports.lists import (
     trial_table,
     trials_table,
 )
+from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
 from ...reports.story import convergence
 from ...settings.words import sentence
@@ -230,9 +231,10 @@ class TrialResult:
 
     def report(self) -> Report:
         """Report its configuration, its figures, what really ran, and where its files are."""
-        table = trial_table(self.study, self.record, self.killed, self.others)
+        table, did = trial_table(self.study, self.record, self.killed, self.others), machine_did_table(self.record)
         facts = {**trial_json(self.record, self.killed), "hpl_dat": self.record.hpl_dat}
-        return Report(table.title, (table,), {**facts, "output": self.output} if self.with_output else facts)
+        parts = (table,) if did is None else (table, did)
+        return Report(table.title, parts, {**facts, "output": self.output} if self.with_output else facts)
 
 
 def show_trial(store: Store, request: TrialRequest) -> TrialResult:

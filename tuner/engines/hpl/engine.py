@@ -70,6 +70,7 @@ class HplEngine(Engine):
     ) -> None:
         super().__init__(space, seed, context)
         pool, pending = Pool(space, seed, context.probes, context.worth, context.against), PendingRuns()
+        self._against_changes = context.against_changes
         growth = Growth(pool, partial(neighbours, space), pending.places)
         self._state = EngineState(pool, growth, pending, self.blocked, fit(pool), exact=context.probes.exact)
         self._opening = Opening(self, pool, growth, pending, knows_dgemm=bool(context.probes.dgemm_gflops))
@@ -204,6 +205,8 @@ class HplEngine(Engine):
 
     def _decide(self, ladder: Ladder) -> Decision:
         state = self._state
+        if self._against_changes:
+            state.pool.weigh_again()
         rungs = sorted({*ladder, FULL}, key=lambda rung: rung.operations)
         first = self._opening.question(rungs[0], len(state.runs))
         if first is not None:

@@ -195,6 +195,10 @@ class Pool:
         """Logarithm of what a GFLOPS of each point is worth in the other objective; 0 where there is none."""
         return self._table.against
 
+    def weigh_again(self) -> None:
+        """Ask anew what a GFLOPS of each point is worth in the other objective."""
+        self._table.weigh(np.log(np.array([self._reader.against(point) for point in self.points])))
+
     @property
     def of_two_objectives(self) -> bool:
         """Whether points are worth differently in the other objective, so that there is a front."""
@@ -355,6 +359,12 @@ class PoolTable:
         """Put the row of a new point in place of another."""
         self._rows[place] = row
         self._arrays = None
+
+    def weigh(self, against: Vector) -> None:
+        """Take other logarithms of what a GFLOPS of each point is worth in the other objective."""
+        codes, shapes, _ = self._known()
+        self._rows = [replace(row, against=worth) for row, worth in zip(self._rows, np.exp(against), strict=True)]
+        self._arrays = codes, shapes, against
 
     @property
     def codes(self) -> Codes:

@@ -57,7 +57,7 @@ class OtherProcesses:
                 self.ledger.count([record])
                 self.ledger.incumbent.note(record)
             if is_conclusive(record):
-                engine.tell(question.params, self.session.objective.outcome(record.params, outcome))
+                engine.tell(question.params, self.session.objective.outcome(record, outcome))
             else:
                 engine.release(question)
         return sum(record.state is TrialState.RUNNING for record in records)
@@ -313,7 +313,7 @@ class Scheduler:
             for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):
                 if not record.number:
                     continue
-                engine.tell(question.params, self.session.objective.outcome(record.params, outcome))
+                engine.tell(question.params, self.session.objective.outcome(record, outcome))
                 self._full_runs.note(question, record, self.ledger.incumbent.gflops)
                 sentence = self.drift.note(question, anchor_rate(record)) if self.drift else None
                 if sentence and self.drift:
@@ -332,7 +332,7 @@ def replay_records(engine: Engine, records: Sequence[TrialRecord], objective: Ob
     """
     for record, outcome in zip(records, outcomes_of(records), strict=True):
         if is_conclusive(record):
-            engine.tell(record.params, objective.outcome(record.params, outcome))
+            engine.tell(record.params, objective.outcome(record, outcome))
 
 
 def why_nothing_left(engine: Engine) -> str:

@@ -6,14 +6,15 @@ An observer raises nothing: where it cannot watch, it says so to the listener an
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from hpl.witness import Panel
+from hpl.witness import Panel, SolveConditions
 from runners.job import Job
 
 from ...clock import Clock
 from ...events import Listener
 from ..early_stopping import EarlyStopping, StopDecision
+from .energy.meters import PowerMeters
 
 Measurements = Mapping[str, float]
 """What was measured during a run: numbers by names that say their unit, such as "package_energy_j"."""
@@ -21,10 +22,16 @@ Measurements = Mapping[str, float]
 
 @dataclass(frozen=True)
 class SolveTime:
-    """When HPL solved one run of a launch, by `time.monotonic`; None where that was not heard of."""
+    """When HPL solved one run of a launch, and what ranks told of it.
+
+    Attributes:
+        began_s, ended_s: by `time.monotonic`; None where that was not heard of.
+        told: what ranks and nodes told; nothing where they did not, or where it cannot be told which run it is of.
+    """
 
     began_s: float | None = None
     ended_s: float | None = None
+    told: SolveConditions = field(default_factory=SolveConditions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +44,7 @@ class WatchedLaunch:
         expected_s: seconds that one of them will probably take; None where nobody knows.
         early_stopping: what ended runs told of how runs go on; None where no run may be ended early.
         must_reach_gflops: what the run must be able to reach; None where it goes to its end.
+        meters: what tells the power of the machine; None where nobody looked for it.
     """
 
     labels: Mapping[int, str]
@@ -45,6 +53,7 @@ class WatchedLaunch:
     expected_s: float | None = None
     early_stopping: EarlyStopping | None = None
     must_reach_gflops: float | None = None
+    meters: PowerMeters | None = None
 
 
 class LaunchObserver(ABC):

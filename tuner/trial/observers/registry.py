@@ -2,13 +2,17 @@
 
 from collections.abc import Callable, Sequence
 
+from .conditions import ConditionsObserver
 from .contract import LaunchObserver, WatchedLaunch
 from .early_stopping import EarlyStoppingObserver
+from .energy_observer import EnergyObserver
 from .progress import ProgressObserver
 
 OBSERVERS: Sequence[Callable[[WatchedLaunch], LaunchObserver | None]] = (
     ProgressObserver.of,
     EarlyStoppingObserver.of,
+    EnergyObserver.of,
+    ConditionsObserver.of,
 )
 """What makes each observer of a launch on a real machine."""
 

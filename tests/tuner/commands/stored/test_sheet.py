@@ -85,7 +85,7 @@ def test_what_the_rules_would_not_accept_is_said() -> None:
     assert "slowest, middle and fastest runs of its configuration gave 50.00, 65.00, 80.00 GFLOPS" in objections(
         of_minutes(50.0, 60.0, 65.0, 70.0, 75.0, 80.0, 55.0)
     )
-    assert "took 1.91 s. As far as hpltune knows, the Green500" in objections([at(6000, 75.0)])
+    assert "took 1.91 s: the Green500 takes the average power over the whole core phase" in objections([at(6000, 75.0)])
     old = of_minutes(75.0, 74.8, versions={"hpl": "2.0"})
     assert objections(old, None) == (
         "HPL 2.0 ran, and HPL 2.3 is the current one: check whether the list still takes it."
@@ -138,3 +138,33 @@ def test_a_user_gets_markdown_or_json(hpltune: Run, store: Store) -> None:
     facts = json.loads(hpltune("export", "sheet", "--json").stdout)
     assert facts["top500"]["Nmax"] == "6,000"
     assert facts["green500"]["level of measurement (1, 2 or 3)"] is None
+
+
+def test_a_measured_power_is_told_with_its_source_and_what_each_level_lacks() -> None:
+    runs = of_minutes(75.0, 74.8, measurements={"redfish_power_w": 900.0, "redfish_energy_j": 85_500.0})
+    host = {"memory_available_bytes": 2**29, "power_source": "redfish", "nodes": 2}
+    facts = sheet(runs, 400.0, host=host).report().facts
+    assert isinstance(facts, dict)
+    green = facts["green500"]
+    assert green["power in kW, average over the core phase"] == "0.9 (measured by redfish)"
+    assert green["GFLOPS/W"] == "0.08333", "not of the 400 W that were given"
+    assert facts["levels"]["level 1"] == [
+        "the largest of 1/10 of the system, 2 kW, 15 nodes, or 40 kW, or the whole system",
+        "the power of the interconnect, measured or estimated from above",
+        "a meter that is exact to 5 %, as its maker says",
+    ]
+    assert "the power of the idle machine" in facts["levels"]["level 2"]
+    assert not any("given by the user" in one for one in facts["objections"])
+
+
+def test_what_measures_behind_the_power_supplies_is_no_level() -> None:
+    runs = of_minutes(75.0, 74.8, measurements={"rapl_power_w": 900.0})
+    levels = sheet(runs, host={"memory_available_bytes": 2**29, "power_source": "rapl"}).report().facts
+    assert isinstance(levels, dict)
+    said = levels["levels"]["level 1"]
+    assert (
+        "a meter upstream of the power supplies, or their loss: rapl measures only processors and their memory" in said
+    )
+    short = sheet([replace(run, time_s=9.0) for run in runs]).report().facts
+    assert isinstance(short, dict)
+    assert "a core phase of at least a minute (it took 9.0 s)" in short["levels"]["level 1"]

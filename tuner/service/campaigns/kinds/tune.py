@@ -7,7 +7,7 @@ from search_spaces.load import check_overrides, space_text
 
 from ....asks.tune import TuneAsk
 from ....commands.campaigns.reading import tune_options
-from ....commands.campaigns.tune import TuneRequest, tune
+from ....commands.campaigns.tune import TuneRequest, facts_that_count, tune
 from ....commands.session import open_session
 from ....engines.registry import check_engine
 from ....events import Listener
@@ -39,7 +39,7 @@ class TuneKind(CampaignKind):
         read_as_document(lambda: space_text(options.space))
         read_as_document(lambda: check_overrides(options.overrides or {}, setting_dimensions()))
         if not simulated:
-            facts = {"price_usd": options.price_usd, "power_w": options.power_w}
+            facts = facts_that_count(options)
             read_as_document(lambda: check_inputs(options.objective, options.pareto, **facts))
         return nodes
 

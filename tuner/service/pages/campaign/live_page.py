@@ -13,7 +13,6 @@ from results.metrics import rate_text
 from results.record import Kind, Study, TrialRecord
 from results.stats.headline import HeadlineRates, median_text
 from results.stats.intervals import half_95
-from results.stats.ranking import hosts_of
 from results.store.service.campaign_entry import GOES_ON, CampaignEntry, LiveState, QueueState
 from results.store.store import Store
 
@@ -24,7 +23,7 @@ from ....reports.lists import configuration, trials_table
 from ....reports.ranking import figures, headline_rates
 from ....reports.story import story_table
 from ....study.cautions import cautions_of
-from ....study.objective import UNITS, StudyRanking, rank_stored
+from ....study.objective import UNITS, StudyRanking, rank_stored, unit_of
 from ....units import duration
 from ....words import counted
 from ...live.running_runs import RunningRuns
@@ -288,8 +287,9 @@ def _figures(study: Study, best: TrialRecord | None, rates: HeadlineRates | None
     """The figures of merit of what no. 1 gives as a rule, with their units."""
     if best is None or rates is None:
         return ()
-    merits = figures(Equipment.of(study), rates.best_gflops, best.params, hosts_of(best))
-    return [(UNITS[name][0], UNITS[name][1].format(value)) for name, value in merits.items()]
+    machine = Equipment.of(study)
+    merits = figures(machine, rates.best_gflops, best)
+    return [(unit_of(name, machine), UNITS[name][1].format(value)) for name, value in merits.items()]
 
 
 @dataclass(frozen=True)

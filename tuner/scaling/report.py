@@ -18,7 +18,10 @@ from results.report.model import (
     outcome,
 )
 from results.stats.noise import USUAL_NOISE
-from results.stats.scaling_findings import (
+
+from ..words import counted, listed
+from .findings import NextDoubling, ScalingFindings
+from .statistics import (
     BROADCAST,
     PANEL,
     PARTS,
@@ -27,14 +30,13 @@ from results.stats.scaling_findings import (
     UPDATE,
     CountResult,
     Limit,
+    NodeOrder,
     OrderComparison,
     Overhead,
+    Scaling,
     ScalingGrowth,
+    alike,
 )
-from results.stats.scaling_runs import NodeOrder, Scaling, alike
-
-from ..scaling.findings import NextDoubling, ScalingFindings
-from ..words import counted, listed
 
 EFFICIENCY = "efficiency %"
 SHOWN_FAILED = 5

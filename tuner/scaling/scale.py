@@ -9,13 +9,13 @@ from functools import partial
 from hpl.sizing import NodeShare, n_for_memory
 from results.record import Study, TrialRecord
 from results.report.model import Report
-from results.stats.scaling_runs import NodeOrder, Scaling
 from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
 from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
 
 from ..clock import RealClock
+from ..commands.session import Session, open_session
 from ..errors import UsageError
 from ..events import Listener, Notice
 from ..machine.inventory import Inventory, disturbances
@@ -23,22 +23,6 @@ from ..machine.problem_size import first_choice, full_memory_n, natural_nb
 from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
 from ..provision.setup import provision_if_needed
-from ..reports.scaling import scaling_page, scaling_report
-from ..scaling.campaign import Pace, ScalingCampaign
-from ..scaling.findings import ScalingContext, ScalingFindings, findings_of
-from ..scaling.plan import (
-    COUNT,
-    ORDER,
-    PlannedRun,
-    ScalingPlan,
-    ScalingSite,
-    check_counts,
-    estimated_s,
-    largest_affordable_n,
-    memory_n,
-)
-from ..scaling.real_site import RealChoices, RealSite
-from ..scaling.simulated_site import SimulatedSite, VirtualChoices, cores_of_each
 from ..settings.around_study import recover_at_start
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.session import AFFORDABLE_S, PANEL_RANK_S, USUAL_NB, cores_here, facts_of
@@ -52,7 +36,23 @@ from ..trial.workbench import Workbench
 from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
 from ..words import counted
-from .session import Session, open_session
+from .findings import ScalingContext, ScalingFindings, findings_of
+from .report import scaling_page, scaling_report
+from .runs import (
+    COUNT,
+    ORDER,
+    Pace,
+    PlannedRun,
+    ScalingPlan,
+    ScalingRuns,
+    ScalingSite,
+    check_counts,
+    estimated_s,
+    largest_affordable_n,
+    memory_n,
+)
+from .sites import RealChoices, RealSite, SimulatedSite, VirtualChoices, cores_of_each
+from .statistics import NodeOrder, Scaling
 
 DEFAULT_TIME_S = 600.0
 """Time for all runs, from which N follows, if nobody gives an N or a time."""
@@ -297,7 +297,7 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
     site.book = FileBook(store, study, session.context.runs)
     inventory = workbench.site
     usual_s = None if request.n or request.options.full else DEFAULT_TIME_S
-    campaign = ScalingCampaign(
+    runs = ScalingRuns(
         plan=prepared.plan,
         site=site,
         pace=Pace(lambda run: estimated_s(run, prepared.node_gflops)),
@@ -308,7 +308,7 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
         limit_s=request.time_s or usual_s or math.inf,
     )
     with closing_study(study, store):
-        end = campaign.run()
+        end = runs.run()
     store.end_study(study, "interrupted" if stop.requested else "complete")
     rates = {name: {probe.kernel: probe.gflops for probe in probes} for name, probes in inventory.probes.items()}
     found = findings_of(end.records, ScalingContext(prepared.plan, site, rates, depth=request.depth))
@@ -393,7 +393,7 @@ def _simulated(
 
     with closing_study(study, store), closing(Simulator(opened, jobs, request.options.limit_s)) as simulator:
         site.study, site.trials = study, SimulatedTrials(simulator, book, session.listener, stop, named)
-        campaign = ScalingCampaign(
+        runs = ScalingRuns(
             plan=plan,
             site=site,
             pace=Pace(estimate_s),
@@ -403,7 +403,7 @@ def _simulated(
             earlier=known_runs(store, study),
             limit_s=request.time_s or math.inf,
         )
-        end = campaign.run(exact=exact)
+        end = runs.run(exact=exact)
     store.end_study(study, "interrupted" if stop.requested else "complete")
     rates = {name: {"auto": _gflops(cluster, name)} for name in cluster.blas}
     found = findings_of(end.records, ScalingContext(plan, site, rates, exact, request.depth))

@@ -9,10 +9,9 @@ from report_reading import printed
 
 from results.report.html import to_html
 from results.report.model import Report
-from results.stats.scaling_findings import PARTS, UPDATE, CountResult, Limit, Overhead, ScalingGrowth
-from results.stats.scaling_runs import NodeOrder, Scaling
-from tuner.reports.scaling import scaling_report
 from tuner.scaling.findings import ScalingFindings
+from tuner.scaling.report import scaling_report
+from tuner.scaling.statistics import PARTS, UPDATE, CountResult, Limit, NodeOrder, Overhead, Scaling, ScalingGrowth
 
 SHARES = (0.05, 0.14, 0.06, 0.74, 0.01)
 COUNTS = (16, 256)

@@ -6,11 +6,10 @@ from datetime import UTC, datetime
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
-from results.stats.scaling_runs import NodeOrder, Scaling
 from tuner.clock import ToldClock
 from tuner.events import Event, Notice, TrialEnded
-from tuner.scaling.campaign import Pace, ScalingCampaign
-from tuner.scaling.plan import EndedRun, PlannedRun, ScalingPlan, words_of
+from tuner.scaling.runs import EndedRun, Pace, PlannedRun, ScalingPlan, ScalingRuns, words_of
+from tuner.scaling.statistics import NodeOrder, Scaling
 from tuner.stopping import StopRequest
 from tuner.study.file_run import key_of
 
@@ -61,10 +60,10 @@ class MadeUpSite:
         self.names = tuple(name for name in self.names if name not in lost)
 
 
-def campaign(site: MadeUpSite, events: list[Event], **more: object) -> ScalingCampaign:
+def runs_of(site: MadeUpSite, events: list[Event], **more: object) -> ScalingRuns:
     stop = StopRequest()
     pace = Pace(lambda _: 10.0)
-    made = ScalingCampaign(PLAN, site, pace, events.append, stop, site.clock)
+    made = ScalingRuns(PLAN, site, pace, events.append, stop, site.clock)
     for name, value in more.items():
         setattr(made, name, value)
     return made
@@ -73,7 +72,7 @@ def campaign(site: MadeUpSite, events: list[Event], **more: object) -> ScalingCa
 def test_all_runs_are_made_and_what_is_left_is_told_after_each() -> None:
     events: list[Event] = []
     site = MadeUpSite(ToldClock())
-    end = campaign(site, events).run()
+    end = runs_of(site, events).run()
     ended = [event for event in events if isinstance(event, TrialEnded)]
     assert len(end.records) == len(ended) == 12
     assert [event.left for event in ended[-3:]] == ["20 s", "10 s", None]
@@ -82,15 +81,15 @@ def test_all_runs_are_made_and_what_is_left_is_told_after_each() -> None:
 
 def test_what_would_end_too_late_is_left_out_and_told() -> None:
     events: list[Event] = []
-    end = campaign(MadeUpSite(ToldClock()), events, limit_s=55.0).run()
+    end = runs_of(MadeUpSite(ToldClock()), events, limit_s=55.0).run()
     assert (len(end.records), end.skipped) == (5, 7)
     assert events[-1] == Notice("7 runs left out: ⟦time⟧ 55 s is over.")
 
 
 def test_runs_of_an_earlier_call_are_not_run_again() -> None:
     first, again = MadeUpSite(ToldClock()), MadeUpSite(ToldClock())
-    known = {record.key: record for record in campaign(first, []).run().records}
-    end = campaign(again, [], earlier=known).run()
+    known = {record.key: record for record in runs_of(first, []).run().records}
+    end = runs_of(again, [], earlier=known).run()
     assert again.done == []
     assert {record.key for record in end.records} == set(known)
 
@@ -98,7 +97,7 @@ def test_runs_of_an_earlier_call_are_not_run_again() -> None:
 def test_the_rest_goes_on_without_a_node_that_is_lost() -> None:
     events: list[Event] = []
     site = MadeUpSite(ToldClock(), lost={4: "b"})
-    end = campaign(site, events).run()
+    end = runs_of(site, events).run()
     assert end.lost_nodes == ("b",)
     assert end.skipped > 0
     assert all("b" not in nodes for nodes in site.on[4:])
@@ -116,5 +115,5 @@ def test_a_stop_leaves_what_was_measured() -> None:
         if isinstance(event, TrialEnded) and event.record.number == 3:
             stop.ask()
 
-    end = ScalingCampaign(PLAN, site, Pace(lambda _: 1.0), listen, stop, site.clock, limit_s=math.inf).run()
+    end = ScalingRuns(PLAN, site, Pace(lambda _: 1.0), listen, stop, site.clock, limit_s=math.inf).run()
     assert len(end.records) == 3

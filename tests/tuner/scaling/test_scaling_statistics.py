@@ -8,19 +8,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.stats.scaling_findings import (
+from tuner.scaling.statistics import (
     BROADCAST,
     PARTS,
     SWAP,
     UPDATE,
+    NodeOrder,
+    RunGroup,
+    Scaling,
+    ScalingRun,
     compare_orders,
     efficiencies,
+    groups,
     growth_of,
     limit_of,
     overheads,
     parts_s,
 )
-from results.stats.scaling_runs import NodeOrder, RunGroup, Scaling, ScalingRun, groups
 
 SORTED, SHUFFLED = NodeOrder.SORTED, NodeOrder.SHUFFLED
 

@@ -1,0 +1,51 @@
+/* What a rank and its node did during a solve: shared by witness.c, solves.c, conditions.c and node.c. */
+#ifndef HPLTUNE_CONDITIONS_H
+#define HPLTUNE_CONDITIONS_H
+
+#include <stddef.h>
+
+#define HPLTUNE_WHOLE (-1) /* number of the solve of a program that does not tell when it solves */
+#define HPLTUNE_LINE 1000  /* bytes of a line at most: a pipe keeps a line of up to 4096 in one piece */
+
+/* Linked weakly where a program may be without these files. */
+void hpltune_join_node(int rank);
+void hpltune_begin_solve(int number, int of);
+void hpltune_end_solve(double begin_s, double end_s);
+void hpltune_hear_clock(double now_s);
+void hpltune_tell_whole(void);
+void hpltune_stop_solve(void);
+extern const int hpltune_tells_solves;
+
+/* What the node of a rank did, by the rank of it that leads (node.c). */
+void hpltune_node_begins(void);
+int hpltune_node_ends(void);
+void hpltune_tell_node(const char *host, int number);
+int hpltune_is_sampler(long thread);
+
+/* The counters of a node (counters.c). A number that is not known is NAN. */
+enum hpltune_counter {
+    THROTTLED_S,
+    THROTTLED_PERIODS,
+    SWAP_PAGES,
+    NUMA_MISSES,
+    NIC_ERRORS,
+    TCP_RETRANSMITS,
+    HPLTUNE_COUNTERS
+};
+int hpltune_lead_node(const char *job);
+int hpltune_find_ranks(void);
+double hpltune_ranks_cpu_s(void);
+int hpltune_cores(void);
+void hpltune_read_cpus(double *busy_s, double *steal_s, int count);
+void hpltune_read_counters(double *counters);
+int hpltune_remember_programs(const int *go_on);
+void hpltune_add_programs(char *line, size_t size, size_t *used, double foreign_s, double begin_s, double end_s);
+
+/* Small helpers. */
+double hpltune_now_s(void);
+int hpltune_read(const char *path, char *text, size_t size);
+void hpltune_quote(char *out, size_t size, const char *text);
+void hpltune_add(char *line, size_t size, size_t *used, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void hpltune_say(const char *line, size_t length);
+
+#endif

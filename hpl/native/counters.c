@@ -1,0 +1,323 @@
+/* The counters of a node: CPU time, of its ranks too, control groups, swap, NUMA, networks, and other programs.
+ *
+ * Ranks find each other without MPI and leave nothing behind: each binds an abstract socket, whose name has its process
+ * number and ends with its process; the first of them binds that of the job, too, and leads. */
+#define _GNU_SOURCE
+#include "conditions.h"
+#include <ctype.h>
+#include <dirent.h>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MOST_RANKS 1024
+#define MOST_PROGRAMS 4096
+#define NAME 16
+#define TOLD 3
+#define FOREIGN_PART 0.005 /* of the cores; where others took less, nobody looks for their names */
+
+struct program {
+    int pid;
+    unsigned long long ticks, started;
+    char name[NAME];
+};
+
+static char job_name[96], stat_text[1 << 17], table_text[1 << 16];
+static int ranks[MOST_RANKS], rank_count, cores;
+static struct program programs[MOST_PROGRAMS], programs_at_end[MOST_PROGRAMS];
+static int program_count;
+
+static int bind_abstract(const char *name)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    size_t length = strlen(name);
+    int made;
+    if (length + 1 > sizeof address.sun_path)
+        return -1;
+    made = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (made < 0)
+        return -1;
+    memcpy(address.sun_path + 1, name, length);
+    if (bind(made, (struct sockaddr *)&address, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + length)) != 0) {
+        close(made);
+        return -1;
+    }
+    return made; /* open until the process ends */
+}
+
+int hpltune_lead_node(const char *job)
+{
+    char own[sizeof job_name + 16];
+    snprintf(job_name, sizeof job_name, "%.90s", job);
+    snprintf(own, sizeof own, "%s/%d", job_name, (int)getpid());
+    return bind_abstract(own) >= 0 && bind_abstract(job_name) >= 0;
+}
+
+static double seconds_of(const struct timespec *time)
+{
+    return (double)time->tv_sec + 1e-9 * (double)time->tv_nsec;
+}
+
+/* Finds the ranks of this node by the names of their sockets. */
+int hpltune_find_ranks(void)
+{
+    size_t length = strlen(job_name);
+    char line[512];
+    FILE *file = fopen("/proc/net/unix", "re");
+    rank_count = 0;
+    while (file && fgets(line, sizeof line, file) && rank_count < MOST_RANKS) {
+        const char *at = strchr(line, '@');
+        if (at && strncmp(at + 1, job_name, length) == 0 && at[1 + length] == '/')
+            ranks[rank_count++] = atoi(at + 2 + length);
+    }
+    if (file)
+        fclose(file);
+    if (!rank_count)
+        ranks[rank_count++] = (int)getpid();
+    return rank_count;
+}
+
+/* CPU time of all ranks of this node; NAN where one of them has ended. */
+double hpltune_ranks_cpu_s(void)
+{
+    double sum = 0.0;
+    for (int i = 0; i < rank_count; i++) {
+        struct timespec used;
+        clockid_t clock;
+        if (clock_getcpuclockid(ranks[i], &clock) != 0 || clock_gettime(clock, &used) != 0)
+            return NAN;
+        sum += seconds_of(&used);
+    }
+    return sum;
+}
+
+/* Reads CPU seconds of the whole node, busy and taken by the hypervisor, and counts its CPUs where `count` is set. */
+void hpltune_read_cpus(double *busy_s, double *steal_s, int count)
+{
+    unsigned long long user, nice, system, idle, waiting, hard, soft, steal = 0;
+    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
+    static char first[512];
+    char *text = count ? stat_text : first;
+    *busy_s = *steal_s = NAN;
+    if (hpltune_read("/proc/stat", text, count ? sizeof stat_text : sizeof first) < 0 ||
+        sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waiting, &hard, &soft,
+               &steal) < 7)
+        return;
+    *busy_s = tick_s * (double)(user + nice + system + hard + soft);
+    *steal_s = tick_s * (double)steal;
+    if (count) {
+        cores = 0;
+        for (const char *at = strstr(text, "\ncpu"); at; at = strstr(at + 1, "\ncpu"))
+            cores += isdigit((unsigned char)at[4]) != 0;
+    }
+}
+
+/* The number that follows a name at the begin of a line. */
+static double number_after(const char *text, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = text; at; at = strchr(at, '\n')) {
+        at += *at == '\n';
+        if (strncmp(at, name, length) == 0 && at[length] == ' ')
+            return strtod(at + length, NULL);
+    }
+    return NAN;
+}
+
+static double plus(double sum, double more)
+{
+    return isnan(sum) ? more : isnan(more) ? sum : sum + more;
+}
+
+static double larger(double one, double other)
+{
+    return isnan(one) || other > one ? other : one;
+}
+
+/* How long the quota of a control group, or of one above it, held it up: the one that did most. */
+static void read_throttling_below(const char *mount, const char *path, double *throttled_s, double *periods)
+{
+    char file[PATH_MAX], text[2048], group[PATH_MAX / 2];
+    snprintf(group, sizeof group, "%s", strstr(path, "..") ? "" : path);
+    for (;;) {
+        char *last;
+        snprintf(file, sizeof file, "%s%s/cpu.stat", mount, strcmp(group, "/") == 0 ? "" : group);
+        if (hpltune_read(file, text, sizeof text) > 0) {
+            double usec = number_after(text, "throttled_usec"), nsec = number_after(text, "throttled_time");
+            *throttled_s = larger(*throttled_s, isnan(usec) ? 1e-9 * nsec : 1e-6 * usec);
+            *periods = larger(*periods, number_after(text, "nr_throttled"));
+        }
+        last = strrchr(group, '/');
+        if (!last)
+            return;
+        *last = '\0';
+    }
+}
+
+static void read_throttling(double *throttled_s, double *periods)
+{
+    char text[4096], mount[64];
+    *throttled_s = *periods = NAN;
+    if (hpltune_read("/proc/self/cgroup", text, sizeof text) < 0)
+        return;
+    for (char *line = text, *next; line && *line; line = next) {
+        char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;
+        next = strchr(line, '\n');
+        if (next)
+            *next++ = '\0';
+        if (!path)
+            continue;
+        *path++ = '\0';
+        kinds++;
+        if (!*kinds) {
+            read_throttling_below("/sys/fs/cgroup", path, throttled_s, periods);
+            read_throttling_below("/sys/fs/cgroup/unified", path, throttled_s, periods);
+        } else if (strcmp(kinds, "cpu") == 0 || strncmp(kinds, "cpu,", 4) == 0 || strstr(kinds, ",cpu,")) {
+            read_throttling_below("/sys/fs/cgroup/cpu", path, throttled_s, periods);
+            snprintf(mount, sizeof mount, "/sys/fs/cgroup/%.40s", kinds);
+            if (strcmp(kinds, "cpu") != 0)
+                read_throttling_below(mount, path, throttled_s, periods);
+        }
+    }
+}
+
+/* Errors of all interfaces that have a cable. */
+static double nic_errors(void)
+{
+    double sum = NAN;
+    if (hpltune_read("/proc/net/dev", table_text, sizeof table_text) < 0)
+        return NAN;
+    for (char *line = strchr(table_text, '\n'); line; line = strchr(line + 1, '\n')) {
+        unsigned long long received, sent;
+        char name[32];
+        if (sscanf(line, " %31[^: ]: %*u %*u %llu %*u %*u %*u %*u %*u %*u %*u %llu", name, &received, &sent) == 3 &&
+            strcmp(name, "lo") != 0)
+            sum = plus(sum, (double)received + (double)sent);
+    }
+    return sum;
+}
+
+/* The number below "RetransSegs" in the two lines of Tcp. */
+static double tcp_retransmits(void)
+{
+    char *names, *values, *rest_of_names, *rest_of_values;
+    if (hpltune_read("/proc/net/snmp", table_text, sizeof table_text) < 0 || !(names = strstr(table_text, "Tcp: ")) ||
+        !(values = strstr(names + 1, "\nTcp: ")))
+        return NAN;
+    *values++ = '\0';
+    names = strtok_r(names, " \n", &rest_of_names);
+    values = strtok_r(values, " \n", &rest_of_values);
+    for (; names && values;
+         names = strtok_r(NULL, " \n", &rest_of_names), values = strtok_r(NULL, " \n", &rest_of_values))
+        if (strcmp(names, "RetransSegs") == 0)
+            return strtod(values, NULL);
+    return NAN;
+}
+
+void hpltune_read_counters(double *counters)
+{
+    read_throttling(&counters[THROTTLED_S], &counters[THROTTLED_PERIODS]);
+    counters[SWAP_PAGES] = counters[NUMA_MISSES] = NAN;
+    if (hpltune_read("/proc/vmstat", table_text, sizeof table_text) > 0) {
+        counters[SWAP_PAGES] = number_after(table_text, "pswpin") + number_after(table_text, "pswpout");
+        counters[NUMA_MISSES] = number_after(table_text, "numa_miss");
+    }
+    counters[NIC_ERRORS] = nic_errors();
+    counters[TCP_RETRANSMITS] = tcp_retransmits();
+}
+
+/* Reads the programs that run now, but no rank; returns how many, or -1 where that was given up. */
+static int read_programs(struct program *table, const int *go_on)
+{
+    struct dirent *entry;
+    int count = 0;
+    DIR *all = opendir("/proc");
+    if (!all)
+        return -1;
+    while ((entry = readdir(all)) && count < MOST_PROGRAMS) {
+        struct program *one = &table[count];
+        char path[64], text[1024], *begin, *end;
+        unsigned long long user, system, started;
+        int own = 0, pid = atoi(entry->d_name);
+        if (go_on && !__atomic_load_n(go_on, __ATOMIC_ACQUIRE)) {
+            closedir(all);
+            return -1;
+        }
+        for (int i = 0; i < rank_count; i++)
+            own |= ranks[i] == pid;
+        if (pid <= 0 || own)
+            continue;
+        snprintf(path, sizeof path, "/proc/%d/stat", pid);
+        if (hpltune_read(path, text, sizeof text) < 0 || !(begin = strchr(text, '(')) || !(end = strrchr(text, ')')) ||
+            sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu", &user,
+                   &system, &started) != 3)
+            continue;
+        *end = '\0';
+        one->pid = pid;
+        one->ticks = user + system;
+        one->started = started;
+        memset(one->name, 0, sizeof one->name);
+        for (int i = 0; i < NAME - 1 && begin[1 + i]; i++)
+            one->name[i] = begin[1 + i] < ' ' || begin[1 + i] > '~' || strchr(":\"\\", begin[1 + i]) ? '_' : begin[1 + i];
+        count++;
+    }
+    closedir(all);
+    return count;
+}
+
+/* Remembers the programs that run now; given up, and 0 returned, as soon as `go_on` is 0. */
+int hpltune_remember_programs(const int *go_on)
+{
+    int count = read_programs(programs, go_on);
+    program_count = count > 0 ? count : 0;
+    return count >= 0;
+}
+
+int hpltune_cores(void)
+{
+    return cores;
+}
+
+/* Adds the programs that took most, where others took something. */
+void hpltune_add_programs(char *line, size_t size, size_t *used, double foreign_s, double begin_s, double end_s)
+{
+    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), taken[TOLD] = {0.0};
+    const char *names[TOLD] = {NULL};
+    unsigned long long begun = (unsigned long long)(begin_s / tick_s);
+    int count = 0, told = 0;
+    if (!(foreign_s >= FOREIGN_PART * cores * (end_s - begin_s)) || (count = read_programs(programs_at_end, NULL)) <= 0)
+        return;
+    for (int i = 0; i < count; i++) { /* what each took, and 0 of what is no rank's neighbour of this solve */
+        struct program *one = &programs_at_end[i];
+        unsigned long long before = one->started >= begun ? 0 : one->ticks;
+        for (int j = 0; j < program_count; j++)
+            if (programs[j].pid == one->pid && programs[j].started == one->started)
+                before = programs[j].ticks;
+        one->ticks -= before < one->ticks ? before : one->ticks;
+    }
+    for (int i = 0; i < count; i++) { /* those of one name together */
+        for (int j = i + 1; j < count && programs_at_end[i].ticks; j++)
+            if (strcmp(programs_at_end[i].name, programs_at_end[j].name) == 0) {
+                programs_at_end[i].ticks += programs_at_end[j].ticks;
+                programs_at_end[j].ticks = 0;
+            }
+        for (int place = 0; place < TOLD; place++)
+            if (tick_s * (double)programs_at_end[i].ticks > taken[place]) {
+                memmove(&taken[place + 1], &taken[place], (size_t)(TOLD - 1 - place) * sizeof *taken);
+                memmove(&names[place + 1], &names[place], (size_t)(TOLD - 1 - place) * sizeof *names);
+                taken[place] = tick_s * (double)programs_at_end[i].ticks;
+                names[place] = programs_at_end[i].name;
+                break;
+            }
+    }
+    for (int place = 0; place < TOLD && names[place]; place++)
+        hpltune_add(line, size, used, "%s\"%s\": %.2f", told++ ? ", " : ", \"programs\": {", names[place], taken[place]);
+    if (told)
+        hpltune_add(line, size, used, "}");
+}

@@ -1,0 +1,132 @@
+"""What programs take of nodes now, measured over a second; asked by one POSIX shell script, also of this machine."""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from ..errors import UnreachableError
+from .hearing import CommandResult
+from .transport import Local, Transport, say_all
+
+HERE = "this machine"
+"""The name of the only node where no cluster is asked."""
+TICKS_PER_S = 100.0
+"""Steps of /proc/stat in a second: USER_HZ, which Linux keeps at 100 for all programs (`man 7 time`)."""
+LIMIT_S = 15.0
+MOST_PROGRAMS = 3
+_LOOK = r"""
+look() {
+    head -n 1 /proc/stat; grep -c '^cpu[0-9]' /proc/stat
+    cat /proc/[0-9]*/stat 2>/dev/null | awk '{
+        pid = $1; name = $0; sub(/^[0-9]+ \(/, "", name); end = name; sub(/\)[^)]*$/, "", name)
+        sub(/.*\) /, "", end); split(end, figure, " ")
+        if (figure[12] + figure[13] > 0) print pid, figure[12] + figure[13], name
+    }'
+}
+look; echo; sleep 1; look
+"""
+"""Of all CPUs, and of each process that took any time: its number, time and name."""
+_PROCESS = re.compile(r"(\d{1,9}) (\d{1,15}) (.{0,64})")
+
+
+@dataclass(frozen=True)
+class OthersLoad:
+    """What programs took of a node during a second.
+
+    Attributes:
+        cores: CPUs of the node, at least 1.
+        busy: CPUs that were busy on average.
+        programs: names of those that took most, the first most.
+    """
+
+    cores: int
+    busy: float
+    programs: tuple[str, ...] = ()
+
+    @property
+    def part(self) -> float:
+        """The part of the node that was busy."""
+        return self.busy / self.cores
+
+    def __str__(self) -> str:
+        """Write what was taken, as "0.8 of 2 cores, mostly python3 and cc1"."""
+        mostly = f", mostly {' and '.join(self.programs)}" if self.programs else ""
+        return f"{self.busy:.2g} of {self.cores} core{'' if self.cores == 1 else 's'}{mostly}"
+
+
+def others_on(reach: Transport | None, nodes: Sequence[str]) -> Mapping[str, OthersLoad]:
+    """Measure what is taken of nodes for a second, all at the same time; what does not tell is left out.
+
+    Args:
+        reach: None for this machine alone, of which this process does not count.
+    """
+    if reach is None:
+        said = say_all(Local(), [HERE], ("sh", "-c", _LOOK), timeout_s=LIMIT_S)
+        found = {HERE: parse_load(_printed(said[HERE]), own=frozenset({os.getpid()}))}
+    else:
+        asked = say_all(reach, nodes, ("sh", "-c", _LOOK), timeout_s=LIMIT_S)
+        found = {node: parse_load(_printed(said)) for node, said in asked.items()}
+    return {node: load for node, load in found.items() if load is not None}
+
+
+def parse_load(text: str, own: frozenset[int] = frozenset()) -> OthersLoad | None:
+    """Read what the script printed; None where it is not that.
+
+    Args:
+        own: processes that do not count.
+    """
+    looks = [_look(part) for part in text.split("\n\n")[:2]]
+    if len(looks) < 2:
+        return None
+    before, after = looks
+    if before is None or after is None or after.all_ticks <= before.all_ticks:
+        return None
+    took = Counter[str]()
+    ours = 0
+    for pid, (ticks, name) in after.processes.items():
+        more = max(0, ticks - before.processes.get(pid, (0, name))[0])
+        if pid in own:
+            ours += more
+        else:
+            took[name] += more
+    lasted = (after.all_ticks - before.all_ticks) / after.cores
+    busy = max(0, after.busy_ticks - before.busy_ticks - ours) / lasted
+    most = tuple(name for name, ticks in took.most_common(MOST_PROGRAMS) if ticks > 0.01 * lasted)
+    return OthersLoad(after.cores, min(busy, after.cores), most)
+
+
+@dataclass(frozen=True)
+class _Look:
+    """Ticks since the node was booted: of all CPUs, of busy ones, and of processes with their names."""
+
+    cores: int
+    all_ticks: int
+    busy_ticks: int
+    processes: Mapping[int, tuple[int, str]]
+
+
+def _look(text: str) -> _Look | None:
+    head, *rest = text.strip().splitlines() or [""]
+    figures = head.split()[1:9]
+    cores = rest[0].strip() if rest else ""
+    if not head.startswith("cpu ") or len(figures) < 5 or not all(one.isdecimal() for one in [*figures, cores]):
+        return None
+    ticks = [int(one) for one in figures]
+    processes = {}
+    for line in rest[1:]:
+        match = _PROCESS.fullmatch(line)
+        if match:
+            processes[int(match[1])] = (int(match[2]), _plain(match[3]))
+    idle = ticks[3] + ticks[4]
+    steal = ticks[7] if len(ticks) > 7 else 0
+    return _Look(max(1, int(cores)), sum(ticks), sum(ticks) - idle - steal, processes)
+
+
+def _plain(name: str) -> str:
+    return "".join(one for one in name if " " <= one <= "~")[:32]
+
+
+def _printed(said: CommandResult | UnreachableError) -> str:
+    return said.stdout if isinstance(said, CommandResult) else ""

@@ -1,0 +1,129 @@
+"""A study waits for a quiet machine, no longer than was asked for, and tells what it waits for."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+from as_user import Run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.errors import UnreachableError
+from runners.hosts.others import HERE, OthersLoad, others_on, parse_load
+from tuner.errors import UsageError
+from tuner.events import Event, Notice
+from tuner.machine.quiet import Look, QuietWait, longest_wait_s, told
+from tuner.stopping import StopRequest
+
+PRINTED = """cpu  1000 0 500 8000 0 0 0 0 0 0
+2
+77 300 python3
+78 20 a (b) c
+
+cpu  1160 0 520 8020 0 0 0 0 0 0
+2
+77 380 python3
+78 20 a (b) c
+79 60 cc1
+"""
+"""Two looks, a second apart, at a node of two cores on which one program took a core and another half of one."""
+BUSY, QUIET = OthersLoad(2, 0.8, ("python3", "cc1")), OthersLoad(2, 0.02)
+
+
+def look(*seen: OthersLoad) -> Look:
+    """What is seen at each look, the last for ever."""
+    left = list(seen)
+    return lambda: {HERE: left.pop(0) if len(left) > 1 else left[0]}
+
+
+def waited(seen: Look | None, left_s: float, stop: StopRequest | None = None) -> tuple[QuietWait, list[str]]:
+    events = list[Event]()
+    wait = QuietWait(seen, left_s, events.append, stop or StopRequest())
+    wait.before("the first run")
+    return wait, [event.text for event in events if isinstance(event, Notice)]
+
+
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.machine.quiet.PAUSE_S", 0.02)
+
+
+def test_a_quiet_machine_is_not_waited_for() -> None:
+    assert waited(look(QUIET), 30.0)[1] == []
+
+
+def test_what_is_waited_for_and_how_long_is_told_and_so_is_the_end() -> None:
+    wait, said = waited(look(BUSY, BUSY, QUIET), 30.0)
+    assert said[0] == (
+        "Waiting for a quiet machine before the first run: others take 0.8 of 2 cores, mostly python3 and cc1. "
+        "It waits 30 s at most, and ⟦wait_for_quiet⟧ 0 does without."
+    )
+    assert said[1].startswith("The machine is quiet now")
+    assert wait.left_s < 30.0
+
+
+def test_a_machine_that_stays_busy_is_a_caution_and_no_more_is_waited() -> None:
+    wait, said = waited(look(BUSY), 0.1)
+    assert said[-1].startswith("before the first run the machine was still busy after")
+    assert said[-1].endswith("others took 0.8 of 2 cores, mostly python3 and cc1.")
+    assert wait.left_s == 0.0
+    said.clear()
+    wait.before("the confirmation")
+    assert said == []
+
+
+def test_a_request_to_stop_ends_the_wait() -> None:
+    stop = StopRequest()
+    stop.ask()
+    _, said = waited(look(BUSY), 600.0, stop)
+    assert said == []
+
+
+def test_nodes_that_cannot_be_asked_are_not_waited_for() -> None:
+    def fails() -> Mapping[str, OthersLoad]:
+        raise UnreachableError("node n1: it does not answer", "n1")
+
+    assert waited(fails, 30.0)[1] == []
+    assert waited(None, 30.0)[1] == []
+
+
+def test_busy_nodes_are_named_those_that_are_busiest_first() -> None:
+    nodes = {f"n{number}": OthersLoad(4, number / 2) for number in range(1, 6)}
+    assert told(nodes) == "2.5 of 4 cores of n5; 2 of 4 cores of n4; 1.5 of 4 cores of n3; and more on 2 others"
+
+
+@pytest.mark.parametrize(
+    ("asked", "budget_s", "longest_s"),
+    [("10%", 300.0, 30.0), ("10%", None, 0.0), ("0", 300.0, 0.0), ("2m", None, 120.0), ("2.5 %", 100.0, 2.5)],
+)
+def test_the_wait_is_a_time_or_a_part_of_the_budget(asked: str, budget_s: float | None, longest_s: float) -> None:
+    assert longest_wait_s(asked, budget_s) == pytest.approx(longest_s)
+
+
+@pytest.mark.parametrize("asked", ["", "ten", "x%", "101%", "-5s", "30"])
+def test_anything_else_is_refused_with_its_field(asked: str) -> None:
+    with pytest.raises(UsageError) as error:
+        longest_wait_s(asked, 300.0)
+    assert error.value.field == "wait_for_quiet"
+
+
+def test_two_looks_tell_what_was_busy_and_which_programs_took_most() -> None:
+    assert parse_load(PRINTED) == OthersLoad(2, 1.8, ("python3", "cc1"))
+    assert parse_load(PRINTED, own=frozenset({77})) == OthersLoad(2, 1.0, ("cc1",))
+
+
+@given(st.text(max_size=200) | st.text("cpu 0123456789\n", max_size=200))
+def test_whatever_a_node_prints_is_a_load_or_none(text: str) -> None:
+    load = parse_load(text)
+    assert load is None or 0 <= load.busy <= load.cores
+
+
+def test_this_machine_tells_its_load() -> None:
+    load = others_on(None, [HERE])[HERE]
+    assert 0 <= load.busy <= load.cores
+
+
+@pytest.mark.parametrize("command", [("tune", "--budget", "5m"), ("blas",)], ids=["tune", "blas"])
+def test_a_wrong_time_is_refused_before_anything_runs(hpltune: Run, command: Sequence[str]) -> None:
+    done = hpltune(*command, "--wait-for-quiet", "soon")
+    assert done.returncode == 2
+    assert "--wait-for-quiet soon: not a duration" in " ".join(done.stderr.split())

@@ -1,0 +1,141 @@
+"""Waits for a quiet machine before a study measures, for a stated time at most, and tells what it waits for."""
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from results.disturbance import MOST_TAKEN
+from runners.errors import RunnerError
+from runners.hosts.others import HERE, OthersLoad, others_on
+from runners.hosts.transport import Transport
+
+from ..errors import UsageError
+from ..events import Listener, Notice
+from ..stopping import Stopping
+from ..units import duration, parse_duration_s
+from .inventory import Inventory
+
+FIELD = "wait_for_quiet"
+PAUSE_S = 2.0
+"""Seconds between two looks, each of which takes one."""
+STEP_S = 0.2
+"""Seconds after which a request to stop is heard."""
+MOST_NAMED = 3
+"""Busy nodes that a sentence names."""
+Look = Callable[[], Mapping[str, OthersLoad]]
+
+
+def longest_wait_s(asked: str, budget_s: float | None = None) -> float:
+    """Return how long a study waits at most, in seconds.
+
+    Args:
+        asked: a time such as 30s, a part of the budget such as 10%, or 0.
+        budget_s: the budget; None where no time is limited, of which no part is waited for.
+
+    Raises:
+        UsageError: it is none of these.
+    """
+    text = asked.strip()
+    if text == "0":
+        return 0.0
+    part = re.fullmatch(r"(\d{1,3}(?:\.\d{1,3})?)\s*%", text)
+    if part is None and text.endswith("%"):
+        raise UsageError("write a part of the budget as 10%", field=FIELD, given=asked)
+    if part is None:
+        return parse_duration_s(text, FIELD)
+    if float(part[1]) > 100:
+        raise UsageError("it can be 100% of the budget at most", field=FIELD, given=asked)
+    return float(part[1]) / 100 * (budget_s or 0.0)
+
+
+def look_here() -> Mapping[str, OthersLoad]:
+    """Look at this machine."""
+    return others_on(None, [HERE])
+
+
+def look_at(site: Inventory) -> Look | None:
+    """Return what looks at the nodes of a site; None where a batch system chooses them."""
+    if site.nodes is None:
+        return look_here
+    names, reach = site.nodes.names, site.nodes.cluster.reach
+    if not names or site.nodes.cluster.batch is not None:
+        return None
+    return look_on(reach, names)
+
+
+def look_on(reach: Transport, nodes: Sequence[str]) -> Look:
+    """Return what looks at some nodes."""
+    return lambda: others_on(reach, nodes)
+
+
+@dataclass
+class QuietWait:
+    """The waits of one study, which together last so long at most.
+
+    Attributes:
+        look: measures what programs take of each node; None waits for nothing.
+        left_s: seconds that may still be waited.
+    """
+
+    look: Look | None
+    left_s: float
+    listener: Listener
+    stop: Stopping
+
+    def before(self, what: str) -> None:
+        """Wait until others take at most MOST_TAKEN of each node, the time is over, or somebody asks to stop.
+
+        Args:
+            what: begins then, as "the first run".
+        """
+        if self.look is None or self.left_s <= 0:
+            return
+        began_s = time.monotonic()
+        busy, waited = self._busy(), False
+        while busy and not self.stop.requested and (left_s := self.left_s - (time.monotonic() - began_s)) > 0:
+            if not waited:
+                self._say(
+                    f"Waiting for a quiet machine before {what}: others take {told(busy)}. It waits {duration(left_s)} "
+                    f"at most, and ⟦{FIELD}⟧ 0 does without."
+                )
+            waited = True
+            self._pause(min(PAUSE_S, left_s))
+            busy = self._busy() if not self.stop.requested else busy
+        waited_s = time.monotonic() - began_s
+        self.left_s = max(0.0, self.left_s - waited_s) if waited else self.left_s
+        if waited and not busy:
+            self._say(f"The machine is quiet now; the wait took {duration(waited_s)}.")
+        elif waited and not self.stop.requested:
+            self.listener(
+                Notice(
+                    f"before {what} the machine was still busy after {duration(waited_s)}: others took {told(busy)}.",
+                    caution=True,
+                )
+            )
+
+    def _busy(self) -> Mapping[str, OthersLoad]:
+        """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""
+        try:
+            seen = self.look() if self.look else {}
+        except RunnerError:
+            return {}
+        return {node: load for node, load in seen.items() if load.part > MOST_TAKEN}
+
+    def _pause(self, seconds: float) -> None:
+        end_s = time.monotonic() + seconds
+        while time.monotonic() < end_s and not self.stop.requested:
+            time.sleep(min(STEP_S, seconds))
+
+    def _say(self, sentence: str) -> None:
+        self.listener(Notice(sentence))
+
+
+def told(busy: Mapping[str, OthersLoad]) -> str:
+    """Say what others take of busy nodes: "0.8 of 2 cores, mostly python3", with names where there are several."""
+    if set(busy) == {HERE}:
+        return str(busy[HERE])
+    most = sorted(busy, key=lambda node: -busy[node].part)
+    named = "; ".join(f"{busy[node]} of {node}" for node in most[:MOST_NAMED])
+    more = len(most) - MOST_NAMED
+    return f"{named}; and more on {more} others" if more > 0 else named

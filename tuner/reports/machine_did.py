@@ -1,0 +1,124 @@
+"""What the machine did during a run, as a table for people: figures that belong together on one line, with units."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from results.record import TrialRecord
+from results.report.model import Column, Table, Wrap
+
+from ..units import duration, gibibytes
+from ..words import counted
+
+PROGRAM = "foreign_cpu_s:"
+"""Begins the name of the CPU time that one program of others took."""
+ENERGY, POWER = "_energy_j", "_power_w"
+
+
+def machine_did_table(record: TrialRecord) -> Table | None:
+    """Build the table of what was measured during a run; None where nothing was."""
+    measured = record.measurements
+    rows = [(name, text) for name, tell in _LINES if (text := tell(measured))]
+    rows += [(f"energy ({source})", text) for source, text in _energies(measured)]
+    rest = sorted(set(measured) - _TOLD)
+    rows += [(name, f"{measured[name]:.6g}") for name in rest if not name.startswith(PROGRAM) and not _is_energy(name)]
+    if not rows:
+        return None
+    columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
+    return Table("What the machine did", columns, tuple(rows), headless=True)
+
+
+def _got(measured: Mapping[str, float]) -> str:
+    if "cpu_s" not in measured:
+        return ""
+    waited = f", and waited {duration(measured['waited_s'])} for a core" if "waited_s" in measured else ""
+    solve = f" in a solve of {duration(measured['solve_s'])}" if "solve_s" in measured else ""
+    return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together"
+
+
+def _switches(measured: Mapping[str, float]) -> str:
+    if "involuntary_switches" not in measured:
+        return ""
+    return f"{counted(round(measured['involuntary_switches']), 'time')} another program was given their core"
+
+
+def _others(measured: Mapping[str, float]) -> str:
+    if "foreign_cpu_s" not in measured:
+        return ""
+    cores = f" of {counted(round(measured['cores']), 'core')}" if "cores" in measured else ""
+    noticed_s = measured.get("foreign_for_s", 0.0)
+    noticed = f", noticeably for {duration(noticed_s)}" if noticed_s else ""
+    programs = {name.removeprefix(PROGRAM): used_s for name, used_s in measured.items() if name.startswith(PROGRAM)}
+    most = sorted(programs.items(), key=lambda item: -item[1])
+    named = f": {', '.join(f'{name} {duration(used_s)}' for name, used_s in most)}" if most else ""
+    return f"{duration(measured['foreign_cpu_s'])} of CPU time{cores}{noticed}{named}"
+
+
+def _throttling(measured: Mapping[str, float]) -> str:
+    if "throttled_s" not in measured:
+        return ""
+    periods = (
+        f" in {counted(round(measured['throttled_periods']), 'period')}" if "throttled_periods" in measured else ""
+    )
+    return f"held up for {duration(measured['throttled_s'])} of CPU time{periods}"
+
+
+def _memory(measured: Mapping[str, float]) -> str:
+    words = {"major_faults": "major fault", "swap_pages": "swapped page"}
+    parts = [counted(round(measured[name]), word) for name, word in words.items() if name in measured]
+    if "numa_misses" in measured:
+        parts.append(f"{measured['numa_misses']:,.0f} pages of another NUMA node")
+    if "huge_page_bytes" in measured:
+        parts.append(f"{gibibytes(round(measured['huge_page_bytes']))} in huge pages")
+    return ", ".join(parts)
+
+
+def _network(measured: Mapping[str, float]) -> str:
+    words = {"nic_errors": "interface error", "tcp_retransmits": "TCP retransmission"}
+    return ", ".join(counted(round(measured[name]), word) for name, word in words.items() if name in measured)
+
+
+def _clock(measured: Mapping[str, float]) -> str:
+    if "clock_mhz" not in measured:
+        return ""
+    lowest = measured.get("lowest_clock_mhz")
+    return f"{measured['clock_mhz']:.0f} MHz{'' if lowest is None else f', at least {lowest:.0f} MHz'}"
+
+
+def _heat(measured: Mapping[str, float]) -> str:
+    parts = [f"at most {measured['temperature_c']:.0f} °C"] if "temperature_c" in measured else []
+    if "throttle_events" in measured:
+        parts.append(f"slowed down {counted(round(measured['throttle_events']), 'time')} for its heat")
+    return ", ".join(parts)
+
+
+def _steal(measured: Mapping[str, float]) -> str:
+    return f"{duration(measured['steal_s'])} of CPU time" if "steal_s" in measured else ""
+
+
+def _energies(measured: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    for name in sorted(measured):
+        source = name.removesuffix(ENERGY)
+        if source != name:
+            power_w = measured.get(f"{source}{POWER}")
+            yield source, f"{measured[name]:,.0f} J{'' if power_w is None else f', on average {power_w:,.1f} W'}"
+
+
+def _is_energy(name: str) -> bool:
+    return name.endswith((ENERGY, POWER))
+
+
+_LINES: tuple[tuple[str, Callable[[Mapping[str, float]], str]], ...] = (
+    ("ranks got", _got),
+    ("switched", _switches),
+    ("others took", _others),
+    ("hypervisor took", _steal),
+    ("control group", _throttling),
+    ("memory", _memory),
+    ("network", _network),
+    ("clock", _clock),
+    ("heat", _heat),
+)
+_TOLD = {
+    *("solve_s", "cpu_s", "waited_s", "involuntary_switches", "foreign_cpu_s", "foreign_for_s", "cores", "steal_s"),
+    *("throttled_s", "throttled_periods", "major_faults", "swap_pages", "numa_misses", "huge_page_bytes"),
+    *("nic_errors", "tcp_retransmits", "clock_mhz", "lowest_clock_mhz", "temperature_c", "throttle_events"),
+}

@@ -1,0 +1,215 @@
+"""Measures what the machine did during each run: what ranks got, what others took, clock, heat and energy of nodes."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import Self
+
+from hpl.witness import NodeSeries, NodeSolve, RankSolve, SolveConditions
+from runners.job import Job
+
+from .contract import LaunchObserver, Measurements, SolveTime, WatchedLaunch
+from .sensors.contract import PolledSensor
+from .sensors.registry import FILE_SENSORS, POLLED_SENSORS
+
+FOREIGN_PART = 0.03
+"""Of the cores of a node: what others may take before it counts."""
+SHORTEST_S = 0.5
+"""Of a time in which that is looked at: the kernel counts CPU time of a node in hundredths of a second."""
+OF_RANKS = ("cpu_s", "waited_s", "involuntary_switches", "major_faults", "huge_page_bytes")
+OF_NODES = ("swap_pages", "numa_misses", "nic_errors", "tcp_retransmits")
+"""Figures that are summed over all ranks, and over all nodes."""
+DIGITS = 6
+"""After the point: times are told in microseconds."""
+FEWEST_READINGS = 2
+"""Of a meter during a solve, from which its energy follows."""
+LONGEST_WAIT_S = 2.0
+"""For a meter that still blocks when a launch has ended."""
+
+
+@dataclass
+class ConditionsObserver(LaunchObserver):
+    """Turns what ranks and nodes told of each solve, and what meters tell from here, into measurements."""
+
+    launch: WatchedLaunch
+    _ranks: int = field(default=0, init=False)
+    _meters: "list[MeterReader]" = field(default_factory=list, init=False)
+
+    @classmethod
+    def of(cls, launch: WatchedLaunch) -> Self:
+        """Every launch has conditions."""
+        return cls(launch)
+
+    def begin(self, job: Job, nodes: Sequence[str]) -> None:
+        """Open the meters that are asked from here."""
+        self._ranks = job.ranks
+        opened = [sensor.of(job, nodes, self.launch.listener) for sensor in POLLED_SENSORS]
+        self._meters = [MeterReader(sensor) for sensor in opened if sensor is not None]
+
+    def end(self, solves: Sequence[SolveTime]) -> Sequence[Measurements]:
+        """Measure each run; nothing of one of which nothing is known."""
+        readings = {meter.sensor.source: meter.stop() for meter in self._meters}
+        return [
+            {**measured(solve.told, self._ranks), **_energies(readings, solve.began_s, solve.ended_s)}
+            for solve in solves
+        ]
+
+
+def measured(told: SolveConditions, ranks: int) -> Measurements:
+    """Return what was told of one solve as measurements; what is not known of all ranks or nodes is left out.
+
+    Args:
+        ranks: of the launch, which all solve where a program does not tell how many do.
+    """
+    if not told.ranks:
+        return {}
+    of = max(int(rank.figures.get("of", ranks)) for rank in told.ranks)
+    solve_s = round(max(rank.end_s - rank.begin_s for rank in told.ranks), DIGITS)
+    complete = len(told.ranks) == of
+    everywhere = complete and {rank.host for rank in told.ranks} <= {node.host for node in told.nodes}
+    figures = {"solve_s": solve_s}
+    figures |= _sums([rank.figures for rank in told.ranks], OF_RANKS) if complete else {}
+    figures |= _others(told)
+    figures |= _worst(told.nodes)
+    figures |= _sums([node.figures for node in told.nodes], OF_NODES) if everywhere else {}
+    for sensor in FILE_SENSORS:
+        own = [one for one in told.series if any(fnmatchcase(one.name, glob) for glob in sensor.globs)]
+        figures |= sensor.measure(own, solve_s) if own else {}
+    return figures
+
+
+def _sums(all_figures: Sequence[Mapping[str, float]], names: Sequence[str]) -> dict[str, float]:
+    return {
+        name: sum(figures[name] for figures in all_figures)
+        for name in names
+        if all(name in figures for figures in all_figures)
+    }
+
+
+def _worst(nodes: Sequence[NodeSolve]) -> dict[str, float]:
+    """Return the time that hypervisor and control group took of the node on which each took most."""
+    figures: dict[str, float] = {}
+    steals = [node.figures["steal_s"] for node in nodes if "steal_s" in node.figures]
+    if steals:
+        figures["steal_s"] = max(steals)
+    throttled = [node.figures for node in nodes if "throttled_s" in node.figures]
+    if throttled:
+        worst = max(throttled, key=lambda of_node: of_node["throttled_s"])
+        figures |= {name: worst[name] for name in ("throttled_s", "throttled_periods") if name in worst}
+    return figures
+
+
+def _others(told: SolveConditions) -> dict[str, float]:
+    """Return what others took of the node of which they took the largest part."""
+    found = []
+    for node in told.nodes:
+        foreign_s, cores = _foreign_s(node, told.ranks), node.figures.get("cores", 0.0)
+        if foreign_s is not None and cores > 0:
+            found.append((foreign_s / cores / (node.end_s - node.begin_s), foreign_s, node))
+    if not found:
+        return {}
+    _, foreign_s, node = max(found, key=lambda one: one[:2])
+    series = {one.name: one for one in told.series if one.host == node.host}
+    figures = {"cores": node.figures["cores"], "foreign_cpu_s": foreign_s}
+    if "busy_s" in series and "ranks_cpu_s" in series:
+        figures["foreign_for_s"] = _foreign_for_s(series["busy_s"], series["ranks_cpu_s"], node.figures["cores"])
+    return {**figures, **{f"foreign_cpu_s:{name}": used_s for name, used_s in node.programs.items()}}
+
+
+def _foreign_s(node: NodeSolve, ranks: Sequence[RankSolve]) -> float | None:
+    """Return the busy time of a node that is not that of its ranks; None where that is not known of all of them."""
+    here = [rank.figures for rank in ranks if rank.host == node.host]
+    busy_s, own_s = node.figures.get("busy_s"), node.figures.get("ranks_cpu_s")
+    if own_s is None or node.figures.get("ranks", 0) < len(here):
+        own_s = sum(figures["cpu_s"] for figures in here) if all("cpu_s" in figures for figures in here) else None
+    return None if busy_s is None or own_s is None else max(0.0, busy_s - own_s)
+
+
+def _foreign_for_s(busy: NodeSeries, own: NodeSeries, cores: float) -> float:
+    """Return for how long others took more than `FOREIGN_PART` of a node, from both counters at the same times."""
+    own_at = dict(zip(own.times_s, own.values, strict=True))
+    known = [
+        (time_s, max(0.0, value - own_at[time_s]))
+        for time_s, value in zip(busy.times_s, busy.values, strict=True)
+        if time_s in own_at
+    ]
+    if not known:
+        return 0.0
+    kept = known[:1]
+    for one in known[1:-1]:
+        if one[0] - kept[-1][0] >= SHORTEST_S <= known[-1][0] - one[0]:
+            kept.append(one)
+    kept += known[1:][-1:]
+    noticed_s = sum(
+        later_s - time_s
+        for (time_s, value), (later_s, later) in pairwise(kept)
+        if later - value > FOREIGN_PART * cores * (later_s - time_s)
+    )
+    return round(noticed_s, DIGITS)
+
+
+def _energies(readings: Mapping[str, "Readings"], began_s: float | None, ended_s: float | None) -> Measurements:
+    """Return energy and mean power of each meter between begin and end of a solve, where its readings go around it."""
+    figures: dict[str, float] = {}
+    if began_s is None or ended_s is None or ended_s <= began_s:
+        return figures
+    for source, told in readings.items():
+        inside = [one for one in told if began_s < one[0] < ended_s]
+        edges = [_power_at(told, began_s), _power_at(told, ended_s)]
+        if len(inside) < FEWEST_READINGS or None in edges:
+            continue
+        known = [(began_s, edges[0] or 0.0), *inside, (ended_s, edges[1] or 0.0)]
+        joules = sum((at_s - before_s) * (watts + before) / 2 for (before_s, before), (at_s, watts) in pairwise(known))
+        figures[f"{source}_power_w"] = joules / (ended_s - began_s)
+        figures[f"{source}_energy_j"] = joules
+    return figures
+
+
+def _power_at(readings: "Readings", time_s: float) -> float | None:
+    """Return the power at a time between two readings, on the line between them."""
+    for (before_s, before), (after_s, after) in pairwise(readings):
+        if before_s <= time_s <= after_s and after_s > before_s:
+            return before + (after - before) * (time_s - before_s) / (after_s - before_s)
+    return None
+
+
+Readings = Sequence[tuple[float, float]]
+"""The time of each reading of a meter by the monotonic clock, and the power in watts."""
+
+
+class MeterReader:
+    """Reads one meter again and again, in a thread of its own and of low priority.
+
+    Attributes:
+        sensor: the meter.
+    """
+
+    def __init__(self, sensor: PolledSensor, now_s: Callable[[], float] = time.monotonic) -> None:
+        self.sensor = sensor
+        self._now_s = now_s
+        self._over = threading.Event()
+        self._readings: list[tuple[float, float]] = []
+        self._thread = threading.Thread(target=self._read, name=f"meter-{sensor.source}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> Readings:
+        """End the readings, and return them."""
+        self._over.set()
+        self._thread.join(LONGEST_WAIT_S)
+        self.sensor.close()
+        return list(self._readings)
+
+    def _read(self) -> None:
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
+        while not self._over.is_set():
+            asked_s = self._now_s()
+            watts = self.sensor.read_w()
+            if watts is not None:
+                self._readings.append(((asked_s + self._now_s()) / 2, watts))
+            self._over.wait(max(0.0, self.sensor.interval_s - (self._now_s() - asked_s)))

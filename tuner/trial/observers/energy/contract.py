@@ -1,0 +1,143 @@
+"""The contract of a source of power or energy: where it is found, what it reads, and how it says that it cannot.
+
+A source only reads. `sampling.py` reads it once a second, `trace.py` says what its readings are worth.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, ClassVar, Self
+
+if TYPE_CHECKING:
+    from runners.hosts.cluster import Cluster
+
+HERE = ""
+"""The host of a part that belongs to this machine."""
+WHOLE = "*"
+"""The host of a part that stands for all nodes together, as a meter at the wall does."""
+LONGEST_READING_S = 5.0
+"""Seconds after which a reading that has not come is given up."""
+
+
+class PowerSourceError(Exception):
+    """A source is there and cannot tell: why, as the part of a sentence that follows its name."""
+
+
+@dataclass(frozen=True)
+class PowerPart:
+    """A thing of which a source tells the power, or the energy since some time.
+
+    Attributes:
+        host: the node that it belongs to, HERE or WHOLE.
+        name: of the thing, such as "package-0"; "" where a node has one only.
+        counts: it is a counter in joules; else power in watts.
+        range_j: the counter begins again at 0 after so many joules; None where it does not.
+    """
+
+    host: str
+    name: str = ""
+    counts: bool = False
+    range_j: float | None = None
+
+    def __str__(self) -> str:
+        """Its name with the node, as a sentence has it."""
+        host = "" if self.host in {HERE, WHOLE} else self.host
+        return " ".join(filter(None, (host, self.name)))
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where sources are looked for.
+
+    Attributes:
+        root: the folder in which /sys is; "/" but in tests.
+        cluster: the cluster on which HPL runs; None for this machine.
+        command: a program of the user, with its arguments, that prints the watts of all nodes; "" for none.
+    """
+
+    root: Path
+    cluster: "Cluster | None" = None
+    command: str = ""
+
+    @property
+    def here(self) -> bool:
+        """Whether HPL runs on this machine, so that its own sensors tell."""
+        return self.cluster is None
+
+
+class PowerSource(ABC):
+    """Reads the power or the energy of some parts.
+
+    Attributes:
+        lock: who reads it holds it.
+    """
+
+    name: ClassVar[str]
+    """The first word of its measurements, such as "rapl" in "rapl_energy_j"."""
+    what: ClassVar[str]
+    """What it measures, in words that follow "power of"."""
+
+    def __init__(self, parts: Sequence[PowerPart]) -> None:
+        self.parts, self.lock = tuple(parts), Lock()
+
+    @classmethod
+    @abstractmethod
+    def find(cls, places: Places) -> Self | None:
+        """Look for it; None where there is none.
+
+        Raises:
+            PowerSourceError: it is there, and cannot be read; the sentence has the remedy.
+        """
+
+    @abstractmethod
+    def read(self) -> Sequence[float]:
+        """Read each of its parts now, in watts or joules, in their order, within about LONGEST_READING_S.
+
+        Raises:
+            PowerSourceError: it does not tell.
+        """
+
+    def tells_all_of(self, nodes: Sequence[str]) -> bool:
+        """Whether it has a part of each of these nodes, or one for all of them; no nodes are this machine."""
+        hosts = {part.host for part in self.parts}
+        return WHOLE in hosts or (set(nodes) <= hosts if nodes else HERE in hosts)
+
+
+def read_text(file: Path) -> str:
+    """Read the first bytes of a small file of the kernel.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with file.open("rb") as opened:
+        return opened.read(4096).decode("ascii", errors="replace").strip()
+
+
+def first_figure(text: str) -> float:
+    """Read the number with which a text begins, such as "4711 J".
+
+    Raises:
+        PowerSourceError: it begins with none.
+    """
+    word = text.split(maxsplit=1)[0] if text.strip() else ""
+    try:
+        return float(word)
+    except ValueError:
+        raise PowerSourceError(f"told {word[:20]!a} in place of a number") from None
+
+
+def read_figures(files: Sequence[Path], unit: float) -> list[float]:
+    """Read the numbers in some files of the kernel.
+
+    Args:
+        unit: what each number is multiplied by.
+
+    Raises:
+        PowerSourceError: one cannot be read any more, or holds no number.
+    """
+    try:
+        return [unit * first_figure(read_text(file)) for file in files]
+    except OSError as error:
+        raise PowerSourceError(f"stopped telling ({error.filename}: {error.strerror})") from error
