@@ -1,10 +1,6 @@
-"""Measures what the machine did during each run: what ranks got, what others took, clock, heat and energy of nodes."""
+"""Measures what the machine did during each run: what ranks got, what others took, clock and heat of nodes."""
 
-import os
-import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
@@ -14,8 +10,7 @@ from hpl.witness import NodeSeries, NodeSolve, RankSolve, SolveConditions
 from runners.job import Job
 
 from .contract import LaunchObserver, Measurements, SolveTime, WatchedLaunch
-from .sensors.contract import PolledSensor
-from .sensors.registry import FILE_SENSORS, POLLED_SENSORS
+from .sensors.registry import FILE_SENSORS
 
 FOREIGN_PART = 0.03
 """Of the cores of a node: what others may take before it counts."""
@@ -26,38 +21,28 @@ OF_NODES = ("swap_pages", "numa_misses", "nic_errors", "tcp_retransmits")
 """Figures that are summed over all ranks, and over all nodes."""
 DIGITS = 6
 """After the point: times are told in microseconds."""
-FEWEST_READINGS = 2
-"""Of a meter during a solve, from which its energy follows."""
-LONGEST_WAIT_S = 2.0
-"""For a meter that still blocks when a launch has ended."""
 
 
 @dataclass
 class ConditionsObserver(LaunchObserver):
-    """Turns what ranks and nodes told of each solve, and what meters tell from here, into measurements."""
+    """Turns what ranks and nodes told of each solve into measurements."""
 
-    launch: WatchedLaunch
     _ranks: int = field(default=0, init=False)
-    _meters: "list[MeterReader]" = field(default_factory=list, init=False)
 
     @classmethod
     def of(cls, launch: WatchedLaunch) -> Self:
         """Every launch has conditions."""
-        return cls(launch)
+        del launch
+        return cls()
 
     def begin(self, job: Job, nodes: Sequence[str]) -> None:
-        """Open the meters that are asked from here."""
+        """Note how many ranks have to tell."""
+        del nodes
         self._ranks = job.ranks
-        opened = [sensor.of(job, nodes, self.launch.listener) for sensor in POLLED_SENSORS]
-        self._meters = [MeterReader(sensor) for sensor in opened if sensor is not None]
 
     def end(self, solves: Sequence[SolveTime]) -> Sequence[Measurements]:
         """Measure each run; nothing of one of which nothing is known."""
-        readings = {meter.sensor.source: meter.stop() for meter in self._meters}
-        return [
-            {**measured(solve.told, self._ranks), **_energies(readings, solve.began_s, solve.ended_s)}
-            for solve in solves
-        ]
+        return [measured(solve.told, self._ranks) for solve in solves]
 
 
 def measured(told: SolveConditions, ranks: int) -> Measurements:
@@ -151,65 +136,3 @@ def _foreign_for_s(busy: NodeSeries, own: NodeSeries, cores: float) -> float:
         if later - value > FOREIGN_PART * cores * (later_s - time_s)
     )
     return round(noticed_s, DIGITS)
-
-
-def _energies(readings: Mapping[str, "Readings"], began_s: float | None, ended_s: float | None) -> Measurements:
-    """Return energy and mean power of each meter between begin and end of a solve, where its readings go around it."""
-    figures: dict[str, float] = {}
-    if began_s is None or ended_s is None or ended_s <= began_s:
-        return figures
-    for source, told in readings.items():
-        inside = [one for one in told if began_s < one[0] < ended_s]
-        edges = [_power_at(told, began_s), _power_at(told, ended_s)]
-        if len(inside) < FEWEST_READINGS or None in edges:
-            continue
-        known = [(began_s, edges[0] or 0.0), *inside, (ended_s, edges[1] or 0.0)]
-        joules = sum((at_s - before_s) * (watts + before) / 2 for (before_s, before), (at_s, watts) in pairwise(known))
-        figures[f"{source}_power_w"] = joules / (ended_s - began_s)
-        figures[f"{source}_energy_j"] = joules
-    return figures
-
-
-def _power_at(readings: "Readings", time_s: float) -> float | None:
-    """Return the power at a time between two readings, on the line between them."""
-    for (before_s, before), (after_s, after) in pairwise(readings):
-        if before_s <= time_s <= after_s and after_s > before_s:
-            return before + (after - before) * (time_s - before_s) / (after_s - before_s)
-    return None
-
-
-Readings = Sequence[tuple[float, float]]
-"""The time of each reading of a meter by the monotonic clock, and the power in watts."""
-
-
-class MeterReader:
-    """Reads one meter again and again, in a thread of its own and of low priority.
-
-    Attributes:
-        sensor: the meter.
-    """
-
-    def __init__(self, sensor: PolledSensor, now_s: Callable[[], float] = time.monotonic) -> None:
-        self.sensor = sensor
-        self._now_s = now_s
-        self._over = threading.Event()
-        self._readings: list[tuple[float, float]] = []
-        self._thread = threading.Thread(target=self._read, name=f"meter-{sensor.source}", daemon=True)
-        self._thread.start()
-
-    def stop(self) -> Readings:
-        """End the readings, and return them."""
-        self._over.set()
-        self._thread.join(LONGEST_WAIT_S)
-        self.sensor.close()
-        return list(self._readings)
-
-    def _read(self) -> None:
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
-        while not self._over.is_set():
-            asked_s = self._now_s()
-            watts = self.sensor.read_w()
-            if watts is not None:
-                self._readings.append(((asked_s + self._now_s()) / 2, watts))
-            self._over.wait(max(0.0, self.sensor.interval_s - (self._now_s() - asked_s)))

@@ -1,28 +1,21 @@
-"""What the machine did during a run: from the lines of ranks and nodes, and from meters, to measurements."""
+"""What the machine did during a run: from the lines of ranks and nodes to measurements."""
 
-import threading
-from collections.abc import Sequence
-from itertools import count
 from pathlib import Path
-from typing import Self
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from made_study import SMALL, MakeStudy, point
 from observer_contract import ObserverContract, panels
-from waiting import until
 
 from hpl.witness import NodeSeries, NodeSolve, RankSolve, SolveConditions
 from results.record import Kind
 from runners.job import Job
 from tuner.clock import RealClock
 from tuner.engines.outcomes import FULL
-from tuner.events import Listener
-from tuner.trial.observers import conditions
-from tuner.trial.observers.conditions import ConditionsObserver, MeterReader, measured
+from tuner.trial.observers.conditions import ConditionsObserver, measured
 from tuner.trial.observers.contract import LaunchObserver, SolveTime, WatchedLaunch
-from tuner.trial.observers.sensors.contract import FileSensor, PolledSensor
+from tuner.trial.observers.sensors.contract import FileSensor
 from tuner.trial.observers.sensors.registry import FILE_SENSORS
 
 
@@ -163,66 +156,6 @@ def test_no_value_of_a_file_is_a_mistake(sensor: FileSensor, values: list[float]
 def test_the_patterns_of_sensors_fit_into_lines_of_absolute_paths() -> None:
     for sensor in FILE_SENSORS:
         assert all(glob.startswith("/") and glob.isprintable() for glob in sensor.globs)
-
-
-class Plug(PolledSensor):
-    """A meter that tells 100 W, then 101 W, …, or hangs until it is closed."""
-
-    source = "plug"
-    interval_s = 0.0
-    hangs = False
-
-    def __init__(self) -> None:
-        self.told = count(100)
-        self.closed = threading.Event()
-
-    @classmethod
-    def of(cls, job: Job, nodes: Sequence[str], listener: Listener) -> Self:
-        del job, nodes, listener
-        return cls()
-
-    def read_w(self) -> float | None:
-        if self.hangs:
-            self.closed.wait()
-            return None
-        return float(next(self.told))
-
-    def close(self) -> None:
-        self.closed.set()
-
-
-class Stopwatch:
-    """A clock that goes on by half a second whenever it is read."""
-
-    def __init__(self) -> None:
-        self.ticks = count()
-
-    def now_s(self) -> float:
-        return next(self.ticks) / 2
-
-
-def test_a_meter_gives_energy_and_power_between_begin_and_end_of_a_solve(
-    monkeypatch: pytest.MonkeyPatch, launch: WatchedLaunch, job: Job
-) -> None:
-    monkeypatch.setattr(conditions, "POLLED_SENSORS", [Plug])
-    monkeypatch.setattr(conditions, "MeterReader", lambda sensor: MeterReader(sensor, Stopwatch().now_s))
-    observer = ConditionsObserver(launch)
-    observer.begin(job, ())
-    (meter,) = observer._meters
-    until(lambda: len(meter._readings) > 20)
-    between, before, without = observer.end([SolveTime(3.25, 12.25), SolveTime(-5.0, 3.0), SolveTime(3.0)])
-    assert between["plug_energy_j"] == pytest.approx(9 * between["plug_power_w"])
-    assert 100 < between["plug_power_w"] < 120
-    assert before == without == {}, "what readings do not go around is not measured"
-
-
-def test_a_meter_that_hangs_holds_nothing_up(monkeypatch: pytest.MonkeyPatch, launch: WatchedLaunch, job: Job) -> None:
-    monkeypatch.setattr(conditions, "LONGEST_WAIT_S", 0.01)
-    monkeypatch.setattr(conditions, "POLLED_SENSORS", [Plug])
-    monkeypatch.setattr(Plug, "hangs", True)
-    observer = ConditionsObserver(launch)
-    observer.begin(job, ())
-    assert observer.end([SolveTime(1.0, 2.0)]) == [{}]
 
 
 @pytest.mark.usefixtures("mpirun")

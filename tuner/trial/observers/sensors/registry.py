@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from .clock import CpuClock
-from .contract import FileSensor, PolledSensor
+from .contract import FileSensor
 from .heat import Temperature, ThrottleEvents
 
 FILE_SENSORS: Sequence[FileSensor] = (
@@ -11,4 +11,3 @@ FILE_SENSORS: Sequence[FileSensor] = (
     Temperature(),
     ThrottleEvents(),
 )
-POLLED_SENSORS: Sequence[type[PolledSensor]] = ()
