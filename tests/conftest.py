@@ -26,6 +26,8 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 """The same for SIGHUP, which a program started by nohup ignores."""
 os.environ.update(OMPI_MCA_mpi_yield_when_idle="1")
 """Tests that run HPL share the cores with others: ranks that wait for one without a core would take theirs from it."""
+os.environ.update(HPLTUNE_WAIT_FOR_QUIET="0")
+"""Other tests keep the machine busy: studies would wait for a tenth of their budget."""
 settings.register_profile("hpltune", deadline=None)
 settings.load_profile("hpltune")
 

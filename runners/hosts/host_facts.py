@@ -137,16 +137,6 @@ def confined() -> bool:
         os.sched_setaffinity(0, mine)
 
 
-def unbound_sentence() -> str | None:
-    """Return a warning if ranks on this machine are not bound, else None."""
-    if not confined():
-        return None
-    return (
-        "this process may use only some of the CPUs: ranks are not bound, whatever `binding` says, since MPI would "
-        "bind them to others too"
-    )
-
-
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8", errors="replace")

@@ -2,10 +2,10 @@
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import UnreachableError
@@ -27,10 +27,12 @@ JUMP_S = 1.0
 """A node without nanoseconds tells a whole second, so that two looks may differ by it."""
 LONG_S = 1.0
 """Seconds of a login after which another one is timed, too: it may have been an accident."""
+_SYSTEM_FOLDER = re.compile(r"(?<![\w}])/(sys|proc)/")
 _CLOCK = "date +%s.%N; date +%s.%N"
 
 _PRELUDE = r"""
 PATH=$PATH:/usr/sbin:/sbin; LC_ALL=C; export PATH LC_ALL
+root=${HPLTUNE_SYSTEM_ROOT:-}
 mpirun=$1; work=$2; shift 2
 while [ ! -d "$work" ] && [ "${work%/*}" != "$work" ]; do work=${work%/*}; done
 : "${work:=/}"
@@ -45,14 +47,23 @@ done
 """
 
 
-def script() -> str:
-    """Return the script that asks for all facts; $1 is an MPI launcher, $2 the work folder, the others are files."""
+def script(names: Collection[str] = tuple(FACTS)) -> str:
+    """Return the script that asks for facts; $1 is an MPI launcher, $2 the work folder, the others are files.
+
+    Args:
+        names: of the facts.
+    """
     asked = (
-        f"printf 'ask\\t{fact.name}\\n'; say {fact.name} \"$({fact.shell})\" 2>/dev/null"
+        f"printf 'ask\\t{fact.name}\\n'; say {fact.name} \"$({below_root(fact.shell)})\" 2>/dev/null"
         for fact in FACTS.values()
-        if fact.shell
+        if fact.shell and fact.name in names
     )
     return "\n".join([_PRELUDE, "{", TELL_IDENTITY, *asked, _FILES, "} 2>/dev/null", "exit 0"])
+
+
+def below_root(shell: str) -> str:
+    """Return commands that read /proc and /sys below $root, which is empty but where HPLTUNE_SYSTEM_ROOT says else."""
+    return _SYSTEM_FOLDER.sub(r"$root/\1/", shell)
 
 
 @dataclass(frozen=True)
@@ -85,7 +96,24 @@ def ask_facts(
         mpirun: an MPI launcher that all nodes should have.
         work: the folder in which runs work.
     """
-    asking = ("sh", "-c", script(), "sh", str(mpirun or ""), str(work), *map(str, files))
+    asked = _asked(reach, nodes, ("sh", "-c", script(), "sh", str(mpirun or ""), str(work), *map(str, files)), limit_s)
+    skews = _skews(reach, list(asked.facts))
+    return replace(asked, facts={node: {**own, **skews.get(node, {})} for node, own in asked.facts.items()})
+
+
+def ask_some_facts(
+    reach: Transport, nodes: Sequence[str], names: Collection[str], work: Path, limit_s: float = LIMIT_S
+) -> AskedFacts:
+    """Ask all nodes at the same time for some facts, which takes less time.
+
+    Args:
+        names: of the facts, without those that are measured around calls of their own.
+        work: the folder in which runs work.
+    """
+    return _asked(reach, nodes, ("sh", "-c", script(names), "sh", "", str(work)), limit_s)
+
+
+def _asked(reach: Transport, nodes: Sequence[str], asking: Sequence[str], limit_s: float) -> AskedFacts:
     command = ("timeout", "-k", "2", f"{limit_s:g}", *asking)
     facts: dict[str, Mapping[str, str]] = {}
     identities: dict[str, Identity] = {}
@@ -96,9 +124,7 @@ def ask_facts(
             identities[node] = told_identity(raised(said).stdout)
         except UnreachableError as error:
             silent[node] = str(error)
-    skews = _skews(reach, list(facts))
-    told = {node: {**own, **skews.get(node, {})} for node, own in facts.items()}
-    return AskedFacts(told, silent, identities)
+    return AskedFacts(facts, silent, identities)
 
 
 def parse_facts(text: str) -> dict[str, str]:

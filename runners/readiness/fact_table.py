@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from .fact import AtLeast, AtMost, MustBe, NearNumber, NodeFact
+from .fact import AtLeast, AtMost, MustBe, NearNumber, NodeFact, OfTheMoment
 
 SKEW = NodeFact(
     "clock_skew",
@@ -27,6 +27,7 @@ FILE = "file "
 """How the names of facts about files begin; their paths follow."""
 
 _CPU = "/sys/devices/system/cpu"
+_CLOCK = "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 _DMI = "/sys/class/dmi/id"
 _GIB = "1048576"
 _UNIQUE = "sort | uniq -c | sed 's/^ *//; s/ / x /'"
@@ -34,6 +35,11 @@ _UNIQUE = "sort | uniq -c | sed 's/^ *//; s/ / x /'"
 
 def _read(path: str) -> str:
     return f"cat {path}"
+
+
+def _limit(words: str, column: int) -> str:
+    """Print a limit of a process; root is not held to that of processes."""
+    return f"awk '/^Max {words}/ {{print ${column}}}' /proc/self/limits"
 
 
 def _nics(shell: str) -> str:
@@ -63,6 +69,58 @@ awk '$1 + 0 > 0 && $2 + 0 > 0 && (!least || $1 / $2 < least) {least = $1 / $2}
     END {if (least) printf "%.2f\n", least; else print "no limit"}'
 """.strip()
 """Of versions 1 and 2, the least of a control group and of those around it."""
+
+
+def _least_of_groups(controller: str, files: str, per_unit: int, form: str) -> str:
+    """Print the least number that files of a control group and of those around it hold, versions 1 and 2.
+
+    Args:
+        files: names of the file in version 2 and in version 1.
+        per_unit: of the number in the file, in one of what is printed.
+        form: how printf prints it.
+    """
+    of_group = " ".join(f'"$base$group/{file}"' for file in files.split())
+    return rf"""
+while IFS=: read -r _ names group; do
+    case ,$names, in
+    ,,) base=/sys/fs/cgroup;;
+    *,{controller},*) base=/sys/fs/cgroup/$names; [ -d "$base" ] || base=/sys/fs/cgroup/{controller};;
+    *) continue;;
+    esac
+    while :; do cat {of_group}; [ -n "$group" ] || break; group=${{group%/*}}; done
+done </proc/self/cgroup |
+awk '/^[0-9]+$/ && $1 < 1e18 && (!found || $1 < least) {{found = 1; least = $1}}
+    END {{if (found) printf "{form}\n", least / {per_unit}; else print "no limit"}}'
+""".strip()
+
+
+LOOK_S = 0.1
+"""Seconds between two looks at the time that programs took; the kernel counts it in hundredths of a second."""
+BUSY = 0.3
+"""Cores from which on a program is named: two looks may miss the tenth of a core, and counting itself takes some."""
+NO_PROGRAMS = "none"
+_PROGRAMS = rf"""
+taken() {{ cut -d ' ' -f 1 /proc/uptime; cat /proc/[0-9]*/stat; }}
+before=$(taken); sleep {LOOK_S}
+{{ printf '%s\n' "$before"; taken; }} | awk -v own="$$" -v parent="$PPID" -v hertz="$(getconf CLK_TCK)" '
+    NF == 1 {{looks++; took_s = $1 - began_s; if (looks == 1) began_s = $1; next}}
+    /^[0-9]+ \(.*\) / && $1 != own && $1 != parent {{
+        match($0, /.*\)/); name = substr($0, index($0, "(") + 1, RLENGTH - index($0, "(") - 1)
+        split(substr($0, RLENGTH + 2), words, " "); ticks = words[12] + words[13]
+        if (looks == 1) first[$1] = ticks
+        else if ($1 in first) {{gsub(/[^A-Za-z0-9_.+-]/, "?", name); cores[name] += ticks - first[$1]}}
+    }}
+    END {{for (name in cores) if (took_s > 0 && cores[name] / hertz / took_s >= {BUSY})
+        printf "%.1f %s\n", cores[name] / hertz / took_s, name}}' | sort -rn | head -n 3 | grep . || echo {NO_PROGRAMS}
+""".strip()
+_EDAC = r"""
+for dimm in /sys/devices/system/edac/mc/mc*/dimm*; do
+    size=$(cat $dimm/size); [ "${size:-0}" -gt 0 ] || continue
+    controller=${dimm%/*}
+    echo "${controller##*/} $(cat $dimm/dimm_location) of $(cat $controller/max_location)"
+done
+""".strip()
+"""Where the kernel drives the memory's error correction: each filled place, of all that its controller has."""
 _FAULTS = r"""
 awk -F: '/Vulnerable/ {open = open " " $1} /Mitigation/ {count++}
     END {print count + 0 " mitigated" (open ? ", open:" open : "")}'
@@ -120,6 +178,10 @@ _PROCESSOR: tuple[NodeFact, ...] = (
         "lscpu | grep Socket",
     ),
     NodeFact(
+        "cores", "cores (hardware threads of a core count once)",
+        f"cat {_CPU}/cpu[0-9]*/topology/thread_siblings_list | sort -u | grep -c .", "lscpu | grep 'Core(s)'",
+    ),
+    NodeFact(
         "smt", "SMT (hardware threads of a core)", _read(f"{_CPU}/smt/control"), _read(f"{_CPU}/smt/control"),
     ),
     NodeFact("numa_nodes", "NUMA nodes", "ls -d /sys/devices/system/node/node[0-9]* | grep -c .", "lscpu | grep NUMA"),
@@ -132,6 +194,10 @@ _PROCESSOR: tuple[NodeFact, ...] = (
         "governor", "frequency governor",
         f"cat {_CPU}/cpu[0-9]*/cpufreq/scaling_governor | {_UNIQUE}",
         _read(f"{_CPU}/cpu0/cpufreq/scaling_governor"),
+    ),
+    NodeFact(
+        "clock_driver", "driver of the clock", _read(f"{_CPU}/cpu0/cpufreq/scaling_driver"),
+        _read(f"{_CPU}/cpu0/cpufreq/scaling_driver"),
     ),
     NodeFact(
         "allowed_mhz", "largest clock that is allowed, MHz",
@@ -154,6 +220,7 @@ _PROCESSOR: tuple[NodeFact, ...] = (
         "mitigations", "mitigations of faults of the processor",
         f"cd {_CPU}/vulnerabilities && grep . * | {_FAULTS}", f"grep . {_CPU}/vulnerabilities/*",
     ),
+    NodeFact("clock_source", "clock source", _read(_CLOCK), _read(_CLOCK)),
     NodeFact(
         "throttled", "times that heat slowed a core down since the start",
         f"cat {_CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count | awk '{{sum += $1}} END {{if (NR) print sum}}'",
@@ -178,6 +245,20 @@ _MEMORY: tuple[NodeFact, ...] = (
         f"awk '/^SwapTotal:/ {{printf \"%.1f\\n\", $2 / {_GIB}}}' /proc/meminfo", "cat /proc/swaps", NearNumber(2.0),
     ),
     NodeFact(
+        "swap_used_gib", "used swap space, GiB",
+        "awk '/^SwapTotal:/ {total = $2} /^SwapFree:/ {free = $2} "
+        f"END {{printf \"%.2f\\n\", (total - free) / {_GIB}}}' /proc/meminfo", "free -h", AtMost(0.25, "GiB"),
+    ),
+    NodeFact(
+        "memory_limit_gib", "memory that the control group allows, GiB",
+        _least_of_groups("memory", "memory.max memory.limit_in_bytes", 1073741824, "%.2f"),
+        "cat /sys/fs/cgroup/memory.max",
+    ),
+    NodeFact(
+        "memory_places", "filled places of the memory controllers", _EDAC,
+        "grep . /sys/devices/system/edac/mc/*/dimm*/*",
+    ),
+    NodeFact(
         "dimms", "DIMMs", f"{_DIMM}/^\\tSize: [0-9]/ {{print $2}}' | {_UNIQUE}", "dmidecode -t 17 | grep Size:",
     ),
     NodeFact(
@@ -188,6 +269,12 @@ _MEMORY: tuple[NodeFact, ...] = (
     NodeFact(
         "memory_channels", "filled memory slots",
         f"{_DIMM}/^\\tSize: / {{full = $2 ~ /^[0-9]/}} /^\\tLocator: / {{if (full) print $2}}' | sort | tr '\\n' ' '",
+        "dmidecode -t 17 | grep -E 'Size|Locator'",
+    ),
+    NodeFact(
+        "memory_slots", "memory slots and their banks, filled or not",
+        f"{_DIMM}/^\\tSize: / {{full = $2 ~ /^[0-9]/ ? \"filled\" : \"empty\"}} /^\\tLocator: / {{place = $2}} "
+        "/^\\tBank Locator: / {print full \" \" place \" / \" $2}'",
         "dmidecode -t 17 | grep -E 'Size|Locator'",
     ),
     NodeFact(
@@ -234,6 +321,20 @@ _SYSTEM: tuple[NodeFact, ...] = (
     ),
     NodeFact("limit_memlock", "limit of locked memory, KiB", "ulimit -l", "ulimit -l"),
     NodeFact("limit_nofile", "limit of open files", "ulimit -n", "ulimit -n"),
+    NodeFact(
+        "limit_nofile_hard", "largest limit of open files", _limit("open files", 5), "ulimit -Hn",
+    ),
+    NodeFact(
+        "limit_processes", "limit of processes and threads of the user",
+        f"if grep -q '^Uid:[[:space:]]*0[[:space:]]' /proc/self/status; then echo unlimited; "
+        f"else {_limit('processes', 3)}; fi",
+        "ulimit -u",
+    ),
+    NodeFact(
+        "limit_tasks", "processes and threads that the control group allows",
+        _least_of_groups("pids", "pids.max", 1, "%d"), "cat /sys/fs/cgroup/pids.max",
+    ),
+    NodeFact("limit_memory", "limit of the memory of a process, bytes", _limit("address space", 4), "ulimit -v"),
     NodeFact("limit_stack", "limit of the stack, KiB", "ulimit -s", "ulimit -s"),
     NodeFact(
         "load", "load for each CPU",
@@ -242,6 +343,13 @@ _SYSTEM: tuple[NodeFact, ...] = (
     NodeFact(
         "work_free_gib", "free disk space of the work folder, GiB",
         f"df -Pk \"$work\" | awk 'NR == 2 {{printf \"%.1f\\n\", $4 / {_GIB}}}'", "df -h", AtLeast(0.5, "GiB"),
+    ),
+    NodeFact(
+        "work_free_files", "files that the disk of the work folder can still take",
+        "df -Pi \"$work\" | awk 'NR == 2 && $2 > 0 {print $4}'", "df -i", AtLeast(1000),
+    ),
+    NodeFact(
+        "programs", "cores that programs take now", _PROGRAMS, "top", OfTheMoment(),
     ),
     NodeFact(
         "work_folder", "work folder",

@@ -17,6 +17,7 @@ from ..events import Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.problem_size import full_memory_n
 from ..options import TuneOptions
+from ..preflight.looking import before_runs
 from ..provision.setup import provision_if_needed
 from ..reports.calibration import calibration_facts, calibration_parts, verdict
 from ..simulation.calibration import (
@@ -112,6 +113,8 @@ def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) 
             workbench = Workbench.open(request.options, user_dirs, listener)
         with closing(workbench):
             inventory = workbench.site
+            for spoiler in before_runs(workbench.whole or inventory, user_dirs.data):
+                listener(Notice(f"{spoiler}.", caution=True))
             kernels = _kernels(request, inventory)
             points = _points(request, inventory, kernels)
             asked = MeasurementPlan(kernels, points, request.rounds, request.binding)

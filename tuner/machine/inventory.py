@@ -12,7 +12,7 @@ from hpl.build.toolchain import Mpi
 from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
 from hpl.rpeak import Rpeak, cpu_flags
-from runners.hosts.host_facts import HostFacts, busy_sentence, memory_available_bytes, unbound_sentence
+from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from runners.settings.offer import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
@@ -250,13 +250,6 @@ class Inventory:
     def _rate(self, blas: str) -> float:
         probe = self.best_probe(blas)
         return probe.gflops if probe else 0.0
-
-
-def disturbances(inventory: Inventory) -> list[str]:
-    """What may disturb runs on this machine now, in sentences without full stops; of other nodes nothing is known."""
-    if inventory.nodes is not None:
-        return []
-    return [said for said in (busy_sentence(inventory.host.physical_cores), unbound_sentence()) if said]
 
 
 def with_one_blas(inventory: Inventory, blas: str) -> Inventory:

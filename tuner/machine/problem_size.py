@@ -55,6 +55,11 @@ def full_memory_n(inventory: "Inventory", NB: int, P: int, Q: int, fraction: flo
     return n_for_memory([node], fraction=fraction, NB=NB, P=P, Q=Q)
 
 
+def matrix_bytes(N: int) -> int:
+    """The memory of a matrix of order N in bytes, without the buffers of MPI and of the BLAS."""
+    return 8 * N * N
+
+
 STEP = 64
 """N is rounded down to a multiple of this: a whole number of cache lines, and of most NB worth trying."""
 SMALLEST_N = 512

@@ -1,5 +1,6 @@
 """Waits for a quiet machine before a study measures, for a stated time at most, and tells what it waits for."""
 
+import os
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -10,6 +11,7 @@ from runners.errors import RunnerError
 from runners.hosts.others import HERE, OthersLoad, others_on
 from runners.hosts.transport import Transport
 
+from ..asks.shared import USUAL_QUIET
 from ..errors import UsageError
 from ..events import Listener, Notice
 from ..stopping import Stopping
@@ -17,6 +19,8 @@ from ..units import duration, parse_duration_s
 from .inventory import Inventory
 
 FIELD = "wait_for_quiet"
+USUAL = "HPLTUNE_WAIT_FOR_QUIET"
+"""Variable that says how long a study waits at most where it was not asked for another time than the usual one."""
 PAUSE_S = 2.0
 """Seconds between two looks, each of which takes one."""
 STEP_S = 0.2
@@ -36,7 +40,8 @@ def longest_wait_s(asked: str, budget_s: float | None = None) -> float:
     Raises:
         UsageError: it is none of these.
     """
-    text = asked.strip()
+    usual = os.environ.get(USUAL, "") if asked == USUAL_QUIET else ""
+    text = (usual or asked).strip()
     if text == "0":
         return 0.0
     part = re.fullmatch(r"(\d{1,3}(?:\.\d{1,3})?)\s*%", text)
@@ -83,13 +88,18 @@ class QuietWait:
     listener: Listener
     stop: Stopping
 
+    @property
+    def waits(self) -> bool:
+        """Whether it looks at all."""
+        return self.look is not None and self.left_s > 0
+
     def before(self, what: str) -> None:
         """Wait until others take at most MOST_TAKEN of each node, the time is over, or somebody asks to stop.
 
         Args:
             what: begins then, as "the first run".
         """
-        if self.look is None or self.left_s <= 0:
+        if not self.waits:
             return
         began_s = time.monotonic()
         busy, waited = self._busy(), False

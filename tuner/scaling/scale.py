@@ -18,10 +18,11 @@ from ..clock import RealClock
 from ..commands.session import Session, open_session
 from ..errors import UsageError
 from ..events import Listener, Notice
-from ..machine.inventory import Inventory, disturbances
-from ..machine.problem_size import first_choice, full_memory_n, natural_nb
+from ..machine.inventory import Inventory
+from ..machine.problem_size import first_choice, full_memory_n, matrix_bytes, natural_nb
 from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
+from ..preflight.looking import before_runs
 from ..provision.setup import provision_if_needed
 from ..settings.around_study import recover_at_start
 from ..simulation.cluster import SimulatedCluster, cluster_from
@@ -288,8 +289,10 @@ def _chosen_n(request: ScaleRequest, plan: ScalingPlan, whole: Inventory, node_g
 def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, session: Session) -> ScaleResult:
     """Run everything in a study, and work out what it tells."""
     store, listener, stop, site = session.store, session.listener, session.stop, prepared.site
-    for disturbance in disturbances(workbench.site):
-        listener(Notice(f"{disturbance}.", caution=True))
+    plan, whole = prepared.plan, workbench.whole or workbench.site
+    largest_n = max(plan.n_of(scaling, plan.counts[-1]) for scaling in plan.scalings)
+    for spoiler in before_runs(whole, session.context.runs, memory_bytes=matrix_bytes(largest_n)):
+        listener(Notice(f"{spoiler}.", caution=True))
     with stop.preparing():
         workbench.build([site.choices.blas], [request.threads], listener)
     study = begun(store, request, request.options, machine_facts(request.options, workbench))

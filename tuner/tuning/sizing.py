@@ -11,7 +11,16 @@ from ..engines.outcomes import FULL, Ladder
 from ..errors import TunerError
 from ..events import PhaseStarted
 from ..machine.inventory import Inventory
-from ..machine.problem_size import MOST_IN_BUDGET, RUNS_IN_BUDGET, STEP, Sample, affordable_n, full_memory_n, launch_s
+from ..machine.problem_size import (
+    MOST_IN_BUDGET,
+    RUNS_IN_BUDGET,
+    SMALLEST_N,
+    STEP,
+    Sample,
+    affordable_n,
+    full_memory_n,
+    launch_s,
+)
 from ..options import TuneOptions
 from ..settings.dimensions import setting_dimensions
 from ..study.cautions import SMALL_N_TOLD
@@ -59,6 +68,13 @@ def searched_n(earlier: Sequence[TrialRecord]) -> int | None:
     """The N at which a study was already searched, or None."""
     sizes = [int(record.params["N"]) for record in earlier if record.kind in SEARCHED and "N" in record.params]
     return max(sizes, default=None)
+
+
+def planned_n(space: SearchSpace, earlier: Sequence[TrialRecord]) -> int:
+    """The largest N of a study, as its space or its earlier runs tell it; 0 where its budget will choose it."""
+    values = space.parameters["N"].values if "N" in space.parameters else (space.first.get("N", 0),)
+    largest = max([*(int(value) for value in values), searched_n(earlier) or 0])
+    return largest if largest > SMALLEST_N else 0
 
 
 class BudgetTooSmallError(TunerError):

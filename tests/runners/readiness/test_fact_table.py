@@ -1,12 +1,12 @@
 """What nodes tell of themselves, from files of /sys and /proc as machines of several kinds have them."""
 
-import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
+from runners.readiness.asking import below_root
 from runners.readiness.fact_table import FACTS
 
 CPU = "sys/devices/system/cpu"
@@ -20,8 +20,8 @@ def told(name: str, root: Path, files: Mapping[str, str]) -> str:
     for path, text in files.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text)
-    shell = re.sub(r"(?<!\w)/(sys|proc)/", rf"{root}/\1/", FACTS[name].shell)
-    variables = {"PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/me", "work": "/scratch"}
+    shell = below_root(FACTS[name].shell)
+    variables = {"root": str(root), "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": "/home/me", "work": "/scratch"}
     done = subprocess.run(("sh", "-c", shell), env=variables, capture_output=True, text=True, check=False)
     return "; ".join(done.stdout.splitlines())
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from runners.errors import UnreachableError
 from runners.hosts.others import HERE, OthersLoad, others_on, parse_load
+from tuner.asks.shared import USUAL_QUIET
 from tuner.errors import UsageError
 from tuner.events import Event, Notice
-from tuner.machine.quiet import Look, QuietWait, longest_wait_s, told
+from tuner.machine.quiet import USUAL, Look, QuietWait, longest_wait_s, told
 from tuner.stopping import StopRequest
 
 PRINTED = """cpu  1000 0 500 8000 0 0 0 0 0 0
@@ -44,6 +45,7 @@ def waited(seen: Look | None, left_s: float, stop: StopRequest | None = None) ->
 
 @pytest.fixture(autouse=True)
 def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(USUAL, raising=False)
     monkeypatch.setattr("tuner.machine.quiet.PAUSE_S", 0.02)
 
 
@@ -97,6 +99,12 @@ def test_busy_nodes_are_named_those_that_are_busiest_first() -> None:
 )
 def test_the_wait_is_a_time_or_a_part_of_the_budget(asked: str, budget_s: float | None, longest_s: float) -> None:
     assert longest_wait_s(asked, budget_s) == pytest.approx(longest_s)
+
+
+def test_a_variable_stands_in_place_of_the_usual_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(USUAL, "20%")
+    assert longest_wait_s(USUAL_QUIET, 300.0) == pytest.approx(60.0)
+    assert longest_wait_s("5%", 300.0) == pytest.approx(15.0)
 
 
 @pytest.mark.parametrize("asked", ["", "ten", "x%", "101%", "-5s", "30"])

@@ -112,7 +112,7 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
         names = entries(options.space, options.overrides, store.study(begun.name).space_text)
         around = settings_around(workbench, store, begun.name, session.listener, names)
         with closing_study(begun.name, store), around as ready:
-            introduce(begun.name, options, workbench.site, session.listener)
+            introduce(begun.name, options, workbench, session)
             found = compare_blas(options, begun, ready, session.context)
     on = f"`hpltune blas ⟦resume⟧ ⟦study⟧ {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
     ranking = LibraryRanking.stored(store, store.study(found.study))

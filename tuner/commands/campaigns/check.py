@@ -22,13 +22,12 @@ from results.stats.disturbed_runs import undisturbed
 from results.stats.occasions import MOST_RUNS, SURE, Occasions, SpeedChange, runs_to_tell, speed_change
 from results.store.store import Store
 from runners.errors import RunnerError
-from runners.hosts.host_facts import busy_sentence
 
 from ...asks.check import CheckAsk
 from ...database import open_store
 from ...errors import TunerError, UsageError
 from ...events import Listener, Notice
-from ...machine.quiet import QuietWait, longest_wait_s, look_here
+from ...machine.quiet import longest_wait_s
 from ...options import TuneOptions
 from ...reports.context import Context
 from ...stopping import StopRequest
@@ -170,7 +169,6 @@ class CheckResult:
         change: None if no run of now counts.
         more_runs: how many more runs would probably tell; None if it can tell, or if no number would.
         changes: what else is not as it was.
-        busy: the sentence that other programs kept the machine busy when the check began, or "".
         failure: JUnit's file could not be written.
     """
 
@@ -180,7 +178,6 @@ class CheckResult:
     change: SpeedChange | None
     more_runs: int | None = None
     changes: tuple[ChangedFact, ...] = ()
-    busy: str = ""
     failure: TunerError | None = field(default=None, compare=False)
 
     @property
@@ -247,7 +244,8 @@ class CheckResult:
 
     def junit(self, time_s: float) -> str:
         """The text of JUnit's file."""
-        text = "\n".join([self.sentence, *self._details(), *map(_line, self.changes)])
+        now = [f"Now: {text}." for _, text in told_cautions(self.measured.study)]
+        text = "\n".join([self.sentence, *self._details(), *now, *map(_line, self.changes)])
         problem = PROBLEMS.get(self.verdict)
         return to_junit(JUnitCase(SUITE, self.baseline.name, problem, self.sentence, text, time_s))
 
@@ -297,8 +295,7 @@ class CheckResult:
         """The rates, what does not count, and what speaks against the verdict."""
         told = [text for _, text in told_cautions(self.baseline.study)]
         before = [f"When the baseline was made: {text}." for text in told]
-        busy = [self.busy] if self.busy else []
-        return [*self._rates(), *self._left_out(), *self._failures(), *busy, *before]
+        return [*self._rates(), *self._left_out(), *self._failures(), *before]
 
     def _left_out(self) -> list[str]:
         """Say which runs do not count because they were disturbed, and others were not."""
@@ -350,7 +347,6 @@ class CheckResult:
             "failures": self._failures(),
             "all_disturbed_by": str(self.disturbed) if self.disturbed else None,
             "disturbed_runs": sum(run.disturbed is not None for run in self.measured.records),
-            "busy": self.busy,
             "cautions": {
                 "baseline": cautions_of(self.baseline.study),
                 "now": cautions_of(self.measured.study),
@@ -371,21 +367,18 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         before = _before(store, request.ask)
     listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
-    began_s, busy = time.monotonic(), _busy(before)
+    began_s = time.monotonic()
     expected_s = request.ask.runs * (before.trial.cost_s or before.trial.time_s or 0.0)
     limit_s = longest_wait_s(request.ask.wait_for_quiet, expected_s)
     try:
-        if not before.study.options.get("real_cluster"):
-            QuietWait(look_here, limit_s, listener, stop).before("the first run")
-        measured = _measured(request, before, listener, stop)
+        measured = _measured(request, before, limit_s, listener, stop)
     except (TunerError, HplError, RunnerError, ResultsError) as error:
         if request.junit is not None:
             said = with_options(str(error))
             case = JUnitCase(SUITE, before.name, "error", said, said, time.monotonic() - began_s)
             write_text(request.junit, to_junit(case))
         raise
-    result = replace(_compared(request, before, measured), busy=busy)
-    return _written(result, time.monotonic() - began_s)
+    return _written(_compared(request, before, measured), time.monotonic() - began_s)
 
 
 def check_of_study(store: Store, ask: CheckAsk, name: str) -> CheckResult:
@@ -411,15 +404,6 @@ def _median(rates: Sequence[float]) -> str:
     if len(rates) == 1:
         return f"{rates[0]:.2f} GFLOPS, 1 run"
     return f"{median(rates):.2f} GFLOPS, the median of {counted(len(rates), 'run')}"
-
-
-def _busy(before: Baseline) -> str:
-    """The sentence that other programs keep this machine busy, or ""; of other nodes nothing is known."""
-    cores = before.study.host.get("physical_cores")
-    if before.study.options.get("real_cluster") or not isinstance(cores, int):
-        return ""
-    said = busy_sentence(cores)
-    return f"Caution, at the beginning: {said}." if said else ""
 
 
 def baseline_of(store: Store, name: str, *, command: str = "check", field: str = "baseline") -> Baseline:
@@ -454,13 +438,16 @@ def baseline_of(store: Store, name: str, *, command: str = "check", field: str =
     return Baseline(study, trial, ranking[0].gflops)
 
 
-def _measured(request: CheckRequest, before: Baseline, listener: Listener, stop: StopRequest) -> RunResult:
-    """Run the baseline's HPL.dat as its trial ran."""
+def _measured(
+    request: CheckRequest, before: Baseline, quiet_s: float, listener: Listener, stop: StopRequest
+) -> RunResult:
+    """Run the baseline's HPL.dat as its trial ran, once the machine is quiet or that time is over."""
     with TemporaryDirectory(prefix="hpltune-") as folder:
         file = Path(folder) / f"{before.study.name.removeprefix('run-')}.dat"
         file.write_text(before.hpl_dat, encoding="utf-8")
         asked = before.again(file)
-        return run(replace(asked, repeats=request.ask.runs, db=request.db, study=request.study), listener, stop)
+        asked = replace(asked, repeats=request.ask.runs, db=request.db, study=request.study, quiet_s=quiet_s)
+        return run(asked, listener, stop)
 
 
 def _compared(request: CheckRequest, before: Baseline, measured: RunResult) -> CheckResult:

@@ -22,8 +22,8 @@ from ...budget import Budget, Meter
 from ...clock import RealClock
 from ...errors import UsageError
 from ...events import Listener, Notice, PhaseStarted
-from ...machine.inventory import disturbances
 from ...options import TuneOptions
+from ...preflight.looking import before_runs
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
@@ -256,8 +256,10 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
     """Run the rounds in a study of their own: its name, and what came of them."""
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
-    for disturbance in disturbances(first.site):
-        listener(Notice(f"{disturbance}.", caution=True))
+    most = max((one.plan for one in takers), key=lambda plan: plan.ranks * plan.threads)
+    memory_bytes = max(one.plan.memory_bytes for one in takers)
+    for spoiler in before_runs(first.site, session.context.runs, most.ranks, most.threads, memory_bytes):
+        listener(Notice(f"{spoiler}.", caution=True))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)

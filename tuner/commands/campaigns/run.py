@@ -18,9 +18,11 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory, disturbances
+from ...machine.inventory import Inventory
 from ...machine.problem_size import first_choice
+from ...machine.quiet import QuietWait, look_at
 from ...options import TuneOptions, user_program
+from ...preflight.looking import before_runs
 from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
@@ -49,6 +51,7 @@ class RunRequest:
         db: database file or URL; None for the user's own.
         oversubscribe: more ranks and threads than cores are allowed.
         study: name of the study that holds the runs; None takes a new one after the file.
+        quiet_s: longest wait for a quiet machine before the first run, in seconds.
     """
 
     file: Path
@@ -61,6 +64,7 @@ class RunRequest:
     db: str | None = None
     oversubscribe: bool = False
     study: str | None = None
+    quiet_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -119,8 +123,10 @@ def _measured(
     for caution in what_is_not_alike(request, store):
         listener(Notice(caution, caution=True))
     model = like_trial(request.like, store) if request.like else None
-    for disturbance in disturbances(workbench.site):
-        listener(Notice(f"{disturbance}.", caution=True))
+    quiet = QuietWait(look_at(workbench.site), request.quiet_s, listener, stop)
+    planned = (plan.ranks, plan.threads, plan.memory_bytes)
+    for spoiler in before_runs(workbench.site, session.context.runs, *planned, waits=quiet.waits):
+        listener(Notice(f"{spoiler}.", caution=True))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     study = begin_file(
@@ -131,6 +137,7 @@ def _measured(
         prepare_settings(ready.evaluator, {name: [value] for name, value in plan.settings.items()})
         book = FileBook(store, study, session.context.runs)
         run_of_file = FileRun(plan, book, ready.evaluator, request.walltime_s, listener, stop)
+        quiet.before("the first run")
         records = _repeated(run_of_file, request.repeats)
     store.end_study(study, "interrupted" if stop.requested else "complete")
     return study, records

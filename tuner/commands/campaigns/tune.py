@@ -21,9 +21,9 @@ from ...database import db_option, folder_of
 from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory, disturbances
-from ...machine.problem_size import SMALLEST_N
+from ...machine.problem_size import SMALLEST_N, matrix_bytes
 from ...options import TuneOptions
+from ...preflight.looking import before_runs
 from ...provision.plan import needs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import setting_dimensions
@@ -38,7 +38,7 @@ from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
 from ...tuning.parts import require_alike_parts
 from ...tuning.seeding import simulated_ranking
-from ...tuning.sizing import load_space
+from ...tuning.sizing import load_space, planned_n
 from ...user_files import require_writable
 from ..session import Session, open_session
 
@@ -302,7 +302,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
                 listener(Notice(sentence))
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
-            introduce(begun.name, options, workbench.site, listener)
+            introduce(begun.name, options, workbench, session, planned_n(space, store.records(begun.name)))
             return campaign.tune(options, begun, ready, session.context, space, joined=join)
 
 
@@ -397,13 +397,22 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
 
 
-def introduce(name: str, options: TuneOptions, inventory: Inventory, listener: Listener) -> None:
-    """Say what the study searches, on which machine, and what may disturb its runs."""
+def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Session, N: int = 0) -> None:
+    """Say what the study searches, on which machine, and what would spoil its runs.
+
+    Args:
+        N: the largest order of a matrix; 0 where nobody knows it yet.
+    """
+    inventory, listener = workbench.site, session.listener
     listener(Notice(f"Study {name}: {options}"))
     mpi = inventory.mpi
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
     listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
-    for caution in (*disturbances(inventory), inventory.peak_doubt):
+    waits = campaign.quiet_wait(options, workbench, session.context).waits
+    spoilers = before_runs(
+        workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits
+    )
+    for caution in (*spoilers, inventory.peak_doubt):
         if caution:
             listener(Notice(f"{caution}.", caution=True))
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import Probe, Timing
 from hpl.blas.registry import discover, kernel_survey
+from hpl.build.node_programs import build_node_bench
 from hpl.build.simgrid import find_simgrid
 from hpl.build.toolchain import compiler_version, find_mpis
 from hpl.errors import HplError
@@ -17,12 +18,16 @@ from hpl.programs.registry import obtain
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
+from runners.errors import UnreachableError
 from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts
+from runners.hosts.transport import Local, say
 
 from ...errors import TunerError
 from ...machine.mpi_start import RANKS, refused, try_start
 from ...machine.peak import dgemm_beats_peak, fastest_dgemm_gflops
 from ...machine.survey import usable_mpis
+from ...nodes.steps.node_bench import parse_runs
+from ...preflight.looking import HERE, Preflight, look, plan_here
 from ...trial.observers.energy.meters import PowerMeters
 from ...units import gibibytes
 from ...user_dirs import UserDirs
@@ -107,6 +112,7 @@ class DoctorResult:
 
     Attributes:
         probes: timed kernels by BLAS.
+        preflight: what would spoil runs.
         above_peak: the sentence that dgemm on one core is faster than Rpeak allows, or None.
     """
 
@@ -115,11 +121,13 @@ class DoctorResult:
     findings: Findings
     probes: Mapping[str, tuple[Probe, ...]]
     above_peak: str | None
+    preflight: Preflight = field(default_factory=Preflight)
 
     def report(self) -> Report:
         """The machine, the kernels of its BLAS libraries, advice, and what is missing."""
         parts: list[Sentence | Table] = [self._machine_table()]
         parts += [kernel_table(self.probes)] if self.probes else []
+        parts += [self.preflight.table()] if self.preflight.looked else []
         parts += verdict(self.findings.advice, self.findings.missing, "hpltune tune")
         return Report(f"{self.host.hostname}: {self.host.cpu_model}", tuple(parts), self._facts())
 
@@ -146,15 +154,18 @@ class DoctorResult:
             "kernels": kernel_facts(self.probes),
             "advice": list(self.findings.advice),
             "missing": list(self.findings.missing),
+            "preflight": self.preflight.to_json(),
         }
 
 
 def doctor(request: DoctorRequest) -> DoctorResult:
     """Look at everything a study needs."""
     rpeak = detect()
+    search = SearchPaths(request.user_dirs.prefix, request.user_dirs.cache)
+    looked = look(plan_here(rpeak.cores), request.user_dirs.data, slow=True)
+    memory_gb_s = _triad_gb_s(search)
     host = host_facts(rpeak.cores)
     rpeak = rpeak.overruled(request.rpeak_gflops) if request.rpeak_gflops else rpeak
-    search = SearchPaths(request.user_dirs.prefix, request.user_dirs.cache)
     busy = busy_sentence(host.physical_cores)
     found = _toolchain(search)
     libraries = discover(search, request.blas_files)
@@ -164,11 +175,30 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     above_peak = dgemm_beats_peak(rpeak, fastest_dgemm_gflops(probes))
     found += Findings(advice=(above_peak,) if above_peak else ())
     found += _power()
-    found += _source(search) + Findings({"SimGrid": _simgrid()}, (busy,) if busy else ())
-    if host.governor not in {None, "performance"}:
-        found += Findings(advice=(f"the frequency governor is {host.governor}: performance gives steadier results",))
+    found += _source(search) + Findings({"SimGrid": _simgrid()})
     found += Findings(advice=tuple(_open_to_others(request.user_dirs)))
-    return DoctorResult(host, rpeak, found + Findings(advice=tuple(_collisions())), probes, above_peak)
+    if memory_gb_s is not None:
+        found += Findings({"memory rate": f"{memory_gb_s:.3g} GB/s, STREAM's triad on all cores"})
+    preflight = looked.with_memory(plan_here(rpeak.cores), memory_gb_s)
+    return DoctorResult(host, rpeak, found + Findings(advice=tuple(_collisions())), probes, above_peak, preflight)
+
+
+STREAM_BYTES = 1 << 28
+"""Of each of STREAM's three arrays: more than the caches of most machines, and moved in seconds."""
+STREAM_S = 60.0
+"""After which the memory is not timed."""
+
+
+def _triad_gb_s(search: SearchPaths) -> float | None:
+    """Return the rate of STREAM's triad on all cores in GB/s; None where it could not be timed."""
+    try:
+        command = (str(build_node_bench(search)), "stream", "0", str(STREAM_BYTES))
+        said = say(Local(), HERE, command, timeout_s=STREAM_S)
+    except (HplError, UnreachableError):
+        return None
+    runs = parse_runs(HERE, said)
+    rates = [run.value for run in runs if run.benchmark == "stream-triad-all" and run.accurate and run.value]
+    return rates[0] / 1000.0 if rates else None
 
 
 def _open_to_others(user_dirs: UserDirs) -> Iterator[str]:

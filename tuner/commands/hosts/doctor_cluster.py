@@ -33,6 +33,8 @@ from ...machine.mpi_start import Start
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults, said_together
 from ...machine.nodes_start import StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
 from ...machine.survey import usable_mpis
+from ...preflight.contract import RunPlan
+from ...preflight.looking import Preflight, look
 from ...units import duration, gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import write_text
@@ -221,6 +223,7 @@ def _of_nodes(
     faults = list(node_faults(cluster, says, mpi, shared))
     missing, advice = [*silent, *faults], []
     filled: Mapping[str, Fact] = {}
+    looked = Preflight()
     between = interfaces_between(cluster, says, own_networks())
     starts = _Starts([node.node for node in says], {})
     if says and mpi is not None and not faults:
@@ -239,6 +242,8 @@ def _of_nodes(
         advice += [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
         advice += [between.sentence] if between.doubtful else []
         advice += filter(None, [unused_ports(cluster, rdma_ports(says))])
+        looked = _preflight(cluster, says, between.names, user_dirs)
+        advice += looked.warnings
         filled = _fill(file, cluster, _facts(cluster, says))
     findings = NodeFindings(
         _node_table(cluster, says),
@@ -251,9 +256,23 @@ def _of_nodes(
             *([f"{between.sentence}."] if between.sentence and not between.doubtful else []),
             *starts.well,
         ),
-        facts={"stage": cluster.stage, "mpi_interfaces": list(between.names), "starts": starts.facts()},
+        facts={
+            "stage": cluster.stage,
+            "mpi_interfaces": list(between.names),
+            "starts": starts.facts(),
+            "preflight": looked.to_json(),
+        },
     )
     return findings, says
+
+
+def _preflight(
+    cluster: Cluster, says: Sequence[NodeSays], interfaces: tuple[str, ...], user_dirs: UserDirs
+) -> Preflight:
+    """Look at what would spoil runs on the nodes."""
+    cores = cluster.node.cores or min(node.cores for node in says)
+    plan = RunPlan(cores, nodes=len(says), interfaces=interfaces, here=False)
+    return look(plan, user_dirs.data, cluster.reach, [node.node for node in says], slow=True)
 
 
 def _way(cluster: Cluster) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from as_user import Run, program
 
+from tuner.preflight.registry import CHECKS
+
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("real_hpl")]
 
 
@@ -49,3 +51,29 @@ def test_doctor_and_tune_use_the_same_mpi_where_none_is_on_path(
     assert done.returncode == 0, done.stderr
     assert f" {version}, {mpirun} (" in done.stdout
     assert "This machine cannot run HPL yet" not in done.stdout
+
+
+def test_doctor_has_each_check_of_what_spoils_runs_with_a_verdict(hpltune: Run) -> None:
+    told = {row["check"]: row for row in json.loads(hpltune("doctor", "--json").stdout)["preflight"]}
+    assert list(told) == [check.name for check in CHECKS]
+    for check in CHECKS:
+        row = told[check.name]
+        severities = {one["severity"] for one in row["findings"]}
+        assert row["verdict"] in severities or (not severities and row["verdict"] in {"good", "unknown"}), row
+    seen = told["open_files"]["facts"]["this host"]
+    assert int(seen["limit_nofile"]) <= int(seen["limit_nofile_hard"])
+    assert told["open_files"]["verdict"] == "good", "the tests need more files than one start of MPI"
+
+
+def test_doctor_writes_them_as_a_table_with_what_helps(
+    hpltune: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = tmp_path / "sys/devices/system/clocksource/clocksource0"
+    clock.mkdir(parents=True)
+    (clock / "current_clocksource").write_text("hpet\n")
+    (tmp_path / "proc").mkdir()
+    monkeypatch.setenv("HPLTUNE_SYSTEM_ROOT", str(tmp_path))
+    text = " ".join(hpltune("doctor").stdout.split())
+    assert "What could spoil runs" in text
+    assert "warning: the kernel's clock source is hpet" in text
+    assert "clocksource=tsc" in text

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from as_user import program
 from power_lab import RedfishServer, cluster_with, quick, redfish_server, watch, write
+from waiting import until
 
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.toml_file import ClusterFileError, validated
@@ -237,10 +238,15 @@ def test_redfish_that_begins_to_lie_gives_nothing(
 ) -> None:
     meters = redfish_of(server)
 
+    def asked_again(times: int) -> None:
+        before = len(server.asked)
+        until(lambda: len(server.asked) >= before + times, for_what=f"{times} readings")
+
     def turn_bad() -> None:
-        time.sleep(0.3)
+        asked_again(8)
         server.tell(watts)
-        time.sleep(0.5)
+        asked_again(2)
+        time.sleep(0.3)
 
     done = watch(meters, turn_bad, nodes=("n1", "n2"), folder=places)
     assert done.measured == [{}]
