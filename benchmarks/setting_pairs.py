@@ -27,8 +27,7 @@ from hpl.output import parse
 from hpl.params import HplParams
 from runners.errors import RefusedError
 from runners.hosts.system_facts import this_system
-from runners.settings.offer import HostsOffer
-from runners.settings.registry import setting
+from runners.settings.registry import HostsOffer, setting
 from runners.settings.setting import LaunchSetting
 from runners.settings.sys import with_tunables
 

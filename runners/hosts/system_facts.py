@@ -13,12 +13,18 @@ PERFORMANCE = 0.8
 of big cores differ by some percent, small ones have half of their capacity or less (Linux, cpu-capacity.txt)."""
 MOST_CPUS = 1 << 16
 """Linux can be built for 8,192 CPUs at most (NR_CPUS of x86-64)."""
+TRANSPARENT = "/sys/kernel/mm/transparent_hugepage/enabled"
+"""The file in which the kernel tells of transparent huge pages: its choice is the word in brackets."""
+IN_BRACKETS = r"sed -n 's/.*\[\(.*\)\].*/\1/p'"
+"""Prints the word in brackets of a file that comes after it."""
+GLIBC = "getconf GNU_LIBC_VERSION"
+"""Prints "glibc 2.36", or nothing where the C library is another."""
 SAY = r"""
 say() { printf '%s\t%s\n' "$1" "$2"; }
 """
-SYSTEM = r"""
-say glibc "$(getconf GNU_LIBC_VERSION 2>/dev/null)"
-say transparent_huge_pages "$(cat "$root/sys/kernel/mm/transparent_hugepage/enabled" 2>/dev/null)"
+SYSTEM = rf"""
+say glibc "$({GLIBC} 2>/dev/null)"
+say transparent_huge_pages "$({IN_BRACKETS} "$root{TRANSPARENT}" 2>/dev/null)"
 say huge_pages "$(sed -n 's/^HugePages_Free:[[:space:]]*//p' "$root/proc/meminfo" 2>/dev/null)"
 say huge_pages "$(cat "$root/proc/sys/vm/nr_overcommit_hugepages" 2>/dev/null)"
 say numa_nodes "$(cat "$root/sys/devices/system/node/has_memory" 2>/dev/null)"
@@ -26,12 +32,12 @@ say performance "$(cat "$root/sys/devices/cpu_core/cpus" 2>/dev/null)"
 say efficiency "$(cat "$root/sys/devices/cpu_atom/cpus" 2>/dev/null)"
 say allowed "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' "$root/proc/self/status" 2>/dev/null)"
 for file in "$root"/sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; do
-    cpu=${file%/topology/*}
-    [ -r "$file" ] && say sibling "${cpu##*/cpu} $(cat "$file")"
+    cpu=${{file%/topology/*}}
+    [ -r "$file" ] && say sibling "${{cpu##*/cpu}} $(cat "$file")"
 done
 for file in "$root"/sys/devices/system/cpu/cpu[0-9]*/cpu_capacity; do
-    cpu=${file%/*}
-    [ -r "$file" ] && say capacity "${cpu##*/cpu} $(cat "$file")"
+    cpu=${{file%/*}}
+    [ -r "$file" ] && say capacity "${{cpu##*/cpu}} $(cat "$file")"
 done
 for program in numactl taskset; do command -v "$program" >/dev/null 2>&1 && say program "$program"; done
 """
@@ -91,11 +97,11 @@ def told_system(said: Mapping[str, Sequence[str]]) -> SystemFacts:
     name, _, version = one("glibc").partition(" ")
     major, _, minor = version.partition(".")
     glibc = (int(major), int(minor)) if name == "glibc" and _short(major) and _short(minor) else (0, 0)
-    chosen = [word[1:-1] for word in one("transparent_huge_pages").split() if word[0] == "[" and word[-1] == "]"]
+    transparent = one("transparent_huge_pages")
     cores = cores_of(cpu_list(one("allowed")), said.get("sibling", []))
     return SystemFacts(
         glibc=glibc,
-        transparent_huge_pages=chosen[0] if chosen and chosen[0] in {"always", "madvise", "never"} else "",
+        transparent_huge_pages=transparent if transparent in {"always", "madvise", "never"} else "",
         huge_pages=sum(int(pages) for pages in said.get("huge_pages", []) if _short(pages)),
         numa_nodes=tuple(cpu_list(one("numa_nodes"))),
         cores=cores,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RefusedError
-from ..hosts.system_facts import SystemFacts, cores_of, cpu_list
+from ..hosts.system_facts import TRANSPARENT, SystemFacts, cores_of, cpu_list
 from .net import last_words
 from .setting import Command, HostSetting, LaunchSetting, Reading, SettingValue, Values, whole
 
@@ -260,7 +260,7 @@ def kernel_values(root: Path = Path("/")) -> tuple[KernelValue, ...]:
     return (
         KernelValue(
             "sys.transparent_huge_pages",
-            "sys/kernel/mm/transparent_hugepage/enabled",
+            TRANSPARENT.removeprefix("/"),
             Values("always, madvise or never", "always|madvise|never"),
             "Whether the kernel gives large blocks of memory huge pages by itself: always, only if a program asks "
             "(madvise), never. Root changes it for all programs; `sys.malloc_huge_pages` needs no root.",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from runners.hosts.system_facts import SystemFacts
-from runners.settings.offer import HostsOffer
+from runners.settings.registry import HostsOffer
 from search_spaces.errors import SpaceError
 from search_spaces.load import load, passed_over
 from search_spaces.machine import BlasFacts, Machine

@@ -11,7 +11,7 @@ from runners.batch.base import BatchFacts, BatchSystem, in_words
 from runners.batch.runner import SPARE_S, BatchRunner
 from runners.hosts.cluster import Cluster
 from runners.launchers.base import ByMpi
-from runners.settings.offer import HostsOffer
+from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
 from ..events import Notice

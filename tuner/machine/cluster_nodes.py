@@ -13,7 +13,7 @@ from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
-from runners.settings.offer import HostsOffer
+from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
 from ..events import Notice

@@ -13,7 +13,7 @@ from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
-from runners.settings.offer import HostsOffer
+from runners.settings.registry import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError

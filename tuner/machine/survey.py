@@ -16,7 +16,7 @@ from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
 from runners.hosts.system_facts import this_system
 from runners.registry import LAUNCHERS
-from runners.settings.offer import HostsOffer
+from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
 from .inventory import Inventory

@@ -19,8 +19,7 @@ from runners.hosts.system_facts import SystemFacts, this_system, told_system
 from runners.hosts.transport import Local
 from runners.settings import registry
 from runners.settings.control import SettingsControl
-from runners.settings.offer import HostsOffer
-from runners.settings.registry import setting
+from runners.settings.registry import HostsOffer, setting
 from runners.settings.sys import TUNABLES, kernel_values, with_tunables
 
 SERVER = SystemFacts(
