@@ -1,12 +1,12 @@
 """Settings of the system: memory, cores and waiting of ranks, which need no root, and values of the kernel."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import RefusedError
-from ..hosts.system_facts import TRANSPARENT, SystemFacts, cores_of, cpu_list
+from ..hosts.system_facts import MOST_CPUS, TRANSPARENT, SystemFacts, cores_of, cpu_list
 from .net import last_words
 from .setting import Command, HostSetting, LaunchSetting, Reading, SettingValue, Values, whole
 
@@ -17,11 +17,26 @@ FIRST_WITH_HUGE_PAGES = (2, 35)
 """The first version of the GNU C library that knows HUGE_PAGES (its NEWS of 2022-02-03)."""
 
 _LIST = r"\d{1,5}(-\d{1,5})?(\+\d{1,5}(-\d{1,5})?)*"
+
+
+@dataclass(frozen=True)
+class NumberedValues(Values):
+    """Values with a list of CPUs or NUMA nodes in them, as 0-3+8; none of 3-0, nor of more than any kernel counts."""
+
+    def text(self, value: SettingValue) -> str | None:
+        """Return the value as it was given."""
+        written = super().text(value)
+        spans = re.findall(r"(\d+)-(\d+)", written or "")
+        backwards = any(int(first) > int(last) for first, last in spans)
+        too_many = any(int(number) >= MOST_CPUS for number in re.findall(r"\d+", written or ""))
+        return None if backwards or too_many else written
+
+
 WAYS = whole(0, 2)
-POLICIES = Values(
+POLICIES = NumberedValues(
     "local, interleave, or bind: and prefer: with NUMA nodes, as bind:0-1", f"local|interleave|(bind|prefer):{_LIST}"
 )
-CHOICES = Values("performance, siblings, no-siblings, or CPUs as 0-3+8", f"performance|siblings|no-siblings|{_LIST}")
+CHOICES = NumberedValues("performance, siblings, no-siblings, or CPUs as 0-3+8", f"performance|siblings|no-siblings|{_LIST}")
 WAITING = Values("active or passive", "active|passive")
 LOOPS = Values("own, or threads of the loops JC x IC x JR x IR as 2x4x1x1", r"own|[1-9]\d{0,3}(x[1-9]\d{0,3}){3}")
 TEXTS = Values("a printable text or a number", r"[^\x00-\x1f\x7f]{1,4096}")
@@ -89,9 +104,9 @@ class NumaPolicy(LaunchSetting):
         """Want numactl, and several NUMA nodes, those that are named among them."""
         if len(system.numa_nodes) < 2:
             return "it has one NUMA node only" if system.numa_nodes else "its kernel tells of no NUMA nodes"
-        missing = [str(node) for node in _numbers(value.partition(":")[2]) if node not in system.numa_nodes]
+        missing = sorted(set(_numbers(value.partition(":")[2])).difference(system.numa_nodes))
         if missing:
-            return f"it has no memory on NUMA node {', '.join(missing)} (it has {_listed(system.numa_nodes)})"
+            return f"it has no memory on NUMA node {_listed(missing)} (it has {_listed(system.numa_nodes)})"
         return "" if "numactl" in system.programs else "it has no numactl: install that"
 
 
@@ -142,7 +157,7 @@ class Cores(LaunchSetting):
         if value in {SIBLINGS, NO_SIBLINGS} and all(len(core) == 1 for core in system.cores):
             return "each of its cores has one hardware thread only"
         usable = sorted(cpu for core in system.cores for cpu in core)
-        missing = [cpu for cpu in _numbers(value) if cpu not in usable]
+        missing = sorted(set(_numbers(value)).difference(usable))
         if missing:
             return f"it has no CPU {_listed(missing)} that ranks may use (they may use {_listed(usable)})"
         return "" if "taskset" in system.programs else "it has no taskset: install util-linux"
@@ -153,8 +168,15 @@ def _numbers(value: str) -> list[int]:
     return cpu_list(value.replace("+", ","))
 
 
-def _listed(numbers: object) -> str:
-    return ",".join(map(str, numbers)) if isinstance(numbers, tuple | list) else str(numbers)
+def _listed(numbers: Sequence[int]) -> str:
+    """Write numbers as the kernel does, "0-2,8"; they ascend."""
+    spans: list[list[int]] = []
+    for number in numbers:
+        if spans and number == spans[-1][1] + 1:
+            spans[-1][1] = number
+        else:
+            spans.append([number, number])
+    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in spans)
 
 
 @dataclass(frozen=True)

@@ -74,9 +74,12 @@ def write_winner(
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
     sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
     known = host_settings()
-    changed = ", ".join(f"{name} = {value}" for name, value in best.params.items() if name in known)
+    changed = [f"{name} = {value}" for name, value in best.params.items() if name in known]
     if changed:
-        sentences.append(f"It ran under {changed}, which are put back now; `hpltune run ⟦like⟧` sets them again.")
+        put_back = "which is put back now; `hpltune run ⟦like⟧` sets it"
+        if len(changed) > 1:
+            put_back = "which are put back now; `hpltune run ⟦like⟧` sets them"
+        sentences.append(f"It ran under {', '.join(changed)}, {put_back} again.")
     full_dat = confirm = None
     if outcome.full is not None and best.hpl is not None:
         full = folder / "HPL-full.dat"

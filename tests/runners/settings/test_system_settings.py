@@ -143,11 +143,11 @@ def test_what_a_user_may_not_write_is_refused_before_any_trial(tmp_path: Path, m
         ("sys.malloc_huge_pages", 1, SystemFacts(), "is needed, and it has another C library"),
         ("sys.malloc_huge_pages", 2, SystemFacts((2, 36)), "it has no free huge page"),
         ("sys.numa_policy", "interleave", PLAIN, "it has one NUMA node only"),
-        ("sys.numa_policy", "bind:0-4", SERVER, "it has no memory on NUMA node 2, 3, 4 (it has 0,1)"),
+        ("sys.numa_policy", "bind:0-4", SERVER, "it has no memory on NUMA node 2-4 (it has 0-1)"),
         ("sys.numa_policy", "local", SystemFacts(numa_nodes=(0, 1)), "it has no numactl"),
         ("sys.cores", "performance", PLAIN, "its cores are all of one kind"),
         ("sys.cores", "no-siblings", PLAIN, "each of its cores has one hardware thread only"),
-        ("sys.cores", "0-2", PLAIN, "it has no CPU 2 that ranks may use (they may use 0,1)"),
+        ("sys.cores", "0-2", PLAIN, "it has no CPU 2 that ranks may use (they may use 0-1)"),
         ("sys.cores", "0-1", PLAIN, "it has no taskset"),
     ],
 )
@@ -156,6 +156,13 @@ def test_what_a_host_has_not_is_one_sentence(name: str, value: str | int, system
     assert here.startswith(f"{name} = {value} cannot be had on this machine: ")
     assert there.startswith(f"{name} = {value} cannot be had on node n7: ")
     assert lack in here
+
+
+@pytest.mark.parametrize("value", ["3-0", "0+5-4", "70000", "0-99999", "", "0,1", "0-", "-1"])
+def test_a_list_of_cpus_or_nodes_that_means_nothing_is_refused(value: str) -> None:
+    for name, text in (("sys.cores", value), ("sys.numa_policy", f"bind:{value}")):
+        assert f"{name} = {text}: expected" in (HostsOffer({"": SERVER}).why_not(name, text) or "")
+        assert not registry.setting(name).values.accepts(text)
 
 
 def test_what_a_host_has_is_no_fault() -> None:
