@@ -27,6 +27,8 @@ UNKNOWN_GOT = 0.5
 """Part of its time that a run is taken to have got at least, where what happened has no time: swap and heat."""
 LEAST_GOT = 0.1
 """Smallest part that is told: of a run that got less its rate says nothing."""
+MOSTLY = 0.5
+"""Part of what others took from which a program took most of it: programs that begin or end meanwhile have no name."""
 LONGEST_NAME = 32
 """Letters of a program's name that are told: Linux keeps 15."""
 PROGRAM = "foreign_cpu_s:"
@@ -126,7 +128,8 @@ class _Seen:
         took = min(taken_s / for_s, cores)
         told = f"others took {took:.2g} of {_cores(cores)} for {for_s:.3g} of {self.solve_s:.3g} s"
         programs = {name: self._figure(name) for name in self.measured if name.startswith(PROGRAM)}
-        most = _plain(max(programs, key=lambda name: programs[name], default="").removeprefix(PROGRAM))
+        first = max(programs, key=lambda name: programs[name], default="")
+        most = _plain(first.removeprefix(PROGRAM)) if programs.get(first, 0.0) >= MOSTLY * taken_s else ""
         return Reason(Cause.OTHERS, told + (f", mostly {most}" if most else ""), most)
 
     def steal(self) -> Reason | None:

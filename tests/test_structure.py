@@ -19,7 +19,7 @@ REGISTRIES = {
     "runners/settings/registry.py": "one file a family of settings",
     "tuner/reports/figures/registry.py": "one file a figure",
     "tuner/service/campaigns/kinds/registry.py": "one file a kind of campaign",
-    "tuner/trial/observers/energy/meters.py": "one file a source of power",
+    "tuner/trial/observers/energy/registry.py": "one file a source of power",
     "tuner/nodes/steps/registry.py": "one file a benchmark of a check of nodes",
     "tuner/trial/observers/registry.py": "one file an observer of a launch",
     "tuner/trial/observers/sensors/registry.py": "one file a family of sensors of nodes",

@@ -114,11 +114,17 @@ class FastestRun:
         place = self.place(ranking)
         return f"trial {self.trial}" if place is None else f"trial {self.trial}, of no. {place}"
 
+    def _which(self, ranking: Sequence[Ranked]) -> str:
+        """Say that it was not disturbed, where others were, which may have been faster."""
+        others = any(entry.left_out or entry.disturbance is not None for entry in ranking)
+        return "undisturbed" if others and self.record.disturbed is None else ""
+
     def sentence(self, ranking: Sequence[Ranked]) -> str:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
         if self.is_rmax:
-            return f"Rmax, the fastest run, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}.{self._at_least}"
-        fastest = " ".join(filter(None, ("The fastest", self.source, "run")))
+            fastest = " ".join(filter(None, ("the fastest", self._which(ranking), "run")))
+            return f"Rmax, {fastest}, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}.{self._at_least}"
+        fastest = " ".join(filter(None, ("The fastest", self._which(ranking), self.source, "run")))
         told = f"{fastest} gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
         return f"{told} {self.no_rmax}{self._at_least}"
 

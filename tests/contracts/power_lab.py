@@ -16,11 +16,14 @@ from tuner.clock import RealClock
 from tuner.events import Event, Notice
 from tuner.trial.observers.contract import Measurements, SolveTime, WatchedLaunch
 from tuner.trial.observers.energy import sampling, trace
+from tuner.trial.observers.energy.contract import PowerSource
 from tuner.trial.observers.energy.meters import PowerMeters
 from tuner.trial.observers.energy_observer import EnergyObserver
 
 EVERY_S = 0.05
 """Seconds between two readings in these tests."""
+HANGS_S = 2.0
+"""Seconds after which a reading is taken to hang, on a busy machine too."""
 
 
 def quick(monkeypatch: pytest.MonkeyPatch, gap_s: float = 1.0) -> None:
@@ -74,6 +77,39 @@ def meanwhile(change: Callable[[float], None]) -> Iterator[None]:
 
 
 @dataclass
+class Readings:
+    """Counts the readings of a source, those that failed too, and knows since when one goes on."""
+
+    source: PowerSource
+    ended: int = 0
+    failed: bool = False
+    goes_on_since_s: float | None = None
+
+    def __post_init__(self) -> None:
+        read = self.source.read
+
+        def counted() -> Sequence[float]:
+            self.goes_on_since_s = time.monotonic()
+            try:
+                return read()
+            except BaseException:
+                self.failed = True
+                raise
+            finally:
+                self.ended, self.goes_on_since_s = self.ended + 1, None
+
+        object.__setattr__(self.source, "read", counted)
+
+    def wait_for(self, more: int, patience_s: float = 10.0) -> None:
+        """Wait until so many readings have ended, but not for one that hangs; a busy machine may be late."""
+        wanted, began_s = self.ended + more, time.monotonic()
+        while self.ended < wanted and not self.failed and time.monotonic() - began_s < patience_s:
+            if self.goes_on_since_s is not None and time.monotonic() - self.goes_on_since_s > HANGS_S:
+                return
+            time.sleep(0.01)
+
+
+@dataclass
 class Watched:
     """What came of watching a launch."""
 
@@ -91,13 +127,19 @@ def watch(
     observer = EnergyObserver.of(launch)
     assert observer is not None
     solves = []
+    readings = [Readings(source) for source in meters.sources]
     observer.begin(Job(program=("/bin/true",), ranks=max(1, len(nodes)), directory=folder, nodes=tuple(nodes)), nodes)
-    time.sleep(2 * EVERY_S)
+    for one in readings:
+        one.wait_for(1)
     for _ in range(runs):
-        began_s = time.monotonic()
+        began_s, before = time.monotonic(), [one.ended for one in readings]
         during()
+        if time.monotonic() - began_s > trace.FEWEST * EVERY_S:
+            for one, ended in zip(readings, before, strict=True):
+                one.wait_for(ended + trace.FEWEST + 1 - one.ended)
         solves.append(SolveTime(began_s, time.monotonic()))
-    time.sleep(2 * EVERY_S)
+    for one in readings:
+        one.wait_for(1)
     measured = observer.end(solves)
     return Watched(measured, [event.text for event in events if isinstance(event, Notice)], solves)
 

@@ -30,6 +30,11 @@ def test_what_others_took_is_told_with_numbers_and_the_program_that_took_most() 
     assert told(DISTURBED) == "others took 0.8 of 2 cores for 9 of 12 s, mostly python3"
 
 
+def test_a_program_that_took_little_of_it_is_not_named() -> None:
+    named = {**DISTURBED, "foreign_cpu_s:python3": 0.4 * DISTURBED["foreign_cpu_s"]}
+    assert told(named) == "others took 0.8 of 2 cores for 9 of 12 s"
+
+
 @pytest.mark.parametrize(
     ("taken_s", "disturbed"), [(0.029 * 24, False), (0.031 * 24, True)], ids=["just below 3 %", "just above 3 %"]
 )

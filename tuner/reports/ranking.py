@@ -140,6 +140,8 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
     if sure is None and study.replayed:
         advice = "⟦confirm⟧ 2 repeats the best where the table has further runs of them"
         return f"No configuration ran twice, so the confidence is unknown: {advice}."
+    if sure is None and any(entry.left_out or entry.disturbance is not None for entry in ranking):
+        return "No configuration ran twice undisturbed, so the confidence is unknown."
     return sentence(sure, of_study(study).best)
 
 

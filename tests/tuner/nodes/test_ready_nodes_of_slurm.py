@@ -8,6 +8,7 @@ import pytest
 from as_user import Run, program
 from node_check_builders import FIRST_DAY
 from slurm_lab import SlurmLab
+from waiting import until
 
 from results.node_check import NodeCheck, NodeRun
 from runners.batch.slurm.system import Slurm
@@ -53,7 +54,7 @@ def test_all_nodes_are_checked_and_given_back_before_a_study(hpltune: Run, lab: 
         done = hpltune("tune", "--cluster", cluster, "--nodes-check", "refuse", *FAST)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "bad disk" not in done.stdout, "Slurm gives that node to nobody anyway"
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 @pytest.mark.real
@@ -66,7 +67,7 @@ def test_slurm_is_asked_for_other_nodes_than_a_bad_one(hpltune: Run, lab: SlurmL
     goes_on = hpltune("tune", "--resume", "--study", "mine", "--cluster", cluster, "--trials", "2")
     assert goes_on.returncode == 0, goes_on.stdout + goes_on.stderr
     assert all("--exclude=n2" in line for line in asked.read_text().splitlines())
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 @pytest.mark.real
@@ -83,7 +84,7 @@ def test_a_bad_node_is_refused_and_so_are_too_few_others(
     assert few.returncode == 3, few.stdout + few.stderr
     assert "a trial takes 2 nodes, and 1 node of Slurm can be used" in few.stderr
     assert not asked.exists(), "no study was begun"
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 def checked(*gflops: float, nodes: int, **table: object) -> tuple[CheckedNodes, Slurm]:

@@ -32,7 +32,7 @@ def test_all_nodes_of_a_partition_are_measured_and_given_back(hpltune: Run, lab:
     assert (told["nodes"], told["out"]) == (2, []), told["findings"]
     assert "sorted, 1 pair, one at a time" in done.stderr
     assert not [finding for finding in told["findings"] if finding["what"] == "no-messages"]
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 def test_a_drained_node_is_out_with_the_reason_that_slurm_knows(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
@@ -40,7 +40,7 @@ def test_a_drained_node_is_out_with_the_reason_that_slurm_knows(hpltune: Run, la
         done = hpltune("nodes", "check", "--cluster", cluster, "--facts")
     assert done.returncode == 1
     assert "n2 is out: Slurm says that it is drained (bad disk)." in done.stdout
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 def test_a_partition_that_is_down_is_one_sentence(hpltune: Run, lab: SlurmLab, cluster: str) -> None:
@@ -49,7 +49,7 @@ def test_a_partition_that_is_down_is_one_sentence(hpltune: Run, lab: SlurmLab, c
     assert done.returncode == 1
     assert "partition shut is down and starts no jobs" in done.stderr
     assert "Traceback" not in done.stderr
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 @pytest.mark.process

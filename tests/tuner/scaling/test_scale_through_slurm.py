@@ -65,7 +65,7 @@ def test_runs_on_some_of_the_nodes_in_a_chosen_order_and_gives_them_back(
     trials = json.loads(hpltune("show", "mine", "--json").stdout)
     on = {trial["params"]["scale.nodes"] for trial in trials if trial["params"]["scale.order"] == "sorted"}
     assert on == {"n1", "n1,n2"}
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [], "the end of all jobs: Slurm cleans up after them for some time")
     assert not list((home / "data").glob("tmp*")), "what took the place of ssh is removed"
 
 
@@ -93,4 +93,4 @@ def test_more_time_than_slurm_gives_is_refused(hpltune: Run, lab: SlurmLab, clus
         "--time 1 h 00 min: Slurm gives the nodes for 10 min: lower it, or raise time_limit_s under [slurm]"
         in done.stderr
     )
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [], "the end of all jobs: Slurm cleans up after them for some time")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run
 from slurm_lab import SlurmLab
-from waiting import PATIENCE_S
+from waiting import PATIENCE_S, until
 
 from results.store.store import Store
 from runners.virtual.load import load_cluster
@@ -42,7 +42,7 @@ def test_a_study_runs_on_nodes_that_slurm_gives_and_gives_them_back(
     searched = [record for record in records if record["kind"] == "search"]
     assert [record["state"] for record in searched] == ["complete", "complete"]
     assert {record["ranks"] for record in searched} == {2}
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(
@@ -53,7 +53,7 @@ def test_the_nodes_that_slurm_gives_are_calibrated_and_given_back(
     done = hpltune("calibrate", "model.toml", "--cluster", file, *short)
     assert done.returncode == 0, done.stdout + done.stderr
     assert [(nodes.count, nodes.cores) for nodes in load_cluster(str(home / "model.toml")).nodes] == [(2, 1)]
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 def test_node_hours_are_those_of_all_allocations(
@@ -74,7 +74,7 @@ def test_a_run_that_no_allocation_is_long_enough_for_is_refused_before_the_searc
     assert done.returncode == 1
     assert "an allocation gives 10 s: raise time_limit_s" in done.stderr
     assert {record["kind"] for record in json.loads(hpltune("show", "default-1", "--json").stdout)} == {"pilot"}
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial_it_is_like(
@@ -130,7 +130,7 @@ def test_a_mistake_about_slurm_is_one_sentence(
     assert done.returncode == code
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 @pytest.mark.parametrize(
@@ -145,7 +145,7 @@ def test_the_doctor_says_of_slurm_what_tune_refuses(
     assert done.returncode == 1
     (sentence,) = json.loads(done.stdout)["missing"]
     assert sentence in refused
-    assert lab.jobs() == []
+    until(lambda: lab.jobs() == [])
 
 
 def test_the_doctor_tells_partition_time_limit_nodes_and_launchers_of_slurm(

@@ -1,7 +1,4 @@
-"""The registry of all sources of power, and those of one machine: what was found there, and why others tell nothing.
-
-A new source is one file in this folder and one line here.
-"""
+"""The sources of power of one machine: what was found there, and why others tell nothing."""
 
 import os
 import threading
@@ -11,21 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ....events import Listener, Notice
-from .amd_smi import AmdSmi
 from .contract import WHOLE, Places, PowerSource, PowerSourceError
-from .hwmon import Hwmon
-from .ipmi import Ipmi
-from .meter import WallMeter
-from .nvml import Nvml
-from .pm_counters import PmCounters
-from .rapl import Rapl
-from .redfish import Redfish
 
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
 
-SOURCES: Sequence[type[PowerSource]] = (WallMeter, Redfish, Ipmi, PmCounters, Hwmon, Rapl, Nvml, AmdSmi)
-"""Nearest to the wall first."""
 ROOT = "HPLTUNE_SYSTEM_ROOT"
 """Variable that moves /sys, for tests."""
 MOST_SAID = 300
@@ -54,6 +41,8 @@ class PowerMeters:
         Args:
             command: of the user, that prints watts; "" for none.
         """
+        from .registry import SOURCES  # noqa: PLC0415 - a source may need libraries that are slow to import
+
         places = Places(Path(os.environ.get(ROOT) or "/"), cluster, command)
         sources, refused = [], {}
         for kind in SOURCES:
