@@ -36,7 +36,9 @@ WAYS = whole(0, 2)
 POLICIES = NumberedValues(
     "local, interleave, or bind: and prefer: with NUMA nodes, as bind:0-1", f"local|interleave|(bind|prefer):{_LIST}"
 )
-CHOICES = NumberedValues("performance, siblings, no-siblings, or CPUs as 0-3+8", f"performance|siblings|no-siblings|{_LIST}")
+CHOICES = NumberedValues(
+    "performance, siblings, no-siblings, or CPUs as 0-3+8", f"performance|siblings|no-siblings|{_LIST}"
+)
 WAITING = Values("active or passive", "active|passive")
 LOOPS = Values("own, or threads of the loops JC x IC x JR x IR as 2x4x1x1", r"own|[1-9]\d{0,3}(x[1-9]\d{0,3}){3}")
 TEXTS = Values("a printable text or a number", r"[^\x00-\x1f\x7f]{1,4096}")
