@@ -11,6 +11,7 @@ from statistics import median
 from hpl.params import Scalar
 from hpl.sizing import flop_count, fraction_done
 from search_spaces.space import SearchSpace
+from tuner.engines import points
 from tuner.engines.base import Engine, EngineContext
 from tuner.engines.outcomes import FULL, Fidelity, Ladder, Outcome, Question
 from tuner.engines.probes import Probes
@@ -23,6 +24,8 @@ NOISE = 0.005
 """Standard deviation of a simulated run, drawn anew for each: 0.3 to 0.4 % on good clusters (Dahu)."""
 AFTER_SIMULATION, ONE_A_LAUNCH = " after simulation", " --one-a-launch"
 """What the names of the engine's variants end in."""
+SLOWER = (0.1, 0.4)
+"""What a disturbed run loses of its rate, at least and at most."""
 LAUNCH_S = 2.0
 """What a launch takes where the recording is of a simulator, which starts at once."""
 
@@ -61,13 +64,16 @@ class Board:
     Args:
         only: values that parameters have on this board, as `--set` would write them; all those of the landscape's
             space by default.
+        disturbed: part of the runs that are made slower by 10 to 40 %, by chance.
 
     Raises:
         LandscapeError: no full run of these gave a rate.
     """
 
-    def __init__(self, landscape: RecordedLandscape, only: Mapping[str, Sequence[str]] | None = None) -> None:
-        self.landscape = landscape
+    def __init__(
+        self, landscape: RecordedLandscape, only: Mapping[str, Sequence[str]] | None = None, disturbed: float = 0.0
+    ) -> None:
+        self.landscape, self._disturbed = landscape, disturbed
         whole = landscape.search_space()
         known = {whole.key(place.params): place for place in landscape.places}
         self.space: SearchSpace = landscape.search_space(only)
@@ -80,10 +86,12 @@ class Board:
 
     @cached_property
     def ladder(self) -> Ladder:
-        """The rungs that `tune` would offer on this machine."""
+        """The rungs that `tune` would offer on this machine, as far as runs on them were recorded."""
         runs = [run for place in self.places.values() for run in place.full if run.gflops]
         prefixes = all(self._panel(run, part) for run in runs for part in PREFIX_PARTS)
-        return ladder(self.landscape.N, median(run.time_s for run in runs), self.launch_s, prefixes=prefixes)
+        rungs = ladder(self.landscape.N, median(run.time_s for run in runs), self.launch_s, prefixes=prefixes)
+        small = any(run.gflops for place in self.places.values() for run in place.small)
+        return tuple(rung for rung in rungs if small or rung.fidelity is not Fidelity.SMALL)
 
     @cached_property
     def probes(self) -> Probes:
@@ -153,23 +161,37 @@ class Board:
         return next((panel for panel in run.panels if panel[0] >= column and panel[1] > 0), None)
 
     def _drawn(self, runs: Sequence[Run], chance: random.Random) -> Run:
-        """One of the recorded runs; a simulated one with noise of its own."""
+        """One of the recorded runs; a simulated one with noise of its own, and some disturbed."""
         run = chance.choice(runs)
-        if not self.landscape.simulated or run.gflops is None:
+        if run.gflops is None or not (self.landscape.simulated or self._disturbed):
             return run
-        factor = math.exp(chance.gauss(0.0, NOISE))
+        factor = math.exp(chance.gauss(0.0, NOISE)) if self.landscape.simulated else 1.0
+        if self._disturbed and chance.random() < self._disturbed:
+            factor *= 1 - chance.uniform(*SLOWER)
         panels = tuple((column, time_s / factor) for column, time_s in run.panels)
-        return replace(run, gflops=run.gflops * factor, time_s=run.time_s / factor, panels=panels)
+        time_s = run.time_s / factor
+        cost_s = run.cost_s + time_s - run.time_s
+        return replace(run, gflops=run.gflops * factor, time_s=time_s, cost_s=cost_s, panels=panels)
 
 
-def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int) -> Played:
+def play(board: Board, name: str, seed: int, *, most_s: float, most_trials: int, without: int | None = None) -> Played:
     """One game, until the engine has nothing to ask, the time is used up or the optimum is found.
 
     Args:
         name: of an engine; with AFTER_SIMULATION it is told the model's predictions before, and what calibrating the
             model took is charged; with ONE_A_LAUNCH it may not put several runs into one launch.
         most_s: machine-seconds, `most_trials` runs.
+        without: the place of a line of ADVICE that no engine knows in this game.
     """
+    lines = points.ADVICE
+    points.ADVICE = tuple(line for place, line in enumerate(lines) if place != without)
+    try:
+        return _played(board, name, seed, most_s, most_trials)
+    finally:
+        points.ADVICE = lines
+
+
+def _played(board: Board, name: str, seed: int, most_s: float, most_trials: int) -> Played:
     played = Played(name, board.landscape.name, seed)
     chance = random.Random(f"{board.landscape.name} {seed}")
     batches = not name.endswith(ONE_A_LAUNCH)

@@ -1,139 +1,206 @@
 """Machine time that each engine needs to find the best configuration, on recorded landscapes.
 
     python benchmarks/search_quality.py                          # all landscapes that are shipped, all engines
-    python benchmarks/search_quality.py LANDSCAPE.json --engines hpl,random --seeds 10
-    python benchmarks/search_quality.py --markdown docs/search-quality.md
+    python benchmarks/search_quality.py --real FOLDER            # tables of real runs that are not shipped
+    python benchmarks/search_quality.py LANDSCAPE.json --engines hpl,random --seeds 10 --parts 20
+    python benchmarks/search_quality.py --real FOLDER --disturbed 0.1          # one run in ten is slower by 10 to 40 %
     python benchmarks/search_quality.py --engines smac --kept games.jsonl      # an hour: goes on where it was stopped
 
 An engine is charged the recorded seconds of every run it asks for, whole launches included. Its choice counts only
-where that configuration was measured in full. Engines that only know full runs ask only for those.
+where that configuration was measured in full. Costs are in full runs of average length of the table.
+
+Real tables, tables of our own machines and simulated ones are groups, which are never pooled. Each table is played in
+three ways: the whole of it; random parts of it, which have at least half of the values of each parameter, so that
+another configuration is the best; and the whole of it with each line of ADVICE left out in turn, so that no lucky line
+decides.
 """
 
 import argparse
+import math
+import random
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
 from games import WITHIN, Kept, checked, quantile
-from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, play
+from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, Step, play
 from script import SHIPPED, as_script, count, opened
 
+from tuner.engines.points import ADVICE
 from tuner.engines.registry import ENGINES
-from tuner.replay.landscape import RecordedLandscape
+from tuner.replay.landscape import LandscapeError, RecordedLandscape
 
-BUDGETS = (0.01, 0.02, 0.05, 0.1)
-MOST = 0.6
-"""Games end when this part of the exhaustive grid's time is spent."""
+AFTER = (3, 5, 10)
+MOST_RUNS = 40
+"""Full runs after whose time a game ends."""
 MOST_TRIALS = 120
-
-INTRO = """# How fast each engine finds the best
-
-Made by `benchmarks/search_quality.py` from the recorded landscapes in `benchmarks/landscapes/`: complete tables
-of real or simulated HPL runs. In a game an engine searches such a table; each game has another seed.
-
-- An engine is charged the recorded seconds of every run it asks for, launches and failures included, as percent of the
-  time that measuring every configuration once takes (the exhaustive grid).
-- Its choice counts only where it was measured in full; "never" is not within 60 % of the grid's time or 120 trials.
-- `hpl` is offered the rungs that `tune` would offer it there, the others know only full runs.
-- Runs that share a launch pay for starting once (`--one-a-launch`: none share).
-- `grid` takes the points in one fixed even order, so how soon it comes to the best is luck.
-- Simulated landscapes flatter `hpl`: the simulator and its model describe HPL by the same steps of its algorithm.
-  Compare engines there, and do not expect the same on real machines.
-"""
+GROUPS = {"real": "Real tables", "own": "Tables of our own machines", "simulated": "Simulated tables"}
+WHOLE, PART, WITHOUT = "", " in part", " without advice "
+"""What the names of landscapes end in, by the way they are played."""
 
 
 @cache
-def _board(path: Path) -> Board:
-    return Board(RecordedLandscape.read(path))
+def _landscape(path: Path) -> RecordedLandscape:
+    return RecordedLandscape.read(path)
 
 
-def _game(path: Path, engine: str, seed: int) -> Played:
-    board = _board(path)
-    whole = engine == "grid"
-    return play(board, engine, seed, most_s=board.grid_s * (2.0 if whole else MOST),
-                most_trials=len(board.places) if whole else MOST_TRIALS)  # fmt: skip
+@cache
+def _whole(path: Path, disturbed: float) -> Board:
+    return Board(_landscape(path), disturbed=disturbed)
 
 
-def table(board: Board, games: Sequence[Played]) -> str:
-    """The engines on one landscape as Markdown; costs are percent of the exhaustive grid's machine time."""
-    whole_s = board.grid_s
-    heads = ["engine", "games", *(f"to {within:.0%}: median / p90" for within in WITHIN)]
-    heads += [f"regret after {budget:.0%}" for budget in BUDGETS] + [
-        "runs small / prefix / full",
-        "ask (median, worst)",
-    ]
-    lines = ["| " + " | ".join(heads) + " |", "|" + " --- |" * len(heads)]
-    for engine in dict.fromkeys(game.engine for game in games):
-        mine = [game for game in games if game.engine == engine]
-        cells = [engine, str(len(mine))]
-        for within in WITHIN:
-            costs = [game.cost_until(within) / whole_s for game in mine]
-            cells.append(f"{_share(quantile(costs, 0.5))} / {_share(quantile(costs, 0.9))}")
-        regrets = [statistics.fmean(game.regret_after(budget * whole_s) for game in mine) for budget in BUDGETS]
-        cells += [f"{100 * regret:.1f} %" for regret in regrets]
-        cells.append(" / ".join(f"{statistics.fmean(game.runs.get(kind, 0) for game in mine):.0f}"
-                                for kind in ("small", "prefix", "full")))  # fmt: skip
-        asks = [ask for game in mine for ask in game.asks_s]
-        cells.append(f"{1000 * statistics.median(asks):.0f} ms, {1000 * max(asks):.0f} ms")
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+def part_of(landscape: RecordedLandscape, number: int, disturbed: float = 0.0) -> Board:
+    """One of the random parts of a landscape in which a run succeeds; the same number is the same part each time."""
+    chance = random.Random(f"{landscape.name} {number}")
+    while True:
+        with suppress(LandscapeError):
+            return Board(landscape, _some_values(landscape, chance), disturbed)
 
 
-def _share(part: float) -> str:
-    return "never" if part == float("inf") else f"{100 * part:.1f} %"
+def _some_values(landscape: RecordedLandscape, chance: random.Random) -> dict[str, list[str]]:
+    """At least half of the values of each parameter."""
+    only = {}
+    for name, parameter in landscape.search_space().varying.items():
+        values = parameter.values
+        if parameter.by is None:
+            size = chance.randint(max(2, math.ceil(len(values) / 2)), len(values))
+            kept = sorted(chance.sample(range(len(values)), size))
+            only[name] = [str(values[place]) for place in kept]
+    return only
+
+
+def game(path: Path, way: str, disturbed: float, engine: str, number: int) -> Played:
+    """One game, its costs in full runs of average length.
+
+    Args:
+        way: WHOLE, PART, or WITHOUT with the number of a line of ADVICE.
+        number: of the game, which is that of the part as well.
+    """
+    board = part_of(_landscape(path), number, disturbed) if way == PART else _whole(path, disturbed)
+    run_s = board.grid_s / len(board.places)
+    without = int(way.removeprefix(WITHOUT)) - 1 if way.startswith(WITHOUT) else None
+    played = play(board, engine, number, most_s=MOST_RUNS * run_s, most_trials=MOST_TRIALS, without=without)
+    steps = [Step(step.cost_s / run_s, step.regret) for step in played.steps]
+    return replace(played, landscape=named(board.landscape, way, disturbed), steps=steps)
+
+
+def named(landscape: RecordedLandscape, way: str, disturbed: float) -> str:
+    """What the games of a landscape are kept under."""
+    return f"{landscape.name}{way}" + (f" with {disturbed:.0%} disturbed" if disturbed else "")
+
+
+def table(games: Sequence[Played]) -> str:
+    """Engines side by side as Markdown, by the same games."""
+    heads = ["engine", "games", "first run below the best"]
+    heads += [f"to {within:.0%}: mean / median / p90" for within in WITHIN]
+    heads += ["regret after " + " / ".join(map(str, AFTER)), "runs small / prefix / full", "ask (median, worst)"]
+    head = "| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads)
+    engines = dict.fromkeys(one.engine for one in games)
+    return "\n".join([head, *(_row(engine, [one for one in games if one.engine == engine]) for engine in engines)])
+
+
+def _row(engine: str, games: Sequence[Played]) -> str:
+    """An engine in a row; a game that never came so near counts in the mean with all that it cost."""
+    first = [one.steps[0].regret if one.steps else 1.0 for one in games]
+    cells = [engine, str(len(games)), f"{100 * statistics.fmean(first):.1f} %"]
+    for within in WITHIN:
+        costs = [one.cost_until(within) for one in games]
+        least = [min(cost, one.steps[-1].cost_s if one.steps else MOST_RUNS)
+                 for cost, one in zip(costs, games, strict=True)]  # fmt: skip
+        cells.append(" / ".join(map(_runs, (statistics.fmean(least), quantile(costs, 0.5), quantile(costs, 0.9)))))
+    regrets = [statistics.fmean(one.regret_after(budget) for one in games) for budget in AFTER]
+    cells.append(" / ".join(f"{100 * regret:.1f}" for regret in regrets) + " %")
+    kinds = ("small", "prefix", "full")
+    cells.append(" / ".join(f"{statistics.fmean(one.runs.get(kind, 0) for one in games):.0f}" for kind in kinds))
+    asks = [ask for one in games for ask in one.asks_s]
+    cells.append(f"{1000 * statistics.median(asks):.0f} ms, {1000 * max(asks):.0f} ms")
+    return "| " + " | ".join(cells) + " |"
+
+
+def _runs(cost: float) -> str:
+    return "never" if math.isinf(cost) else f"{cost:.1f}"
 
 
 def title(board: Board) -> str:
-    """What a landscape is, in a heading and a sentence."""
+    """What a landscape is, which rungs and probes it has, in a heading and some sentences."""
     landscape, rates = board.landscape, sorted(board.rates.values())
     spread = rates[-1] / rates[len(rates) // 2]
     near = sum(rate >= 0.99 * rates[-1] for rate in rates)
     failing = len(board.places) - len(rates)
     fail = f", {failing} of which fail" if failing else ""
+    rungs = ", ".join(str(rung.fidelity) for rung in board.ladder)
+    probes = {"dgemm": landscape.probes, "ping-pong": landscape.messages, "dgemm at half NB": landscape.half_nb}
+    known = ", ".join(name for name, probe in probes.items() if probe) or "none"
     return (
-        f"### {landscape.name}\n\n{landscape.description}. {len(board.places)} configurations{fail}, N={landscape.N}, "
-        f"small runs at N={landscape.small_n}; the best has {spread:.2f} times the median rate, {near} are within 1 % "
-        f"of it; measuring all once takes {float(f'{board.grid_s / 3600:.2g}'):g} hours."
+        f"#### {landscape.name}\n\n{landscape.description}. {len(board.places)} configurations{fail}, N={landscape.N}; "
+        f"the best has {spread:.2f} times the median rate, {near} are within 1 % of it; measuring all once takes "
+        f"{float(f'{board.grid_s / 3600:.2g}'):g} hours. Runs: {rungs}. Probes: {known}."
     )
 
 
-def _players(engines: Sequence[str], board: Board, *, one_a_launch: bool) -> list[str]:
+def _players(engines: Sequence[str], landscape: RecordedLandscape, *, one_a_launch: bool) -> list[str]:
     """The engines, and after ours its variants."""
     alone = [f"hpl{ONE_A_LAUNCH}"] if one_a_launch else []
-    told = [f"hpl{AFTER_SIMULATION}"] if board.landscape.calibrated_s > 0 else []
+    told = [f"hpl{AFTER_SIMULATION}"] if landscape.calibrated_s > 0 else []
     return [player for engine in engines for player in (engine, *([*alone, *told] if engine == "hpl" else []))]
+
+
+def grouped(landscapes: Sequence[Path], real: Path | None) -> Mapping[str, Sequence[Path]]:
+    """The tables of each group: those of a folder are real; the others are of our own machines, or simulated.
+
+    Raises:
+        LandscapeError: the folder has none.
+    """
+    of_others = sorted(real.glob("*.json")) if real else []
+    if real and not of_others:
+        raise LandscapeError(f"--real {real}: there is no landscape (*.json) in this folder")
+    found: dict[str, list[Path]] = {group: [] for group in GROUPS} | {"real": of_others}
+    for path in landscapes or ([] if real else sorted(SHIPPED.glob("*.json"))):
+        found["simulated" if _landscape(path).simulated else "own"].append(path)
+    return found
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("landscapes", nargs="*", type=Path, help="files; without any, all that are shipped")
+    parser.add_argument("--real", type=Path, default=None, metavar="FOLDER", help="tables of real runs")
     parser.add_argument("--engines", default=",".join(ENGINES))
-    parser.add_argument("--seeds", type=count, default=30)
+    parser.add_argument("--seeds", type=count, default=10, help="games on the whole of each, and without each advice")
+    parser.add_argument("--parts", type=count, default=10, help="random parts of each")
+    parser.add_argument("--disturbed", type=float, default=0.0, help="part of the runs made slower by 10 to 40 %%")
     parser.add_argument("--jobs", type=count, default=2)
-    parser.add_argument("--markdown", type=Path, default=None, help="write the tables to a page as well")
     parser.add_argument("--kept", type=Path, default=None, help="keep each game in this file, and play none twice")
     parser.add_argument("--no-play", action="store_true", help="only show the games that --kept holds")
     parser.add_argument("--one-a-launch", action="store_true", help="play hpl with every run alone as well")
     asked = parser.parse_args(arguments)
     if asked.no_play and not asked.kept:
         parser.error("--no-play shows the games of a file: name it with --kept")
+    if not 0 <= asked.disturbed < 1:
+        parser.error("--disturbed is a part of the runs, from 0 to below 1")
     engines = checked(asked.engines)
-    pages = []
+    ways = {WHOLE: asked.seeds, PART: asked.parts}
+    ways |= {f"{WITHOUT}{line + 1}": asked.seeds for line in range(len(ADVICE))}
     kept = Kept(asked.kept)
     with ProcessPoolExecutor(asked.jobs) as pool:
-        for path in asked.landscapes or sorted(SHIPPED.glob("*.json")):
-            board = Board(opened(path))
-            players = _players(engines, board, one_a_launch=asked.one_a_launch)
-            wanted = [(player, seed) for player in players for seed in range(asked.seeds)]
-            players_of = None if asked.no_play else pool
-            games = kept.with_missing(board.landscape.name, wanted, partial(_game, path), players_of)
-            page = f"{title(board)}\n\n{table(board, games)}\n"
-            print(page, flush=True)
-            pages.append(page)
-    if asked.markdown:
-        asked.markdown.write_text("\n".join([INTRO, *pages]), encoding="utf-8")
+        for group, paths in grouped(asked.landscapes, asked.real).items():
+            games = {way: list[Played]() for way in ways}
+            for path in paths:
+                board = Board(opened(path))
+                players = _players(engines, board.landscape, one_a_launch=asked.one_a_launch)
+                for way, numbers in ways.items():
+                    wanted = [(player, number) for player in players for number in range(numbers)]
+                    playing = partial(game, path, way, asked.disturbed)
+                    name = named(board.landscape, way, asked.disturbed)
+                    games[way] += kept.with_missing(name, wanted, playing, None if asked.no_play else pool)
+                here = [one for one in games[WHOLE] if one.landscape == named(board.landscape, WHOLE, asked.disturbed)]
+                print(f"{title(board)}\n\n{table(here)}\n", flush=True)
+            for way, all_games in games.items():
+                if paths:
+                    print(f"### {GROUPS[group]}: {way.strip() or 'whole'}\n\n{table(all_games)}\n", flush=True)
     return 0
 
 

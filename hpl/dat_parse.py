@@ -131,14 +131,14 @@ def whole(least: int, most: int = LARGEST_INT) -> Callable[[str], int]:
     return convert
 
 
-def digit(kind: type[W], refused: str = "") -> Callable[[str], W]:
+def digit(kind: type[W]) -> Callable[[str], W]:
     """Make a converter to one of HPL's enumerations; it raises a ValueError with the sentence for the user."""
 
     def convert(word: str) -> W:
         legal = {str(int(member)): member for member in kind}
         if word not in legal:
             choices = ", ".join(f"{number} = {member.word}" for number, member in legal.items())
-            raise ValueError(f"{_shown(word)} is none of {choices}{refused}")
+            raise ValueError(f"{_shown(word)} is none of {choices}")
         return legal[word]
 
     return convert
@@ -171,9 +171,6 @@ def _device(reader: _Reader) -> int:
     return DEVICE_FILE
 
 
-VENDOR_BCAST = "; Intel's 6 and 7 are not in netlib's HPL"
-
-
 def parse(text: str, name: str = "HPL.dat") -> HplDat:
     """Read the text of a file with LF or CRLF line ends; lines that later versions and forks append are ignored.
 
@@ -203,7 +200,7 @@ def parse(text: str, name: str = "HPL.dat") -> HplDat:
         NBMINs=reader.listed("NBMINs", whole(1)),
         NDIVs=reader.listed("NDIVs", whole(2)),
         RFACTs=reader.listed("RFACTs", digit(Fact)),
-        BCASTs=reader.listed("BCASTs", digit(Bcast, VENDOR_BCAST)),
+        BCASTs=_broadcasts(reader),
         DEPTHs=reader.listed("DEPTHs", whole(0)),
         SWAP=reader.one("SWAP", digit(Swap), Swap.MIX),
         swap_threshold=reader.one("swapping threshold", whole(0), 0),
@@ -216,6 +213,15 @@ def parse(text: str, name: str = "HPL.dat") -> HplDat:
     if reader.problems:
         raise HplDatError(name, reader.problems)
     return dat
+
+
+def _broadcasts(reader: _Reader) -> tuple[Bcast, ...]:
+    found = reader.listed("BCASTs", digit(Bcast))
+    if any(broadcast.of_vendors for broadcast in found):
+        reader.cautions.append(
+            f"line {reader.at}: BCAST 6 and 7 are only in vendors' HPL: netlib's runs 0 in their place"
+        )
+    return found
 
 
 def _grids(reader: _Reader) -> tuple[tuple[int, int], ...]:

@@ -90,7 +90,7 @@ class Fact(Word):
 
 
 class Bcast(Word):
-    """How a panel travels along a process row."""
+    """How a panel travels along a process row; 6 and 7 are only in vendors' HPL: Intel's pushes, AMD's hybrid panel."""
 
     ONE_RING = (0, "1rg")
     ONE_RING_M = (1, "1rM")
@@ -98,6 +98,13 @@ class Bcast(Word):
     TWO_RING_M = (3, "2rM")
     LONG = (4, "Lng")
     LONG_M = (5, "LnM")
+    VENDOR_6 = (6, "bc6")
+    VENDOR_7 = (7, "bc7")
+
+    @property
+    def of_vendors(self) -> bool:
+        """Whether netlib's HPL lacks it."""
+        return self > Bcast.LONG_M
 
 
 class Swap(Word):

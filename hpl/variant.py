@@ -61,14 +61,14 @@ def decode(code: str) -> Variant:
     """Read a T/V code.
 
     Raises:
-        VariantError: the text has another form, or names a broadcast that only vendors' versions have.
+        VariantError: the text has another form, or names a broadcast that nobody knows.
     """
     match = CODE.fullmatch(code)
     if match is None:
         raise VariantError(f"{code!r} is not a T/V code of HPL such as WR11C2R4")
     pmap, depth, bcast, rfact, ndiv, pfact, nbmin = match.groups()
     if int(bcast) > max(Bcast):
-        raise VariantError(f"T/V code {code}: broadcast {bcast} exists only in vendors' versions; HPL has 0 to 5")
+        raise VariantError(f"T/V code {code}: broadcast {bcast} is unknown; HPL has 0 to 5, and vendors 6 and 7")
     return Variant(
         _MAPS[pmap], int(depth), Bcast.from_digit(int(bcast)), _LETTERS[rfact], int(ndiv), _LETTERS[pfact], int(nbmin)
     )

@@ -14,6 +14,8 @@ PANEL = "hpltune-panel "
 SOLVE = "hpltune-solve "
 NODE = "hpltune-node "
 SAMPLES = "hpltune-samples "
+POWER = "hpltune-power "
+"""Begins a line that no rank tells, but who reads a meter of the nodes."""
 
 WHOLE = -1
 """Number of a solve that is all that a process did from its first call of MPI_Wtime to its last."""
@@ -34,6 +36,7 @@ RANK_FIGURES = (
 )
 NODE_FIGURES = (
     "cores",
+    "physical_cores",
     "ranks",
     "ranks_cpu_s",
     "busy_s",
@@ -124,7 +127,9 @@ class NodeSolve:
 
     Attributes:
         begin_s, end_s: as of a rank.
-        figures: those of `NODE_FIGURES` that could be had; `ranks_cpu_s` is the CPU time of its `ranks` ranks.
+        figures: those of `NODE_FIGURES` that could be had; `ranks_cpu_s` is the CPU time of its `ranks` ranks. `cores`
+            are the logical CPUs on which these may run, with the others of the same `physical_cores`; all of the node
+            where that is not known, and then without `physical_cores`. Busy and stolen time is that of these CPUs.
         programs: CPU time in seconds of other programs, by name; only of those that took most.
     """
 
@@ -140,7 +145,8 @@ class NodeSeries:
     """What one file of one node told during one solve.
 
     Attributes:
-        name: its path; or "busy_s", "steal_s" or "ranks_cpu_s", which count CPU seconds of the node.
+        name: its path; or "busy_s", "steal_s" or "ranks_cpu_s", which count CPU seconds of the node: of `cores` since
+            the solve began, and of its ranks.
         times_s: rising, in seconds since the solve began.
         values: one of each time, as the file has it: without a unit of ours.
     """
@@ -160,39 +166,59 @@ class SolveConditions:
     series: Sequence[NodeSeries] = ()
 
 
+@dataclass(frozen=True)
+class PowerSeries:
+    """The power of all nodes during one solve, as one source told it.
+
+    Attributes:
+        solve: its number in the launch, from 0.
+        times_s: rising, in seconds since the first panel was heard of.
+        watts: one of each time.
+    """
+
+    solve: int
+    source: str
+    times_s: Sequence[float]
+    watts: Sequence[float]
+
+    def line(self) -> str:
+        """Write it as a line that `parse_power` reads."""
+        values = {
+            "solve": self.solve,
+            "source": self.source,
+            "times_s": [round(time_s, 2) for time_s in self.times_s],
+            "watts": [round(watts, 2) for watts in self.watts],
+        }
+        return f"{POWER}{json.dumps(values)}\n"
+
+
 def parse_reports(stderr: str) -> tuple[RankReport, ...]:
     """Read the reports of all ranks, in the order of ranks; damaged lines are skipped."""
-    reports = [
-        RankReport(
-            rank=int(report["rank"]),
-            host=str(report["host"]),
-            library=Path(report["library"]) if report["library"] else None,
-            version=str(report["version"]),
-            kernel=str(report["kernel"]),
-            threads=int(report["threads"]) if report["threads"] > 0 else None,
-        )
-        for report in _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads"))
-    ]
-    return tuple(sorted(reports, key=lambda report: report.rank))
+    found = map(_report, _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads")))
+    return tuple(sorted((report for report in found if report is not None), key=lambda report: report.rank))
 
 
 def parse_ends(stderr: str) -> tuple[RankEnd, ...]:
     """Read what ranks said when they ended; damaged lines are skipped."""
     names = ("wall_s", "cpu_s", "mpi_s", "real_s")
-    return tuple(
-        RankEnd(int(report["rank"]), *(float(report[name]) for name in names))
-        for report in _objects(stderr, END, ("rank", *names))
-    )
+    found = []
+    for report in _objects(stderr, END, ("rank", *names)):
+        rank, *figures = (_number(report[name], least=-MOST_NUMBER) for name in ("rank", *names))
+        known = [figure for figure in figures if figure is not None]
+        if rank is not None and len(known) == len(names):
+            found.append(RankEnd(int(rank), *known))
+    return tuple(found)
 
 
 def parse_panels(stderr: str) -> tuple[Panel, ...]:
     """Read the progress lines in the order they were printed; damaged lines are skipped."""
-    return tuple(
-        Panel(
-            int(report["N"]), int(report["column"]), float(report["time_s"]), stopped=bool(report.get("stopped", False))
-        )
-        for report in _objects(stderr, PANEL, ("N", "column", "time_s"))
-    )
+    names = ("N", "column", "time_s")
+    found = []
+    for report in _objects(stderr, PANEL, names):
+        N, column, time_s = (_number(report[name]) for name in names)
+        if N is not None and column is not None and time_s is not None:
+            found.append(Panel(int(N), int(column), time_s, stopped=bool(report.get("stopped", False))))
+    return tuple(found)
 
 
 def parse_conditions(stderr: str) -> Mapping[int, SolveConditions]:
@@ -221,6 +247,24 @@ def parse_conditions(stderr: str) -> Mapping[int, SolveConditions]:
     }
 
 
+def parse_power(stderr: str) -> tuple[PowerSeries, ...]:
+    """Read what sources told of the power, in the order of the lines; damaged lines and samples are skipped."""
+    found = []
+    for told in _objects(stderr, POWER, ("solve", "source", "times_s", "watts")):
+        number, source, times, watts = (told[name] for name in ("solve", "source", "times_s", "watts"))
+        if not isinstance(number, int) or not isinstance(times, list) or not isinstance(watts, list):
+            continue
+        read: dict[float, float] = {}
+        for time, power in zip(times[:MOST_SAMPLES], watts, strict=False):
+            time_s, power_w = _number(time), _number(power)
+            if time_s is not None and power_w is not None:
+                read[time_s] = power_w
+        if _text(source) and read:
+            times_s = tuple(sorted(read))
+            found.append(PowerSeries(number, _text(source), times_s, tuple(read[time_s] for time_s in times_s)))
+    return tuple(found)
+
+
 def of_run(stderr: str, index: int) -> str:
     """Return the standard error of one run in a launch of several: all lines but those of the other runs alone.
 
@@ -232,6 +276,7 @@ def of_run(stderr: str, index: int) -> str:
         panels = parse_panels(line)
         run += any(panel.column == 0 for panel in panels)
         solves = {number for head in (SOLVE, NODE, SAMPLES) for number, _ in _told(line, head, ())}
+        solves |= {power.solve for power in parse_power(line)}
         if (not panels or run == index) and not solves - {index, WHOLE}:
             kept.append(line)
     return "".join(kept)
@@ -256,6 +301,21 @@ def _told(stderr: str, head: str, names: tuple[str, ...]) -> Iterator[tuple[int,
         number, host = told["solve"], _text(told["host"])
         if isinstance(number, int) and number >= WHOLE and host:
             yield number, {**told, "host": host}
+
+
+def _report(told: dict[str, Any]) -> RankReport | None:
+    rank, library = _number(told["rank"]), told["library"]
+    threads = _number(told["threads"], least=-MOST_NUMBER)
+    if rank is None or threads is None or not isinstance(library, str | None):
+        return None
+    return RankReport(
+        rank=int(rank),
+        host=str(told["host"]),
+        library=Path(library) if library else None,
+        version=str(told["version"]),
+        kernel=str(told["kernel"]),
+        threads=int(threads) if threads >= 1 else None,
+    )
 
 
 def _rank(told: dict[str, Any]) -> RankSolve | None:

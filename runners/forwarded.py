@@ -14,8 +14,11 @@ NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 """Names of MPI parameters."""
 VALUE = re.compile(r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*")
 """Values that every shell takes literally: never an option, a command, a file pattern or several words."""
-RESERVED = re.compile(r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)")
-"""Open MPI's parameters that name a program to start or a file or library to load."""
+RESERVED = re.compile(
+    r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
+    r"|I_MPI_\w*(EXEC|ARGS|SHELL|LIBRARY|PATH|DIR|ROOT|FILE)|FI_PROVIDER_PATH|UCX_MODULE_DIR"
+)
+"""Parameters of Open MPI, Intel MPI, libfabric and UCX that name a program to start or a file or library to load."""
 ALLOWED = "letters, digits and _ . , : / + = @ % ^ -, beginning with - only in a number"
 VARIABLES = ("MPIR_", "MPICH_", "UCX_", "FI_", "PSM2_", "I_MPI_")
 """Prefixes of the variables that MPICH, Intel MPI and the libraries below them read."""

@@ -85,14 +85,19 @@ def _price_sentence(place: str, text: str, error: str) -> str:
     return ""
 
 
-def validated(model: type[Model], place: str, table: Mapping[str, Any], text: str = "") -> Model:
+def validated(
+    model: type[Model], place: str, table: Mapping[str, Any], text: str = "", folder: Path | None = None
+) -> Model:
     """Make the model that a table describes.
+
+    Args:
+        folder: of the file, for validators that read what it names; None for a table that no file of the user's is.
 
     Raises:
         ClusterFileError: a key or a figure in the table is wrong.
     """
     try:
-        return model.model_validate(dict(table))
+        return model.model_validate(dict(table), context=folder)
     except ValidationError as error:
         raise ClusterFileError(_sentence(place, table, text, error)) from error
 

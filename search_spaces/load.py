@@ -105,7 +105,7 @@ def load(
     if table.get("cluster") and machine.more_cores == Machine.more_cores:
         machine = replace(machine, more_cores=f"add ⟦cluster⟧ {table['cluster']}, which this space is made for")
     wished = overrides or {}
-    given = _with_own(entries(place, wished, text, settings), machine)
+    given = _with_own(entries(place, wished, text, settings), wished, machine)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {
@@ -117,8 +117,9 @@ def load(
         if parameter.by in given:
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
-    own = [*_restrictions(place, table), *_forbids(place, table, settings)]
-    restrictions = [*ALWAYS, *taken_by(machine.terms), *of_settings(parameters, machine), *own]
+    broadcasts = parameters["BCAST"].values if "BCAST" in parameters else ()
+    of_others = [*taken_by(machine.terms, broadcasts), *of_settings(parameters, machine)]
+    restrictions = [*ALWAYS, *of_others, *_restrictions(place, table), *_forbids(place, table, settings)]
     starts = _starts(place, table, settings)
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
@@ -126,11 +127,17 @@ def load(
         raise SpaceError(f"{place}: {error}") from error
 
 
-def _with_own(given: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
-    """Return the entries with all parameters that only the machine's program has in place of `program = "auto"`."""
+def _with_own(given: Mapping[str, Any], wished: Mapping[str, Any], machine: Machine) -> dict[str, Any]:
+    """Return the entries with all that only the machine's program has in place of `program = "auto"`.
+
+    Those are its own parameters, and its own values of BCAST behind those that the space lists.
+    """
     if given.get(OWN_OF_PROGRAM) != AUTO:
         return dict(given)
     others = {key: entry for key, entry in given.items() if key != OWN_OF_PROGRAM}
+    listed = others.get("BCAST")
+    if isinstance(listed, list) and "BCAST" not in wished:
+        others["BCAST"] = [*dict.fromkeys((*listed, *machine.terms.bcasts))]
     return {**{own.point_name: AUTO for own in machine.terms.own}, **others}
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from hpl.params import Scalar
-from hpl.programs.terms import TAKES_ALL, Terms
+from hpl.programs.terms import ONE_SOCKET, TAKES_ALL, NodeShape, Terms
 
 
 @dataclass(frozen=True)
@@ -87,6 +87,7 @@ class Machine:
         more_cores: advice for a layout that needs more cores than there are.
         terms: what the program takes of a configuration.
         offer: what the hosts offer of settings; None if nobody knows.
+        shape: of each node, but for its cores.
         node_list: the nodes in the order in which ranks fill them; empty if a run's nodes are not known before it.
         chooser: what chooses the nodes of a run then, in words.
     """
@@ -101,7 +102,13 @@ class Machine:
     node_list: tuple[MachineNode, ...] = ()
     chooser: str = "a batch system"
     terms: Terms = TAKES_ALL
+    shape: NodeShape = ONE_SOCKET
     offer: Offer | None = None
+
+    @property
+    def node(self) -> NodeShape:
+        """The shape of each node, with its part of the cores."""
+        return replace(self.shape, cores=self.cores // self.nodes)
 
     @property
     def fills_nodes(self) -> bool:

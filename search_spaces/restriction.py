@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 from hpl.params import HplParams, Scalar, parse_grid
-from hpl.programs.terms import Terms, divisors
+from hpl.programs.terms import OwnRule, Terms
 from hpl.sizing import n_that_fits
 
 from .machine import BlasFacts, Machine
@@ -157,8 +157,9 @@ def fits_memory(point: Point, machine: Machine) -> str | None:
         return None
     asked = f"N = {params.N} with NB = {params.NB} needs {_gibibytes(needed)}"
     largest = n_that_fits(params, free, memory_bytes)
+    of_gpus = " of the GPUs' memory" if machine.shape.gpus else ""
     smaller = f"take at most N = {largest}" if largest else "take a smaller NB"
-    return f"{asked}, but only {_gibibytes(free)} may be used: {smaller}"
+    return f"{asked}, but only {_gibibytes(free)}{of_gpus} may be used: {smaller}"
 
 
 def _gibibytes(count: float) -> str:
@@ -260,15 +261,30 @@ RESTRICTIONS: Mapping[str, Restriction] = {
 """Restrictions that a space may name."""
 
 
-def taken_by(terms: Terms) -> list[Restriction]:
-    """List the rules that a program takes only some values of a line of HPL.dat, and only some numbers of ranks."""
+def taken_by(terms: Terms, broadcasts: Collection[Scalar] = ()) -> list[Restriction]:
+    """List the rules that a program takes only some values of a line of HPL.dat, and only some numbers of ranks.
+
+    Args:
+        broadcasts: all values of BCAST in a space.
+    """
 
     def rule(name: str) -> Restriction:
         return Restriction(f"program_takes_{name}", (name,), lambda point, _: terms.refusal(name, point[name]))
 
-    any_ranks = terms.ranks_on_node is divisors
-    ranks = [] if any_ranks else [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)]
-    return [*map(rule, terms.takes), *ranks]
+    ranks = [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)] if terms.no_other_ranks else []
+    refused = any(terms.refusal("BCAST", value) for value in broadcasts)
+    names = dict.fromkeys((*terms.takes, *(("BCAST",) if refused else ())))
+    return [*map(rule, names), *ranks, *map(_of_program, terms.rules)]
+
+
+def _of_program(rule: OwnRule) -> Restriction:
+    """Make the restriction of what a program refuses together."""
+
+    def check(point: Point, machine: Machine) -> str | None:
+        ranks, _ = ranks_and_threads(point["layout"])
+        return rule.check(point, ranks // machine.without(dropped_nodes(point)).nodes)
+
+    return Restriction(rule.name, (*rule.needs, *_LAYOUT), check)
 
 
 def of_settings(names: Collection[str], machine: Machine) -> list[Restriction]:
@@ -288,7 +304,7 @@ def ranks_of_program(point: Point, machine: Machine) -> str | None:
     """Require a number of ranks on each node with which the program can be started."""
     ranks, _ = ranks_and_threads(point["layout"])
     left = machine.without(dropped_nodes(point))
-    known = machine.terms.ranks_on_node(left.cores // left.nodes)
+    known = machine.terms.ranks_on_node(left.node)
     if ranks // left.nodes in known:
         return None
     return f"the layout {point['layout']} is refused by the program: it takes {', '.join(map(str, known))} ranks a node"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+from intel_mpi import installed_intel_mpi
 from kinds import fixtures_of, mark_kinds, place_of, require_kinds
 from net_lab import HostsLab, hosts_lab
 from postgresql_server import Server, running_server
@@ -15,6 +16,7 @@ from slurm_lab import SlurmLab, slurm_lab
 
 from hpl.blas.family import inherited_choices
 from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
+from hpl.build.toolchain import Mpi
 from hpl.search_paths import SearchPaths
 
 if TYPE_CHECKING:
@@ -105,6 +107,12 @@ def mpirun() -> str:
     if found is None:
         pytest.skip("needs mpirun: `hpltune setup` installs it")
     return found
+
+
+@pytest.fixture(scope="session")
+def intel_mpi() -> Mpi:
+    """Intel MPI, installed from PyPI where it is not here yet, or a skipped test where it cannot be had."""
+    return installed_intel_mpi()
 
 
 @pytest.fixture

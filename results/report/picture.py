@@ -7,8 +7,9 @@ from textwrap import wrap
 from typing import Any
 
 from ..errors import ResultsError
-from .drawing import STYLE, draw, height_inches, thinned
+from .drawing import STYLE, height_inches, thinned
 from .model import Drawable
+from .timeline import draw_on
 
 ENDINGS = (".png", ".svg", ".pdf")
 """Ends of the names of files that pictures can have."""
@@ -58,7 +59,7 @@ def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> byte
         canvas = Canvas(figsize=(width_inches, sum(heights)), layout="constrained")
         panels = canvas.subfigures(len(figures), 1, squeeze=False, height_ratios=heights)[:, 0]
         for figure, lines, panel in zip(figures, below, panels, strict=True):
-            draw(thinned(figure), panel.subplots(), width_inches)
+            draw_on(thinned(figure), panel, width_inches)
             if lines:
                 panel.supxlabel("\n".join(lines), x=0.01, horizontalalignment="left", fontsize="small")
             if len(figures) > 1:

@@ -5,14 +5,24 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, AliasChoices, Field, InstanceOf, create_model, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    InstanceOf,
+    ValidationInfo,
+    create_model,
+    model_validator,
+)
 
 from ..batch.base import BatchSystem
 from ..batch.registry import BATCH_SYSTEMS, batch_system
 from ..job import INTERFACE
 from ..price import PriceUsd
 from ..toml_file import GIB, ClusterFileError, Count, Part, Positive, matching, parse_table, read_text, validated
-from .host_names import EXPECTED, expanded, host_named
+from .host_lists import FILE, MOST_HOSTS, VARIABLE, expanded, listed_hosts
+from .host_names import EXPECTED, host_named
 from .power_table import PowerTable
 from .transport import Ssh, anchored
 
@@ -20,6 +30,8 @@ from .transport import Ssh, anchored
 def _host(text: str) -> str:
     if "@" in text:
         raise ValueError('hosts are named without users: say ssh = ["ssh", "-l", "user"], or set it in ~/.ssh/config')
+    if text.startswith((VARIABLE, FILE)):
+        raise ValueError(f'this stands alone, without brackets: hosts = "{text}"')
     host = host_named(text)
     if host is None and re.fullmatch(r"[A-Za-z0-9.-]+:[0-9]+", text):
         name, _, port = text.partition(":")
@@ -39,7 +51,17 @@ def _host_or_range(text: str) -> str:
 
 def _all_hosts(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Write out ranges of hosts."""
-    return tuple(name for text in texts for name in (expanded(text) or (text,)))
+    names: list[str] = []
+    for text in texts:
+        names += expanded(text) or (text,)
+        if len(names) > MOST_HOSTS:
+            raise ValueError(f"more than {MOST_HOSTS:,} hosts")
+    return tuple(names)
+
+
+def _of_file(given: Any, info: ValidationInfo) -> Any:
+    """Read the hosts that a text of a cluster file names; what is stored names each host, and never a variable."""
+    return listed_hosts(given, info.context) if isinstance(given, str) and isinstance(info.context, Path) else given
 
 
 def _a_program(tokens: tuple[str, ...]) -> tuple[str, ...]:
@@ -62,7 +84,9 @@ def _backend(name: str) -> str:
 
 
 Host = Annotated[str, AfterValidator(_host)]
-Hosts = Annotated[tuple[Annotated[str, AfterValidator(_host_or_range)], ...], AfterValidator(_all_hosts)]
+Hosts = Annotated[
+    tuple[Annotated[str, AfterValidator(_host_or_range)], ...], BeforeValidator(_of_file), AfterValidator(_all_hosts)
+]
 Interface = Annotated[str, matching(INTERFACE.pattern, "a network interface's name, as eth0, of at most 15 signs")]
 
 
@@ -95,6 +119,7 @@ class Cluster(Part):
     Attributes:
         backend: "ssh" starts ranks on `hosts`; the name of a batch system asks that for nodes.
         hosts: names that ssh knows, each once, in the order in which ranks fill them; a file may write node[01-16].
+        hosts_from: what a file says in place of a list of hosts, as "env:PBS_NODEFILE"; "" where it lists them.
         ssh: the ssh program and options for it.
         interfaces: network interfaces that MPI may use; empty lets MPI choose. A file may call them use_interfaces.
         check_s: seconds between two checks that the nodes of a running job still answer.
@@ -111,6 +136,7 @@ class Cluster(Part):
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
     backend: Annotated[str, AfterValidator(_backend)]
     hosts: Hosts = ()
+    hosts_from: str = ""
     ssh: Annotated[tuple[str, ...], AfterValidator(_a_program)] = ("ssh",)
     interfaces: tuple[Interface, ...] = Field(default=(), validation_alias=AliasChoices("use_interfaces", "interfaces"))
     on_node_loss: Literal["continue", "pause"] = "continue"
@@ -221,7 +247,7 @@ class Cluster(Part):
 
     def table(self) -> dict[str, Any]:
         """Return the content of the file as values for JSON."""
-        empty = {name for name in ("switches", "speeds") if not getattr(self, name)}
+        empty = {name for name in ("hosts_from", "switches", "speeds") if not getattr(self, name)}
         empty |= set() if self.copies else {"stage", "stage_folder"}
         values = self.model_dump(mode="json", exclude_none=True, exclude=empty, serialize_as_any=True)
         return {self.backend if name == "batch" else name: value for name, value in values.items()}
@@ -237,8 +263,13 @@ def find_real_cluster(file: Path) -> Cluster | None:
     table = parse_table(str(file), text)
     if not table.keys() & {"backend", "hosts", *BATCH_SYSTEMS}:
         return None
-    cluster = validated(Cluster, str(file), table, text)
-    return cluster.model_copy(update={"ssh": anchored(cluster.ssh, file.parent)})
+    if "hosts_from" in table:
+        raise ClusterFileError(f'{file}: hosts_from is not known here: write hosts = "{VARIABLE}NAME"')
+    cluster = validated(Cluster, str(file), table, text, file.parent)
+    said = table.get("hosts")
+    return cluster.model_copy(
+        update={"ssh": anchored(cluster.ssh, file.parent), "hosts_from": said if isinstance(said, str) else ""}
+    )
 
 
 def load_real_cluster(file: Path) -> Cluster:

@@ -22,7 +22,7 @@ class HostFacts:
         memory_available_bytes: memory available without swapping, within the limits of the control group.
         governor: frequency governor of the first core; None if the kernel shows none, as in most virtual machines.
         hypervisor: whether the CPU says that this is a virtual machine.
-        sockets, threads_per_core: as the kernel shows them; None if it shows none.
+        sockets, threads_per_core, l3_caches: as the kernel shows them; None if it shows none.
     """
 
     hostname: str
@@ -38,6 +38,7 @@ class HostFacts:
     kernel: str
     sockets: int | None = None
     threads_per_core: int | None = None
+    l3_caches: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         """Return the facts by name, as values for JSON."""
@@ -51,7 +52,7 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
         physical_cores: the number that the peak counts, so that ranks use the same cores.
         root: the folder with /proc, /sys and /etc.
     """
-    cpuinfo = _text(root / "proc/cpuinfo")
+    cpuinfo, cpus = _text(root / "proc/cpuinfo"), root / "sys/devices/system/cpu"
     return HostFacts(
         hostname=platform.node(),
         cpu_model=_field(cpuinfo, "model name") or _field(cpuinfo, "Model") or platform.machine(),
@@ -66,6 +67,7 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
         kernel=platform.release(),
         sockets=len(set(re.findall(r"^physical id\s*:\s*(\d+)", cpuinfo, re.MULTILINE))) or None,
         threads_per_core=_threads_per_core(_text(root / "sys/devices/system/cpu/cpu0/topology/thread_siblings_list")),
+        l3_caches=len({_text(file) for file in cpus.glob("cpu[0-9]*/cache/index3/shared_cpu_list")} - {""}) or None,
     )
 
 
@@ -124,7 +126,8 @@ def busy_sentence(cores: int) -> str | None:
     load = os.getloadavg()[0]
     if load < 0.5 * cores:
         return None
-    return f"the machine is busy (load {load:.1f} on {cores} cores): other programs will cost GFLOPS and repeatability"
+    counted = f"{cores} core{'' if cores == 1 else 's'}"
+    return f"the machine is busy (load {load:.1f} on {counted}): other programs will cost GFLOPS and repeatability"
 
 
 def confined() -> bool:

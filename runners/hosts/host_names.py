@@ -33,30 +33,3 @@ def launcher_name(host: str) -> str:
     digits = f"{int(address):032x}"
     zone = re.sub(r"[^A-Za-z0-9]", "-", f"-{address.scope_id}") if address.scope_id else ""
     return f"ipv6-{digits}{zone}"
-
-
-_RANGES = re.compile(r"([A-Za-z0-9][A-Za-z0-9.-]*)\[([0-9,-]+)\]([A-Za-z0-9.-]*)")
-MOST_HOSTS = 65_536
-"""Hosts that one range may name."""
-
-
-def expanded(text: str) -> tuple[str, ...] | None:
-    """Return the names that a range stands for, written as Slurm does: node[01-04,7]; None if it is no range.
-
-    Raises:
-        ValueError: it is a range that names no host, or too many.
-    """
-    match = _RANGES.fullmatch(text)
-    if match is None:
-        return None
-    spans = [part.partition("-") for part in match[2].split(",")]
-    if not all(first.isdecimal() and (last.isdecimal() or not dash) for first, dash, last in spans):
-        raise ValueError(_RANGE_FORM)
-    ends = [(first, int(first), int(last or first)) for first, _, last in spans]
-    if any(least > most for _, least, most in ends) or sum(most - least + 1 for _, least, most in ends) > MOST_HOSTS:
-        raise ValueError(f"a range rises, and names at most {MOST_HOSTS:,} hosts")
-    numbers = (f"{number:0{len(first)}d}" for first, least, most in ends for number in range(least, most + 1))
-    return tuple(f"{match[1]}{number}{match[3]}" for number in numbers)
-
-
-_RANGE_FORM = "a range of hosts has numbers in brackets, as node[01-16,20]"

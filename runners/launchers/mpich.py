@@ -19,6 +19,8 @@ SAYINGS: tuple[tuple[str, str], ...] = (
      r"mpiexec does not know the host \1"),
     (r"unable to get network interface IP",
      "mpiexec finds no IPv4 address on its interface, and speaks no IPv6: give it one, or use Open MPI"),
+    (r"Unable to run bstrap_proxy on (\S+)", r"Intel MPI's daemon on \1 could not be started, or was lost"),
+    (r"fi_getinfo\(\) failed", "MPI finds no transport: look at FI_PROVIDER, FI_TCP_IFACE and the mpi.FI_* parameters"),
     (r"unrecognized argument (\S+)", r"mpiexec does not know the option \1"),
     (r"KILLED BY SIGNAL: 9|EXIT CODE: 9\b|exited on signal 9 ",
      "a rank was killed (signal 9): often by the kernel for want of memory"),
@@ -31,7 +33,7 @@ SAYINGS: tuple[tuple[str, str], ...] = (
     (r"No space left on device", "the disk is full"),
     (r"process manager error waiting for completion", "a rank or one of MPICH's daemons was killed"),
 )  # fmt: skip
-"""Messages of Hydra 3 to 5 and their meaning; the first that matches counts."""
+"""Messages of Hydra 3 to 5, and of Intel MPI's, and their meaning; the first that matches counts."""
 
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "socket"}
 
@@ -86,7 +88,10 @@ class Mpich:
 
 @dataclass(frozen=True)
 class IntelMpi(Mpich):
-    """Command lines of Intel MPI 2019 and later, which binds by variables; written after its manual, not tested."""
+    """Command lines of Intel MPI 2019 and later, which binds by variables.
+
+    A domain of so many cells has as many cores, one hardware thread of each, where a cell is a core (I_MPI_PIN_CELL).
+    """
 
     def _places(self, job: Job) -> list[str]:
         if not job.nodes:
@@ -102,5 +107,6 @@ class IntelMpi(Mpich):
     def _pinning(self, job: Job) -> dict[str, str]:
         if job.binding == "none" or job.oversubscribe:
             return {"I_MPI_PIN": "0"}
-        domains = {"core": str(job.threads_per_rank), "l3cache": "cache3"}
-        return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": domains.get(job.binding, job.binding)}
+        if job.binding == "core":
+            return {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "core", "I_MPI_PIN_DOMAIN": str(job.threads_per_rank)}
+        return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": {"l3cache": "cache3"}.get(job.binding, job.binding)}

@@ -12,6 +12,8 @@ from .base import TOO_FEW_FILES, UCX, explained, signal_of, unknown_end
 
 TRANSPORTS = ("UCX_", "FI_", "PSM2_")
 """Prefixes of variables that libraries below Open MPI read; these are not MCA parameters."""
+ALLOCATIONS = ("slurm", "tm", "pbs", "lsf", "gridengine", "flux", "loadleveler", "alps")
+"""Components of Open MPI 4 and 5 that read the allocation of a batch system (framework ras); it passes over others."""
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 SAYINGS: tuple[tuple[str, str], ...] = (
@@ -105,12 +107,16 @@ class OpenMpi:
         return tokens
 
     def _agent(self, job: Job) -> list[str]:
-        """Return the options for the agent; daemons start further daemons only if all nodes have it."""
+        """Return the options for the agent; daemons start further daemons only if all nodes have it.
+
+        Inside an allocation Open MPI would take the batch system's number of ranks for each node in place of ours.
+        """
         if job.agent is None:
             return []
         launch = "ssh" if self.major >= 5 else "rsh"
         alone = [] if job.agent.parent == job.rank_directory else ["--mca", f"plm_{launch}_no_tree_spawn", "1"]
-        return ["--mca", "plm", launch, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
+        ours = ["--mca", "ras", f"^{','.join(ALLOCATIONS)}", "--mca", "plm", launch]
+        return [*ours, "--mca", f"plm_{launch}_agent", str(job.agent), *alone]
 
     def _interfaces(self, job: Job) -> dict[str, str]:
         """Limit TCP between ranks, and between daemons, to the job's interfaces, and UCX to their devices."""

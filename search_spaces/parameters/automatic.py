@@ -58,7 +58,7 @@ _OF_NODES: Mapping[str, Callable[[Machine], tuple[Scalar, ...]]] = {
 def full_layouts(machine: Machine) -> tuple[str, ...]:
     """List the layouts (ranks x threads) that fill the cores of every node, single-threaded ones first."""
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
-    layouts = machine.terms.layouts(machine.cores, machine.nodes)
+    layouts = machine.terms.layouts(machine.node, machine.nodes)
     return tuple(f"{ranks}x{threads}" for ranks, threads in layouts if threads == 1 or threaded)
 
 

@@ -86,7 +86,8 @@ def dropped_nodes(point: Point) -> int:
 
 def _as_the_program_advises(point: Point, machine: Machine) -> str:
     left = machine.without(dropped_nodes(point))
-    ranks, threads = machine.terms.layouts(left.cores_with(point.get(CORES)), left.nodes)[0]
+    chosen = replace(left, cores=left.cores_with(point.get(CORES)))
+    ranks, threads = machine.terms.layouts(chosen.node, left.nodes)[0]
     return f"{ranks}x{threads}"
 
 
@@ -158,7 +159,10 @@ PROGRAM = replace(FREE, expected="a value that the program takes")
 MPI_PARAMETERS = "mpi."
 """Begins the names of parameters that MPI itself is given."""
 MPI_VALUE = r"-[0-9][0-9.]*|[A-Za-z0-9_./^+][A-Za-z0-9_./^+,:=@%-]*"
-MPI_RESERVED = r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
+MPI_RESERVED = (
+    r"mca_.*|(.*_)?(agent|args|chdir|libpath|prefix|env_list\w*|component_path|param_files?)"
+    r"|I_MPI_\w*(EXEC|ARGS|SHELL|LIBRARY|PATH|DIR|ROOT|FILE)|FI_PROVIDER_PATH|UCX_MODULE_DIR"
+)
 """Names and values that launchers accept; `runners/forwarded.py` says why, and which names are reserved."""
 MPI = Dimension(
     "letters, digits and _ . , : / + = @ % ^ -, beginning with - only in a number, since shells of nodes read it",

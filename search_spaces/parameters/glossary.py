@@ -42,7 +42,7 @@ GLOSSARY: Mapping[str, str] = {
     "BCAST": (
         "The way a factored panel travels along a row of ranks: in one ring (1rg), in two rings (2rg), or cut in "
         "pieces (Lng); M means that the next rank to work gets it first. It matters on slow networks and with "
-        "many columns of ranks."
+        "many columns of ranks. bc6 and bc7 are the broadcasts 6 and 7 of vendors' programs, which netlib's HPL lacks."
     ),
     "DEPTH": (
         "Look-ahead. With 1, HPL factors and sends the next panel before it finishes the update with this one, so"

@@ -8,7 +8,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
-import many_spaces
 import pytest
 import search_quality
 from games import GamesError, Kept
@@ -23,6 +22,7 @@ from runners.errors import SubmitError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from tuner.engines.outcomes import FULL, Question
+from tuner.engines.points import ADVICE
 from tuner.replay.landscape import LandscapeError, RecordedLandscape
 from tuner.trial.evaluate import LaunchResult
 from tuner.trial.judge import Failure, Verdict
@@ -223,7 +223,7 @@ def test_the_table_of_a_landscape_says_how_many_configurations_fail(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = written(tmp_path, a_third_fails())
-    assert search_quality.main([str(path), "--engines", "random", "--seeds", "1", "--jobs", "1"]) == 0
+    assert search_quality.main([str(path), "--engines", "random", "--seeds", "1", "--parts", "1", "--jobs", "1"]) == 0
     assert "24 configurations, 8 of which fail, N=4000" in capsys.readouterr().out
 
 
@@ -231,7 +231,7 @@ def test_parts_in_which_every_run_fails_are_not_played(tmp_path: Path) -> None:
     landscape = RecordedLandscape.read(
         written(tmp_path, [{**point, "full": [TIMED_OUT]} for point in points()[:-1]] + points()[-1:])
     )
-    assert [many_spaces.part_of(landscape, number).best for number in range(10)] == [73.0] * 10
+    assert [search_quality.part_of(landscape, number).best for number in range(10)] == [73.0] * 10
 
 
 @pytest.mark.parametrize("text", ["[]", '{"name": "small"}', '{"engine": "hpl"}', '{\n "name": "small"\n}\n', "\0\1"])
@@ -247,17 +247,18 @@ def _never(engine: str, seed: int) -> Played:
 
 def test_a_game_that_was_cut_off_is_played_again_and_the_others_are_kept(tmp_path: Path) -> None:
     board, file = Board(RecordedLandscape.read(written(tmp_path, points()))), tmp_path / "kept"
-    arguments = [str(tmp_path / "small.json"), "--engines", "random", "--seeds", "2", "--jobs", "1"]
+    arguments = [str(tmp_path / "small.json"), "--engines", "random", "--seeds", "2", "--parts", "1", "--jobs", "1"]
     assert search_quality.main([*arguments, "--kept", str(file)]) == 0
     file.write_text(file.read_text()[:-20])
     wanted = [("random", 0), ("random", 1)]
-    assert [game.seed for game in Kept(file).with_missing(board.landscape.name, wanted, _never, None)] == [0]
+    last = search_quality.named(board.landscape, f"{search_quality.WITHOUT}{len(ADVICE)}", 0.0)
+    assert [game.seed for game in Kept(file).with_missing(last, wanted, _never, None)] == [0]
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "1.5", "many"])
 @pytest.mark.parametrize(
     ("main", "option"),
-    [(search_quality.main, "--seeds"), (search_quality.main, "--jobs"), (many_spaces.main, "--parts")],
+    [(search_quality.main, "--seeds"), (search_quality.main, "--jobs"), (search_quality.main, "--parts")],
 )
 def test_a_number_of_games_that_nobody_can_mean_is_a_usage_error(
     main: Callable[[list[str]], int], option: str, number: str, capsys: pytest.CaptureFixture[str]

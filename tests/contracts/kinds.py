@@ -12,7 +12,7 @@ NEEDS = {
     "lab": {"hosts", "twelve_hosts", "slurm", "root"},
     "browser": {"browser"},
     "service": {"server", "service", "running"},
-    "real": {"real_hpl", "simgrid", "built", "node_bench", "node_pairs", "solo_hpl"},
+    "real": {"real_hpl", "intel_mpi", "simgrid", "built", "node_bench", "node_pairs", "solo_hpl"},
 }
 """Fixtures of each kind; a test has the mark of each kind of which it uses a fixture."""
 QUICK = "not (real or lab or browser or service or heavy)"

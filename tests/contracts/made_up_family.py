@@ -36,6 +36,7 @@ class MadeUp(ProgramFile):
         ),
         usual_nb=64,
         ranks_on_node=lambda _: (1,),
+        no_other_ranks=True,
         memory_bytes=lambda run: 2 * memory_bytes(run),
     )
 
@@ -47,7 +48,7 @@ class MadeUp(ProgramFile):
     def start(self, asked: AskedStart) -> ProgramStart:
         """The part is an argument, the place of the panel a variable; it counts its threads itself."""
         own = {"MADEUP_PANEL": str(asked.own["panel"]), "MADEUP_THREADS": str(asked.threads)}
-        return ProgramStart(("--split", str(asked.own["split"])), own)
+        return ProgramStart(("--split", str(asked.own["split"])), environment=own)
 
     def parse(self, stdout: str) -> HplOutput:
         """Read its lines."""

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from hpl.witness import PowerSeries, parse_power
 from runners.job import Job
 from tuner.clock import RealClock
 from tuner.events import Event, Notice
@@ -116,6 +117,7 @@ class Watched:
     measured: Sequence[Measurements]
     said: Sequence[str]
     solves: Sequence[SolveTime] = ()
+    power: Sequence[PowerSeries] = ()
 
 
 def watch(
@@ -141,7 +143,8 @@ def watch(
     for one in readings:
         one.wait_for(1)
     measured = observer.end(solves)
-    return Watched(measured, [event.text for event in events if isinstance(event, Notice)], solves)
+    said = [event.text for event in events if isinstance(event, Notice)]
+    return Watched(measured, said, solves, parse_power("".join(observer.lines())))
 
 
 @dataclass

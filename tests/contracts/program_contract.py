@@ -16,7 +16,7 @@ from hpl.output import HplResult
 from hpl.params import HplParams, Scalar
 from hpl.programs import registry
 from hpl.programs.family import AskedLibrary, AskedStart, HplProgram, ReadyProgram
-from hpl.programs.terms import OWN
+from hpl.programs.terms import ONE_SOCKET, OWN
 from hpl.search_paths import SearchPaths
 from hpl.witness import RankReport
 from runners.registry import LAUNCHERS
@@ -39,6 +39,8 @@ class ProgramContract:
 
     printed = result_of()
     """What its program prints of RUN."""
+    node = ONE_SOCKET
+    """Where it is asked to start."""
 
     @pytest.fixture
     def program(self, tmp_path: Path) -> HplProgram:
@@ -66,7 +68,7 @@ class ProgramContract:
         assert "\n" not in program.description
 
     def test_it_is_known_by_its_name(self, program: HplProgram) -> None:
-        families = [family for family in registry.FAMILIES if family.name == program.name]
+        families = [family for family in registry.families() if family.name == program.name]
         assert families == [type(program)]
         assert registry.terms_of(program.name) == program.terms
 
@@ -95,7 +97,7 @@ class ProgramContract:
         start = program.start(self.asked(program))
         root = ["--allow-run-as-root"] if mpi.name == "openmpi" and os.geteuid() == 0 else []
         done = subprocess.run(
-            [str(mpi.mpirun), *root, "-np", "1", str(ready.path), *start.arguments],
+            [str(mpi.mpirun), *root, "-np", "1", *start.before, str(ready.path), *start.arguments],
             cwd=tmp_path,
             env={**mpi.variables(), **ready.environment, **start.environment},
             capture_output=True,
@@ -128,11 +130,12 @@ class ProgramContract:
             HplParams.from_words({**words, name: value})
         for name, values in terms.takes.items():
             assert values
-            for value in values:
+            assert name == "binding" or name in words
+            for value in values if name in words else ():
                 assert HplParams.from_words({**words, name: value}).words()[name] == value
 
     def test_what_it_takes_is_not_refused(self, program: HplProgram) -> None:
-        assert not list(program.terms.refusals(program.terms.fitted(RUN.words())))
+        assert not list(program.terms.refusals(program.terms.fitted(RUN.words()), 1))
 
     def test_each_value_of_its_own_parameters_is_legal_and_another_start(self, program: HplProgram) -> None:
         for own in program.terms.own:
@@ -149,14 +152,16 @@ class ProgramContract:
         asked = AskedLibrary("openblas", "auto", 1, library)
         right = RankReport(0, "n1", library.path, "0.3", "haswell", 1)
         other = RankReport(1, "n1", Path("/lib/other.so"), "0.3", "haswell", 1)
-        assert program.unproven(asked, [right]) is None
-        assert program.unproven(asked, []) is not None
-        assert (program.unproven(asked, [right, other]) or "").startswith("rank 1 on n1: asked for openblas")
-        assert program.unproven(AskedLibrary(program.name, "auto", 1, None), []) is None
+        found = program.parse(self.printed)
+        assert program.unproven(asked, [right], found) is None
+        assert program.unproven(asked, [], found) is not None
+        assert (program.unproven(asked, [right, other], found) or "").startswith("rank 1 on n1: asked for openblas")
+        assert program.unproven(AskedLibrary(program.name, "auto", 1, None), [], found) is None
 
-    @staticmethod
-    def asked(program: HplProgram, **own: Scalar) -> AskedStart:
-        return AskedStart((RUN,), ranks=1, threads=1, nodes=1, own={**program.terms.own_of({}), **own})
+    @classmethod
+    def asked(cls, program: HplProgram, **own: Scalar) -> AskedStart:
+        values = {**program.terms.own_of({}), **own}
+        return AskedStart((RUN,), ranks=1, threads=1, nodes=1, node=cls.node, own=values)
 
     @staticmethod
     def taken(program: HplProgram, run: HplParams) -> HplParams:

@@ -40,6 +40,19 @@ def wait(runner: Runner, job: JobId, timeout_s: float = PATIENCE_S) -> JobStatus
     raise AssertionError(f"the job is still {seen.name}")
 
 
+def slurm_allocation(nodes: str) -> dict[str, str]:
+    """What Slurm sets inside an allocation of two nodes for one task on each."""
+    return {
+        "SLURM_JOB_ID": "7",
+        "SLURM_JOBID": "7",
+        "SLURM_NNODES": "2",
+        "SLURM_JOB_NUM_NODES": "2",
+        "SLURM_TASKS_PER_NODE": "1(x2)",
+        "SLURM_JOB_NODELIST": nodes,
+        "SLURM_NODELIST": nodes,
+    }
+
+
 class RunnerContract:
     @pytest.fixture
     def runner(self) -> Runner:

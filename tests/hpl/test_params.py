@@ -42,8 +42,8 @@ def test_a_threshold_must_be_a_number() -> None:
 
 
 def test_words_and_digits_are_those_of_hpl() -> None:
-    assert [member.word for member in Bcast] == ["1rg", "1rM", "2rg", "2rM", "Lng", "LnM"]
-    assert [int(member) for member in Bcast] == [0, 1, 2, 3, 4, 5]
+    assert [member.word for member in Bcast] == ["1rg", "1rM", "2rg", "2rM", "Lng", "LnM", "bc6", "bc7"]
+    assert [int(member) for member in Bcast] == [0, 1, 2, 3, 4, 5, 6, 7]
     assert Swap.from_word("mix") is Swap.from_digit(2)
 
 

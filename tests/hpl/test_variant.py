@@ -34,9 +34,10 @@ def test_what_is_no_code_is_refused(code: str) -> None:
         decode(code)
 
 
-def test_a_vendors_broadcast_is_named() -> None:
-    with pytest.raises(VariantError, match="broadcast 6"):
-        decode("WR16C2R4")
+def test_a_vendors_broadcast_is_read() -> None:
+    assert decode("WR16C2R4").BCAST is Bcast.VENDOR_6
+    with pytest.raises(VariantError, match="broadcast 8 is unknown"):
+        decode("WR18C2R4")
 
 
 def test_a_code_contradicts_a_run_only_where_it_tells_another_variant() -> None:

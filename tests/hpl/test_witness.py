@@ -9,10 +9,12 @@ from hpl.witness import (
     RANK_FIGURES,
     WHOLE,
     NodeSeries,
+    PowerSeries,
     RankSolve,
     of_run,
     parse_conditions,
     parse_panels,
+    parse_power,
     parse_reports,
 )
 
@@ -123,3 +125,25 @@ def test_names_of_strangers_are_printable_ascii_and_bounded() -> None:
     line = {"host": "n1", "solve": 0, "begin_s": 1.0, "end_s": 2.0, "programs": programs}
     (node,) = parse_conditions(f"hpltune-node {json.dumps(line)}")[0].nodes
     assert node.programs == {"ab[31m": 1.0}
+
+
+watts = st.floats(0, 1e9).map(lambda value: round(value, 2))
+
+
+@given(st.integers(0, 9), st.dictionaries(watts, watts, min_size=1, max_size=20))
+def test_the_power_of_a_solve_is_read_back(number: int, told: dict[float, float]) -> None:
+    series = PowerSeries(number, "rapl", tuple(sorted(told)), tuple(told[time] for time in sorted(told)))
+    assert parse_power(f"noise\n{series.line()}") == (series,)
+
+
+def test_a_run_of_several_keeps_only_its_own_power() -> None:
+    first, second = (PowerSeries(number, "meter", (0.5,), (100.0 + number,)) for number in (0, 1))
+    text = SOLVES + first.line() + second.line()
+    assert parse_power(of_run(text, 0)) == (first,)
+    assert parse_power(of_run(text, 1)) == (second,)
+
+
+@given(st.dictionaries(st.sampled_from(["solve", "source", "times_s", "watts"]), json_values))
+def test_no_line_of_power_is_a_mistake(told: dict[str, object]) -> None:
+    line = {"solve": 0, "source": "rapl", "times_s": [1.0], "watts": [2.0], **told}
+    parse_power(f"hpltune-power {json.dumps(line)}")

@@ -172,9 +172,10 @@ ON_NODES = replace(JOB, nodes=("n1", "n2"), agent=Path("/run/agent"))
 
 
 def test_open_mpi_reaches_nodes_through_the_agent() -> None:
-    expected = ["--host", "n1:2,n2:2", "--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "/run/agent", "-np", "4"]
-    assert tokens(ON_NODES)[1:11] == expected
-    assert tokens(ON_NODES, major=5)[4:8] == ["plm", "ssh", "--mca", "plm_ssh_agent"]
+    ours = ["--mca", "ras", "^slurm,tm,pbs,lsf,gridengine,flux,loadleveler,alps"]
+    agent = ["--mca", "plm", "rsh", "--mca", "plm_rsh_agent", "/run/agent"]
+    assert tokens(ON_NODES)[1:14] == ["--host", "n1:2,n2:2", *ours, *agent, "-np", "4"]
+    assert tokens(ON_NODES, major=5)[7:11] == ["plm", "ssh", "--mca", "plm_ssh_agent"]
 
 
 def test_open_mpi_fills_nodes_in_a_strict_order_if_each_has_a_program_of_its_own() -> None:
@@ -198,8 +199,8 @@ def test_an_agent_lies_where_no_shell_and_no_option_would_split_its_path(folder:
 
 def test_nodes_start_no_daemons_of_other_nodes_with_an_agent_that_they_lack() -> None:
     elsewhere = replace(ON_NODES, agent=Path("/var/hpltune-1/agent"))
-    assert tokens(elsewhere)[9:12] == ["--mca", "plm_rsh_no_tree_spawn", "1"]
-    assert tokens(elsewhere, major=5)[9:12] == ["--mca", "plm_ssh_no_tree_spawn", "1"]
+    assert tokens(elsewhere)[12:15] == ["--mca", "plm_rsh_no_tree_spawn", "1"]
+    assert tokens(elsewhere, major=5)[12:15] == ["--mca", "plm_ssh_no_tree_spawn", "1"]
 
 
 def test_parameters_of_the_transport_below_open_mpi_are_variables() -> None:
@@ -226,7 +227,7 @@ def test_mpich_gets_variables_and_control_variables_alike() -> None:
 def test_intel_mpi_binds_by_variables() -> None:
     tokens = " ".join(IntelMpi(Path("/m")).command(ON_NODES))
     assert tokens.startswith("/m -bootstrap ssh -bootstrap-exec /run/agent -hosts n1,n2 -ppn 2 -n 4 -wdir /run")
-    assert "-genv I_MPI_PIN 1 -genv I_MPI_PIN_DOMAIN 2" in tokens
+    assert "-genv I_MPI_PIN 1 -genv I_MPI_PIN_CELL core -genv I_MPI_PIN_DOMAIN 2" in tokens
 
 
 @pytest.mark.parametrize("changed", [{"nodes": ("n1; rm",)}, {"nodes": ("n1", "n2", "n3")}])

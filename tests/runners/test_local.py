@@ -8,13 +8,15 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from intel_mpi import installed_intel_mpi
 from runner_contract import RunnerContract, executable, running, wait
 from waiting import until
 
+from hpl.build.toolchain import Mpi
 from runners.base import JobState, Runner
 from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
-from runners.launchers.mpich import Mpich
+from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from runners.paths import RunPaths
@@ -147,15 +149,7 @@ class TestWithOpenMpi(RealLauncher):
         assert "cores" in status.message
 
 
-@pytest.mark.real
-class TestWithMpich(RealLauncher):
-    @pytest.fixture
-    def runner(self) -> Runner:
-        mpiexec = shutil.which("mpiexec.hydra")
-        if mpiexec is None:
-            pytest.skip("needs MPICH: install mpich")
-        return LocalRunner(Mpich.installed(Path(mpiexec), ""))
-
+class WithHydra(RealLauncher):
     def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:
         status = wait(runner, runner.submit(self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", ranks=1)))
         assert status.state is JobState.COMPLETED, status.message
@@ -165,3 +159,43 @@ class TestWithMpich(RealLauncher):
         status = wait(runner, runner.submit(self.job(tmp_path, "kill -9 $$", ranks=2)))
         assert status.state is JobState.FAILED
         assert re.search("a rank .*was killed", status.message)
+
+
+@pytest.mark.real
+class TestWithMpich(WithHydra):
+    @pytest.fixture
+    def runner(self) -> Runner:
+        mpiexec = shutil.which("mpiexec.hydra")
+        if mpiexec is None:
+            pytest.skip("needs MPICH: install mpich")
+        return LocalRunner(Mpich.installed(Path(mpiexec), ""))
+
+
+class TestWithIntelMpi(WithHydra):
+    @pytest.fixture
+    def runner(self, intel_mpi: Mpi) -> Runner:
+        return LocalRunner(IntelMpi.installed(intel_mpi.mpirun, intel_mpi.version))
+
+    def job(self, folder: Path, text: str, **changed: object) -> Job:
+        return super().job(folder, text, **{"launcher_environment": of_intel(), **changed})
+
+    def test_two_ranks_have_a_core_each(self, runner: Runner, tmp_path: Path) -> None:
+        status = wait(runner, runner.submit(self.job(tmp_path, "grep Cpus_allowed_list /proc/self/status", ranks=2)))
+        assert status.state is JobState.COMPLETED, status.message
+        assert len(set(RunPaths(tmp_path).read_stdout().split()) - {"Cpus_allowed_list:"}) == 2
+
+    def test_a_transport_that_is_not_there_is_said(self, runner: Runner, intel_mpi: Mpi, tmp_path: Path) -> None:
+        source, program = tmp_path / "hello.c", tmp_path / "hello"
+        source.write_text("#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); MPI_Finalize(); }\n")
+        mpicc = [str(intel_mpi.mpicc), str(source), "-o", str(program)]
+        subprocess.run(mpicc, env=intel_mpi.variables(), check=True, capture_output=True)
+        wanted = {"I_MPI_FABRICS": "ofi", "FI_PROVIDER": "none-such"}
+        job = Job((str(program),), 2, tmp_path, launcher_environment=of_intel(), mpi_parameters=wanted)
+        status = wait(runner, runner.submit(job))
+        assert status.state is JobState.FAILED
+        assert status.message == "MPI finds no transport: look at FI_PROVIDER, FI_TCP_IFACE and the mpi.FI_* parameters"
+
+
+def of_intel() -> dict[str, str]:
+    """What Intel MPI needs when it runs from a private prefix."""
+    return dict(installed_intel_mpi().environment)

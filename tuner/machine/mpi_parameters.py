@@ -63,7 +63,7 @@ def _require(name: str, mpi: Mpi, *, alone: bool) -> None:
         return
     if mpi.name != "openmpi" and not bare.startswith(VARIABLES):
         raise UsageError(f"{name}: {whose} reads variables that begin with {', '.join(VARIABLES)} only{only}")
-    if mpi.name != "openmpi" and not bare.startswith(CONTROL):
+    if mpi.name != "openmpi" and not bare.startswith(CONTROL[mpi.name]):
         return
     known = parameters_of(mpi)
     if not known or bare in known:
@@ -73,4 +73,4 @@ def _require(name: str, mpi: Mpi, *, alone: bool) -> None:
     raise UsageError(f"{name}: {whose} has no parameter {bare}: {hint}{only}")
 
 
-_LISTS = {"openmpi": "ompi_info --all", "mpich": "mpivars"}
+_LISTS = {"openmpi": "ompi_info --all", "mpich": "mpivars", "intelmpi": "impi_info -all"}

@@ -16,6 +16,8 @@ from ..user_files import write_text
 
 APT_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
 PIP_ENVIRONMENT = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
+WITH_OTHERS = ("mkl", "impi-devel")
+"""Wheels that need others: MKL's threads, and the runtime of Intel MPI."""
 LOCK_WAIT_S = 60
 """How long apt-get waits for another package manager to finish."""
 
@@ -66,11 +68,11 @@ class Steps:
         self.run(["apt-get", "update", "-q"], APT_ENVIRONMENT, "apt-get update")
 
     def wheel(self, name: str, prefix: Path) -> None:
-        """Install one wheel into a prefix of its own, whole or not at all; MKL's brings its dependencies, too.
+        """Install one wheel into a prefix of its own, whole or not at all; Intel's bring their dependencies, too.
 
         `--prefix`, because pip's `--target` leaves out what a wheel puts beside Python's own folders.
         """
-        needs = [] if name == "mkl" else ["--no-deps"]
+        needs = [] if name in WITH_OTHERS else ["--no-deps"]
         draft = _fresh(prefix)
         pip = [str(self.python), "-m", "pip", "install", "--ignore-installed", "--only-binary", ":all:", *needs]
         try:

@@ -65,6 +65,7 @@ WHEELS = (
 EXTRAS = {
     "mkl": Package("mkl", "PyPI", "blas", "Intel's oneMKL, under Intel's licence", 970),
     "openblas-pypi": WHEELS[2],
+    "intelmpi": Package("impi-devel", "PyPI", "mpi", "Intel MPI, under Intel's licence", 306),
     "simgrid": Package("libsimgrid-dev", "apt", "simulator", "SimGrid, for virtual clusters", 200),
 }
 """What --with adds: wheels into the private prefix, Debian packages by root."""

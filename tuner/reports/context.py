@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import TypeVar
 
 from results.record import Study, TrialRecord
-from results.report.model import Drawable, Figure, Matrix, Part, Report, Sentence, Tone
+from results.report.model import Drawable, Part, Report, Sentence, Tone
 
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
@@ -47,6 +47,11 @@ class Context:
         """That of the runs of one configuration, of which only this one is at hand."""
         return cls([study], frozenset([trial.hpl.N] if trial.hpl else []), runs)
 
+    @classmethod
+    def of_one(cls, study: Study, run: TrialRecord) -> "Context":
+        """That of one run."""
+        return cls([study], frozenset([run.hpl.N] if run.hpl else []))
+
     def page(self, report: Report) -> Report:
         """The page of a report: it begins with what to know first, and each figure says where it is from."""
         return replace(report, parts=(*self.head(), *self.captioned(report.parts)))
@@ -66,7 +71,7 @@ class Context:
 
     def captioned(self, parts: Iterable[Part]) -> list[Part]:
         """Parts of a report whose figures say where they are from."""
-        return [self.figure(part) if isinstance(part, Figure | Matrix) else part for part in parts]
+        return [self.figure(part) if isinstance(part, Drawable) else part for part in parts]
 
     def figure(self, drawn: Drawn) -> Drawn:
         """The figure with where it is from, unless it says so already."""

@@ -1,6 +1,6 @@
 """What the machine did during a run, as a table for people: figures that belong together on one line, with units."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from results.record import TrialRecord
 from results.report.model import Column, Table, Wrap
@@ -44,6 +44,9 @@ def _others(measured: Mapping[str, float]) -> str:
     if "foreign_cpu_s" not in measured:
         return ""
     cores = f" of {counted(round(measured['cores']), 'core')}" if "cores" in measured else ""
+    if 0 < measured.get("physical_cores", 0.0) < measured.get("cores", 0.0):
+        whole = counted(round(measured["physical_cores"]), "core")
+        cores = f" of {counted(round(measured['cores']), 'CPU')} on {whole}"
     noticed_s = measured.get("foreign_for_s", 0.0)
     noticed = f", noticeably for {duration(noticed_s)}" if noticed_s else ""
     programs = {name.removeprefix(PROGRAM): used_s for name, used_s in measured.items() if name.startswith(PROGRAM)}
@@ -118,7 +121,35 @@ _LINES: tuple[tuple[str, Callable[[Mapping[str, float]], str]], ...] = (
     ("heat", _heat),
 )
 _TOLD = {
-    *("solve_s", "cpu_s", "waited_s", "involuntary_switches", "foreign_cpu_s", "foreign_for_s", "cores", "steal_s"),
+    *("solve_s", "cpu_s", "waited_s", "involuntary_switches", "foreign_cpu_s", "foreign_for_s", "steal_s"),
+    *("cores", "physical_cores"),
     *("throttled_s", "throttled_periods", "major_faults", "swap_pages", "numa_misses", "huge_page_bytes"),
     *("nic_errors", "tcp_retransmits", "clock_mhz", "lowest_clock_mhz", "temperature_c", "throttle_events"),
 }
+
+_KINDS = {
+    "what ranks got": ("cpu_s",),
+    "what others took": ("foreign_cpu_s",),
+    "what the hypervisor took": ("steal_s",),
+    "quotas": ("throttled_s",),
+    "swapping and page faults": ("major_faults", "swap_pages"),
+    "network errors": ("nic_errors", "tcp_retransmits"),
+    "clock": ("clock_mhz",),
+    "temperature": ("temperature_c",),
+    "throttling for heat": ("throttle_events",),
+}
+"""What can be measured during a run, and the measurements of which one must be there."""
+
+
+def measured_sentence(records: Sequence[TrialRecord]) -> str:
+    """Say what was measured of the machine during the runs of a study, and what was not."""
+    known = {name for record in records for name in record.measurements}
+    sources = sorted(name.removesuffix(POWER) for name in known if name.endswith(POWER))
+    measured = [what for what, names in _KINDS.items() if known & set(names)]
+    missing = [what for what in _KINDS if what not in measured]
+    measured += [f"power (by {', '.join(sources)})"] if sources else []
+    missing += [] if sources else ["power"]
+    if not measured:
+        return "Nothing was measured of what the machine did during the runs."
+    absent = f" Not measured, because nothing told it: {', '.join(missing)}." if missing else ""
+    return f"Measured during the runs: {', '.join(measured)}.{absent}"

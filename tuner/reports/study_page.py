@@ -7,18 +7,20 @@ from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
-from results.stats.ranking import Ranked
+from results.stats.ranking import Ranked, is_full_run
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS, unit_of
 from ..study.rounds import is_shootout
+from ..words import counted
 from .context import machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
-from .figures.registry import KINDS, SHOWN, FigureSource
+from .figures.registry import KINDS, SHOWN, FigureSource, timelines
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .library_ranking import LibraryRanking
+from .machine_did import measured_sentence
 from .published_results import known_table
 from .ranking import figures, interval_of
 from .story import story_table
@@ -59,6 +61,7 @@ def _measured(study: Study, run: TrialRecord, versions: Mapping[str, str]) -> di
     }
 
 
+NO_TIMELINE = "No run of it tells what the machine did second by second, so there is no figure of that."
 MOST_EXPLAINED = 10_000
 """Trials of a study whose page tells what matters: with more that takes longer than all else of the page."""
 HOST_FACTS = (
@@ -132,8 +135,7 @@ class StudyPage:
         """How the best configuration was found."""
         if self.found.summary is None:
             return []
-        drawn = [kind.draw(self.found) for kind in KINDS if kind.in_story]
-        figures = [figure for figure in drawn if figure is not None]
+        figures = [figure for kind in KINDS if kind.in_story for figure in kind.draw(self.found)]
         return [Heading("The way there"), story_table(self.study, self.found.records), *figures]
 
     def _explained(self) -> Sequence[Part]:
@@ -159,7 +161,32 @@ class StudyPage:
         columns = (Column("fact", words=True), Column("value", words=True))
         network = messages(self.found.probes)
         table = Table("", columns, (*rows, *programs), headless=True)
-        return [Heading("The table" if self.study.replayed else "The machine"), table, *([network] if network else [])]
+        return [
+            Heading("The table" if self.study.replayed else "The machine"),
+            table,
+            *([network] if network else []),
+            *self._meanwhile(),
+        ]
+
+    def _meanwhile(self) -> list[Part]:
+        """What was measured of the machine during runs, and how it was over the time of some; nothing if none ran."""
+        if self.study.simulated or self.study.imported or not self.found.records:
+            return []
+        drawn = timelines(self.found)
+        said = self._drawn_of() if drawn else NO_TIMELINE
+        return [Sentence(measured_sentence(self.found.records)), Sentence(said), *drawn]
+
+    def _drawn_of(self) -> str:
+        """Say whose lines of time are drawn."""
+        full = [record for record in self.found.records if is_full_run(record)]
+        disturbed, drawn = sum(bool(record.disturbed) for record in full), len(self.found.disturbed())
+        best = "Drawn is the run that stands for the best configuration"
+        if not disturbed:
+            watched = sum("solve_s" in record.measurements for record in full)
+            return f"{best}; none of {counted(watched, 'watched full run')} was disturbed."
+        if drawn == disturbed:
+            return f"{best}, and each other full run that was disturbed." if drawn else f"{best}."
+        return f"{best}, and of {counted(disturbed, 'disturbed full run')} the {drawn} that lost most."
 
     def _repeat(self) -> list[Part]:
         """The command and the file that repeat the best run."""

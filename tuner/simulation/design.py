@@ -1,7 +1,9 @@
 """Designs: variants of a cluster, read from a TOML file, and what `hpltune predict` finds for each."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,8 @@ from .cluster import equipment_of
 OWN_KEYS = ("name", "base", "network", "blas")
 OF_ALL_NODES = ("price_usd", "power_w")
 """Figures that a cluster file may state for all nodes together; they do not fit a design with other nodes."""
+MOST_DESIGNS = 200
+"""In one file: each is a study of its own, and a page of more is not read."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +50,7 @@ def read_designs(file: Path) -> tuple[Design, ...]:
     """Read the designs of a TOML file: `base` names a cluster, each [[design]] says what is different.
 
     Raises:
-        TunerError: the file has no design, or two designs of the same name.
+        TunerError: the file has no design, more than MOST_DESIGNS, or two designs of the same name.
         runners.toml_file.ClusterFileError: the file cannot be read, or a design is no possible cluster; the message
             names the design and the key.
     """
@@ -76,18 +80,23 @@ def designs_in(where: str, table: Mapping[str, Any], cluster: Callable[[str], st
         )
     if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
         raise UsageError(f"{where} has no [[design]] table")
+    if len(rows) > MOST_DESIGNS:
+        raise UsageError(f"{where} has {len(rows)} designs: split it into parts of at most {MOST_DESIGNS}")
+    base_of = cache(lambda name: cluster_text(cluster(name)))
     designs = [
-        _design(f"{where}, design {number}", number, row, table.get("base"), cluster)
+        _design(f"{where}, design {number}", number, row, table.get("base"), base_of)
         for number, row in enumerate(rows, start=1)
     ]
-    names = [design.name for design in designs]
-    repeated = next((name for name in names if names.count(name) > 1), None)
+    names = Counter(design.name for design in designs)
+    repeated = next((name for name, times in names.items() if times > 1), None)
     if repeated is not None:
         raise UsageError(f"{where}: two designs are called {repeated}")
     return tuple(designs)
 
 
-def _design(where: str, number: int, row: Mapping[str, Any], base: Any, cluster_of: Callable[[str], str]) -> Design:
+def _design(
+    where: str, number: int, row: Mapping[str, Any], base: Any, base_of: Callable[[str], tuple[str, str]]
+) -> Design:
     start = row.get("base", base)
     if not isinstance(start, str):
         raise UsageError(f'{where}: say what it is a variant of: base = "kronos", a shipped cluster or a file')
@@ -98,7 +107,7 @@ def _design(where: str, number: int, row: Mapping[str, Any], base: Any, cluster_
     if wrong is not None:
         raise UsageError(f"{where}: {wrong} = {own[wrong]}: expected a text")
     name = own.get("name", f"design {number}")
-    origin, text = cluster_text(cluster_of(start))
+    origin, text = base_of(start)
     table = parse_table(origin, text)
     merged = merge(table, {key: value for key, value in row.items() if key not in own})
     other_nodes = merged.get("nodes") != table.get("nodes")

@@ -65,7 +65,8 @@ class LaunchResult:
 
     Attributes:
         command: the exact command line, "" where nothing was started.
-        output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr.
+        output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr, and what
+            observers keep beside it.
         lost_nodes: nodes that did not answer when the run had failed.
         disturbed: the sentence about a network setting that somebody else changed while it ran; "" where none.
         in_vain: it waited for nodes that did not come.
@@ -150,6 +151,10 @@ class LaunchWatch:
     def end(self, solves: Sequence[SolveTime] = ()) -> Sequence[Measurements]:
         """Tell observers that the processes have ended, and put together what they measured."""
         return together([observer.end(solves) for observer in self.observers])
+
+    def lines(self) -> str:
+        """What observers keep of the runs over their time, as lines of standard error; after `end`."""
+        return "".join(line for observer in self.observers for line in observer.lines())
 
 
 @dataclass(frozen=True)
@@ -236,7 +241,7 @@ class Evaluator:
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
             command=paths.read_command(),
             output=stdout,
-            errors_text=stderr,
+            errors_text=_with_lines(stderr, watch.lines()),
             started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
@@ -266,7 +271,8 @@ class Evaluator:
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
         core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.on_cores else 0.0
-        return MachineLimits(site.ceiling_gflops, core_gflops, site.dgemm_gflops > 0)
+        ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
+        return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0)
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""
@@ -488,8 +494,13 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
     if plan.memory_bytes <= free:
         return None
-    N = max(run.N for run in plan.runs)
+    N, where = max(run.N for run in plan.runs), "on the GPUs" if site.gpus else "free now"
     return (
-        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are free now: "
+        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}: "
         "choose a smaller N or end other programs"
     )
+
+
+def _with_lines(stderr: str, lines: str) -> str:
+    """Add lines to what was said on standard error, which may have ended within a line."""
+    return f"{stderr}\n{lines}" if lines and stderr and not stderr.endswith("\n") else stderr + lines

@@ -62,7 +62,7 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     reports = parse_reports(stderr)
     observed = observe(reports)
     ended = _end(plan, status, found, stderr)
-    mismatch = None if ended and not reports else _mismatch(plan, reports)
+    mismatch = None if ended and not reports else _mismatch(plan, reports, found)
     if plan.stop_at is not None:
         return Verdict((), (mismatch or _stopped_fault(status, found, stderr),), observed, _cancelled(status))
     faults = tuple(
@@ -87,9 +87,9 @@ def observe(reports: Sequence[RankReport]) -> BlasObservation | None:
     )
 
 
-def _mismatch(plan: TrialPlan, reports: Sequence[RankReport]) -> Failure | None:
+def _mismatch(plan: TrialPlan, reports: Sequence[RankReport], found: HplOutput) -> Failure | None:
     asked = AskedLibrary(plan.blas, plan.kernel, plan.threads, plan.library)
-    sentence = plan.program.unproven(asked, reports)
+    sentence = plan.program.unproven(asked, reports, found)
     return Failure(Invalidity.RUNTIME, sentence) if sentence else None
 
 

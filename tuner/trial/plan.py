@@ -8,6 +8,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from hpl.programs.family import AskedStart, HplProgram
 from hpl.programs.registry import TO_BUILD
+from hpl.programs.terms import OWN
 from runners.errors import RunnerError
 from runners.settings.registry import is_setting, setting
 from runners.settings.setting import CHOICE, HostSetting, LaunchSetting, interfaces_of
@@ -18,7 +19,7 @@ from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError
-from ..machine.inventory import Inventory
+from ..machine.inventory import Inventory, node_shape
 
 MPI_BYTES_PER_RANK = 64 * 2**20
 """Open MPI's own buffers and shared-memory segments; about 40 MiB a rank measured with 4.1 on one node."""
@@ -178,13 +179,17 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         PlanError: the program refuses a value of the file.
         TunerError: the BLAS or the MPI library is not on this machine.
     """
-    for sentence in (sentence for run in runs for sentence in site.program.terms.refusals(run.words())):
-        raise PlanError(sentence)
+    terms, ranks_on_node = site.program.terms, max(1, placement.ranks // site.node_count)
+    own = terms.own_of(placement.own)
+    named = {OWN + name: value for name, value in own.items()}
+    for run in runs:
+        words = {**run.words(), **named, "binding": placement.launch.binding}
+        for sentence in terms.refusals(words, ranks_on_node):
+            raise PlanError(sentence)
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
-    own = site.program.terms.own_of(placement.own)
-    start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, own))
+    start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, node_shape(site), own))
     environment = {**site.environment(blas, kernel, threads), **start.environment}
     before: list[str] = []
     for name, value in placement.settings.items():
@@ -203,7 +208,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         environment=environment,
         launch=placement.launch,
         settings=placement.settings,
-        before=tuple(before),
+        before=(*before, *start.before),
         program=site.program,
         arguments=start.arguments,
     )

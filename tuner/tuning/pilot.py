@@ -28,7 +28,7 @@ from ..engines.points import starts
 from ..engines.probes import Messages, Probes
 from ..errors import TunerError
 from ..events import PhaseStarted
-from ..machine.inventory import Inventory
+from ..machine.inventory import Inventory, node_shape
 from ..machine.problem_size import (
     RUNS_IN_BUDGET,
     SMALLEST_N,
@@ -162,7 +162,7 @@ def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
     NB = min(natural_nb(site, blas), max(32, N // 16))
     terms = site.program.terms
-    ranks, threads = terms.layouts(site.host.physical_cores, site.node_count)[0]
+    ranks, threads = terms.layouts(node_shape(site), site.node_count)[0]
     return terms.fitted(textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=ranks, threads=threads))
 
 

@@ -211,7 +211,7 @@ def test_an_mpi_that_is_missing_or_broken_is_said(tmp_path: Path, monkeypatch: p
     with pytest.raises(ToolchainError, match="hpltune setup"):
         find_mpis(SearchPaths(None, tmp_path, system=tmp_path))
     broken_mpicc(tmp_path, "echo who am I")
-    with pytest.raises(ToolchainError, match="neither Open MPI nor MPICH"):
+    with pytest.raises(ToolchainError, match="neither Open MPI nor MPICH nor Intel MPI"):
         find_mpis(SearchPaths(None, tmp_path, system=tmp_path))
 
 

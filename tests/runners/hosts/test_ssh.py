@@ -8,10 +8,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+from intel_mpi import installed_intel_mpi
 from net_lab import HostsLab
-from runner_contract import RunnerContract, executable, running, wait
+from runner_contract import RunnerContract, executable, running, slurm_allocation, wait
 from waiting import until
 
+from hpl.build.toolchain import Mpi
 from runners.base import JobState, Runner
 from runners.errors import UnreachableError
 from runners.hosts.node_facts import SCRIPT, NodeSays, ask_nodes, parse_says
@@ -20,7 +22,7 @@ from runners.hosts.system_facts import cpu_list
 from runners.hosts.transport import Local, Ssh
 from runners.job import Job
 from runners.launchers.base import Launcher
-from runners.launchers.mpich import Mpich
+from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
 
@@ -52,6 +54,15 @@ class OnTheLab(RunnerContract):
         status = wait(runner, runner.submit(self.job(tmp_path, "hostname", ranks=2, nodes=("h1", "h2"))))
         assert status.state is JobState.COMPLETED, status.message
         assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h2"]
+
+    def test_an_allocation_around_us_does_not_say_how_many_ranks_a_node_gets(
+        self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        for name, value in slurm_allocation("h[1-2]").items():
+            monkeypatch.setenv(name, value)
+        status = wait(runner, runner.submit(self.job(tmp_path, "hostname", ranks=4, nodes=("h1", "h2"))))
+        assert status.state is JobState.COMPLETED, status.message
+        assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h1", "h2", "h2"]
 
     def test_a_killed_rank_ends_the_ranks_on_all_nodes(self, runner: Runner, tmp_path: Path) -> None:
         text = '[ "$(hostname)" = h2 ] && kill -9 $$; sleep 600; exit 0'
@@ -105,6 +116,16 @@ class TestWithMpich(OnTheLab):
     @pytest.fixture
     def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:
         return self.make(lab, Mpich(on_h1(lab, tmp_path, str(HYDRA))), check_s=1.0)
+
+
+class TestWithIntelMpi(OnTheLab):
+    @pytest.fixture
+    def runner(self, lab: HostsLab, intel_mpi: Mpi, tmp_path: Path) -> Runner:
+        return self.make(lab, IntelMpi(on_h1(lab, tmp_path, str(intel_mpi.mpirun))), check_s=1.0)
+
+    def job(self, folder: Path, text: str, **changed: object) -> Job:
+        needed = dict(installed_intel_mpi().environment)
+        return super().job(folder, text, **{"launcher_environment": needed, **changed})
 
 
 def ranks(program: Path) -> list[int]:

@@ -224,13 +224,16 @@ def test_a_comparison_of_libraries_is_refused_as_here(there: Run) -> None:
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_designs_of_a_file_here_are_predicted_by_a_service_and_compared_there(
-    there: Run, hpltune: Run, home: Path
+    there: Run, hpltune: Run, home: Path, service: RunningService
 ) -> None:
     (home / "designs.toml").write_text(DESIGNS)
     ran = there("predict", "designs.toml", "--space", "quick", "--trials", "2", "--json")
     assert ran.returncode == 0, ran.stderr
     told = json.loads(ran.stdout)
     assert [design["study"] for design in told] == ["predict-1-1-all", "predict-1-2-half"]
+    page = service.client.get("/campaigns/predict-1").text
+    assert re.findall(r"<td>(all|half)</td>", page) == ["all", "half"]
+    assert "<dt>designs</dt><dd>base: kronos; design: all, half</dd>" in page
     asked = ("compare", "predict-1-1-all", "predict-1-2-half")
     compared = there(*asked)
     assert (compared.returncode, compared.stdout) == (0, hpltune(*asked).stdout)

@@ -229,5 +229,5 @@ def test_a_page_of_a_large_study_names_the_command_that_tells_what_matters() -> 
     assert asked == ["what matters"]
     assert any(isinstance(part, Sentence) and "hpltune explain study" in part.text for part in large)
     (effects,) = [kind for kind in KINDS if kind.name == "effects"]
-    assert effects.draw(many) is None
+    assert effects.draw(many) == []
     assert len(asked) == 2

@@ -4,10 +4,10 @@ import re
 from pathlib import Path
 
 import pytest
-from design_files import design
+from design_files import design, designs
 
 from tuner.errors import TunerError
-from tuner.simulation.design import Design, merge
+from tuner.simulation.design import MOST_DESIGNS, Design, merge
 
 
 def rate_of(found: Design, blas: str) -> object:
@@ -63,3 +63,14 @@ def test_the_nodes_of_the_base_keep_its_price_and_power(tmp_path: Path) -> None:
 
 def test_a_table_laid_over_a_list_of_no_tables_replaces_it() -> None:
     assert merge({"gflops": [[1.0, 2.0]]}, {"gflops": {"n": 1}}) == {"gflops": {"n": 1}}
+
+
+def test_two_designs_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TunerError, match="two designs are called twin"):
+        designs(tmp_path, '[[design]]\nname = "twin"\n[[design]]\nname = "twin"\n')
+
+
+def test_more_designs_than_a_page_can_show_are_refused(tmp_path: Path) -> None:
+    assert len(designs(tmp_path, "[[design]]\n" * MOST_DESIGNS)) == MOST_DESIGNS
+    with pytest.raises(TunerError, match=f"has {MOST_DESIGNS + 1} designs: split it"):
+        designs(tmp_path, "[[design]]\n" * (MOST_DESIGNS + 1))

@@ -16,6 +16,7 @@ from as_user import HPLTUNE, Run, program
 from record_builders import a_study, begun, finished
 from waiting import PATIENCE_S, heard, until
 
+from hpl.build.toolchain import Mpi
 from results.store.store import Store
 from tuner.budget import Budget
 from tuner.options import TuneOptions
@@ -120,6 +121,42 @@ def test_two_mpi_libraries_run_side_by_side_in_one_study(hpltune: Run) -> None:
     asked = [trial for trial in trials(hpltune, "mpis") if trial["kind"] == "search"]
     assert [trial["state"] for trial in asked] == ["complete", "complete"]
     assert len({str(trial["xhpl_key"]) for trial in asked}) == 2
+
+
+@pytest.fixture
+def with_intel_mpi(hpltune: Run, intel_mpi: Mpi, monkeypatch: pytest.MonkeyPatch, home: Path) -> Run:
+    """Runs the command line where `hpltune setup --with intelmpi` has run, with a cache of its own."""
+    cache = home / "cache"
+    wheels = cache / "prefix/wheels"
+    wheels.mkdir(parents=True)
+    (wheels / "impi-devel").symlink_to(intel_mpi.mpirun.parents[1])
+    (cache / "source").symlink_to(Path(os.environ["HPLTUNE_CACHE"]) / "source")
+    monkeypatch.setenv("HPLTUNE_CACHE", str(cache))
+    return hpltune
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_intel_mpi_runs_beside_the_others_with_its_own_program(with_intel_mpi: Run) -> None:
+    two = ("--set", "mpi=openmpi,intelmpi", "--engine", "grid", "--points", "2", "--study", "mpis")
+    done = with_intel_mpi("tune", *SMALL, *two, "--trials", "2")
+    assert done.returncode == 0, done.stderr
+    asked = [trial for trial in trials(with_intel_mpi, "mpis") if trial["kind"] == "search"]
+    assert [trial["state"] for trial in asked] == ["complete", "complete"]
+    assert len({str(trial["xhpl_key"]) for trial in asked}) == 2
+    assert "MPI intelmpi" in with_intel_mpi("doctor").stdout
+
+
+@pytest.mark.usefixtures("real_hpl")
+def test_a_parameter_that_intel_mpi_lacks_or_that_names_a_file_is_refused(with_intel_mpi: Run) -> None:
+    for given, said in (
+        ("mpi.I_MPI_ADJUST_BCASTS=1", "has no parameter I_MPI_ADJUST_BCASTS: did you mean mpi.I_MPI_ADJUST_BCAST?"),
+        ("mpi.I_MPI_HYDRA_BOOTSTRAP_EXEC=x", "names what MPI starts or loads, which hpltune chooses itself"),
+        ("mpi.FI_PROVIDER_PATH=/x", "names what MPI starts or loads, which hpltune chooses itself"),
+    ):
+        done = with_intel_mpi("tune", *SMALL, "--set", "mpi=intelmpi", "--set", given, "--trials", "1")
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.real

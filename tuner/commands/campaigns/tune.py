@@ -40,6 +40,7 @@ from ...tuning.parts import require_alike_parts
 from ...tuning.seeding import simulated_ranking
 from ...tuning.sizing import load_space, planned_n
 from ...user_files import require_writable
+from ...words import counted
 from ..session import Session, open_session
 
 if TYPE_CHECKING:
@@ -337,8 +338,7 @@ def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]
             raise TunerError(f"study {study.name} {made}: there is nothing to go on with")
         stored = TuneOptions.from_json(study.options)
         _is_search(study.name, stored)
-        _same_cluster(study.name, stored, request.options)
-        return study.name, prolonged(stored, request.more)
+        return study.name, prolonged(_on_its_cluster(study.name, stored, request.options), request.more)
     if request.study is not None:
         check_name(request.study)
     if request.study in {study.name for study in store.studies()}:
@@ -366,18 +366,29 @@ def _is_search(name: str, options: TuneOptions) -> None:
         )
 
 
-def _same_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> None:
-    """Refuse to go on with a study on another cluster than it was begun on; none has to be given.
+def _on_its_cluster(name: str, stored: TuneOptions, given: TuneOptions) -> TuneOptions:
+    """A study's own options, with the hosts that its cluster file names now where they are those of an allocation.
 
     Raises:
-        TunerError: it is another.
+        TunerError: another cluster than the study was begun on is given, or as many hosts as it needs are not there.
     """
     asked, known = given.real_cluster or given.cluster, stored.real_cluster or stored.cluster
-    if asked is not None and json.loads(json.dumps(asked)) != known:
-        other = "on no cluster" if known is None else "on another cluster, or its file was changed since"
-        raise TunerError(
-            f"study {name} was begun {other}: leave ⟦cluster⟧ out to go on there, or leave ⟦resume⟧ out for a new study"
-        )
+    if asked is None:
+        return stored
+    now, then = json.loads(json.dumps(asked)), dict(known or {})
+    if now == then:
+        return stored
+    if now.get("hosts_from") and {**now, "hosts": ()} == {**then, "hosts": ()}:
+        if len(now["hosts"]) != len(then["hosts"]):
+            raise TunerError(
+                f"study {name} was begun on {counted(len(then['hosts']), 'node')}, and {now['hosts_from']} names "
+                f"{len(now['hosts'])}: take an allocation of as many, or leave ⟦resume⟧ out for a new study"
+            )
+        return replace(stored, real_cluster=now, node_speeds=None, nodes_left_out=())
+    other = "on no cluster" if known is None else "on another cluster, or its file was changed since"
+    raise TunerError(
+        f"study {name} was begun {other}: leave ⟦cluster⟧ out to go on there, or leave ⟦resume⟧ out for a new study"
+    )
 
 
 def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
@@ -424,6 +435,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         TunerError: no run was valid.
     """
     store = session.store
+    session.cautions.ended()
     study, db = store.study(outcome.study), db_option(request.db, store)
     resume = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:

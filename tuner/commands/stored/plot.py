@@ -1,5 +1,6 @@
 """`hpltune plot`: a figure of a study as a picture for a paper."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
@@ -38,24 +39,27 @@ class PlotResult:
 
     Attributes:
         kind: its name.
+        figures: at least one.
         out: the file.
     """
 
     kind: str
     study: Study
-    figure: Drawable
+    figures: Sequence[Drawable]
     out: Path
 
     def report(self) -> Report:
         """Say where it is; scripts are told its data too."""
+        more = self.figures[1:]
         facts = {
             "kind": self.kind,
             "study": self.study.name,
             "rates": self.study.how,
             "file": str(self.out),
-            "figure": _plain(asdict(self.figure)),
+            "figure": _plain(asdict(self.figures[0])),
+            **({"further_figures": [_plain(asdict(one)) for one in more]} if more else {}),
         }
-        return Report(self.figure.title, (Sentence(f"Wrote {self.out}.", unbroken=True),), facts)
+        return Report(self.figures[0].title, (Sentence(f"Wrote {self.out}.", unbroken=True),), facts)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,7 @@ def list_kinds(store: Store, study: str | None = None) -> KindsResult:
     """
     found = store.study(study) if study else store.newest()
     source = figure_source(store, found)
-    return KindsResult(found, tuple((kind, kind.draw(source) is not None) for kind in KINDS))
+    return KindsResult(found, tuple((kind, bool(kind.draw(source))) for kind in KINDS))
 
 
 def plot(store: Store, request: PlotRequest) -> PlotResult:
@@ -99,13 +103,13 @@ def plot(store: Store, request: PlotRequest) -> PlotResult:
     """
     kind = kind_of(request.kind)
     study = store.study(request.study) if request.study else store.newest()
-    figure = kind.draw(figure_source(store, study))
-    if figure is None:
+    figures = kind.draw(figure_source(store, study))
+    if not figures:
         raise TunerError(f"study {study.name} has nothing to draw {kind.name} from: it needs {kind.needs}")
     if study.simulated:
-        figure = replace(figure, title=f"{figure.title} ({study.how})")
-    write_picture(request.out, [figure], request.size)
-    return PlotResult(kind.name, study, figure, request.out)
+        figures = [replace(figure, title=f"{figure.title} ({study.how})") for figure in figures]
+    write_picture(request.out, figures, request.size)
+    return PlotResult(kind.name, study, figures, request.out)
 
 
 def kind_and_study(store: Store, first: str | None, study: str | None) -> tuple[str | None, str | None]:

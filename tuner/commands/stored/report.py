@@ -13,6 +13,7 @@ from search_spaces.errors import SpaceError
 from ...errors import TunerError
 from ...explain.stored_space import telling
 from ...explain.taught_study import TaughtStudy
+from ...reports.figures.conditions import most_disturbed
 from ...reports.figures.registry import FigureSource
 from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
@@ -74,14 +75,16 @@ def figure_source(store: Store, study: Study) -> FigureSource:
     records, stored = store.records(study.name), rank_stored(store, study)
     probes = store.network.probes(study.name)
     taught = cache(lambda: _taught(store, study, records))
-    if not stored.ranking:
-        return FigureSource(study, records, None, None, taught, probes=probes)
-    best = store.get(study.name, stored.ranking[0].best_record_number)
+    best = store.get(study.name, stored.ranking[0].best_record_number) if stored.ranking else None
+    disturbed = cache(lambda: [store.get(study.name, run.number) for run in most_disturbed(records, best)])
+    if best is None:
+        return FigureSource(study, records, None, None, taught, probes=probes, disturbed=disturbed)
     summary = StudySummary.of(study, stored.ranking, None, stored.configurations, stored.fastest)
     alike = {record.number for record in records if record.key == best.key}
     noted = prediction_of(study)
     predicted = noted.full if noted and noted.trial in alike else None
-    return FigureSource(study, records, best, summary, taught, predicted, _confirmed(store, best, alike), probes)
+    confirmed = _confirmed(store, best, alike)
+    return FigureSource(study, records, best, summary, taught, predicted, confirmed, probes, disturbed)
 
 
 def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[TrialRecord]:

@@ -29,7 +29,7 @@ from .weighing import Weighing
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
 
-STARTS = 3
+STARTS = 1
 """Start points that are measured before the model is asked, beside its favourite."""
 AS_FAST = 0.03
 """Difference in the logarithm of the rate up to which the untaught model does not know better than experience."""

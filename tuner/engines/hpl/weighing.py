@@ -17,8 +17,6 @@ WORTHLESS = 1e-4
 """Gain in the logarithm of the rate that any further run is expected to bring, below which the search ends."""
 DOUBT = 4.0
 """How many times as unsure as it says the model is taken to be before it ends the search; it was seen four sd off."""
-UNSURE = 2.0
-"""The same while it searches with full runs only, where no cheap ones explore."""
 
 
 @dataclass(frozen=True)
@@ -46,17 +44,21 @@ class Weighing:
         per second.
         """
         hopeful = int(np.argmax(self._hoped() * self._may_win))
-        if len(self.rungs) > 1 and self._must_verify(float(self.belief.full_s[hopeful])):
+        full_s = float(self.belief.full_s[hopeful])
+        if len(self.rungs) > 1 and self._must_verify(full_s):
             return Question(dict(self.state.pool.points[hopeful]), FULL)
-        return self._worthiest()
+        return self._worthiest(full_s)
 
-    def _worthiest(self) -> Question | None:
+    def _worthiest(self, full_s: float) -> Question | None:
+        """The run that is worth most per second.
+
+        All full runs count as equally long: else runs at a small N, which are cheap and hopeless, would be worth most.
+
+        Args:
+            full_s: seconds that HPL is expected to take for a full run of the most promising configuration.
+        """
         sound, found = self.state.left(FULL), list[tuple[float, int, Rung]]()
         sound[self.state.run_in_full] = True
-        doubt = 1.0 if len(self.rungs) > 1 else UNSURE
-        full_s = self.belief.full_s
-        if len(self.rungs) == 1 and self.state.pool.of_two_objectives:
-            full_s = np.ones(len(full_s))  # mostly runs are counted then, and on few nodes each would seem dear
         for rung in self.rungs:
             left = self.state.left(rung) & sound
             if rung == FULL and len(self.rungs) > 1:
@@ -64,8 +66,8 @@ class Weighing:
             places = np.flatnonzero(left & (self._chance > 0))
             if not len(places):
                 continue
-            seconds = self.state.rest_s(rung) + rung.operations * full_s[places]
-            worth = self._gain(rung, doubt)[places] * self._chance[places] / seconds
+            seconds = self.state.rest_s(rung) + rung.operations * full_s
+            worth = self._gain(rung)[places] * self._chance[places] / seconds
             best = int(np.argmax(worth))
             found.append((float(worth[best]), int(places[best]), rung))
         if not found:
@@ -73,12 +75,12 @@ class Weighing:
         _, place, rung = max(found, key=lambda entry: entry[0])
         return Question(dict(self.state.pool.points[place]), rung)
 
-    def _gain(self, rung: Rung, doubt: float) -> Vector:
+    def _gain(self, rung: Rung) -> Vector:
         """The expected gain from what a run of each configuration tells; a full run may also win by itself."""
         told = self.belief.worth(rung)
         if rung != FULL or not self.state.run_in_full:
             return told
-        return np.where(self.state.left(FULL), np.maximum(told, self._hoped(doubt)), told)
+        return np.where(self.state.left(FULL), np.maximum(told, self._hoped()), told)
 
     def _must_verify(self, full_s: float) -> bool:
         """Whether the cheap runs cost so much, those under way included, that a full run must follow.

@@ -1,4 +1,4 @@
-"""Chooses which runs the model remembers, and fits the process to them: machine figures, and sizes of effects."""
+"""Chooses which runs the model remembers, and fits the process to them: the sizes of its effects."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..outcomes import FULL, Fidelity, Rung
 from ..points import Codes, Vector
 from .covariance import Runs, Scales
-from .pool import Pool
+from .pool import FEATURES, Pool
 from .process import Process
 
 MOST = 400
@@ -163,15 +163,9 @@ def _rarest(codes: Codes, kept: Codes, wanted: int) -> Sequence[int]:
 
 
 GROWTH = 1.12
-"""Scales are fitted and the model is straightened anew when the runs have grown by this factor."""
+"""Scales are fitted anew when the runs have grown by this factor."""
 FITTED_FROM = 6
 """Runs below which the prior scales are used as they are."""
-MOVES = 6
-"""Times at most that the model is straightened, each time where the last straight line led."""
-FARTHEST = 1.0
-"""Standard deviations that a quantity may move at once: farther off the model is no straight line."""
-NEAR = 0.1
-"""Moves below which the line is good enough."""
 
 
 class Fitting:
@@ -254,13 +248,7 @@ class Fitting:
         return self._known[1], kinds
 
     def _fit(self, runs: Sequence[Observation], kinds: Sequence[Rung], prior: Scales) -> Scales:
-        """Straighten the model where the runs say the machine is (Gauss and Newton), then find the scales."""
-        self._pool.move(np.zeros_like(self._pool.moved))
-        for _ in range(MOVES):
-            move = self._conditioned(runs, kinds, prior, prior).moved() - self._pool.moved
-            self._pool.move(self._pool.moved + np.clip(move, -FARTHEST, FARTHEST))
-            if np.abs(move).max() < NEAR:
-                break
+        """Find the scales that explain the runs best; of few runs the usual ones are taken."""
         few = sum(one.count for one in runs) < FITTED_FROM
         return prior if few else self._conditioned(runs, kinds, prior, prior).fitted().scales
 
@@ -269,7 +257,7 @@ class Fitting:
     ) -> Process:
         pool, places = self._pool, np.array([run.place for run in measured], dtype=np.intp)
         rung = np.array([kinds.index(run.rung) for run in measured], dtype=np.intp)
-        mean, slopes = np.empty(len(measured)), np.empty((len(measured), len(pool.moved)))
+        mean, slopes = np.empty(len(measured)), np.empty((len(measured), FEATURES))
         for kind in set(rung):
             here = rung == kind
             modelled = pool.modelled_at(places[here], kinds[kind])

@@ -171,6 +171,8 @@ class Pool:
         self._modelled: dict[Rung, LinearModel] = {}
         self.whole = len(space) <= WHOLE
         self.add(space if self.whole else self._drawn(seed))
+        best = float(self._model.straightened(self.shapes, FULL).mean.max())
+        self._model = replace(self._model, best=best)
 
     def __len__(self) -> int:
         return len(self.points)
@@ -254,16 +256,6 @@ class Pool:
         if key not in self.places:
             self.add([point])
         return self.places[key]
-
-    @property
-    def moved(self) -> Vector:
-        """How far HPL's model takes the machine to be from the usual one, in standard deviations."""
-        return self._model.moved
-
-    def move(self, moved: Vector) -> None:
-        """Linearise HPL's model again, at the figures that the machine is believed to have now."""
-        self._model = replace(self._model, moved=moved)
-        self._modelled.clear()
 
     def modelled(self, rung: Rung) -> LinearModel:
         """What HPL's model says of each point on a rung."""
@@ -389,19 +381,32 @@ class PoolTable:
         return self._arrays
 
 
+WEIGHT_SD = 0.3
+"""By how much the differences that HPL's model predicts may be too large or too small, as a part of them."""
+FEATURES = 1 + len(UNKNOWN)
+"""Slopes of HPL's model: the weight's and those of the machine's figures."""
+FIGURES = 0.7
+"""Part of `UNKNOWN`'s deviations by which figures of the machine may differ: thirty of them explain anything. Chosen on
+real tables of other people's clusters and simulated ones (docs/search-quality.md); with 1 real tables take longer, with
+0 simulated ones."""
+
+
 @dataclass(frozen=True)
 class HplModel:
-    """HPL's model, linearised at the figures that a machine is believed to have.
+    """HPL's model: one feature of a configuration, whose weight is learnt, and straight lines in the machine's figures.
 
     Attributes:
-        moved: how far the machine is from the usual, in standard deviations.
+        usual: figures of the machine after its probes, at which the model is linearised.
+        best: logarithm of the highest rate that it predicts; differences from it are weighted.
     """
 
     usual: Prior
-    moved: Vector = field(default_factory=lambda: np.zeros(len(UNKNOWN)))
+    best: float = 0.0
 
     def straightened(self, shapes: Shapes, rung: Rung) -> LinearModel:
-        """What the model says of configurations on a rung."""
+        """What the model says of configurations on a rung; the first of its slopes is the weight's."""
         columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
-        line = straightened(shapes, self.usual, self.moved, rung.size, columns)
-        return LinearModel(line.mean + np.log(shapes.worth[:, 0]), line.slopes)
+        line = straightened(shapes, self.usual, np.zeros(len(UNKNOWN)), rung.size, columns)
+        mean = line.mean + np.log(shapes.worth[:, 0])
+        weight = WEIGHT_SD * (mean - self.best)
+        return LinearModel(mean, np.column_stack([weight, FIGURES * line.slopes]))

@@ -85,10 +85,6 @@ class Process:
         scales = ScaleSearch(self._covariance, self._level, self.scales, self._prior).best(steps)
         return Process(self.runs, self._correlations, scales, self._prior)
 
-    def moved(self) -> Vector:
-        """How far each quantity of the machine is from what it usually is, in standard deviations."""
-        return np.asarray(self.runs.slopes.T @ self._weights)
-
     def fantasise(self, codes: Codes, at_rung: LinearModel, rung: int) -> "Process":
         """The process after one more run of each configuration on a rung, if each comes out as expected.
 

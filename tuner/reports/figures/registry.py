@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from results.record import Study, TrialRecord
-from results.report.model import Drawable, Figure, Matrix, Part
+from results.report.model import Drawable, Figure, Matrix, Part, Timeline
 from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
@@ -14,6 +14,7 @@ from ..context import Context
 from ..story import convergence, full_runs
 from ..summary import StudySummary
 from .best_nb import best_nb
+from .conditions import conditions
 from .effects import shares, values
 from .front import front
 from .libraries import libraries
@@ -38,6 +39,7 @@ class FigureSource:
         taught: teaches the engine the study, which may be slow; None where nothing can be explained.
         predicted: what a run of the best at the whole memory should give, as that was told when the study ended.
         probes: measurements of messages that belong to it.
+        disturbed: reads the disturbed runs that are worth a figure, with what ranks said.
         confirmed: runs of the best at a larger N, by `hpltune run --like`.
     """
 
@@ -49,6 +51,7 @@ class FigureSource:
     predicted: Extrapolation | None = None
     confirmed: Sequence[TrialRecord] = ()
     probes: Sequence[NetworkProbe] = ()
+    disturbed: Callable[[], Sequence[TrialRecord]] = tuple
 
     @property
     def context(self) -> Context:
@@ -63,20 +66,22 @@ class FigureKind:
     Attributes:
         shows: in a few words.
         needs: what a study must have for it.
-        make: makes the figure, without where it is from; None where the study has no data for it.
+        make: makes the figure, or several of its kind, without where it is from; None or nothing where the study has
+            no data for it.
         in_story: a page shows it where it tells how the best was found.
     """
 
     name: str
     shows: str
     needs: str
-    make: Callable[[FigureSource], Drawable | None]
+    make: Callable[[FigureSource], Drawable | Sequence[Drawable] | None]
     in_story: bool = True
 
-    def draw(self, source: FigureSource) -> Drawable | None:
-        """Make the figure of a study, with where it is from; None where the study has no data for it."""
+    def draw(self, source: FigureSource) -> list[Drawable]:
+        """Make the figure of a study, or several, with where it is from; none where the study has no data for it."""
         made = self.make(source)
-        return source.context.figure(made) if made else None
+        several = [made] if isinstance(made, Drawable) else made or ()
+        return [source.context.figure(one) for one in several]
 
 
 def _convergence(source: FigureSource) -> Figure | None:
@@ -101,6 +106,13 @@ def _size(source: FigureSource) -> Figure | None:
 
 def _phases(source: FigureSource) -> Figure | None:
     return phases(source.best) if source.best else None
+
+
+def timelines(source: FigureSource) -> list[Timeline]:
+    """Draw what the machine did during the best run, and during those that were disturbed most."""
+    runs = [*([source.best] if source.best else []), *source.disturbed()]
+    drawn = [(run, conditions(run)) for run in runs]
+    return [Context.of_one(source.study, run).figure(line) for run, line in drawn if line is not None]
 
 
 def _effects(source: FigureSource) -> Figure | None:
@@ -141,6 +153,13 @@ KINDS = (
         "the time of messages by their size",
         "a ping-pong or `net probe`",
         lambda of: messages(of.probes),
+        in_story=False,
+    ),
+    FigureKind(
+        "conditions",
+        "rate, clock, heat, power and CPU of others over the time of the best and of disturbed runs",
+        "a run during which the machine was watched",
+        timelines,
         in_story=False,
     ),
     FigureKind("pair", "the two parameters that depend on each other most", "such a pair", _pair, in_story=False),

@@ -208,18 +208,26 @@ def begun_sentences(store: Store, entry: CampaignEntry, starts: Starts) -> list[
 
 _STANDING = {
     QueueState.RUNNING: "It has begun: its machines are looked at, and HPL is built where that is needed.",
-    QueueState.PAUSED: "It was paused before it began.",
-    QueueState.CANCELLED: "It was cancelled before it began.",
+    QueueState.PAUSED: "It is paused.",
+    QueueState.CANCELLED: "It was cancelled.",
     QueueState.DONE: "It is done.",
     QueueState.UNKNOWN: "How it stands is only known to a newer hpltune, which works on this database too.",
 }
-"""How a campaign stands that has no study."""
+"""How a campaign stands that has no study of its name."""
+_BEFORE_IT_BEGAN = {
+    QueueState.PAUSED: "It was paused before it began.",
+    QueueState.CANCELLED: "It was cancelled before it began.",
+}
+"""The same of one that no process has worked on."""
 
 
 def _headline(store: Store, entry: CampaignEntry, starts: Starts) -> str:
     if entry.state is QueueState.QUEUED:
         return why_waits(store, entry, starts)
-    return why_failed(entry) if entry.state is QueueState.FAILED else _STANDING[entry.state]
+    if entry.state is QueueState.FAILED:
+        return why_failed(entry)
+    begun = _STANDING[entry.state]
+    return begun if entry.started_at is not None else _BEFORE_IT_BEGAN.get(entry.state, begun)
 
 
 def _asked(document: Any) -> list[StatedFact]:
@@ -228,8 +236,11 @@ def _asked(document: Any) -> list[StatedFact]:
 
 
 def _text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "; ".join(f"{key}: {_text(one)}" for key, one in value.items())
     if isinstance(value, list):
-        return ", ".join(_text(one) for one in value)
+        named = [one["name"] if isinstance(one, Mapping) and "name" in one else one for one in value]
+        return ", ".join(_text(one) for one in named)
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""The page of a campaign that was handed in and has no study yet, and the buttons of every campaign's page."""
+"""The page of a campaign that was handed in and has no study of its name, and the buttons of every campaign's page."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -9,14 +9,18 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from results.errors import CampaignStateError
+from results.errors import CampaignStateError, ResultsError
+from results.report.model import Part, Sentence, Table
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
+from ...errors import TunerError
+from ...messages.documents import document_of
 from ...messages.plain_paths import without_paths
 from ..api.queue_access import Runner, ask_of, handed_in_entry
 from ..authentication import caller_of, demand, needs
+from ..campaigns.kinds.registry import KINDS
 from ..campaigns.logs import last_lines, log_file
 from ..forms import Form, csrf_field
 from ..parts import CampaignName, Parts, ServiceParts
@@ -108,6 +112,7 @@ def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> Standi
     if entry.state is QueueState.FAILED:
         log = last_lines(log_file(store, parts.dispatcher.user_dirs, entry.name), LOG_LINES)
     standing = standing_of(store, entry, parts.offered.starts)
+    found = _found(parts, entry)
     values = {
         "standing": standing,
         "buttons": buttons_of(entry),
@@ -116,7 +121,21 @@ def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> Standi
         "like": like(entry, caller_of(request)),
         "address": address_of(entry.name),
         "log": [without_paths(line) for line in log],
+        "tables": [one for one in found if isinstance(one, Table)],
+        "sentences": [without_paths(one.text) for one in found if isinstance(one, Sentence)],
     }
     mark = sha256(repr(values).encode()).hexdigest()[:12]
     html = rendered("queue/standing.html.j2", **values, csrf=csrf_field(request), mark=mark)
     return StandingPart(html, mark, standing.goes_on)
+
+
+def _found(parts: ServiceParts, entry: CampaignEntry) -> Sequence[Part]:
+    """What a campaign of several studies has found so far; nothing where it has not begun."""
+    if entry.started_at is None:
+        return ()
+    kind = KINDS[entry.order.kind]
+    document = document_of(kind.name).model_validate(entry.order.document)
+    try:
+        return kind.report(document, entry.name, parts.store, parts.offered).parts
+    except (TunerError, ResultsError):
+        return ()

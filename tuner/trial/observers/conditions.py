@@ -23,6 +23,20 @@ DIGITS = 6
 """After the point: times are told in microseconds."""
 
 
+@dataclass(frozen=True)
+class TakenStretch:
+    """A stretch of a solve.
+
+    Attributes:
+        begin_s, end_s: since the solve began.
+        cores: what others took meanwhile, on average.
+    """
+
+    begin_s: float
+    end_s: float
+    cores: float
+
+
 @dataclass
 class ConditionsObserver(LaunchObserver):
     """Turns what ranks and nodes told of each solve into measurements."""
@@ -91,19 +105,30 @@ def _worst(nodes: Sequence[NodeSolve]) -> dict[str, float]:
 
 def _others(told: SolveConditions) -> dict[str, float]:
     """Return what others took of the node of which they took the largest part."""
+    found = most_taken(told)
+    if found is None:
+        return {}
+    node, foreign_s = found
+    series = {one.name: one for one in told.series if one.host == node.host}
+    figures = {name: node.figures[name] for name in ("cores", "physical_cores") if name in node.figures}
+    figures["foreign_cpu_s"] = foreign_s
+    if "busy_s" in series and "ranks_cpu_s" in series:
+        taken = taken_by_others(series["busy_s"], series["ranks_cpu_s"], node.end_s - node.begin_s, foreign_s)
+        figures["foreign_for_s"] = _noticed_s(taken, node.figures["cores"])
+    return {**figures, **{f"foreign_cpu_s:{name}": used_s for name, used_s in node.programs.items()}}
+
+
+def most_taken(told: SolveConditions) -> tuple[NodeSolve, float] | None:
+    """Return the node of which others took the largest part, and the CPU seconds that they took; None if not known."""
     found = []
     for node in told.nodes:
         foreign_s, cores = _foreign_s(node, told.ranks), node.figures.get("cores", 0.0)
         if foreign_s is not None and cores > 0:
             found.append((foreign_s / cores / (node.end_s - node.begin_s), foreign_s, node))
     if not found:
-        return {}
+        return None
     _, foreign_s, node = max(found, key=lambda one: one[:2])
-    series = {one.name: one for one in told.series if one.host == node.host}
-    figures = {"cores": node.figures["cores"], "foreign_cpu_s": foreign_s}
-    if "busy_s" in series and "ranks_cpu_s" in series:
-        figures["foreign_for_s"] = _foreign_for_s(series["busy_s"], series["ranks_cpu_s"], node.figures["cores"])
-    return {**figures, **{f"foreign_cpu_s:{name}": used_s for name, used_s in node.programs.items()}}
+    return node, foreign_s
 
 
 def _foreign_s(node: NodeSolve, ranks: Sequence[RankSolve]) -> float | None:
@@ -115,24 +140,38 @@ def _foreign_s(node: NodeSolve, ranks: Sequence[RankSolve]) -> float | None:
     return None if busy_s is None or own_s is None else max(0.0, busy_s - own_s)
 
 
-def _foreign_for_s(busy: NodeSeries, own: NodeSeries, cores: float) -> float:
-    """Return for how long others took more than `FOREIGN_PART` of a node, from both counters at the same times."""
+def _noticed_s(taken: Sequence[TakenStretch], cores: float) -> float:
+    """Return for how long others took more than `FOREIGN_PART` of a node."""
+    return round(sum(one.end_s - one.begin_s for one in taken if one.cores > FOREIGN_PART * cores), DIGITS)
+
+
+def taken_by_others(busy: NodeSeries, own: NodeSeries, whole_s: float, foreign_s: float) -> Sequence[TakenStretch]:
+    """Return what others took of a node one stretch of a solve after the other, from both counters at the same times.
+
+    A stretch takes at least `SHORTEST_S`, unless there is only one. Where lines with the first or the last samples were
+    lost, what others took until or from there is the rest of what they took in all.
+
+    Args:
+        whole_s: seconds of the solve on the node.
+        foreign_s: CPU seconds that others took in all.
+    """
     own_at = dict(zip(own.times_s, own.values, strict=True))
     known = [
         (time_s, max(0.0, value - own_at[time_s]))
         for time_s, value in zip(busy.times_s, busy.values, strict=True)
         if time_s in own_at
     ]
-    if not known:
-        return 0.0
+    if known and known[0][0] < SHORTEST_S <= whole_s - known[-1][0]:
+        known.append((whole_s, max(known[-1][1], known[0][1] + foreign_s)))
+    elif known and known[0][0] >= SHORTEST_S > whole_s - known[-1][0]:
+        known.insert(0, (0.0, min(known[0][1], known[-1][1] - foreign_s)))
     kept = known[:1]
     for one in known[1:-1]:
         if one[0] - kept[-1][0] >= SHORTEST_S <= known[-1][0] - one[0]:
             kept.append(one)
     kept += known[1:][-1:]
-    noticed_s = sum(
-        later_s - time_s
+    return [
+        TakenStretch(time_s, later_s, max(0.0, later - value) / (later_s - time_s))
         for (time_s, value), (later_s, later) in pairwise(kept)
-        if later - value > FOREIGN_PART * cores * (later_s - time_s)
-    )
-    return round(noticed_s, DIGITS)
+        if later_s > time_s
+    ]

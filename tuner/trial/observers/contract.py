@@ -96,6 +96,10 @@ class LaunchObserver(ABC):
         del solves
         return ()
 
+    def lines(self) -> Sequence[str]:
+        """Return what is to be kept of the runs over their time, as lines of standard error; asked for after `end`."""
+        return ()
+
 
 def together(measured: Sequence[Sequence[Measurements]]) -> Sequence[Measurements]:
     """Put together what several observers measured of each run of a launch, without what is no number."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from hpl.witness import PowerSeries
 from runners.job import Job
 
 from ...events import Listener
@@ -20,6 +21,7 @@ class EnergyObserver(LaunchObserver):
     meters: PowerMeters
     listener: Listener
     _samplers: list[Sampler] = field(default_factory=list, init=False)
+    _power: list[PowerSeries] = field(default_factory=list, init=False)
 
     @classmethod
     def of(cls, launch: WatchedLaunch) -> Self | None:
@@ -44,17 +46,23 @@ class EnergyObserver(LaunchObserver):
         found: list[dict[str, float]] = [{} for _ in solves]
         for sampler in self._samplers:
             name = sampler.source.name
-            for solve, told in zip(solves, found, strict=True):
+            for number, (solve, told) in enumerate(zip(solves, found, strict=True)):
                 if solve.began_s is None or solve.ended_s is None:
                     continue
                 try:
                     energy_j = sampler.energy_j(solve.began_s, solve.ended_s)
+                    times_s, watts = sampler.power_w(solve.began_s, solve.ended_s) if energy_j is not None else ((), ())
                 except PowerSourceError as error:
                     self.meters.say_once(self.listener, name, str(error))
                     continue
                 if energy_j is not None:
                     told[f"{name}_energy_j"] = energy_j
                     told[f"{name}_power_w"] = energy_j / (solve.ended_s - solve.began_s)
+                    self._power.append(PowerSeries(number, name, times_s, watts))
             if sampler.hangs:
                 self.meters.note_hung(name)
         return found
+
+    def lines(self) -> Sequence[str]:
+        """Return the power of each run over its time, by each source whose energy could be told."""
+        return [series.line() for series in self._power if series.times_s]

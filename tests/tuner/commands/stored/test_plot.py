@@ -57,14 +57,15 @@ def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     there = {kind.name: there for kind, there in list_kinds(store).kinds}
     assert there == {
         "convergence": True, "libraries": False, "nb": True, "size": False, "phases": False, "repeats": False,
-        "ranking": True, "front": False, "effects": False, "values": False, "messages": False, "pair": False,
+        "ranking": True, "front": False, "effects": False, "values": False, "messages": False, "conditions": False,
+        "pair": False,
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", ["convergence", "nb", "ranking"])
 def test_every_picture_says_machine_study_date_n_and_runs(store: Store, home: Path, kind: str) -> None:
     store.note_host("study", {"cpu_model": "AMD EPYC", "physical_cores": 2, "hypervisor": True})
-    drawn = plot(store, PlotRequest(kind, home / "figure.svg")).figure
+    drawn = plot(store, PlotRequest(kind, home / "figure.svg")).figures[0]
     assert drawn.origin == ("AMD EPYC, virtual machine, 2 cores; study study (2026-03-01); N=6,000; 3 valid full runs.")
     assert drawn.caption
 

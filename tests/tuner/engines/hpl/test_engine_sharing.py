@@ -35,8 +35,8 @@ class TestSharingALaunch:
                 engine.tell(point, Outcome(rate, time_s, rung=question.rung, cost_s=cost_s, sharing=len(batch)))
         return found
 
-    def test_small_runs_share_it_where_starting_takes_longer_than_running(self, space: SearchSpace) -> None:
-        found = self.launches(space, start_s=0.1)
+    def test_small_runs_share_it_where_starting_takes_longer_than_running(self) -> None:
+        found = self.launches(space_of(MANY_VALUES), start_s=0.1)
         assert max(size for rung, size in found if rung == CHEAP) > 1
         assert {size for rung, size in found if rung == FULL} == {1}
 
@@ -53,8 +53,8 @@ class TestSharingALaunch:
         assert {size for _, size in self.launches(space, start_s=0.0)} == {1}
 
     @pytest.mark.parametrize("most", [0, 1, 2])
-    def test_no_more_than_there_is_room_for(self, space: SearchSpace, most: int) -> None:
-        assert max(size for _, size in self.launches(space, start_s=1.0, most=most)) == 1 + most
+    def test_no_more_than_there_is_room_for(self, most: int) -> None:
+        assert max(size for _, size in self.launches(space_of(MANY_VALUES), start_s=0.5, most=most)) == 1 + most
 
 
 def test_starting_and_running_are_told_apart_by_launches_that_differ() -> None:

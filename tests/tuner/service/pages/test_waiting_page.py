@@ -55,6 +55,18 @@ def test_the_page_tells_why_a_campaign_waits_and_what_was_asked(client: TestClie
         assert f"<dt>{about}</dt><dd>{text}</dd>" in second
 
 
+def test_a_campaign_that_was_cancelled_after_its_begin_is_not_said_to_have_never_begun(
+    client: TestClient, store: Store
+) -> None:
+    hand_in(client, "first")
+    client.post("/api/v1/campaigns/first/cancel")
+    assert "It was cancelled before it began." in page(client)
+    hand_in(client, "second")
+    store.queue.claim("second")
+    store.queue.end("second", QueueState.CANCELLED)
+    assert '<p class="headline">It was cancelled.</p>' in page(client, "second")
+
+
 def test_the_page_names_the_campaign_that_works_on_the_machine(client: TestClient, store: Store) -> None:
     hand_in(client, "first")
     store.queue.claim("first")

@@ -2,6 +2,7 @@
 
 import math
 import socket
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Self
 import pytest
 from made_study import SMALL, MakeStudy, point
 from observer_contract import ObserverContract, panels
+from power_lab import EVERY_S, Readings, quick
 
 from hpl.witness import Panel
 from results.export.json_lines import from_json_lines, to_json_lines
@@ -24,6 +26,10 @@ from tuner.trial.early_stopping import FEWEST, EarlyStopping, StopDecision
 from tuner.trial.observers import registry
 from tuner.trial.observers.contract import LaunchObserver, Measurements, SolveTime, WatchedLaunch, together
 from tuner.trial.observers.early_stopping import EarlyStoppingObserver
+from tuner.trial.observers.energy import trace
+from tuner.trial.observers.energy.contract import HERE, Places, PowerPart, PowerSource
+from tuner.trial.observers.energy.meters import PowerMeters
+from tuner.trial.observers.energy_observer import EnergyObserver
 from tuner.trial.observers.progress import ProgressObserver
 
 
@@ -70,6 +76,49 @@ class TestEarlyStopping(ObserverContract):
     def test_a_run_that_need_reach_nothing_is_not_looked_at(self) -> None:
         launch = WatchedLaunch(labels={7: "first"}, listener=lambda _: None, clock=RealClock())
         assert self.make(launch) is None
+
+
+class Steady(PowerSource):
+    """A meter at the wall that tells 200 W."""
+
+    name, what = "steady", "a lamp"
+
+    def __init__(self) -> None:
+        super().__init__([PowerPart(HERE)])
+
+    @classmethod
+    def find(cls, places: Places) -> Self:
+        del places
+        return cls()
+
+    def read(self) -> Sequence[float]:
+        return [200.0]
+
+
+class TestEnergy(ObserverContract):
+    @pytest.fixture
+    def launch(self, events: list[Event], monkeypatch: pytest.MonkeyPatch) -> WatchedLaunch:
+        quick(monkeypatch, gap_s=30.0)
+        meters = PowerMeters((Steady(),))
+        return WatchedLaunch(labels={7: "first", 8: "second"}, listener=events.append, clock=RealClock(), meters=meters)
+
+    def make(self, launch: WatchedLaunch) -> LaunchObserver | None:
+        return EnergyObserver.of(launch)
+
+    def watched(self, observer: LaunchObserver, job: Job, looks: Sequence[Sequence[Panel]]) -> Sequence[Measurements]:
+        assert isinstance(observer, EnergyObserver)
+        readings = Readings(observer.meters.sources[0])
+        observer.begin(job, ())
+        readings.wait_for(1)
+        began_s = time.monotonic()
+        for new in looks:
+            assert observer.look(new) is None
+        time.sleep(trace.FEWEST * EVERY_S)
+        readings.wait_for(trace.FEWEST + 1)
+        ended_s = time.monotonic()
+        measured = observer.end([SolveTime(began_s, ended_s), SolveTime(ended_s)])
+        assert measured[0]["steady_energy_j"] == pytest.approx(200.0 * (ended_s - began_s))
+        return measured
 
 
 SENSORS = list["Sensor"]()

@@ -72,6 +72,7 @@ class PowerSource(ABC):
 
     Attributes:
         lock: who reads it holds it.
+        period_s: seconds after which it tells something new; 0 where it always tells of now.
     """
 
     name: ClassVar[str]
@@ -80,7 +81,7 @@ class PowerSource(ABC):
     """What it measures, in words that follow "power of"."""
 
     def __init__(self, parts: Sequence[PowerPart]) -> None:
-        self.parts, self.lock = tuple(parts), Lock()
+        self.parts, self.lock, self.period_s = tuple(parts), Lock(), 0.0
 
     @classmethod
     @abstractmethod

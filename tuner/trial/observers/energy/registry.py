@@ -11,6 +11,7 @@ from .nvml import Nvml
 from .pm_counters import PmCounters
 from .rapl import Rapl
 from .redfish import Redfish
+from .slurm import SlurmEnergy
 
-SOURCES: Sequence[type[PowerSource]] = (WallMeter, Redfish, Ipmi, PmCounters, Hwmon, Rapl, Nvml, AmdSmi)
+SOURCES: Sequence[type[PowerSource]] = (WallMeter, Redfish, Ipmi, SlurmEnergy, PmCounters, Hwmon, Rapl, Nvml, AmdSmi)
 """Nearest to the wall first."""

@@ -1,10 +1,11 @@
-"""Reads sources of power once a second while HPL runs, each in a thread of its own: one that hangs harms none."""
+"""Reads each source of power as often as it tells something new, in a thread of its own: one that hangs harms none."""
 
 import os
 import threading
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from .contract import PowerSource, PowerSourceError
 from .trace import EVERY_S, Trace
@@ -27,7 +28,7 @@ class Sampler:
         self, source: PowerSource, nodes: Sequence[str] = (), clock: Callable[[], float] = time.monotonic
     ) -> None:
         self.source, self.failure, self._nodes = source, "", tuple(nodes)
-        self._trace, self._clock, self._stop = Trace(source.parts), clock, threading.Event()
+        self._trace, self._clock, self._stop = Trace(source.parts, source.period_s), clock, threading.Event()
         self._began_s: float | None = None
         self._thread = threading.Thread(target=self._run, name=f"hpltune-{source.name}", daemon=True)
 
@@ -54,16 +55,27 @@ class Sampler:
         Raises:
             PowerSourceError: the source did not tell it, or not the truth.
         """
-        times, rows = list(self._trace.times_s), list(self._trace.rows)
-        read = min(len(times), len(rows))
-        trace = Trace(self._trace.parts, times[:read], rows[:read])
         try:
-            found = trace.energy_j(begin_s, end_s, self._nodes)
+            found = self._read_so_far().energy_j(begin_s, end_s, self._nodes)
         except PowerSourceError as error:
             raise PowerSourceError(self._why() or str(error)) from error
         if found is not None and self.failure:  # it failed within the launch: what it told before may be the same lie
             raise PowerSourceError(self.failure)
         return found
+
+    def power_w(self, begin_s: float, end_s: float) -> tuple[Sequence[float], Sequence[float]]:
+        """The power over the time of a solve whose energy could be told: seconds since its begin, and watts.
+
+        Raises:
+            PowerSourceError: as `energy_j`.
+        """
+        return self._read_so_far().power_w(begin_s, end_s, self._nodes)
+
+    def _read_so_far(self) -> Trace:
+        """The readings until now; the thread may go on to add some."""
+        times, rows = list(self._trace.times_s), list(self._trace.rows)
+        read = min(len(times), len(rows))
+        return replace(self._trace, times_s=times[:read], rows=rows[:read])
 
     def _why(self) -> str:
         began_s = self._began_s
@@ -88,4 +100,4 @@ class Sampler:
                 self.failure = f"does not tell: {type(error).__name__}"
                 return
             self._trace.add((began_s + self._clock()) / 2, row)
-            due_s = max(due_s + EVERY_S, self._clock())
+            due_s = max(due_s + max(EVERY_S, self.source.period_s), self._clock())

@@ -1,13 +1,13 @@
 """The clock of the processors, as cpufreq tells it."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 
 from hpl.witness import NodeSeries
 
 from ..contract import Measurements
-from .contract import FileSensor
+from .contract import FileSensor, SensorLine
 
 KHZ_IN_MHZ = 1e3
 MOST_MHZ = 20e3
@@ -22,12 +22,21 @@ class CpuClock(FileSensor):
     def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
         """Return the mean of all nodes, and the lowest mean of the CPUs of a node at one time."""
         del solve_s
-        at_once: dict[tuple[str, float], list[float]] = defaultdict(list)
-        for of_file in series:
-            for time_s, khz in zip(of_file.times_s, of_file.values, strict=True):
-                if 0 < khz <= MOST_MHZ * KHZ_IN_MHZ:
-                    at_once[of_file.host, time_s].append(khz / KHZ_IN_MHZ)
-        if not at_once:
-            return {}
-        of_nodes = [fmean(of_cpus) for of_cpus in at_once.values()]
-        return {"clock_mhz": fmean(of_nodes), "lowest_clock_mhz": min(of_nodes)}
+        of_nodes = _means_mhz(series).values()
+        return {"clock_mhz": fmean(of_nodes), "lowest_clock_mhz": min(of_nodes)} if of_nodes else {}
+
+    def line(self, series: Sequence[NodeSeries]) -> SensorLine | None:
+        """Return the mean clock of the CPUs of a node."""
+        means = sorted((time_s, mhz) for (_, time_s), mhz in _means_mhz(series).items())
+        times_s, values = tuple(time_s for time_s, _ in means), tuple(mhz for _, mhz in means)
+        return SensorLine("Mean clock of all CPUs", "MHz", times_s, values) if means else None
+
+
+def _means_mhz(series: Sequence[NodeSeries]) -> Mapping[tuple[str, float], float]:
+    """Return the mean of the CPUs of each node at each time."""
+    at_once: dict[tuple[str, float], list[float]] = defaultdict(list)
+    for of_file in series:
+        for time_s, khz in zip(of_file.times_s, of_file.values, strict=True):
+            if 0 < khz <= MOST_MHZ * KHZ_IN_MHZ:
+                at_once[of_file.host, time_s].append(khz / KHZ_IN_MHZ)
+    return {node_and_time: fmean(of_cpus) for node_and_time, of_cpus in at_once.items()}

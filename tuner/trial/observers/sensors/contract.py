@@ -6,11 +6,29 @@ nothing: where it cannot measure, it measures nothing, and it never estimates. W
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from hpl.witness import NodeSeries
 
 from ..contract import Measurements
+
+
+@dataclass(frozen=True)
+class SensorLine:
+    """What a sensor tells of one node over the time of a solve.
+
+    Attributes:
+        what: it is, as a title.
+        unit: of its values.
+        times_s: rising, in seconds since the solve began.
+        values: one of each time.
+    """
+
+    what: str
+    unit: str
+    times_s: tuple[float, ...]
+    values: tuple[float, ...]
 
 
 class FileSensor(ABC):
@@ -31,3 +49,8 @@ class FileSensor(ABC):
                 seconds since the solve began there: the first about 0, the last about `solve_s`, others about a second
                 apart; on a busy node some are missing. It may be empty.
         """
+
+    def line(self, series: Sequence[NodeSeries]) -> SensorLine | None:
+        """Return what the files of one node tell over time; None where that is no line worth drawing."""
+        del series
+        return None

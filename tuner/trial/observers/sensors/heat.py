@@ -1,11 +1,11 @@
 """The heat of processors: their temperature, and how often the hardware slowed them down for it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from hpl.witness import NodeSeries
 
 from ..contract import Measurements
-from .contract import FileSensor
+from .contract import FileSensor, SensorLine
 
 MILLI = 1e-3
 COLDEST_C, HOTTEST_C = -50.0, 150.0
@@ -24,11 +24,27 @@ class Temperature(FileSensor):
     def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
         """Return the highest temperature of any node, in degrees Celsius."""
         del solve_s
-        own = {of_file.host for of_file in series if "hwmon" in of_file.name}
-        told = [of_file for of_file in series if "hwmon" in of_file.name or of_file.host not in own]
-        degrees = [MILLI * value for of_file in told for value in of_file.values]
-        real = [one for one in degrees if COLDEST_C < one < HOTTEST_C and one != 0.0]
-        return {"temperature_c": max(real)} if real else {}
+        highest_c = max((degrees_c for _, degrees_c in _real_c(series)), default=None)
+        return {} if highest_c is None else {"temperature_c": highest_c}
+
+    def line(self, series: Sequence[NodeSeries]) -> SensorLine | None:
+        """Return the highest temperature of a node at each time."""
+        highest_c: dict[float, float] = {}
+        for time_s, degrees_c in _real_c(series):
+            highest_c[time_s] = max(degrees_c, highest_c.get(time_s, degrees_c))
+        times_s = tuple(sorted(highest_c))
+        values = tuple(highest_c[time_s] for time_s in times_s)
+        return SensorLine("Highest temperature", "°C", times_s, values) if times_s else None
+
+
+def _real_c(series: Sequence[NodeSeries]) -> Iterator[tuple[float, float]]:
+    """Yield times and temperatures of what counts, without what tells nothing real."""
+    own = {of_file.host for of_file in series if "hwmon" in of_file.name}
+    for of_file in series:
+        if "hwmon" in of_file.name or of_file.host not in own:
+            for time_s, value in zip(of_file.times_s, of_file.values, strict=True):
+                if COLDEST_C < MILLI * value < HOTTEST_C and value != 0.0:
+                    yield time_s, MILLI * value
 
 
 class ThrottleEvents(FileSensor):

@@ -64,6 +64,22 @@ def test_the_energy_counters_of_all_gpus_are_taken(monkeypatch: pytest.MonkeyPat
     assert watch(meters, nap, folder=places).measured[0]["nvml_power_w"] == pytest.approx(500, rel=0.02)
 
 
+def test_the_power_over_the_time_of_each_solve_is_kept(monkeypatch: pytest.MonkeyPatch, places: Path) -> None:
+    nvml(monkeypatch, lambda at_s: 1e9 + 250e3 * at_s)
+    watched = watch(PowerMeters.found(), nap, folder=places, runs=2)
+    assert [(one.solve, one.source) for one in watched.power] == [(0, "nvml"), (1, "nvml")]
+    for number, one in enumerate(watched.power):
+        assert list(one.times_s) == sorted(one.times_s)
+        assert 0 <= one.times_s[0] <= one.times_s[-1] <= 5.0
+        assert watched.measured[number]["nvml_power_w"] == pytest.approx(500, rel=0.02)
+        assert sum(one.watts) / len(one.watts) == pytest.approx(500, rel=0.2)
+
+
+def test_a_source_that_lies_keeps_no_power(monkeypatch: pytest.MonkeyPatch, places: Path) -> None:
+    nvml(monkeypatch, lambda _: 0.0)
+    assert watch(PowerMeters.found(), nap, folder=places).power == ()
+
+
 def test_a_gpu_without_a_counter_tells_its_power(monkeypatch: pytest.MonkeyPatch, places: Path) -> None:
     nvml(monkeypatch, None)
     assert watch(PowerMeters.found(), nap, folder=places).measured[0]["nvml_power_w"] == pytest.approx(600)

@@ -1,0 +1,150 @@
+"""Lists of hosts: ranges as Slurm and Flux write them, files with a host on each line, variables of an allocation."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+
+from .host_names import EXPECTED, host_named
+
+MOST_HOSTS = 65_536
+"""Hosts that one list may name."""
+LARGEST_BYTES = 16 * 2**20
+"""Of a file of hosts: PBS and LSF write a host once for each of its cores."""
+VARIABLE, FILE = "env:", "file:"
+"""What stands before the name of a variable, and before the path of a file of hosts."""
+RANGE_FORM = "a range of hosts has numbers in brackets, as node[01-16,20]"
+_ENTRY = re.compile(r"(?:\[[^\][]*\]|[^\s,\][])+")
+"""A host or a range: commas within brackets do not end it."""
+_BRACKETS = re.compile(r"\[([^\][]*)\]")
+_RANGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|\[[0-9,-]+\])*")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SHOWN = 80
+"""Characters of a stranger's text in a sentence."""
+
+
+def expanded(text: str) -> tuple[str, ...] | None:
+    """Return the names of a range, written as Slurm does: node[01-04,7], rack[1-2]n[1-8]; None if it is no range.
+
+    Raises:
+        ValueError: it is a range that names no host, or too many.
+    """
+    if not _RANGE.fullmatch(text) or "[" not in text:
+        return None
+    pieces = _BRACKETS.split(text)
+    choices = [_numbers(piece) if at % 2 else [piece] for at, piece in enumerate(pieces)]
+    size = 1
+    for choice in choices:
+        size *= len(choice)
+    if size > MOST_HOSTS:
+        raise ValueError(_TOO_MANY)
+    return tuple("".join(parts) for parts in product(*choices))
+
+
+def _numbers(spans: str) -> list[str]:
+    """Return the numbers of one pair of brackets, each with the leading zeros of the first of its span."""
+    parts = [part.partition("-") for part in spans.split(",")]
+    if not all(first.isdecimal() and (last.isdecimal() or not dash) for first, dash, last in parts):
+        raise ValueError(RANGE_FORM)
+    ends = [(first, int(first), int(last or first)) for first, _, last in parts]
+    if any(least > most for _, least, most in ends) or sum(most - least + 1 for _, least, most in ends) > MOST_HOSTS:
+        raise ValueError(_TOO_MANY)
+    return [f"{number:0{len(first)}d}" for first, least, most in ends for number in range(least, most + 1)]
+
+
+_TOO_MANY = f"a range rises, and names at most {MOST_HOSTS:,} hosts"
+
+
+def listed_hosts(text: str, folder: Path, variables: Mapping[str, str] = os.environ) -> tuple[str, ...]:
+    """Return the hosts that a text of a cluster file names, each once, in order.
+
+    Args:
+        text: `env:NAME`, a variable with a list of hosts or with the path of a file of hosts; `file:PATH`; or a list.
+        folder: of the cluster file, below which paths are that are not absolute.
+
+    Raises:
+        ValueError: a sentence says why it names no hosts.
+    """
+    if text.startswith(FILE):
+        return _of_file(folder / text.removeprefix(FILE), "")
+    if not text.startswith(VARIABLE):
+        return _distinct(_in_list(text))
+    name = text.removeprefix(VARIABLE)
+    if not _NAME.fullmatch(name):
+        raise ValueError(f'expected the name of a variable, as hosts = "{VARIABLE}PBS_NODEFILE"')
+    value = variables.get(name, "").strip()
+    if not value:
+        how = "empty" if name in variables else "not set"
+        raise ValueError(f"the variable {name} is {how}: start hpltune inside a job of the batch system that sets it")
+    if "/" in value:
+        return _of_file(folder / value, f", which {name} names,")
+    try:
+        return _distinct(_in_list(value))
+    except ValueError as error:
+        raise ValueError(f"{name} is {_shown(value)}: {error}") from error
+
+
+def _of_file(file: Path, whence: str) -> tuple[str, ...]:
+    try:
+        with file.open("rb") as opened:
+            read = opened.read(LARGEST_BYTES + 1)
+    except (OSError, ValueError) as error:  # a path with a zero byte is a ValueError
+        why = getattr(error, "strerror", None) or "it is no path"
+        raise ValueError(f"the file {_shown(str(file))}{whence} cannot be read ({why})") from error
+    if len(read) > LARGEST_BYTES:
+        raise ValueError(f"the file {_shown(str(file))}{whence} is larger than {LARGEST_BYTES // 2**20} MiB")
+    hosts: dict[str, None] = {}
+    for number, line in enumerate(read.decode("utf-8", errors="replace").splitlines(), start=1):
+        entry = line.partition("#")[0].split()
+        try:
+            hosts.update(dict.fromkeys(_entry(_without_slots(entry[0])) if entry else ()))
+            _require_few(hosts)
+        except ValueError as error:
+            raise ValueError(f"{_shown(str(file))}, line {number}: {error}") from error
+    if not hosts:
+        raise ValueError(f"the file {_shown(str(file))}{whence} names no host")
+    return tuple(hosts)
+
+
+def _without_slots(word: str) -> str:
+    """Return the host of a word of a file: MPICH and Intel MPI write host:4, and an IPv6 address has colons, too."""
+    name, colon, slots = word.rpartition(":")
+    return name if colon and slots.isdecimal() and host_named(word) is None else word
+
+
+def _in_list(text: str) -> Iterator[str]:
+    """Yield the hosts of a list with commas or blanks between them."""
+    if _ENTRY.sub("", text).strip(", \t\n"):
+        raise ValueError(RANGE_FORM)
+    for entry in _ENTRY.findall(text):
+        yield from _entry(entry)
+
+
+def _entry(text: str) -> tuple[str, ...]:
+    names = expanded(text) or (text,)
+    for name in names:
+        if host_named(name) is None or name.isdecimal():
+            raise ValueError(f"{_shown(name)} is no host: expected {EXPECTED}")
+    return tuple(host_named(name) or "" for name in names)
+
+
+def _distinct(names: Iterator[str]) -> tuple[str, ...]:
+    hosts: dict[str, None] = {}
+    for name in names:
+        hosts[name] = None
+        _require_few(hosts)
+    if not hosts:
+        raise ValueError("it names no host")
+    return tuple(hosts)
+
+
+def _require_few(hosts: Mapping[str, None]) -> None:
+    if len(hosts) > MOST_HOSTS:
+        raise ValueError(f"more than {MOST_HOSTS:,} hosts")
+
+
+def _shown(text: str) -> str:
+    """Return a stranger's text as a sentence may bear it."""
+    cut = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return cut if cut.isprintable() else repr(cut)

@@ -1,0 +1,176 @@
+"""Stand-ins for programs of vendors that are not here: they read HPL.dat, refuse what theirs refuses, and print alike.
+
+None of them computes: each tells a rate that depends on its parameters, and sleeps as long as the run would take.
+"""
+
+import sys
+from pathlib import Path
+
+from as_user import program
+
+READS = """
+import os, sys, time
+
+def rank():
+    names = ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID")
+    return int(next((os.environ[name] for name in names if name in os.environ), 0))
+
+def refuse(sentence):
+    if rank() == 0:
+        print(sentence, file=sys.stderr)
+    sys.exit(1)
+
+def hpl_dat(name="HPL.dat", broadcasts=8):
+    lines = [line.split() for line in open(name)]
+    if len(lines) < 31:
+        refuse(f"{name} ends after {len(lines)} lines")
+    at = dict(N=5, NB=7, PMAP=8, P=10, Q=11, PFACT=14, NBMIN=16, NDIV=18, RFACT=20, BCAST=22, DEPTH=24, SWAP=25,
+              swap_threshold=26, L1=27, U=28, EQUIL=29)
+    dat = {key: int(lines[number][0]) for key, number in at.items()}
+    if dat["BCAST"] >= broadcasts:
+        refuse(f"illegal BCAST {dat['BCAST']}")
+    return dat
+
+def solve(dat, gflops):
+    N = dat["N"]
+    time_s = max(0.01, (2 / 3 * N**3 + 1.5 * N**2) / gflops / 1e9)
+    time.sleep(time_s)
+    return time_s
+
+def checked(residual=0.0021):
+    print("-" * 80)
+    print(f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {residual:16.8e} ...... PASSED")
+    print("=" * 80)
+    print("\\nFinished      1 tests with the following results:")
+    print("              1 tests completed and passed residual checks,")
+    print("\\nEnd of Tests.\\n" + "=" * 80)
+"""
+"""What all of them begin with; the last rate of a run is what they are asked to show."""
+
+
+def _stand_in(path: Path, text: str, gflops: float) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return program(path, f"#!{sys.executable} -IS\n{READS}\nGFLOPS = {gflops}\n{text}")
+
+
+def amd_zen_hpl(folder: Path, gflops: float = 40.0) -> Path:
+    """AMD Zen HPL: fastest with its own broadcast and NB = 384; it wants to be told where its threads are."""
+    text = """
+dat = hpl_dat()
+if rank():
+    sys.exit()
+if os.environ.get("OMP_PROC_BIND") != "close":
+    refuse("threads are nowhere")
+if os.environ.get("BLIS_ARCH_TYPE", "zen4") not in ("zen3", "zen4"):
+    refuse("unknown BLIS_ARCH_TYPE")
+rate = GFLOPS * (1.0 if os.environ.get("BLIS_ARCH_TYPE") == "zen4" else 0.9)
+rate *= (1.0 if dat["NB"] == 384 else 0.9) * (1.0 if dat["BCAST"] == 7 else 0.95)
+print("=" * 80 + "\\nAMD Zen HPL 2024_10_08\\n" + "=" * 80, flush=True)
+time_s = solve(dat, rate)
+print("T/V         SWP           N    NB     P     Q            Time             Gflops\\n" + "-" * 80)
+code = f"W{'RC'[dat['PMAP']]}C{dat['DEPTH'] % 10}{dat['BCAST']}R8C48c"
+numbers = f"{dat['N']:12d} {dat['NB']:5d} {dat['P']:5d} {dat['Q']:5d}"
+print(f"{code} 211{numbers}   {time_s:14.4f} {rate:18.4e}")
+checked()
+"""
+    return _stand_in(folder / "amd-zen-hpl-2024_10_08/xhpl", text, gflops)
+
+
+NETLIBS_ROW = """
+code = f"W{'RC'[dat['PMAP']]}{dat['DEPTH']}{dat['BCAST']}"
+code += f"{'LCR'[dat['RFACT']]}{dat['NDIV']}{'LCR'[dat['PFACT']]}{dat['NBMIN']}"
+print("T/V                N    NB     P     Q               Time                 Gflops\\n" + "-" * 80)
+print(f"{code:<12}{dat['N']:8d}{dat['NB']:6d}{dat['P']:6d}{dat['Q']:6d}{time_s:19.4f}{rate:23.4e}")
+"""
+
+
+def intel_hpl(folder: Path, gflops: float = 40.0) -> Path:
+    """Intel's: fastest with broadcast 6 and large pages; its binary begins as netlib's HPL does."""
+    text = f"""
+dat = hpl_dat()
+if rank():
+    sys.exit()
+if os.environ["HPL_LARGEPAGE"] not in ("0", "1"):
+    refuse("HPL_LARGEPAGE")
+nodes = os.environ.get("HPL_HOST_NODE", "0")
+if not all(number.isdecimal() for number in nodes.split(",")):
+    refuse("HPL_HOST_NODE")
+rate = GFLOPS * (1.0 if os.environ["HPL_LARGEPAGE"] == "1" else 0.9) * (1.0 if dat["BCAST"] == 6 else 0.95)
+print("=" * 80 + "\\nHPLinpack 2.3  --  High-Performance Linpack benchmark  --   December 2, 2018", flush=True)
+time_s = solve(dat, rate)
+{NETLIBS_ROW}
+checked()
+"""
+    return _stand_in(folder / "xhpl_intel64_dynamic", text, gflops)
+
+
+def fake_gpus(folder: Path, count: int = 2, model: str = "NVIDIA H100 80GB HBM3", mib: int = 81559) -> Path:
+    """An `nvidia-smi` that tells of GPUs that are not here; the caller puts its folder on PATH."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = "\n".join(f"{model}, {mib}, 00000000:{17 + number:02X}:00.0" for number in range(count))
+    return program(folder / "nvidia-smi", f"#!/bin/sh\ncat <<'END'\n{lines}\nEND\n")
+
+
+def nvidia_hpl(folder: Path, gflops: float = 40.0) -> Path:
+    """NVIDIA's `hpl.sh` with its program: fastest with ncclSend/Recv and NB = 384; it demands L1 as stored."""
+    text = """
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+known = {"--dat", "--gpu-affinity", "--cpu-affinity", "--mem-affinity", "--ucx-affinity"}
+if not known.issuperset(given) or len(arguments) % 2:
+    refuse(f"hpl.sh: unknown option in {arguments}")
+dat = hpl_dat(given["--dat"])
+if len(given["--gpu-affinity"].split(":")) != dat["P"] * dat["Q"]:
+    refuse("a rank has no GPU")
+if dat["L1"] != 1 or dat["U"] != 0:
+    refuse("only L1 in no-transposed form and U in transposed form are supported")
+if rank():
+    sys.exit()
+nvshmem = os.environ["HPL_USE_NVSHMEM"] == "1"
+if not nvshmem and (os.environ["HPL_FCT_COMM_POLICY"] == "0" or os.environ["HPL_P2P_AS_BCAST"] == "4"):
+    refuse("NVSHMEM is off")
+rate = GFLOPS * (1.0 if os.environ["HPL_P2P_AS_BCAST"] == "1" else 0.9) * (1.0 if dat["NB"] == 384 else 0.9)
+gpus = dat["P"] * dat["Q"]
+print("NVIDIA-HPL 25.04.0  -- NVIDIA accelerated HPL benchmark -- NVIDIA", flush=True)
+time_s = solve(dat, rate)
+print("T/V                N    NB     P     Q         Time          Gflops (   per GPU)\\n" + "-" * 80)
+numbers = f"{dat['N']:12d}{dat['NB']:6d}{dat['P']:6d}{dat['Q']:6d}"
+print(f"WC0{numbers}{time_s:13.4f}{rate:16.4e} ({rate / gpus:10.3e})")
+checked()
+"""
+    program(_folder(folder / "hpl-linux-x86_64") / "xhpl", "#!/bin/sh\nexit 1\n")
+    return _stand_in(folder / "hpl.sh", text, gflops)
+
+
+def roc_hpl(folder: Path, gflops: float = 40.0) -> Path:
+    """rocHPL through `run_rochpl`: fastest where it splits in half; it refuses what rocHPL refuses, in its words."""
+    text = f"""
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+P, Q, p, q = (int(given[name]) for name in ("-P", "-Q", "-p", "-q"))
+size = int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE") or os.environ.get("MPI_LOCALNRANKS") or 1)
+if p * q != size or P % p or Q % q:
+    refuse("Invalid MPI grid parameters; Unable to form node-local grid; aborting")
+dat = hpl_dat(given["-i"], broadcasts=6)
+for name, value in (("DEPTH", 1), ("SWAP", 1), ("U", 0), ("EQUIL", 0)):
+    if dat[name] != value:
+        refuse("HPL ERROR from process # 0, on line 600 of function HPL_pdinfo:\\n"
+               f">>> Value of {{name}} must be {{value}} <<<")
+if (dat["P"], dat["Q"]) != (P, Q):
+    refuse("the grids differ")
+print(f"Node Binding: Process {{rank()}} [(p,q)=(0,0)] CPU Cores: 1 - {{{{0}}}}", flush=True)
+if rank():
+    sys.exit()
+rate = GFLOPS * (1 - abs(float(given["-f"]) - 0.5))
+print("=" * 80 + "\\nHPLinpack 2.2  --  High-Performance Linpack benchmark  --   February 24, 2016", flush=True)
+time_s = solve(dat, rate)
+{NETLIBS_ROW}
+print(f"Final Score:    {{rate:7.4e}} GFLOPS ")
+checked()
+"""
+    return _stand_in(folder / "run_rochpl", text, gflops)
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    return path

@@ -1,0 +1,184 @@
+"""Lists of hosts in a cluster file: ranges, files, and what a batch system tells those inside its allocation."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from runners.hosts.cluster import Cluster, load_real_cluster, stored_cluster
+from runners.hosts.host_lists import MOST_HOSTS, expanded, listed_hosts
+from runners.toml_file import ClusterFileError
+
+PBS = "node7\nnode7\nnode7\nnode12\nnode12\nnode12\n"
+MPI_OPERATOR = "hpl-worker-0.hpl.default.svc slots=4\nhpl-worker-1.hpl.default.svc slots=4\n"
+MPI_OPERATOR_OF_INTEL = "hpl-worker-0.hpl.default.svc:4\nhpl-worker-1.hpl.default.svc:4\n"
+GRID_ENGINE = "c1-4.site 8 all.q@c1-4.site UNDEFINED\nc1-9.site 8 all.q@c1-9.site UNDEFINED\n"
+WITH_COMMENTS = "# the rack\n\n  n[01-03]  # three of them\nfd77::2\nfd77::3\n"
+
+
+def cluster_file(folder: Path, hosts: str) -> Path:
+    file = folder / "lab.toml"
+    file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = "{hosts}"\n')
+    return file
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "hosts"),
+    [
+        ("PBS_NODEFILE", PBS, ("node7", "node12")),
+        ("LSB_DJOB_HOSTFILE", PBS, ("node7", "node12")),
+        ("OMPI_MCA_orte_default_hostfile", MPI_OPERATOR, tuple(f"hpl-worker-{n}.hpl.default.svc" for n in (0, 1))),
+        ("I_MPI_HYDRA_HOST_FILE", MPI_OPERATOR_OF_INTEL, tuple(f"hpl-worker-{n}.hpl.default.svc" for n in (0, 1))),
+        ("PE_HOSTFILE", GRID_ENGINE, ("c1-4.site", "c1-9.site")),
+        ("NODES", WITH_COMMENTS, ("n01", "n02", "n03", "fd77::2", "fd77::3")),
+    ],
+)
+def test_a_file_that_a_variable_names_has_each_host_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, text: str, hosts: tuple[str, ...]
+) -> None:
+    (tmp_path / "nodes").write_text(text)
+    monkeypatch.setenv(name, str(tmp_path / "nodes"))
+    assert load_real_cluster(cluster_file(tmp_path, f"env:{name}")).hosts == hosts
+    assert load_real_cluster(cluster_file(tmp_path, "file:nodes")).hosts == hosts
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "hosts"),
+    [
+        ("SLURM_JOB_NODELIST", "gpu[08-10,12],login1", ("gpu08", "gpu09", "gpu10", "gpu12", "login1")),
+        ("SLURM_JOB_NODELIST", "r[1-2]n[1-2]", ("r1n1", "r1n2", "r2n1", "r2n2")),
+        ("FLUX_JOB_NODELIST", "corona[99-101]", ("corona99", "corona100", "corona101")),
+        ("LSB_HOSTS", "hosta hosta hostb", ("hosta", "hostb")),
+    ],
+)
+def test_a_variable_may_have_the_hosts_themselves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, hosts: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert load_real_cluster(cluster_file(tmp_path, f"env:{name}")).hosts == hosts
+    assert load_real_cluster(cluster_file(tmp_path, value)).hosts == hosts
+
+
+def test_a_study_keeps_the_hosts_and_where_they_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
+    cluster = load_real_cluster(cluster_file(tmp_path, "env:SLURM_JOB_NODELIST"))
+    monkeypatch.delenv("SLURM_JOB_NODELIST")
+    assert stored_cluster(cluster.table()) == cluster
+    assert (cluster.hosts, cluster.hosts_from) == (("n1", "n2"), "env:SLURM_JOB_NODELIST")
+    assert "hosts_from" not in Cluster(name="lab", backend="ssh", hosts=("n1",)).table()
+
+
+def test_a_database_names_no_variable_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
+    table = load_real_cluster(cluster_file(tmp_path, "n1")).table()
+    with pytest.raises(ClusterFileError, match="the stored cluster: hosts = env:SLURM_JOB_NODELIST: should be a list"):
+        stored_cluster({**table, "hosts": "env:SLURM_JOB_NODELIST"})
+
+
+def test_a_switch_may_have_its_hosts_in_a_file(tmp_path: Path) -> None:
+    (tmp_path / "rack1").write_text("n1\nn2\n")
+    file = cluster_file(tmp_path, "n[1-4]")
+    file.write_text(f'{file.read_text()}[switches]\nupper = "file:rack1"\nlower = ["n[3-4]"]\n')
+    assert load_real_cluster(file).switches == {"upper": ("n1", "n2"), "lower": ("n3", "n4")}
+
+
+@pytest.mark.parametrize(
+    ("hosts", "variable", "said"),
+    [
+        ("env:NODES", None, "hosts = env:NODES: the variable NODES is not set: start hpltune inside a job of"),
+        ("env:NODES", " ", "the variable NODES is empty: start hpltune inside a job of"),
+        ("env:NODES", "n[1-", "NODES is n[1-: a range of hosts has numbers in brackets, as node[01-16,20]"),
+        ("env:NODES", "n[4-1]", "NODES is n[4-1]: a range rises, and names at most 65,536 hosts"),
+        ("env:NODES", "n[1-9999]m[1-9999]", "NODES is n[1-9999]m[1-9999]: a range rises, and names at most 65,536"),
+        ("env:NODES", "a[1-60000],b[1-60000]", "NODES is a[1-60000],b[1-60000]: more than 65,536 hosts"),
+        ("env:NODES", "n1 4 n2 4", "NODES is n1 4 n2 4: 4 is no host: expected a name of letters"),
+        ("env:NODES", "n1,-oProxyCommand=x", "-oProxyCommand=x is no host"),
+        ("env:NODES", "n1\x1b", r"NODES is 'n1\x1b': 'n1\x1b' is no host"),
+        ("env:NODES", "x" * 999, f"NODES is {'x' * 80}…: {'x' * 80}… is no host"),
+        ("env:NODES", "/there/is/none", "the file /there/is/none, which NODES names, cannot be read (No such file"),
+        ("env:NODES", "/etc", "the file /etc, which NODES names, cannot be read (Is a directory)"),
+        ("env:1", None, 'expected the name of a variable, as hosts = "env:PBS_NODEFILE"'),
+        ("env:", None, 'expected the name of a variable, as hosts = "env:PBS_NODEFILE"'),
+        ("", None, "it names no host"),
+        ("file:none", None, "none cannot be read (No such file or directory)"),
+        ("file:empty", None, "empty names no host"),
+        ("file:wrong", None, "wrong, line 2: root@n2 is no host: expected a name of letters"),
+        ("file:many", None, "many, line 2: more than 65,536 hosts"),
+        ("file:wide", None, "wide, line 1: a range rises, and names at most 65,536 hosts"),
+    ],
+)
+def test_a_list_that_names_no_hosts_is_one_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: str, variable: str | None, said: str
+) -> None:
+    (tmp_path / "empty").write_text("# nothing\n\n")
+    (tmp_path / "wrong").write_text("n1 slots=2\nroot@n2\n")
+    (tmp_path / "many").write_text("n[1-65000]\nm[1-65000]\n")
+    (tmp_path / "wide").write_text("n[1-65537]\n")
+    monkeypatch.delenv("NODES", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("NODES", variable)
+    with pytest.raises(ClusterFileError, match=re.escape(said)) as refused:
+        load_real_cluster(cluster_file(tmp_path, hosts))
+    assert str(refused.value).isprintable()
+    assert str(refused.value).startswith(f"{tmp_path / 'lab.toml'}, line 3: hosts")
+
+
+def test_a_variable_among_hosts_stands_alone(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text('name = "lab"\nbackend = "ssh"\nhosts = ["n1", "env:NODES"]\n')
+    with pytest.raises(ClusterFileError, match='this stands alone, without brackets: hosts = "env:NODES"'):
+        load_real_cluster(file)
+    file.write_text('name = "lab"\nbackend = "ssh"\nhosts = ["n1"]\nhosts_from = "env:NODES"\n')
+    with pytest.raises(ClusterFileError, match="hosts_from is not known here"):
+        load_real_cluster(file)
+
+
+LETTERS = st.from_regex(r"\A[a-z][a-z0-9-]{0,5}[a-z]\Z")
+SPANS = st.tuples(st.integers(0, 300), st.integers(0, 12), st.integers(1, 4))
+BRACKETS = st.lists(SPANS, min_size=1, max_size=3)
+
+
+@given(LETTERS, BRACKETS, st.none() | st.tuples(LETTERS, BRACKETS), st.sampled_from(["", ".rack1", "-ib"]))
+def test_a_range_names_what_was_written_as_one(
+    head: str,
+    spans: list[tuple[int, int, int]],
+    more: tuple[str, list[tuple[int, int, int]]] | None,
+    tail: str,
+) -> None:
+    text = f"{head}{in_brackets(spans)}"
+    names = [f"{head}{number}" for number in numbers(spans)]
+    if more:
+        middle, further = more
+        text += f"{middle}{in_brackets(further)}"
+        names = [f"{name}{middle}{number}" for name in names for number in numbers(further)]
+    assert expanded(f"{text}{tail}") == tuple(f"{name}{tail}" for name in names)
+    assert listed_hosts(f"{text}{tail}", Path("/")) == tuple(dict.fromkeys(f"{name}{tail}" for name in names))
+
+
+def in_brackets(spans: list[tuple[int, int, int]]) -> str:
+    """Spans as Slurm writes them, each from a first number with leading zeros."""
+    parts = [
+        f"{first:0{width}d}-{first + more:0{width}d}" if more else f"{first:0{width}d}" for first, more, width in spans
+    ]
+    return f"[{','.join(parts)}]"
+
+
+def numbers(spans: list[tuple[int, int, int]]) -> list[str]:
+    return [f"{number:0{width}d}" for first, more, width in spans for number in range(first, first + more + 1)]
+
+
+@given(st.text(max_size=40) | st.from_regex(r"\A[a-z0-9\[\],:. -]{0,30}\Z"))
+def test_any_text_gives_hosts_or_one_sentence(text: str) -> None:
+    try:
+        hosts = listed_hosts("env:NODES", Path("/nowhere"), {"NODES": text})
+    except ValueError as error:
+        said, hosts = str(error), ()
+    else:
+        said = "hosts"
+    assert said.isprintable()
+    if hosts:
+        assert len(hosts) <= MOST_HOSTS
+        assert len(set(hosts)) == len(hosts)
+        assert Cluster(name="lab", backend="ssh", hosts=tuple({host.lower(): host for host in hosts}.values()))
