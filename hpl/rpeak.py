@@ -36,6 +36,7 @@ class Rpeak:
         clock_ghz, flop_per_cycle, microarchitecture: of the strongest kind of core; "" where no row of the table fits.
         reasoning: a sentence for each factor, for the user to check.
         strongest: the peak of the strongest kind of core over that of the average core; above 1 on hybrid CPUs.
+        quota_cpus: CPUs that the control group allows, where `cores` are fewer than there are for that; None else.
     """
 
     gflops: float
@@ -45,6 +46,7 @@ class Rpeak:
     microarchitecture: str
     reasoning: tuple[str, ...]
     strongest: float = 1.0
+    quota_cpus: float | None = None
 
     @property
     def core_gflops(self) -> float:
@@ -185,7 +187,8 @@ def detect(root: Path = ROOT, *, usable: Collection[int] | None = None, archspec
     best = max(counts, key=lambda kind: kind.gflops_per_core)
     strongest = best.gflops_per_core * len(cores.cpus) / gflops
     reasons = (cores.reasoning, *_reasons(counts, info), _total(counts, gflops))
-    return Rpeak(gflops, len(cores.cpus), best.ghz, best.type.flop_per_cycle, best.type.name, reasons, strongest)
+    facts = gflops, len(cores.cpus), best.ghz, best.type.flop_per_cycle, best.type.name
+    return Rpeak(*facts, reasons, strongest, cores.quota_cpus)
 
 
 def _reasons(counts: Mapping[_Kind, int], info: CpuInfo) -> Iterator[str]:
@@ -371,10 +374,12 @@ class UsableCores:
     Attributes:
         cpus: one logical CPU of each physical core, in order.
         reasoning: a sentence that says how they were counted.
+        quota_cpus: CPUs that the control group allows, where that makes them fewer; None else.
     """
 
     cpus: tuple[int, ...]
     reasoning: str
+    quota_cpus: float | None = None
 
 
 def usable_cores(info: CpuInfo, root: Path = ROOT, usable: Collection[int] | None = None) -> UsableCores:
@@ -393,10 +398,11 @@ def usable_cores(info: CpuInfo, root: Path = ROOT, usable: Collection[int] | Non
     chosen = tuple(cores.values())
     sentence = f"{len(chosen)} physical core{'s' if len(chosen) > 1 else ''}: {_counted(cpus, chosen, info)}"
     quota = min(_quotas(root), default=float(len(chosen)))
-    if quota < len(chosen):
-        chosen = chosen[: max(1, int(quota))]
-        sentence += f", limited to {len(chosen)} by the control group's quota of {quota:g} CPUs"
-    return UsableCores(chosen, f"{sentence}.")
+    if quota >= len(chosen):
+        return UsableCores(chosen, f"{sentence}.")
+    chosen = chosen[: max(1, int(quota))]
+    sentence += f", limited to {len(chosen)} by the control group's quota of {quota:g} CPUs"
+    return UsableCores(chosen, f"{sentence}.", quota)
 
 
 def _counted(cpus: Collection[int], cores: Collection[int], info: CpuInfo) -> str:

@@ -39,6 +39,7 @@ RANK_FIGURES = (
 )
 NODE_FIGURES = (
     "cores",
+    "physical_cores",
     "ranks",
     "ranks_cpu_s",
     "busy_s",
@@ -144,7 +145,9 @@ class NodeSolve:
 
     Attributes:
         begin_s, end_s: as of a rank.
-        figures: those of `NODE_FIGURES` that could be had; `ranks_cpu_s` is the CPU time of its `ranks` ranks.
+        figures: those of `NODE_FIGURES` that could be had; `ranks_cpu_s` is the CPU time of its `ranks` ranks. `cores`
+            are the logical CPUs on which these may run, with the others of the same `physical_cores`; all of the node
+            where that is not known, and then without `physical_cores`. Busy and stolen time is that of these CPUs.
         programs: CPU time in seconds of other programs, by name; only of those that took most.
     """
 
@@ -160,7 +163,8 @@ class NodeSeries:
     """What one file of one node told during one solve.
 
     Attributes:
-        name: its path; or "busy_s", "steal_s" or "ranks_cpu_s", which count CPU seconds of the node.
+        name: its path; or "busy_s", "steal_s" or "ranks_cpu_s", which count CPU seconds of the node: of `cores` since
+            the solve began, and of its ranks.
         times_s: rising, in seconds since the solve began.
         values: one of each time, as the file has it: without a unit of ours.
     """

@@ -17,6 +17,8 @@ A core that others take for so long delays all ranks, because they wait for each
 takes well below 1 %."""
 SHORTEST_TOLD_S = 0.5
 """Seconds of a solve below which nothing is told: /proc/stat counts in steps of 10 ms."""
+UNSURE_S = 0.02
+"""Seconds by which that count may be wrong for each CPU: a step at the begin, and one at the end."""
 MOST_THROTTLED = 0.01
 """Part of the solve for which a control group may stop ranks: a quota that just suffices stops them for moments."""
 PERIOD_S = 0.1
@@ -100,16 +102,20 @@ def disturbance(measurements: Mapping[str, float], threads_per_node: float | Non
     Args:
         measurements: as `TrialRecord.measurements`; what is absent was not measured.
         threads_per_node: of all ranks on a node. Where they are more than its CPUs they wait for each other, which is
-            no disturbance.
+            no disturbance. Where they are fewer than its cores others may have the rest, unless ranks wait.
     """
-    solve_s = _positive(measurements.get("solve_s"))
-    if solve_s < SHORTEST_TOLD_S:
+    if not can_tell(measurements):
         return None
-    seen = _Seen(measurements, solve_s, threads_per_node)
+    seen = _Seen(measurements, _positive(measurements.get("solve_s")), threads_per_node)
     reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.swap(), seen.heat())))
     waited = None if reasons else seen.waited()
     reasons = (waited,) if waited else reasons
     return Disturbance(reasons, seen.got(reasons)) if reasons else None
+
+
+def can_tell(measurements: Mapping[str, float]) -> bool:
+    """Whether so much was measured during a run that a disturbance of it would have been seen."""
+    return _positive(measurements.get("solve_s")) >= SHORTEST_TOLD_S
 
 
 @dataclass(frozen=True)
@@ -122,7 +128,7 @@ class _Seen:
 
     def others(self) -> Reason | None:
         cores, taken_s = self._cores, self._figure("foreign_cpu_s")
-        if not cores or taken_s <= MOST_TAKEN * cores * self.solve_s:
+        if not self._is_much(taken_s) or (self._has_free_cores and self._got() >= 1 - MOST_TAKEN):
             return None
         for_s = min(self._figure("foreign_for_s") or self.solve_s, self.solve_s)
         took = min(taken_s / for_s, cores)
@@ -134,7 +140,7 @@ class _Seen:
 
     def steal(self) -> Reason | None:
         cores, taken_s = self._cores, self._figure("steal_s")
-        if not cores or taken_s <= MOST_TAKEN * cores * self.solve_s:
+        if not self._is_much(taken_s):
             return None
         took = min(taken_s / self.solve_s, cores)
         return Reason(Cause.STEAL, f"the hypervisor took {took:.2g} of {_cores(cores)}")
@@ -163,10 +169,8 @@ class _Seen:
 
     def waited(self) -> Reason | None:
         """Say what ranks waited, where no other reason is known."""
-        cpu_s, lost_s = self._figure("cpu_s"), self._waited_s() + self._figure("steal_s")
-        if cpu_s <= 0 or cpu_s / (cpu_s + lost_s) >= 1 - MOST_TAKEN:
-            return None
-        return Reason(Cause.WAITED, f"its ranks got {100 * cpu_s / (cpu_s + lost_s):.0f} % of their time")
+        got = self._got()
+        return Reason(Cause.WAITED, f"its ranks got {_percent(got)} of their time") if got < 1 - MOST_TAKEN else None
 
     def got(self, reasons: tuple[Reason, ...]) -> float:
         """Return the part of its time that the worst rank got at least."""
@@ -187,12 +191,37 @@ class _Seen:
         full = lost_s / self.solve_s
         return full / (math.floor(full) + 1)
 
-    def _waited_s(self) -> float:
-        """Return the time that ranks waited for others: not more than these took, as far as that is known."""
-        waited_s, taken_s = self._figure("waited_s"), self._figure("foreign_cpu_s")
+    def _waited_s(self, unsure_s: float = 0.0) -> float:
+        """Return the time that ranks waited for others: not more than these took, as far as that is known.
+
+        Args:
+            unsure_s: what others took may be so much less than was counted.
+        """
+        waited_s, taken_s = self._figure("waited_s"), max(0.0, self._figure("foreign_cpu_s") - unsure_s)
         if self.threads_per_node is not None and self._cores and self.threads_per_node > self._cores:
             waited_s = 0.0
         return min(waited_s, taken_s) if "foreign_cpu_s" in self.measured else waited_s
+
+    def _got(self) -> float:
+        """Return the part of the time that ranks wanted which they surely got; 1 where that is not known."""
+        cpu_s = self._figure("cpu_s")
+        lost_s = self._waited_s(self._unsure_s) + max(0.0, self._figure("steal_s") - self._unsure_s)
+        return cpu_s / (cpu_s + lost_s) if cpu_s > 0 else 1.0
+
+    def _is_much(self, taken_s: float) -> bool:
+        """Return whether that is surely more than others may take of the CPUs that ranks use."""
+        return self._cores > 0 and taken_s - self._unsure_s > MOST_TAKEN * self._cores * self.solve_s
+
+    @property
+    def _has_free_cores(self) -> bool:
+        """Whether it is known that ranks may run on more cores than they have threads, and what they waited."""
+        physical = self._figure("physical_cores")
+        return self.threads_per_node is not None and self.threads_per_node < physical and "waited_s" in self.measured
+
+    @property
+    def _unsure_s(self) -> float:
+        """CPU time by which a count of that of all CPUs may be wrong."""
+        return UNSURE_S * self._cores
 
     @property
     def _cores(self) -> float:
@@ -212,6 +241,12 @@ def _positive(value: object) -> float:
 def _plain(name: str) -> str:
     """Return the name of a program without what no terminal should get."""
     return "".join(letter for letter in name if letter.isascii() and letter.isprintable())[:LONGEST_NAME]
+
+
+def _percent(part: float) -> str:
+    """Write a part, near the limit with a digit more, and never more than it is."""
+    percent = 100 * part
+    return f"{math.floor(10 * percent) / 10:.1f} %" if percent >= 90 else f"{math.floor(percent):.0f} %"
 
 
 def _cores(count: float) -> str:

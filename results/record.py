@@ -11,7 +11,7 @@ from typing import Literal
 from hpl.output import SHORTEST_S, proves
 from hpl.params import HplParams, Scalar
 
-from .disturbance import Disturbance, disturbance_of
+from .disturbance import Disturbance, can_tell, disturbance_of
 
 SIMULATOR = "simulator"
 """The key of `versions` that only simulated and replayed studies and trials have."""
@@ -260,6 +260,11 @@ class TrialRecord:
             return None
         hosts = len(self.observed.hosts) if self.observed else 0
         return disturbance_of(self.measurements, self.ranks, self.threads, hosts)
+
+    @property
+    def watched(self) -> bool:
+        """Whether it is known whether something disturbed it: not of one that was given up, nor of a very short one."""
+        return not self.simulated and can_tell(self.measurements)
 
     @property
     def too_short(self) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from hpl.params import HplParams, Scalar, parse_grid
-from hpl.programs.terms import Terms
+from hpl.programs.terms import OwnRule, Terms
 from hpl.sizing import n_that_fits
 
 from .machine import Machine
@@ -153,8 +153,9 @@ def fits_memory(point: Point, machine: Machine) -> str | None:
         return None
     asked = f"N = {params.N} with NB = {params.NB} needs {_gibibytes(needed)}"
     largest = n_that_fits(params, free, memory_bytes)
+    of_gpus = " of the GPUs' memory" if machine.shape.gpus else ""
     smaller = f"take at most N = {largest}" if largest else "take a smaller NB"
-    return f"{asked}, but only {_gibibytes(free)} may be used: {smaller}"
+    return f"{asked}, but only {_gibibytes(free)}{of_gpus} may be used: {smaller}"
 
 
 def _gibibytes(count: float) -> str:
@@ -229,7 +230,17 @@ def taken_by(terms: Terms, broadcasts: Collection[Scalar] = ()) -> list[Restrict
     ranks = [Restriction("ranks_of_program", _LAYOUT, ranks_of_program)] if terms.no_other_ranks else []
     refused = any(terms.refusal("BCAST", value) for value in broadcasts)
     names = dict.fromkeys((*terms.takes, *(("BCAST",) if refused else ())))
-    return [*map(rule, names), *ranks]
+    return [*map(rule, names), *ranks, *map(_of_program, terms.rules)]
+
+
+def _of_program(rule: OwnRule) -> Restriction:
+    """Make the restriction of what a program refuses together."""
+
+    def check(point: Point, machine: Machine) -> str | None:
+        ranks, _ = ranks_and_threads(point["layout"])
+        return rule.check(point, ranks // machine.without(dropped_nodes(point)).nodes)
+
+    return Restriction(rule.name, (*rule.needs, *_LAYOUT), check)
 
 
 def ranks_of_program(point: Point, machine: Machine) -> str | None:

@@ -39,6 +39,7 @@ class StopRequest:
         self._hung_at = math.inf
         self._thinking: list[int] = []
         self._preparing: list[int] = []
+        self._waiting: list[int] = []
 
     def ask(self, *, at_once: bool = False) -> None:
         """Count one request; `at_once` ends the running trial too."""
@@ -68,6 +69,17 @@ class StopRequest:
         """
         with _noted(self._preparing):
             yield
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Wait for something while nothing runs that a request would have to leave alone."""
+        with _noted(self._waiting):
+            yield
+
+    @property
+    def waits(self) -> bool:
+        """Whether a thread is in a block that waits."""
+        return bool(self._waiting)
 
     @property
     def prepares(self) -> bool:

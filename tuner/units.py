@@ -7,6 +7,8 @@ from runners.price import PriceError, price_usd
 
 from .errors import UsageError
 
+LEAST_TOLD_S = 0.0005
+"""Seconds below which nobody needs to know how few they are."""
 LONGEST_S = 100 * 365 * 86400.0
 _UNITS_S = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 _COMMA = re.compile(r"\d+,\d+[smhd]")
@@ -79,7 +81,9 @@ def sensible_s(seconds: float, field: str, given: str) -> float:
 
 
 def duration(seconds: float) -> str:
-    """A short reading of `seconds`: "8.4 s", "5 min 10 s", "2 h 05 min"."""
+    """A short reading of `seconds`: "0.44 s", "8.4 s", "5 min 10 s", "2 h 05 min"."""
+    if seconds < 0.995:
+        return f"{seconds:.2g} s" if seconds >= LEAST_TOLD_S else "0 s"
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest_s = divmod(round(seconds), 60)

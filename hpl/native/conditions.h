@@ -6,6 +6,8 @@
 
 #define HPLTUNE_WHOLE (-1) /* number of the solve of a program that does not tell when it solves */
 #define HPLTUNE_LINE 1000  /* bytes of a line at most: a pipe keeps a line of up to 4096 in one piece */
+#define HPLTUNE_CPUS 2048  /* of a node at most; where it has more, the whole node counts */
+#define HPLTUNE_NO_CPU 0xffffffffu
 
 /* Linked weakly where a program may be without these files. */
 void hpltune_join_node(int rank);
@@ -32,11 +34,20 @@ enum hpltune_counter {
     TCP_RETRANSMITS,
     HPLTUNE_COUNTERS
 };
+/* Steps of /proc/stat for which each CPU was busy, and taken by the hypervisor, modulo 2^32; the last is the whole node;
+ * HPLTUNE_NO_CPU where there is none. */
+struct hpltune_ticks {
+    unsigned busy[HPLTUNE_CPUS + 1], steal[HPLTUNE_CPUS + 1];
+};
 int hpltune_lead_node(const char *job);
 int hpltune_find_ranks(void);
 double hpltune_ranks_cpu_s(void);
 int hpltune_cores(void);
-void hpltune_read_cpus(double *busy_s, double *steal_s, int count);
+void hpltune_find_cpus(int anew);
+void hpltune_read_cpus(struct hpltune_ticks *ticks);
+void hpltune_choose_cpus(const struct hpltune_ticks *begin, int *physical);
+double hpltune_busy_s(const struct hpltune_ticks *from, const struct hpltune_ticks *to);
+double hpltune_steal_s(const struct hpltune_ticks *from, const struct hpltune_ticks *to);
 void hpltune_read_counters(double *counters);
 int hpltune_remember_programs(const int *go_on);
 void hpltune_add_programs(char *line, size_t size, size_t *used, double foreign_s, double begin_s, double end_s);

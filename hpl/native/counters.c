@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <limits.h>
 #include <math.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,13 +24,18 @@
 #define FOREIGN_PART 0.005 /* of the cores; where others took less, nobody looks for their names */
 
 struct program {
-    int pid;
+    int pid, elsewhere; /* elsewhere: it ran last on a CPU that no rank uses */
     unsigned long long ticks, started;
     char name[NAME];
 };
 
-static char job_name[96], stat_text[1 << 17], table_text[1 << 16];
+static char job_name[96], stat_text[1 << 18], table_text[1 << 16];
 static int ranks[MOST_RANKS], rank_count, cores;
+static union {
+    cpu_set_t set;
+    unsigned long words[HPLTUNE_CPUS / (8 * sizeof(unsigned long))];
+} own_cpus, asked; /* own_cpus: CPUs of the threads of ranks, and others of the same cores */
+static int cpus_known, lowest_of_core[HPLTUNE_CPUS];
 static struct program programs[MOST_PROGRAMS], programs_at_end[MOST_PROGRAMS];
 static int program_count;
 
@@ -97,25 +103,128 @@ double hpltune_ranks_cpu_s(void)
     return sum;
 }
 
-/* Reads CPU seconds of the whole node, busy and taken by the hypervisor, and counts its CPUs where `count` is set. */
-void hpltune_read_cpus(double *busy_s, double *steal_s, int count)
+/* Adds the CPUs of one core, which a list names in rising order, as "0-1" or "0,64". */
+static void add_core(const char *list, int own)
 {
-    unsigned long long user, nice, system, idle, waiting, hard, soft, steal = 0;
-    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK);
-    static char first[512];
-    char *text = count ? stat_text : first;
-    *busy_s = *steal_s = NAN;
-    if (hpltune_read("/proc/stat", text, count ? sizeof stat_text : sizeof first) < 0 ||
-        sscanf(text, "cpu %llu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &system, &idle, &waiting, &hard, &soft,
-               &steal) < 7)
-        return;
-    *busy_s = tick_s * (double)(user + nice + system + hard + soft);
-    *steal_s = tick_s * (double)steal;
-    if (count) {
-        cores = 0;
-        for (const char *at = strstr(text, "\ncpu"); at; at = strstr(at + 1, "\ncpu"))
-            cores += isdigit((unsigned char)at[4]) != 0;
+    int lowest = isdigit((unsigned char)*list) ? atoi(list) : own;
+    lowest_of_core[own] = own;
+    while (isdigit((unsigned char)*list)) {
+        char *end;
+        long first = strtol(list, &end, 10), last = *end == '-' ? strtol(end + 1, &end, 10) : first;
+        for (long cpu = first; cpu <= last && cpu < HPLTUNE_CPUS; cpu++) {
+            CPU_SET_S((size_t)cpu, sizeof own_cpus, &own_cpus.set);
+            lowest_of_core[cpu] = lowest;
+        }
+        list = *end == ',' ? end + 1 : "";
     }
+}
+
+/* Adds the CPUs to which the threads of a process are bound. */
+static void add_cpus_of(int process, int anew)
+{
+    char path[64];
+    struct dirent *entry;
+    DIR *tasks;
+    snprintf(path, sizeof path, "/proc/%d/task", process);
+    tasks = opendir(path);
+    cpus_known &= tasks != NULL || !anew;
+    while (tasks && (entry = readdir(tasks))) {
+        int thread = atoi(entry->d_name);
+        if (thread <= 0 || hpltune_is_sampler(thread))
+            continue;
+        if (sched_getaffinity(thread, sizeof asked, &asked.set) == 0)
+            for (size_t i = 0; i < sizeof own_cpus.words / sizeof *own_cpus.words; i++)
+                own_cpus.words[i] |= asked.words[i];
+    }
+    if (tasks)
+        closedir(tasks);
+}
+
+/* Learns on which CPUs the ranks of this node may run now, and adds them to those that are known: threads that a library
+ * binds may begin within a solve. A CPU that shares its core with one of them counts, too: who runs there slows it. */
+void hpltune_find_cpus(int anew)
+{
+    char path[80], list[256];
+    if (anew) {
+        memset(&own_cpus, 0, sizeof own_cpus);
+        memset(lowest_of_core, 0xff, sizeof lowest_of_core);
+        cpus_known = 1;
+    }
+    for (int i = 0; i < rank_count; i++)
+        add_cpus_of(ranks[i], anew);
+    for (int cpu = 0; cpu < HPLTUNE_CPUS; cpu++) {
+        if (!CPU_ISSET_S((size_t)cpu, sizeof own_cpus, &own_cpus.set) || lowest_of_core[cpu] >= 0)
+            continue;
+        snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", cpu);
+        add_core(hpltune_read(path, list, sizeof list) > 0 ? list : "", cpu);
+    }
+}
+
+/* Reads for how many ticks each CPU was busy, and taken by the hypervisor; the last place is the whole node. */
+void hpltune_read_cpus(struct hpltune_ticks *ticks)
+{
+    memset(ticks, 0xff, sizeof *ticks); /* HPLTUNE_NO_CPU */
+    if (hpltune_read("/proc/stat", stat_text, sizeof stat_text) < 0)
+        return;
+    for (char *at = stat_text; at && strncmp(at, "cpu", 3) == 0; at = strchr(at, '\n'), at += at != NULL) {
+        unsigned long long figures[8] = {0};
+        char *end = at + 3;
+        long cpu = *end == ' ' ? HPLTUNE_CPUS : strtol(end, &end, 10);
+        int known = 0;
+        while (known < 8 && *end == ' ') {
+            figures[known] = strtoull(end, &end, 10);
+            known++;
+        }
+        if (known < 7 || cpu < 0 || cpu > HPLTUNE_CPUS)
+            continue;
+        ticks->busy[cpu] = (unsigned)(figures[0] + figures[1] + figures[2] + figures[5] + figures[6]);
+        ticks->steal[cpu] = (unsigned)figures[7];
+    }
+}
+
+/* Chooses which CPUs count: those that ranks use; the whole node where these are not known, or not all in /proc/stat. */
+void hpltune_choose_cpus(const struct hpltune_ticks *begin, int *physical)
+{
+    int whole = 0, here = 0;
+    *physical = 0;
+    for (int cpu = 0; cpu < HPLTUNE_CPUS; cpu++) {
+        int counts = CPU_ISSET_S((size_t)cpu, sizeof own_cpus, &own_cpus.set) != 0, there = begin->busy[cpu] != HPLTUNE_NO_CPU;
+        whole += there;
+        here += counts;
+        *physical += counts && lowest_of_core[cpu] == cpu;
+        cpus_known &= there || !counts;
+    }
+    cores = cpus_known && here ? here : whole;
+    cpus_known &= here > 0;
+    *physical = cpus_known ? *physical : 0;
+}
+
+/* CPU seconds that the CPUs that count were busy, or taken by the hypervisor, between two readings; NAN: not known. */
+static double seconds_between(const unsigned *from, const unsigned *to)
+{
+    double tick_s = 1.0 / (double)sysconf(_SC_CLK_TCK), sum = 0.0;
+    if (!cpus_known)
+        return from[HPLTUNE_CPUS] == HPLTUNE_NO_CPU || to[HPLTUNE_CPUS] == HPLTUNE_NO_CPU
+                   ? NAN
+                   : tick_s * (double)(to[HPLTUNE_CPUS] - from[HPLTUNE_CPUS]);
+    for (int cpu = 0; cpu < HPLTUNE_CPUS; cpu++) {
+        if (!CPU_ISSET_S((size_t)cpu, sizeof own_cpus, &own_cpus.set))
+            continue;
+        if (from[cpu] == HPLTUNE_NO_CPU || to[cpu] == HPLTUNE_NO_CPU)
+            return NAN;
+        sum += tick_s * (double)(int)(to[cpu] - from[cpu]);
+    }
+    return sum;
+}
+
+double hpltune_busy_s(const struct hpltune_ticks *from, const struct hpltune_ticks *to)
+{
+    return seconds_between(from->busy, to->busy);
+}
+
+double hpltune_steal_s(const struct hpltune_ticks *from, const struct hpltune_ticks *to)
+{
+    return seconds_between(from->steal, to->steal);
 }
 
 /* The number that follows a name at the begin of a line. */
@@ -244,7 +353,7 @@ static int read_programs(struct program *table, const int *go_on)
         struct program *one = &table[count];
         char path[64], text[1024], *begin, *end;
         unsigned long long user, system, started;
-        int own = 0, pid = atoi(entry->d_name);
+        int own = 0, cpu = -1, pid = atoi(entry->d_name);
         if (go_on && !__atomic_load_n(go_on, __ATOMIC_ACQUIRE)) {
             closedir(all);
             return -1;
@@ -255,11 +364,14 @@ static int read_programs(struct program *table, const int *go_on)
             continue;
         snprintf(path, sizeof path, "/proc/%d/stat", pid);
         if (hpltune_read(path, text, sizeof text) < 0 || !(begin = strchr(text, '(')) || !(end = strrchr(text, ')')) ||
-            sscanf(end + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu", &user,
-                   &system, &started) != 3)
+            sscanf(end + 1,
+                   " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu %*d %*d %*d %*d %*d %*d %llu %*u %*d %*u %*u"
+                   " %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*u %*d %d",
+                   &user, &system, &started, &cpu) < 3)
             continue;
         *end = '\0';
         one->pid = pid;
+        one->elsewhere = cpus_known && cpu >= 0 && cpu < HPLTUNE_CPUS && !CPU_ISSET_S((size_t)cpu, sizeof own_cpus, &own_cpus.set);
         one->ticks = user + system;
         one->started = started;
         memset(one->name, 0, sizeof one->name);
@@ -299,7 +411,7 @@ void hpltune_add_programs(char *line, size_t size, size_t *used, double foreign_
         for (int j = 0; j < program_count; j++)
             if (programs[j].pid == one->pid && programs[j].started == one->started)
                 before = programs[j].ticks;
-        one->ticks -= before < one->ticks ? before : one->ticks;
+        one->ticks -= before < one->ticks && !one->elsewhere ? before : one->ticks;
     }
     for (int i = 0; i < count; i++) { /* those of one name together */
         for (int j = i + 1; j < count && programs_at_end[i].ticks; j++)

@@ -43,6 +43,7 @@ static struct {
     char *names[MOST_FILES];
     int descriptors[MOST_FILES], slow[MOST_FILES], files, count;
     double interval_s, times[MOST_SAMPLES + 1], values[FILES + MOST_FILES][MOST_SAMPLES + 1];
+    struct hpltune_ticks ticks[MOST_SAMPLES + 1]; /* of all CPUs: which of them count is known when the solve has ended */
 } samples;
 static int programs_known; /* programs_known: the table of the begin is complete */
 
@@ -97,7 +98,7 @@ static double read_number(int descriptor)
 static void sample(int at, int in_thread)
 {
     double began_s = hpltune_now_s(), ended_s;
-    hpltune_read_cpus(&samples.values[BUSY][at], &samples.values[STEAL][at], 0);
+    hpltune_read_cpus(&samples.ticks[at]);
     samples.values[RANKS][at] = hpltune_ranks_cpu_s();
     samples.times[at] = began_s;
     for (int i = 0; i < samples.files; i++) {
@@ -112,6 +113,7 @@ static void halve(void)
 {
     for (int i = 0; 2 * i < MOST_SAMPLES; i++) {
         samples.times[i] = samples.times[2 * i];
+        samples.ticks[i] = samples.ticks[2 * i];
         for (int j = 0; j < FILES + samples.files; j++)
             samples.values[j][i] = samples.values[j][2 * i];
     }
@@ -192,16 +194,15 @@ static void start_sampler(void)
 
 void hpltune_node_begins(void)
 {
-    double steal_s, busy_s;
     start_sampler();
     node.ranks_at_begin = hpltune_find_ranks();
-    hpltune_read_cpus(&busy_s, &steal_s, 1);
     node.end_s = 0.0;
     hpltune_read_counters(node.begin);
     if (!hold(WAIT_FOR_SAMPLER)) {
         node.begin_s = 0.0; /* the thread hangs: nothing is told of this solve */
         return;
     }
+    hpltune_find_cpus(1);
     samples.interval_s = 1.0;
     programs_known = 0;
     sample(0, 0);
@@ -220,6 +221,7 @@ int hpltune_node_ends(void)
         return 0;
     sample(MOST_SAMPLES, 0);
     node.end_s = samples.times[MOST_SAMPLES];
+    hpltune_find_cpus(0);
     let_go();
     hpltune_read_counters(node.end);
     return 1;
@@ -256,6 +258,20 @@ static void tell_series(const char *host, int number, const char *name, const do
     }
 }
 
+/* Counts the CPU time of all samples since the begin, on the CPUs that ranks use; returns their cores, or 0. */
+static int count_cpus(void)
+{
+    int physical;
+    hpltune_choose_cpus(&samples.ticks[0], &physical);
+    for (int i = 0; i <= MOST_SAMPLES; i++) {
+        if (i >= samples.count && i < MOST_SAMPLES)
+            continue;
+        samples.values[BUSY][i] = hpltune_busy_s(&samples.ticks[0], &samples.ticks[i]);
+        samples.values[STEAL][i] = hpltune_steal_s(&samples.ticks[0], &samples.ticks[i]);
+    }
+    return physical;
+}
+
 /* Tells of a solve from its begin to the last time that its end was read. */
 void hpltune_tell_node(const char *host, int number)
 {
@@ -264,18 +280,21 @@ void hpltune_tell_node(const char *host, int number)
     double busy_s, steal_s, own_s;
     char line[HPLTUNE_LINE];
     size_t used = 0;
-    int step;
+    int step, physical;
     __atomic_store_n(&sampling, 0, __ATOMIC_RELEASE);
     if (node.end_s <= node.begin_s || !hold(WAIT_FOR_SAMPLER))
         return;
-    busy_s = samples.values[BUSY][last] - samples.values[BUSY][0];
-    steal_s = samples.values[STEAL][last] - samples.values[STEAL][0];
+    physical = count_cpus();
+    busy_s = samples.values[BUSY][last];
+    steal_s = samples.values[STEAL][last];
     own_s = samples.values[RANKS][last] - samples.values[RANKS][0];
     hpltune_add(line, sizeof line, &used,
                 "hpltune-node {\"host\": \"%s\", \"solve\": %d, \"begin_s\": %.6f, \"end_s\": %.6f, \"ranks\": %d", host,
                 number, node.begin_s, node.end_s, node.ranks_at_begin);
     if (hpltune_cores() > 0)
         hpltune_add(line, sizeof line, &used, ", \"cores\": %d", hpltune_cores());
+    if (physical > 0)
+        hpltune_add(line, sizeof line, &used, ", \"physical_cores\": %d", physical);
     if (busy_s >= 0.0)
         hpltune_add(line, sizeof line, &used, ", \"busy_s\": %.2f", busy_s);
     if (steal_s >= 0.0)

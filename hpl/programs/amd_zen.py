@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
-from .. import variant
 from ..output import HplOutput
 from ..witness import RankReport
-from .family import AskedLibrary, AskedStart, ProgramStart
+from .family import AskedLibrary, AskedStart, ProgramStart, netlibs_code
 from .terms import OwnParameter, Terms
 from .yours import ProgramFile, holds
 
@@ -47,7 +46,6 @@ class AmdZenHpl(ProgramFile):
 
     def unproven(self, asked: AskedLibrary, reports: Sequence[RankReport], found: HplOutput) -> str | None:
         """Look at the codes of its results, which no other program prints."""
-        codes = [result.code for result in found.results if variant.CODE.fullmatch(result.code)]
-        if codes:
-            return f"it printed {codes[0]}, a code of netlib's HPL: so this is not AMD Zen HPL"
+        if code := netlibs_code(found):
+            return f"it printed {code}, a code of netlib's HPL: so this is not AMD Zen HPL"
         return super().unproven(asked, reports, found)

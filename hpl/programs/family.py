@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar, Self
 
-from .. import output
+from .. import output, variant
 from ..blas.catalogue import BlasLibrary
 from ..blas.registry import family
 from ..build.link import libraries_of
@@ -112,6 +112,7 @@ class HplProgram(ABC):
         built: hpltune builds it for each MPI; else it is there.
         takes_blas: it runs with a BLAS of this machine; else it brings its own.
         on_cores: only cores compute, so that their peak bounds its rate; else nobody knows.
+        gpus_of: the vendor of the GPUs that it computes on; "" where it computes on cores.
         prints_at_once: a run of it that prints nothing has not begun.
         runs_lists: one launch of it runs all combinations of the lists of HPL.dat.
         stops_at_column: it can be told to stop at a column of the matrix, so that a part of a run can be measured.
@@ -122,6 +123,7 @@ class HplProgram(ABC):
     built: ClassVar[bool] = False
     takes_blas: ClassVar[bool] = False
     on_cores: ClassVar[bool] = False
+    gpus_of: ClassVar[str] = ""
     prints_at_once: ClassVar[bool] = False
     runs_lists: ClassVar[bool] = True
     stops_at_column: ClassVar[bool] = False
@@ -204,6 +206,11 @@ class HplProgram(ABC):
             if sentence := _contradiction(asked, asked.library, report):
                 return f"rank {report.rank} on {report.host}: {sentence}"
         return None if reports else "no rank reported which BLAS it loaded, so this result says nothing about a BLAS"
+
+
+def netlibs_code(found: HplOutput) -> str | None:
+    """Return the first code of a result as netlib's HPL prints it; None where another program printed all."""
+    return next((result.code for result in found.results if variant.CODE.fullmatch(result.code)), None)
 
 
 def _contradiction(asked: AskedLibrary, library: BlasLibrary, report: RankReport) -> str | None:

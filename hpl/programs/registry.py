@@ -25,9 +25,11 @@ def families() -> tuple[type[HplProgram], ...]:
     """Return all families in the order in which they are asked what a file is; the last takes any file."""
     from .amd_zen import AmdZenHpl  # noqa: PLC0415 - see above
     from .intel_mp import IntelHpl  # noqa: PLC0415
+    from .nvidia import NvidiaHpl  # noqa: PLC0415
+    from .rochpl import RocHpl  # noqa: PLC0415
     from .yours import YourXhpl  # noqa: PLC0415
 
-    return (*_built(), AmdZenHpl, IntelHpl, YourXhpl)
+    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, YourXhpl)
 
 
 def program_at(file: Path | None) -> HplProgram:

@@ -46,18 +46,50 @@ class OwnParameter:
 
 
 @dataclass(frozen=True)
+class OwnRule:
+    """A rule between values of which a program refuses some together.
+
+    Attributes:
+        needs: the parameters of points that it reads; what a point lacks has its default.
+        check: returns the sentence why a point, with so many ranks on each node, breaks it, or None.
+    """
+
+    name: str
+    needs: tuple[str, ...]
+    check: Callable[[Mapping[str, Scalar], int], str | None] = field(hash=False)
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU that computes in double precision.
+
+    Attributes:
+        vendor: "NVIDIA" or "AMD".
+        numa_node, cpus: near it, as the kernel lists them; None and "" where it does not tell.
+    """
+
+    vendor: str
+    model: str
+    memory_bytes: int
+    numa_node: int | None = None
+    cpus: str = ""
+
+
+@dataclass(frozen=True)
 class NodeShape:
     """What of a node ranks may be spread over.
 
     Attributes:
         cores: that ranks may fill.
         sockets, numa_nodes, l3_caches: as the kernel shows them; 1 where it shows none.
+        gpus: that the program computes on; empty where it computes on cores.
     """
 
     cores: int
     sockets: int = 1
     numa_nodes: int = 1
     l3_caches: int = 1
+    gpus: tuple[Gpu, ...] = ()
 
     def shared(self, *parts: int) -> tuple[int, ...]:
         """Return each of these numbers of ranks once that shares the cores evenly; 1 where none does."""
@@ -83,8 +115,10 @@ class Terms:
 
     Attributes:
         ignores: parameters of HPL.dat that the program does not heed, each with the word that stands for all its words.
-        takes: parameters of which it takes only these words and refuses all others, its own advice first.
+        takes: parameters, `binding` among them, of which it takes only these words and refuses all others, its own
+            advice first.
         own: its own parameters.
+        rules: what it refuses together.
         bcasts: values of BCAST that it has and netlib's HPL lacks.
         usual_nb: the NB that fits it, where no BLAS tells one.
         memory_bytes: the bytes that it allocates on its fullest rank.
@@ -96,6 +130,7 @@ class Terms:
     ignores: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
     takes: Mapping[str, tuple[Scalar, ...]] = field(default_factory=dict, hash=False)
     own: tuple[OwnParameter, ...] = ()
+    rules: tuple[OwnRule, ...] = ()
     bcasts: tuple[str, ...] = ()
     usual_nb: int = 192
     memory_bytes: Callable[[HplParams], int] = sizing.memory_bytes
@@ -111,11 +146,12 @@ class Terms:
             return None
         return f"{name} = {value} is refused by the program: it takes {', '.join(map(str, words))}"
 
-    def refusals(self, words: Mapping[str, Scalar]) -> Iterator[str]:
-        """Yield the sentence for each value of a point that the program refuses."""
+    def refusals(self, words: Mapping[str, Scalar], ranks_on_node: int) -> Iterator[str]:
+        """Yield the sentence for each value of a point that the program refuses, alone or beside another."""
         for name in {"BCAST": None, **self.takes}:
             if name in words and (sentence := self.refusal(name, words[name])):
                 yield sentence
+        yield from filter(None, (rule.check(words, ranks_on_node) for rule in self.rules))
 
     def taken(self, name: str, value: Scalar) -> Scalar:
         """Return a value as the program takes it: its own advice in place of a value that it refuses."""

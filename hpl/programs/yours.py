@@ -12,6 +12,9 @@ from ..build.toolchain import Mpi, OnStep
 from ..search_paths import SearchPaths
 from .family import HplProgram, ReadyProgram
 
+MOST_OF_SCRIPT = 100_000
+"""Bytes of a script that are read."""
+
 
 @dataclass(frozen=True)
 class ProgramFile(HplProgram):
@@ -52,6 +55,15 @@ def holds(file: Path, *marks: bytes) -> bool:
             return all(content.find(mark) >= 0 for mark in marks)
     except (OSError, ValueError):  # mmap refuses an empty file
         return False
+
+
+def beginning(file: Path) -> str:
+    """Return the beginning of a file as text, as of a script; "" where it cannot be read."""
+    try:
+        with file.open("rb") as opened:
+            return opened.read(MOST_OF_SCRIPT).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 @dataclass(frozen=True)

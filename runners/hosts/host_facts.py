@@ -126,7 +126,8 @@ def busy_sentence(cores: int) -> str | None:
     load = os.getloadavg()[0]
     if load < 0.5 * cores:
         return None
-    return f"the machine is busy (load {load:.1f} on {cores} cores): other programs will cost GFLOPS and repeatability"
+    counted = f"{cores} core{'' if cores == 1 else 's'}"
+    return f"the machine is busy (load {load:.1f} on {counted}): other programs will cost GFLOPS and repeatability"
 
 
 def confined() -> bool:

@@ -39,6 +39,8 @@ class ProgramContract:
 
     printed = result_of()
     """What its program prints of RUN."""
+    node = ONE_SOCKET
+    """Where it is asked to start."""
 
     @pytest.fixture
     def program(self, tmp_path: Path) -> HplProgram:
@@ -128,11 +130,12 @@ class ProgramContract:
             HplParams.from_words({**words, name: value})
         for name, values in terms.takes.items():
             assert values
-            for value in values:
+            assert name == "binding" or name in words
+            for value in values if name in words else ():
                 assert HplParams.from_words({**words, name: value}).words()[name] == value
 
     def test_what_it_takes_is_not_refused(self, program: HplProgram) -> None:
-        assert not list(program.terms.refusals(program.terms.fitted(RUN.words())))
+        assert not list(program.terms.refusals(program.terms.fitted(RUN.words()), 1))
 
     def test_each_value_of_its_own_parameters_is_legal_and_another_start(self, program: HplProgram) -> None:
         for own in program.terms.own:
@@ -155,10 +158,10 @@ class ProgramContract:
         assert (program.unproven(asked, [right, other], found) or "").startswith("rank 1 on n1: asked for openblas")
         assert program.unproven(AskedLibrary(program.name, "auto", 1, None), [], found) is None
 
-    @staticmethod
-    def asked(program: HplProgram, **own: Scalar) -> AskedStart:
+    @classmethod
+    def asked(cls, program: HplProgram, **own: Scalar) -> AskedStart:
         values = {**program.terms.own_of({}), **own}
-        return AskedStart((RUN,), ranks=1, threads=1, nodes=1, node=ONE_SOCKET, own=values)
+        return AskedStart((RUN,), ranks=1, threads=1, nodes=1, node=cls.node, own=values)
 
     @staticmethod
     def taken(program: HplProgram, run: HplParams) -> HplParams:

@@ -102,3 +102,75 @@ time_s = solve(dat, rate)
 checked()
 """
     return _stand_in(folder / "xhpl_intel64_dynamic", text, gflops)
+
+
+def fake_gpus(folder: Path, count: int = 2, model: str = "NVIDIA H100 80GB HBM3", mib: int = 81559) -> Path:
+    """An `nvidia-smi` that tells of GPUs that are not here; the caller puts its folder on PATH."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lines = "\n".join(f"{model}, {mib}, 00000000:{17 + number:02X}:00.0" for number in range(count))
+    return program(folder / "nvidia-smi", f"#!/bin/sh\ncat <<'END'\n{lines}\nEND\n")
+
+
+def nvidia_hpl(folder: Path, gflops: float = 40.0) -> Path:
+    """NVIDIA's `hpl.sh` with its program: fastest with ncclSend/Recv and NB = 384; it demands L1 as stored."""
+    text = """
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+known = {"--dat", "--gpu-affinity", "--cpu-affinity", "--mem-affinity", "--ucx-affinity"}
+if not known.issuperset(given) or len(arguments) % 2:
+    refuse(f"hpl.sh: unknown option in {arguments}")
+dat = hpl_dat(given["--dat"])
+if len(given["--gpu-affinity"].split(":")) != dat["P"] * dat["Q"]:
+    refuse("a rank has no GPU")
+if dat["L1"] != 1 or dat["U"] != 0:
+    refuse("only L1 in no-transposed form and U in transposed form are supported")
+if rank():
+    sys.exit()
+nvshmem = os.environ["HPL_USE_NVSHMEM"] == "1"
+if not nvshmem and (os.environ["HPL_FCT_COMM_POLICY"] == "0" or os.environ["HPL_P2P_AS_BCAST"] == "4"):
+    refuse("NVSHMEM is off")
+rate = GFLOPS * (1.0 if os.environ["HPL_P2P_AS_BCAST"] == "1" else 0.9) * (1.0 if dat["NB"] == 384 else 0.9)
+gpus = dat["P"] * dat["Q"]
+print("NVIDIA-HPL 25.04.0  -- NVIDIA accelerated HPL benchmark -- NVIDIA", flush=True)
+time_s = solve(dat, rate)
+print("T/V                N    NB     P     Q         Time          Gflops (   per GPU)\\n" + "-" * 80)
+numbers = f"{dat['N']:12d}{dat['NB']:6d}{dat['P']:6d}{dat['Q']:6d}"
+print(f"WC0{numbers}{time_s:13.4f}{rate:16.4e} ({rate / gpus:10.3e})")
+checked()
+"""
+    program(_folder(folder / "hpl-linux-x86_64") / "xhpl", "#!/bin/sh\nexit 1\n")
+    return _stand_in(folder / "hpl.sh", text, gflops)
+
+
+def roc_hpl(folder: Path, gflops: float = 40.0) -> Path:
+    """rocHPL through `run_rochpl`: fastest where it splits in half; it refuses what rocHPL refuses, in its words."""
+    text = f"""
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+P, Q, p, q = (int(given[name]) for name in ("-P", "-Q", "-p", "-q"))
+size = int(os.environ.get("OMPI_COMM_WORLD_LOCAL_SIZE") or os.environ.get("MPI_LOCALNRANKS") or 1)
+if p * q != size or P % p or Q % q:
+    refuse("Invalid MPI grid parameters; Unable to form node-local grid; aborting")
+dat = hpl_dat(given["-i"], broadcasts=6)
+for name, value in (("DEPTH", 1), ("SWAP", 1), ("U", 0), ("EQUIL", 0)):
+    if dat[name] != value:
+        refuse("HPL ERROR from process # 0, on line 600 of function HPL_pdinfo:\\n"
+               f">>> Value of {{name}} must be {{value}} <<<")
+if (dat["P"], dat["Q"]) != (P, Q):
+    refuse("the grids differ")
+print(f"Node Binding: Process {{rank()}} [(p,q)=(0,0)] CPU Cores: 1 - {{{{0}}}}", flush=True)
+if rank():
+    sys.exit()
+rate = GFLOPS * (1 - abs(float(given["-f"]) - 0.5))
+print("=" * 80 + "\\nHPLinpack 2.2  --  High-Performance Linpack benchmark  --   February 24, 2016", flush=True)
+time_s = solve(dat, rate)
+{NETLIBS_ROW}
+print(f"Final Score:    {{rate:7.4e}} GFLOPS ")
+checked()
+"""
+    return _stand_in(folder / "run_rochpl", text, gflops)
+
+
+def _folder(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True)
+    return path

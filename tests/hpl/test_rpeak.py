@@ -215,6 +215,7 @@ def test_the_quota_of_a_control_group_limits_the_cores(tmp_path: Path) -> None:
     machine.write("sys/fs/cgroup/job/step/cpu.max", "max 100000\n")
     rpeak = machine.rpeak()
     assert rpeak.cores == 2
+    assert rpeak.quota_cpus == 2.5
     assert "quota of 2.5 CPUs" in said(rpeak)
 
 

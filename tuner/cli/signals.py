@@ -62,11 +62,11 @@ def stopped_at_once() -> Iterator[None]:
 
 def announce_stop(stop: StopRequest) -> None:
     """Say on standard error what a Ctrl-C will do."""
-    sentence = (
-        "Stopping at once."
-        if stop.at_once
-        else "Stopping after the running trial; press Ctrl-C again to stop it at once."
-    )
+    sentence = "Stopping after the running trial; press Ctrl-C again to stop it at once."
+    if stop.waits:
+        sentence = "Stopping: the wait ends, and nothing runs."
+    elif stop.at_once:
+        sentence = "Stopping at once."
     with suppress(OSError):
         print(f"\n{sentence}", file=sys.stderr, flush=True)
 

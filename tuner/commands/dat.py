@@ -9,7 +9,7 @@ from hpl.params import HplParams
 from hpl.sizing import cautions, memory_bytes, n_that_fits, process_grids
 from results.report.model import Report, Sentence
 
-from ..machine.inventory import Inventory
+from ..machine.inventory import Inventory, cores_told
 from ..machine.problem_size import MEMORY_FRACTION, first_choice, full_memory_n, natural_nb, textbook
 from ..options import TuneOptions
 from ..trial.workbench import look_around
@@ -89,7 +89,7 @@ def beyond_here(params: HplParams, inventory: Inventory) -> list[str]:
         )
     if params.ranks > cores:
         found.append(
-            f"Caution: {counted(params.ranks, 'rank')} are more than the {counted(cores, 'core')} of this machine: "
+            f"Caution: {counted(params.ranks, 'rank')} are more than this machine has, {cores_told(inventory)}: "
             "the file is for a larger one."
         )
     return found

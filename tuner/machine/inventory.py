@@ -11,12 +11,13 @@ from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
 from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
-from hpl.programs.terms import NodeShape
+from hpl.programs.terms import Gpu, NodeShape
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
+from ..words import counted
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ class Inventory:
         program: what runs; one that is there already uses no BLAS of the catalogue.
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
         flags: instruction sets of all nodes; None takes those of this host.
+        gpus: of each node, that the program computes on; empty where it computes on cores.
     """
 
     host: HostFacts
@@ -83,6 +85,7 @@ class Inventory:
     program: HplProgram = TO_BUILD
     nodes: Nodes | None = None
     flags: frozenset[str] | None = None
+    gpus: tuple[Gpu, ...] = ()
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -105,7 +108,9 @@ class Inventory:
         return self.nodes.longest_s if self.nodes else math.inf
 
     def free_bytes(self) -> int:
-        """Memory that a run may use now, on all nodes together."""
+        """Memory that a run may use now, on all nodes together; of GPUs all that they have."""
+        if self.gpus:
+            return matrix_memory_bytes(self)
         return self.host.memory_available_bytes if self.nodes else memory_available_bytes()
 
     def facts(self) -> dict[str, object]:
@@ -233,7 +238,7 @@ class Inventory:
         batch = self.nodes.cluster.batch if self.nodes else None
         return Machine(
             cores=self.host.physical_cores,
-            memory_bytes=self.host.memory_available_bytes,
+            memory_bytes=matrix_memory_bytes(self),
             blas=facts,
             N=N,
             mpis=tuple(mpi.name for mpi in self.mpis),
@@ -253,7 +258,14 @@ def node_shape(inventory: Inventory) -> NodeShape:
     """Return what of each node ranks may be spread over."""
     host = inventory.host
     each = host.physical_cores // inventory.node_count
-    return NodeShape(each, host.sockets or 1, host.numa_nodes or 1, host.l3_caches or 1)
+    return NodeShape(each, host.sockets or 1, host.numa_nodes or 1, host.l3_caches or 1, inventory.gpus)
+
+
+def matrix_memory_bytes(inventory: Inventory) -> int:
+    """Return the memory that a matrix on all nodes may take: what was free, or that of all GPUs where they compute."""
+    if not inventory.gpus:
+        return inventory.host.memory_available_bytes
+    return inventory.node_count * len(inventory.gpus) * min(gpu.memory_bytes for gpu in inventory.gpus)
 
 
 def with_one_blas(inventory: Inventory, blas: str) -> Inventory:
@@ -273,3 +285,11 @@ def _usual_kernel(probes: Sequence[Probe]) -> str:
     """
     slow = any(probe.kernel == "auto" and probe.gflops < SLOW_KERNEL * probes[0].gflops for probe in probes)
     return probes[0].kernel if slow else "auto"
+
+
+def cores_told(site: Inventory) -> str:
+    """Write the cores of a site, with the quota of CPU time that allows no more: "1 core (the quota of …)"."""
+    cores, quota = counted(site.host.physical_cores, "core"), site.rpeak.quota_cpus
+    if quota is None or site.nodes:
+        return cores
+    return f"{cores} (the quota of its control group is {quota:g} CPU{'' if quota == 1 else 's'})"

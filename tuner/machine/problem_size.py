@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hpl.params import HplParams, Scalar
 from hpl.sizing import NodeShare, flop_count, n_for_memory, process_grids
 
-if TYPE_CHECKING:
-    from .inventory import Inventory
+from .inventory import Inventory, matrix_memory_bytes
 
 NB_BY_KERNEL = {
     "skylakex": 384, "cooperlake": 384, "sapphirerapids": 384, "zen": 256, "haswell": 256, "sandybridge": 256,
@@ -22,7 +20,7 @@ MEMORY_FRACTION = 0.8
 """Part of the free memory HPL's FAQ advises for the matrix."""
 
 
-def natural_nb(inventory: "Inventory", blas: str) -> int:
+def natural_nb(inventory: Inventory, blas: str) -> int:
     """The NB that fits the BLAS' own blocking (192 where that is not known)."""
     if not inventory.program.takes_blas:
         return inventory.program.terms.usual_nb
@@ -40,7 +38,7 @@ def textbook(*, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: in
     return {**words, "blas": blas, "kernel": kernel, "layout": f"{ranks}x{threads}", "binding": "core"}
 
 
-def first_choice(inventory: "Inventory") -> Mapping[str, Scalar]:
+def first_choice(inventory: Inventory) -> Mapping[str, Scalar]:
     """BLAS and kernel with the fastest dgemm here."""
     if not inventory.program.takes_blas:
         return {"blas": inventory.program.name, "kernel": "auto"}
@@ -49,9 +47,9 @@ def first_choice(inventory: "Inventory") -> Mapping[str, Scalar]:
     return {"blas": best.name, "kernel": probe.kernel if probe else "auto"}
 
 
-def full_memory_n(inventory: "Inventory", NB: int, P: int, Q: int, fraction: float = MEMORY_FRACTION) -> int:
+def full_memory_n(inventory: Inventory, NB: int, P: int, Q: int, fraction: float = MEMORY_FRACTION) -> int:
     """The largest N whose matrix takes `fraction` of the memory that is free now."""
-    node = NodeShare(memory_bytes=inventory.host.memory_available_bytes, ranks=P * Q)
+    node = NodeShare(memory_bytes=matrix_memory_bytes(inventory), ranks=P * Q)
     return n_for_memory([node], fraction=fraction, NB=NB, P=P, Q=Q)
 
 

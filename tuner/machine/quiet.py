@@ -14,13 +14,15 @@ from runners.hosts.transport import Transport
 from ..asks.shared import USUAL_QUIET
 from ..errors import UsageError
 from ..events import Listener, Notice
-from ..stopping import Stopping
+from ..stopping import StopRequest
 from ..units import duration, parse_duration_s
 from .inventory import Inventory
 
 FIELD = "wait_for_quiet"
 USUAL = "HPLTUNE_WAIT_FOR_QUIET"
 """Variable that says how long a study waits at most where it was not asked for another time than the usual one."""
+MOST_OF_BUDGET = 0.5
+"""Of a budget that is shorter than the time that the variable tells."""
 PAUSE_S = 2.0
 """Seconds between two looks, each of which takes one."""
 STEP_S = 0.2
@@ -30,28 +32,42 @@ MOST_NAMED = 3
 Look = Callable[[], Mapping[str, OthersLoad]]
 
 
-def longest_wait_s(asked: str, budget_s: float | None = None) -> float:
+FORMS = "write a part such as 10%, a time such as 30s, or 0 for no wait"
+
+
+def longest_wait_s(asked: str, part_of_s: float | None = None, budget_s: float | None = None) -> float:
     """Return how long a study waits at most, in seconds.
 
     Args:
-        asked: a time such as 30s, a part of the budget such as 10%, or 0.
-        budget_s: the budget; None where no time is limited, of which no part is waited for.
+        asked: a time such as 30s, a part such as 10%, or 0.
+        part_of_s: of what a part is meant, as the budget; None where no time is limited, and then no part is waited.
+        budget_s: the budget of wall time that pays for the wait; None where none does.
 
     Raises:
-        UsageError: it is none of these.
+        UsageError: it is none of these, or a time that leaves nothing of the budget.
     """
     usual = os.environ.get(USUAL, "") if asked == USUAL_QUIET else ""
     text = (usual or asked).strip()
     if text == "0":
         return 0.0
     part = re.fullmatch(r"(\d{1,3}(?:\.\d{1,3})?)\s*%", text)
-    if part is None and text.endswith("%"):
-        raise UsageError("write a part of the budget as 10%", field=FIELD, given=asked)
-    if part is None:
-        return parse_duration_s(text, FIELD)
-    if float(part[1]) > 100:
-        raise UsageError("it can be 100% of the budget at most", field=FIELD, given=asked)
-    return float(part[1]) / 100 * (budget_s or 0.0)
+    if part is not None:
+        if float(part[1]) > 100:
+            raise UsageError("it can be 100% of the budget at most", field=FIELD, given=asked)
+        return float(part[1]) / 100 * (part_of_s or 0.0)
+    try:
+        wait_s = parse_duration_s(text, FIELD)
+    except UsageError as error:
+        raise UsageError(FORMS, field=FIELD, given=text) from error
+    if budget_s is None or wait_s < budget_s:
+        return wait_s
+    if usual:
+        return MOST_OF_BUDGET * budget_s
+    raise UsageError(
+        f"the wait is a part of the budget, which is {duration(budget_s)}: write a shorter time, or a part such as 10%",
+        field=FIELD,
+        given=asked,
+    )
 
 
 def look_here() -> Mapping[str, OthersLoad]:
@@ -86,7 +102,7 @@ class QuietWait:
     look: Look | None
     left_s: float
     listener: Listener
-    stop: Stopping
+    stop: StopRequest
 
     @property
     def waits(self) -> bool:
@@ -102,27 +118,33 @@ class QuietWait:
         if not self.waits:
             return
         began_s = time.monotonic()
-        busy, waited = self._busy(), False
-        while busy and not self.stop.requested and (left_s := self.left_s - (time.monotonic() - began_s)) > 0:
-            if not waited:
-                self._say(
-                    f"Waiting for a quiet machine before {what}: others take {told(busy)}. It waits {duration(left_s)} "
-                    f"at most, and ⟦{FIELD}⟧ 0 does without."
-                )
-            waited = True
-            self._pause(min(PAUSE_S, left_s))
-            busy = self._busy() if not self.stop.requested else busy
-        waited_s = time.monotonic() - began_s
-        self.left_s = max(0.0, self.left_s - waited_s) if waited else self.left_s
-        if waited and not busy:
-            self._say(f"The machine is quiet now; the wait took {duration(waited_s)}.")
-        elif waited and not self.stop.requested:
-            self.listener(
-                Notice(
-                    f"before {what} the machine was still busy after {duration(waited_s)}: others took {told(busy)}.",
-                    caution=True,
-                )
+        busy = self._busy()
+        look_s = time.monotonic() - began_s
+        if not busy:
+            return
+        left_s = self.left_s - look_s
+        waits = left_s > look_s and not self.stop.requested
+        if waits:
+            self._say(
+                f"Waiting for a quiet machine before {what}: others take {told(busy)}. It waits {duration(left_s)} at "
+                f"most, and ⟦{FIELD}⟧ 0 does without."
             )
+        with self.stop.waiting():
+            while busy and left_s > look_s and not self.stop.requested:
+                self._pause(min(PAUSE_S, left_s - look_s))
+                looked_s = time.monotonic()
+                busy = self._busy() if not self.stop.requested else busy
+                look_s = max(look_s, time.monotonic() - looked_s)
+                left_s = self.left_s - (time.monotonic() - began_s)
+        waited_s = time.monotonic() - began_s
+        self.left_s = max(0.0, left_s if busy or waits else self.left_s)
+        if self.stop.requested:
+            return
+        if not busy:
+            self._say(f"The machine is quiet now; the wait took {duration(waited_s)}.")
+            return
+        after = f"still busy after {duration(waited_s)}" if waits else "busy, and no time was left to wait"
+        self.listener(Notice(f"before {what} the machine was {after}: others took {told(busy)}.", caution=True))
 
     def _busy(self) -> Mapping[str, OthersLoad]:
         """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""

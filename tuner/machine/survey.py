@@ -120,6 +120,8 @@ def survey(
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
     mpis = usable_mpis(search, wanted.program, instruments=instruments)
     inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program)
+    if wanted.program.gpus_of:
+        inventory = _with_gpus(inventory, wanted)
     if not wanted.program.takes_blas:
         return inventory
     inventory = replace(inventory, blas=tuple(instruments.blas(search, wanted.extra_blas)))
@@ -130,6 +132,22 @@ def survey(
     if not inventory.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with ⟦blas⟧ NAME=/path/lib.so")
     return with_kernel_rates(inventory, search, on_probe, instruments)
+
+
+def _with_gpus(inventory: Inventory, wanted: SurveyWish) -> Inventory:
+    """Add the GPUs of this host, and their peak in place of that of the cores.
+
+    Raises:
+        NoGpuError: there is none, or nobody knows its peak and the user gave none.
+    """
+    from hpl.programs.gpus import for_program, peak_gflops  # noqa: PLC0415 - only a program of GPUs needs it
+
+    found = for_program(wanted.program.name, wanted.program.gpus_of)
+    inventory = replace(inventory, gpus=found)
+    if wanted.rpeak_gflops is not None:
+        return inventory
+    gflops, sentence = peak_gflops(found)
+    return replace(inventory, rpeak=replace(inventory.rpeak, gflops=gflops, reasoning=(sentence,)))
 
 
 def with_kernel_rates(

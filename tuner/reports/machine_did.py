@@ -44,6 +44,9 @@ def _others(measured: Mapping[str, float]) -> str:
     if "foreign_cpu_s" not in measured:
         return ""
     cores = f" of {counted(round(measured['cores']), 'core')}" if "cores" in measured else ""
+    if 0 < measured.get("physical_cores", 0.0) < measured.get("cores", 0.0):
+        whole = counted(round(measured["physical_cores"]), "core")
+        cores = f" of {counted(round(measured['cores']), 'CPU')} on {whole}"
     noticed_s = measured.get("foreign_for_s", 0.0)
     noticed = f", noticeably for {duration(noticed_s)}" if noticed_s else ""
     programs = {name.removeprefix(PROGRAM): used_s for name, used_s in measured.items() if name.startswith(PROGRAM)}
@@ -118,7 +121,8 @@ _LINES: tuple[tuple[str, Callable[[Mapping[str, float]], str]], ...] = (
     ("heat", _heat),
 )
 _TOLD = {
-    *("solve_s", "cpu_s", "waited_s", "involuntary_switches", "foreign_cpu_s", "foreign_for_s", "cores", "steal_s"),
+    *("solve_s", "cpu_s", "waited_s", "involuntary_switches", "foreign_cpu_s", "foreign_for_s", "steal_s"),
+    *("cores", "physical_cores"),
     *("throttled_s", "throttled_periods", "major_faults", "swap_pages", "numa_misses", "huge_page_bytes"),
     *("nic_errors", "tcp_retransmits", "clock_mhz", "lowest_clock_mhz", "temperature_c", "throttle_events"),
 }

@@ -7,11 +7,12 @@ from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
-from results.stats.ranking import Ranked
+from results.stats.ranking import Ranked, is_full_run
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS, unit_of
 from ..study.rounds import is_shootout
+from ..words import counted
 from .context import machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
@@ -172,8 +173,20 @@ class StudyPage:
         if self.study.simulated or self.study.imported or not self.found.records:
             return []
         drawn = timelines(self.found)
-        none = [] if drawn else [Sentence(NO_TIMELINE)]
-        return [Sentence(measured_sentence(self.found.records)), *none, *drawn]
+        said = self._drawn_of() if drawn else NO_TIMELINE
+        return [Sentence(measured_sentence(self.found.records)), Sentence(said), *drawn]
+
+    def _drawn_of(self) -> str:
+        """Say whose lines of time are drawn."""
+        full = [record for record in self.found.records if is_full_run(record)]
+        disturbed, drawn = sum(bool(record.disturbed) for record in full), len(self.found.disturbed())
+        best = "Drawn is the run that stands for the best configuration"
+        if not disturbed:
+            watched = sum("solve_s" in record.measurements for record in full)
+            return f"{best}; none of {counted(watched, 'watched full run')} was disturbed."
+        if drawn == disturbed:
+            return f"{best}, and each other full run that was disturbed." if drawn else f"{best}."
+        return f"{best}, and of {counted(disturbed, 'disturbed full run')} the {drawn} that lost most."
 
     def _repeat(self) -> list[Part]:
         """The command and the file that repeat the best run."""

@@ -8,7 +8,7 @@ from functools import partial
 
 from hpl.sizing import NodeShare, n_for_memory
 from results.record import Study, TrialRecord
-from results.report.model import Report
+from results.report.model import Report, Sentence, Tone
 from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
 from runners.toml_file import GIB
@@ -17,18 +17,20 @@ from runners.virtual.cluster import RateTable, VirtualCluster
 from ..clock import RealClock
 from ..commands.session import Session, open_session
 from ..errors import UsageError
-from ..events import Listener, Notice
+from ..events import CAUTION, Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.problem_size import first_choice, full_memory_n, matrix_bytes, natural_nb
 from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
 from ..preflight.looking import before_runs
 from ..provision.setup import provision_if_needed
+from ..reports.context import Context
 from ..settings.around_study import recover_at_start
 from ..simulation.cluster import SimulatedCluster, cluster_from
 from ..simulation.session import AFFORDABLE_S, PANEL_RANK_S, USUAL_NB, cores_here, facts_of
 from ..simulation.simulator import SimulatedTrials, Simulator
 from ..stopping import StopRequest
+from ..study.cautions import disturbed_caution
 from ..study.file_run import FileBook
 from ..study.lifecycle import SCALE, MachineFacts, begin_scaling, closing_study, go_on
 from ..study.trust import may_reach, note_named
@@ -38,7 +40,7 @@ from ..tuning.enter import machine_facts
 from ..user_dirs import UserDirs
 from ..words import counted
 from .findings import ScalingContext, ScalingFindings, findings_of
-from .report import scaling_page, scaling_report
+from .report import scaling_facts, scaling_page, scaling_report
 from .runs import (
     COUNT,
     ORDER,
@@ -121,12 +123,22 @@ class ScaleResult:
         return bool(self.findings.results) and not self.findings.failed and not self.findings.lost_nodes
 
     def report(self) -> Report:
-        """The verdict, the table, and the facts for scripts."""
-        return scaling_report(self.machine, self.study.name, self.findings)
+        """The verdict, the table, and the facts for scripts; first how many runs were disturbed, if any."""
+        report = self._found()
+        disturbed = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION) for text in disturbed_caution(self.study.host)]
+        facts = {**scaling_facts(self.machine, self.study.name, self.findings), "cautions": self._context.cautions()}
+        return replace(report, parts=(*disturbed, *report.parts), facts=facts)
 
     def page(self) -> Report:
-        """The same with figures."""
-        return scaling_page(self.report(), self.findings, self.command)
+        """The same with figures; it begins with what a reader must know first."""
+        return self._context.page(scaling_page(self._found(), self.findings, self.command))
+
+    @property
+    def _context(self) -> Context:
+        return Context([self.study])
+
+    def _found(self) -> Report:
+        return scaling_report(self.machine, self.study.name, self.findings)
 
 
 def checked_n(n: int, plan: ScalingPlan, site: ScalingSite, asked: int | None) -> ScalingPlan:
@@ -313,6 +325,7 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
     with closing_study(study, store):
         end = runs.run()
     store.end_study(study, "interrupted" if stop.requested else "complete")
+    session.cautions.ended()
     rates = {name: {probe.kernel: probe.gflops for probe in probes} for name, probes in inventory.probes.items()}
     found = findings_of(end.records, ScalingContext(prepared.plan, site, rates, depth=request.depth))
     return ScaleResult(

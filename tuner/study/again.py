@@ -11,6 +11,8 @@ from ..words import counted
 
 MOST_IN_A_ROW = 2
 """Times that a configuration runs again at once: what disturbs a machine for longer is not waited for."""
+STEADY = 4
+"""Disturbed runs in a row after which none is repeated: more runs would meet the same load."""
 EXTRA_PART = 1 / 3
 """Of the runs that a user asked for, so many more run in place of disturbed ones, at least one."""
 
@@ -31,11 +33,44 @@ def again_sentence(record: TrialRecord) -> str:
     return f"Trial {record.number} was disturbed ({record.disturbed}) and may still win: it runs again."
 
 
+@dataclass
+class SteadyLoad:
+    """Notices that a machine is loaded all the time, so that to repeat disturbed runs gains nothing.
+
+    Attributes:
+        say: tells the user, once.
+    """
+
+    say: Callable[[str], None]
+    _in_a_row: int = field(default=0, init=False)
+    _said: bool = field(default=False, init=False)
+
+    def hear(self, record: TrialRecord) -> None:
+        """Take in a run; one of which nobody knows whether it was disturbed tells nothing."""
+        if record.disturbed is not None:
+            self._in_a_row += 1
+        elif record.watched:
+            self._in_a_row = 0
+
+    def lasts(self, record: TrialRecord) -> bool:
+        """Whether the last STEADY runs were all disturbed, of which `record` is the last."""
+        if self._in_a_row < STEADY:
+            return False
+        if not self._said:
+            runs = counted(self._in_a_row, "run")
+            self.say(
+                f"The last {runs} were all disturbed, trial {record.number} because {record.disturbed}: the machine is "
+                "loaded all the time, and no disturbed run is repeated while that lasts."
+            )
+        self._said = True
+        return True
+
+
 def run_again(
     first: TrialRecord,
     trial: Callable[[], TrialRecord | None],
     allowed: Callable[[], bool],
-    say: Callable[[str], None],
+    load: SteadyLoad,
     best_gflops: float | None = None,
 ) -> TrialRecord:
     """Run a configuration again until a run was quiet or can no longer win, at most MOST_IN_A_ROW times.
@@ -44,21 +79,23 @@ def run_again(
         first: its run so far.
         trial: runs it; None where that did not happen.
         allowed: whether the budget has room for one more run.
-        say: tells the user why.
+        load: of the machine, which hears of each run; nothing runs again while it lasts.
         best_gflops: as of `may_win`.
 
     Returns:
         The last run.
     """
     last = first
+    load.hear(last)
     for _ in range(MOST_IN_A_ROW):
-        if not may_win(last, best_gflops) or not allowed():
+        if not may_win(last, best_gflops) or not allowed() or load.lasts(last):
             break
-        say(again_sentence(last))
+        load.say(again_sentence(last))
         after = trial()
         if after is None:
             break
         last = after
+        load.hear(last)
     return last
 
 
@@ -73,9 +110,9 @@ def extra_runs(repeats: int) -> int:
 def extra_sentence(disturbed: Sequence[TrialRecord], runs: int, more: int) -> str:
     """Say that more runs follow than were asked for."""
     verb = "was" if len(disturbed) == 1 else "were"
-    why = disturbed[-1].disturbed
+    last = f"trial {disturbed[-1].number} because {disturbed[-1].disturbed}"
     return (
-        f"{len(disturbed)} of {counted(runs, 'run')} {verb} disturbed, the last one because {why}: "
+        f"{len(disturbed)} of {counted(runs, 'run')} {verb} disturbed, {last}: "
         f"{'one more run follows' if more == 1 else f'at most {more} more runs follow'}."
     )
 
@@ -85,11 +122,11 @@ class FullRuns:
     """The full runs of a search as far as they decide what runs again: what was disturbed and may still win.
 
     Attributes:
-        say: tells the user why.
+        load: of the machine; nothing runs again while it lasts.
         asked: one was asked for in this session.
     """
 
-    say: Callable[[str], None]
+    load: SteadyLoad
     asked: bool = False
     _waiting: list[Question] = field(default_factory=list, init=False)
     _quiet: set[str] = field(default_factory=set, init=False)
@@ -103,14 +140,17 @@ class FullRuns:
         """
         if question.rung != FULL or not record.ranked:
             return
+        self.load.hear(record)
         if record.disturbed is None:
             self._quiet.add(record.key)
             return
         runs = self._runs.get(record.key, 0)
-        if record.key not in self._quiet and runs < MOST_IN_A_ROW and may_win(record, best_gflops):
+        if record.key in self._quiet or runs >= MOST_IN_A_ROW or not may_win(record, best_gflops):
+            return
+        if not self.load.lasts(record):
             self._runs[record.key] = runs + 1
             self._waiting.append(question)
-            self.say(again_sentence(record))
+            self.load.say(again_sentence(record))
 
     def take(self, under_way: Iterable[Question]) -> list[Question]:
         """Return the next question that is to run again and does not run now, or nothing."""

@@ -10,7 +10,7 @@ from results.stats.ranking import Ranked, rank
 from search_spaces.parameters.dimension import Point
 
 from ..events import PhaseStarted
-from .again import run_again
+from .again import SteadyLoad, run_again
 from .names import RANKED
 from .search.search_limits import RunTime
 from .session import StudySession
@@ -27,12 +27,14 @@ class Confirmation:
     Attributes:
         each_blas: libraries are compared, so that the best of each is confirmed.
         most_runs: how often a complete point can be run and tell something new; None where there is no end.
+        load: of the machine, as the search hears of it; None where nobody else does.
     """
 
     session: StudySession
     run_time: RunTime
     each_blas: bool = False
     most_runs: Callable[[Point], int] | None = None
+    load: SteadyLoad | None = None
 
     @property
     def most_finalists(self) -> int:
@@ -55,17 +57,18 @@ class Confirmation:
         due = self._due(finalists, repeats)
         if due and not self._out_of_time():
             session.context.listener(PhaseStarted("confirmation", len(due)))
+        load = self.load or SteadyLoad(session.say)
         for place, (params, before) in enumerate(due):
             if session.stopped or self._out_of_time():
                 break
-            self._run(partial(trial, params, before), len(due) - place, ranking[0].expected_gflops)
+            self._run(partial(trial, params, before), len(due) - place, ranking[0].expected_gflops, load)
         return session.ranking()
 
-    def _run(self, trial: Callable[[], TrialRecord | None], left: int, best_gflops: float) -> None:
+    def _run(self, trial: Callable[[], TrialRecord | None], left: int, best_gflops: float, load: SteadyLoad) -> None:
         """Run a point, and again where it was disturbed, can still win, and as many as are left fit the budget."""
         record = trial()
         if record is not None:
-            run_again(record, trial, lambda: self._room_for(left), self.session.say, best_gflops)
+            run_again(record, trial, lambda: self._room_for(left), load, best_gflops)
 
     def _room_for(self, runs: int) -> bool:
         return not self.session.stopped and not self._out_of_time(runs)

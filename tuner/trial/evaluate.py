@@ -281,7 +281,8 @@ class Evaluator:
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
         core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.on_cores else 0.0
-        return MachineLimits(site.ceiling_gflops, core_gflops, site.dgemm_gflops > 0)
+        ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
+        return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0)
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""
@@ -501,9 +502,9 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
     if plan.memory_bytes <= free:
         return None
-    N = max(run.N for run in plan.runs)
+    N, where = max(run.N for run in plan.runs), "on the GPUs" if site.gpus else "free now"
     return (
-        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are free now: "
+        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}: "
         "choose a smaller N or end other programs"
     )
 

@@ -8,6 +8,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from hpl.programs.family import AskedStart, HplProgram
 from hpl.programs.registry import TO_BUILD
+from hpl.programs.terms import OWN
 from runners.errors import RunnerError
 from runners.settings.registry import is_setting, setting
 from runners.settings.setting import CHOICE, HostSetting, LaunchSetting, interfaces_of
@@ -177,12 +178,16 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         PlanError: the program refuses a value of the file.
         TunerError: the BLAS or the MPI library is not on this machine.
     """
-    for sentence in (sentence for run in runs for sentence in site.program.terms.refusals(run.words())):
-        raise PlanError(sentence)
+    terms, ranks_on_node = site.program.terms, max(1, placement.ranks // site.node_count)
+    own = terms.own_of(placement.own)
+    named = {OWN + name: value for name, value in own.items()}
+    for run in runs:
+        words = {**run.words(), **named, "binding": placement.launch.binding}
+        for sentence in terms.refusals(words, ranks_on_node):
+            raise PlanError(sentence)
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
-    own = site.program.terms.own_of(placement.own)
     start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, node_shape(site), own))
     environment = {**site.environment(blas, kernel, threads), **start.environment}
     before: list[str] = []

@@ -25,6 +25,7 @@ from ..machine.problem_size import SMALLEST_N
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
+from ..study.again import SteadyLoad
 from ..study.confirmation import Confirmation
 from ..study.lifecycle import BegunStudy
 from ..study.objective import Objective, of_study
@@ -171,7 +172,7 @@ def _power_starts(session: StudySession) -> Sequence[Point]:
 
 def quiet_wait(options: TuneOptions, workbench: Workbench, context: StudyContext) -> QuietWait:
     """The waits of a study for a quiet machine."""
-    limit_s = longest_wait_s(options.wait_for_quiet, options.budget.whole_s)
+    limit_s = longest_wait_s(options.wait_for_quiet, options.budget.whole_s, options.budget.wall_s)
     return QuietWait(look_at(workbench.whole or workbench.site), limit_s, context.listener, context.stop)
 
 
@@ -244,7 +245,8 @@ class Campaign:
         early_stopping, drift = EarlyStopping(noise_at_first=noise), DriftMonitor(noise_at_first=noise)
         engine, first = self._engine(session, drift, early_stopping)
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
-        confirmation = Confirmation(session, sized.run_time, self.compares)
+        load = SteadyLoad(session.say)
+        confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
         reserved_runs = confirmation.most_finalists * options.confirm + SMALLER_RUNS
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
@@ -260,6 +262,7 @@ class Campaign:
             drift=drift,
             others=OtherProcesses(session, self.opened.ledger),
             unavailable=self.unavailable,
+            load=load,
         )
         ended = scheduler.search(engine)
         session.say(f"Search stopped: {ended}.")

@@ -18,7 +18,7 @@ from ..events import PhaseStarted
 from ..machine.inventory import with_one_blas
 from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
-from ..study.again import run_again
+from ..study.again import SteadyLoad, run_again
 from ..study.lifecycle import BegunStudy, elapsed_s
 from ..study.objective import Objective
 from ..study.open import OpenStudy, StudyOpener, next_session
@@ -291,7 +291,7 @@ def play(
     store = context.store
     noise = shown_noise(store.study(study), store.records(study, kinds=(Kind.SEARCH,)))
     context.listener(PhaseStarted("rounds", None))
-    turn = 0
+    turn, load = 0, SteadyLoad(context.say)
     while True:
         left = [name for name in champions if name not in failed]
         order = Rounds.of(store.records(study, kinds=(Kind.CONFIRMATION,)), left, noise).order()
@@ -302,13 +302,13 @@ def play(
         for name in draw.sample(left, len(left)):
             if context.stop.requested:
                 break
-            record = _run(champions[name], workers[name], meter)
+            record = _run(champions[name], workers[name], meter, load)
             failures[name] = 0 if record.ranked else failures[name] + 1
             if failures[name] == MOST_FAILURES:
                 failed[name] = f"its best configuration failed {MOST_FAILURES} times in a row: {record.reason}"
 
 
-def _run(champion: Champion, worker: LaunchWorker, meter: Meter) -> TrialRecord:
+def _run(champion: Champion, worker: LaunchWorker, meter: Meter, load: SteadyLoad) -> TrialRecord:
     """Run a champion, again where its run was disturbed and time is left: each of them is near the fastest."""
     session = worker.session
 
@@ -318,7 +318,7 @@ def _run(champion: Champion, worker: LaunchWorker, meter: Meter) -> TrialRecord:
     def allowed() -> bool:
         return not session.stopped and meter.out_of_time(champion.full_s or 0.0) is None
 
-    return run_again(trial(), trial, allowed, session.say)
+    return run_again(trial(), trial, allowed, load)
 
 
 def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyContext, meter: Meter) -> str | None:

@@ -2,6 +2,9 @@
 
 import os
 import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -37,17 +40,28 @@ def recipe(built: SearchPaths, mpis: list[Mpi]) -> Recipe:
     return Recipe(obtain(built), mpis[0], libraries[0])
 
 
+@contextmanager
+def burning(cpu: int) -> Iterator[None]:
+    """Keep a CPU busy with a process of ours while the block runs."""
+    code = f"import os; os.sched_setaffinity(0, {{{cpu}}})\nwhile True: pass"
+    with subprocess.Popen([sys.executable, "-IS", "-c", code]) as burner:
+        try:
+            yield
+        finally:
+            burner.kill()
+
+
 def run(
-    program: Path, mpi: Mpi, folder: Path, *, text: str = "", **environment: str
+    program: Path, mpi: Mpi, folder: Path, *, text: str = "", before: Sequence[str] = (), **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run two ranks, which sample what `sensors` in their folder names."""
+    """Run two ranks, or as many as a file asks for, which sample what `sensors` in their folder names."""
     (folder / "HPL.dat").write_text(text or render(HplDat.of(HplParams(1200, 64, 1, 2))))
     if not (folder / "sensors").exists():
         (folder / "sensors").write_text("/proc/loadavg\n/proc/nothing*\n")
     root = ["--allow-run-as-root", "--oversubscribe"] if mpi.name == "openmpi" else []
     told = {"HPLTUNE_SENSORS": "sensors", "OPENBLAS_NUM_THREADS": "1", **environment}
     return subprocess.run(
-        [str(mpi.mpirun), *root, "-np", "2", str(program)],
+        [str(mpi.mpirun), *root, "-np", "1" if before else "2", *before, str(program)],
         cwd=folder,
         env={**os.environ, **mpi.variables(), **told},
         capture_output=True,
@@ -137,6 +151,7 @@ def test_files_of_another_root_are_read_and_what_is_not_there_is_not_told(
     (node,) = solve.nodes
     assert {name: node.figures[name] for name in node.figures if name != "ranks_cpu_s"} == {
         "cores": 2,
+        "physical_cores": 2,
         "ranks": 2,
         "busy_s": 0,
         "steal_s": 0,
@@ -148,6 +163,31 @@ def test_files_of_another_root_are_read_and_what_is_not_there_is_not_told(
     }
     for rank in solve.ranks:
         assert not {"waited_s", "huge_page_bytes"} & set(rank.figures)
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+def test_only_the_cpus_that_ranks_use_and_others_of_their_cores_count(
+    built: SearchPaths, recipe: Recipe, tmp_path: Path
+) -> None:
+    first, second = sorted(os.sched_getaffinity(0))[:2]
+    text, bound = render(HplDat.of(HplParams(2000, 64, 1, 1))), ("taskset", "-c", str(first))
+    program = build(recipe, built).path
+    with burning(second):
+        alone = run(program, recipe.mpi, tmp_path, text=text, before=bound)
+        siblings = tmp_path / f"root/sys/devices/system/cpu/cpu{first}/topology/thread_siblings_list"
+        siblings.parent.mkdir(parents=True)
+        siblings.write_text(f"{first},{second}\n")
+        (tmp_path / "root/proc").mkdir()
+        (tmp_path / "root/proc/stat").symlink_to("/proc/stat")
+        shared = run(program, recipe.mpi, tmp_path, text=text, before=bound, HPLTUNE_SYSTEM_ROOT=str(tmp_path / "root"))
+    (node,) = only(dict(parse_conditions(alone.stderr)), 0).nodes
+    lasted_s = node.end_s - node.begin_s
+    assert (node.figures["cores"], node.figures["physical_cores"]) == (1, 1)
+    assert node.figures["busy_s"] <= lasted_s + 2 * TICKS_S, "what burns on the other CPU does not count"
+    (node,) = only(dict(parse_conditions(shared.stderr)), 0).nodes
+    lasted_s = node.end_s - node.begin_s
+    assert (node.figures["cores"], node.figures["physical_cores"]) == (2, 1)
+    assert node.figures["busy_s"] > 1.5 * lasted_s, "it takes the core that both share"
 
 
 CLOCKED = """

@@ -9,16 +9,17 @@ import pytest
 from made_up_family import MadeUp, made_up_program, score_of
 from program_contract import RUN, ProgramContract, result_of
 from replayed import replaying
-from vendor_programs import amd_zen_hpl, intel_hpl
+from vendor_programs import amd_zen_hpl, fake_gpus, intel_hpl, nvidia_hpl, roc_hpl
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.build.source import HplSource, SourceError
 from hpl.build.toolchain import Mpi
-from hpl.params import Scalar
+from hpl.params import Scalar, parse_grid
 from hpl.programs import registry
 from hpl.programs.family import AskedLibrary, AskedStart, HplProgram, ReadyProgram, UserProgramError
+from hpl.programs.gpus import NoGpuError, for_program, gpus, peak_gflops
 from hpl.programs.registry import TO_BUILD, obtain, program_at, with_source
-from hpl.programs.terms import TAKES_ALL, NodeShape
+from hpl.programs.terms import TAKES_ALL, Gpu, NodeShape
 from hpl.search_paths import SearchPaths
 
 
@@ -133,6 +134,129 @@ class TestIntel(ProgramContract):
         )
         assert said.stdout == "4,5,6,7\n"
         assert start.environment == {"HPL_LARGEPAGE": "1"}
+
+
+class TestNvidia(ProgramContract):
+    node = NodeShape(16, gpus=(Gpu("NVIDIA", "H100", 2**36, 0, "0-15"),))
+    printed = (
+        "T/V                N    NB     P     Q         Time          Gflops (   per GPU)\n"
+        "WC0              300    32     1     1         0.01      1.8135e+00 ( 1.813e+00)\n"
+        "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=   2.10000000e-03 ...... PASSED\n"
+        "End of Tests.\n"
+    )
+
+    @pytest.fixture
+    def program(self, tmp_path: Path) -> HplProgram:
+        return program_at(nvidia_hpl(tmp_path))
+
+    def test_each_rank_gets_its_gpu_and_the_cores_and_the_memory_near_it(self, program: HplProgram) -> None:
+        node = NodeShape(32, gpus=(Gpu("NVIDIA", "H100", 2**36, 0, "0-15"), Gpu("NVIDIA", "H100", 2**36, 1, "16-31")))
+        asked = AskedStart((RUN,), ranks=4, threads=16, nodes=2, node=node, own=program.terms.own_of({}))
+        assert " ".join(program.start(asked).arguments) == (
+            "--dat HPL.dat --gpu-affinity 0:1 --cpu-affinity 0-15:16-31 --mem-affinity 0:1"
+        )
+        assert program.terms.layouts(node, 2) == [(4, 16)]
+
+    def test_values_that_need_nvshmem_are_refused_without_it(self, program: HplProgram) -> None:
+        fitted = program.terms.fitted(RUN.words())
+        without = {**fitted, "program.use_nvshmem": 0}
+        assert not list(program.terms.refusals(without, 1))
+        (sentence,) = program.terms.refusals({**without, "program.p2p_as_bcast": 4}, 1)
+        assert "program.p2p_as_bcast = 4 sends with NVSHMEM, which program.use_nvshmem = 0 turns off" in sentence
+
+    def test_its_program_and_its_script_are_refused_without_each_other(self, tmp_path: Path) -> None:
+        binary = tmp_path / "xhpl"
+        binary.write_bytes(b"\x7fELF HPL_P2P_AS_BCAST\0HPL_FCT_COMM_POLICY\0")
+        with pytest.raises(UserProgramError, match=r"name hpl\.sh"):
+            program_at(binary)
+        binary.unlink()
+        script = nvidia_hpl(tmp_path / "alone")
+        (script.parent / "hpl-linux-x86_64/xhpl").unlink()
+        with pytest.raises(UserProgramError, match="no xhpl lies below its folder"):
+            program_at(script)
+
+
+class TestRocHpl(ProgramContract):
+    @pytest.fixture
+    def program(self, tmp_path: Path) -> HplProgram:
+        return program_at(roc_hpl(tmp_path))
+
+    def test_its_starter_and_a_script_without_its_program_are_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UserProgramError, match="name run_rochpl beside it"):
+            program_at(tmp_path / "mpirun_rochpl")
+        script = tmp_path / "run_rochpl"
+        script.write_text(f"#!/bin/bash\nrochpl_bin={tmp_path}/bin/rochpl\n")
+        with pytest.raises(UserProgramError, match="bin/rochpl is not there"):
+            program_at(script)
+
+    @pytest.mark.parametrize(
+        ("value", "grid", "ranks", "words"),
+        [
+            ("auto", "2x4", 8, "-P 2 -Q 4 -p 2 -q 4"),
+            ("auto", "4x4", 8, "-P 4 -Q 4 -p 2 -q 4"),
+            ("4x2", "4x4", 8, "-P 4 -Q 4 -p 4 -q 2"),
+        ],
+    )
+    def test_its_local_grid_has_all_ranks_of_a_node(
+        self, program: HplProgram, value: str, grid: str, ranks: int, words: str
+    ) -> None:
+        P, Q = parse_grid(grid)
+        run = replace(RUN, P=P, Q=Q)
+        own: dict[str, Scalar] = {"split": 0.5, "local_grid": value}
+        asked = AskedStart((run,), P * Q, 4, P * Q // ranks, NodeShape(4 * ranks), own)
+        assert " ".join(program.start(asked).arguments) == f"{words} -f 0.5 -i HPL.dat"
+        point = program.terms.fitted({**run.words(), "program.local_grid": value})
+        assert not list(program.terms.refusals(point, ranks))
+
+    def test_a_local_grid_that_divides_no_grid_is_refused(self, program: HplProgram) -> None:
+        point = program.terms.fitted({**replace(RUN, P=2, Q=4).words(), "program.local_grid": "8x1"})
+        (sentence,) = program.terms.refusals(point, 8)
+        assert sentence == (
+            "program.local_grid = 8x1 does not divide the grid 2x4 over nodes with 8 ranks each: rocHPL refuses it"
+        )
+
+
+class TestGpus:
+    @pytest.fixture(autouse=True)
+    def nothing_hidden(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
+            monkeypatch.delenv(name, raising=False)
+
+    def test_nvidias_are_told_by_its_tool_and_near_what_the_kernel_shows(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("PATH", f"{fake_gpus(tmp_path / 'bin').parent}:/usr/bin:/bin")
+        device = tmp_path / "sys/bus/pci/devices/0000:11:00.0"
+        device.mkdir(parents=True)
+        (device / "numa_node").write_text("1\n")
+        (device / "local_cpulist").write_text("16-31\n")
+        first, second = gpus(tmp_path)
+        assert first == Gpu("NVIDIA", "NVIDIA H100 80GB HBM3", 81559 * 2**20, 1, "16-31")
+        assert (second.numa_node, second.cpus) == (None, "")
+        assert peak_gflops([first, second])[0] == 134e3
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+        assert gpus(tmp_path) == (second,)
+
+    def test_amds_are_told_by_the_kernel(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("PATH", "/usr/bin:/bin")
+        for number, vendor in enumerate(("0x1002", "0x1a03")):
+            device = tmp_path / f"sys/class/drm/card{number}/device"
+            device.mkdir(parents=True)
+            (device / "vendor").write_text(f"{vendor}\n")
+            (device / "device").write_text("0x74a1\n")
+            (device / "mem_info_vram_total").write_text("206141652992\n")
+            (device / "numa_node").write_text("-1\n")
+        (found,) = for_program("rochpl", "AMD", tmp_path)
+        assert found == Gpu("AMD", "GPU 0x74a1", 206141652992)
+        assert peak_gflops([found])[0] == 163.4e3
+        with pytest.raises(NoGpuError, match=r"GPUs of NVIDIA, and this machine shows none .found: GPU 0x74a1"):
+            for_program("nvidia", "NVIDIA", tmp_path)
+
+    def test_of_an_unknown_gpu_the_peak_is_asked_for(self) -> None:
+        with pytest.raises(
+            NoGpuError, match="of GeForce in double precision is not known: give that of all with ⟦rpeak⟧"
+        ):
+            peak_gflops([Gpu("NVIDIA", "GeForce", 2**33)])
 
 
 class TestMadeUp(ProgramContract):

@@ -57,6 +57,7 @@ def test_the_facts_of_this_host_make_sense_and_can_be_stored() -> None:
 def test_a_busy_machine_is_told_and_an_idle_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.getloadavg", lambda: (3.0, 0.0, 0.0))
     assert "load 3.0 on 4 cores" in str(busy_sentence(4))
+    assert "load 3.0 on 1 core)" in str(busy_sentence(1))
     monkeypatch.setattr("os.getloadavg", lambda: (0.2, 9.0, 9.0))
     assert busy_sentence(4) is None
 

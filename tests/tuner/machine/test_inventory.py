@@ -1,6 +1,7 @@
 """What a search leaves out of the libraries and kernels of a machine, and which timings it goes by."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from runners.hosts.host_facts import host_facts
 from search_spaces.parameters.parameter import Parameter
 from search_spaces.restriction import ALWAYS
 from search_spaces.space import SearchSpace
-from tuner.machine.inventory import Inventory
+from tuner.machine.inventory import Inventory, cores_told
 from tuner.machine.left_out import too_slow
 from tuner.machine.survey import Instruments, SurveyWish, survey
 
@@ -42,6 +43,13 @@ def test_what_is_too_slow_to_win_is_named() -> None:
     assert too_slow(inventory({"openblas": kernels, "atlas": {"auto": 13.4}, "blis": {"skx": 26.0}})) == (
         "Skipped as too slow: atlas and 1 kernel. ⟦blas⟧ NAME includes them."
     )
+
+
+def test_a_quota_is_told_beside_the_cores_that_it_leaves() -> None:
+    one = replace(inventory({}), host=host_facts(1))
+    assert cores_told(one) == "1 core"
+    limited = replace(one, rpeak=replace(one.rpeak, quota_cpus=1.5))
+    assert cores_told(limited) == "1 core (the quota of its control group is 1.5 CPUs)"
 
 
 def test_nothing_is_said_where_nothing_is_left_out() -> None:

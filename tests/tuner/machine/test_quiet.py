@@ -73,6 +73,52 @@ def test_a_machine_that_stays_busy_is_a_caution_and_no_more_is_waited() -> None:
     assert said == []
 
 
+class Clock:
+    """Time that passes only where somebody sleeps or looks."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        return self.now_s
+
+    def sleep(self, seconds: float) -> None:
+        self.now_s += seconds
+
+    def slow_look(self) -> Mapping[str, OthersLoad]:
+        self.now_s += 1.0
+        return {HERE: BUSY}
+
+
+def test_looks_that_take_long_do_not_make_the_wait_longer_than_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("tuner.machine.quiet.time", clock)
+    monkeypatch.setattr("tuner.machine.quiet.PAUSE_S", 2.0)
+    _, said = waited(clock.slow_look, 5.0)
+    assert "It waits 4.0 s at most" in said[0]
+    assert said[1].startswith("before the first run the machine was still busy after")
+    assert 4.0 <= clock.now_s <= 5.1
+
+
+def test_a_busy_machine_is_told_where_there_is_no_time_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr("tuner.machine.quiet.time", clock)
+    told_of_it = "before the first run the machine was busy, and no time was left to wait: others took "
+    assert waited(clock.slow_look, 1.5)[1] == [f"{told_of_it}0.8 of 2 cores, mostly python3 and cc1."]
+
+
+def test_a_stop_request_knows_that_only_a_wait_is_under_way() -> None:
+    stop, during = StopRequest(), list[bool]()
+
+    def seen() -> Mapping[str, OthersLoad]:
+        during.append(stop.waits)
+        return {HERE: BUSY if len(during) < 3 else QUIET}
+
+    waited(seen, 30.0, stop)
+    assert during == [False, True, True]
+    assert not stop.waits
+
+
 def test_a_request_to_stop_ends_the_wait() -> None:
     stop = StopRequest()
     stop.ask()
@@ -107,11 +153,28 @@ def test_a_variable_stands_in_place_of_the_usual_time_only(monkeypatch: pytest.M
     assert longest_wait_s("5%", 300.0) == pytest.approx(15.0)
 
 
-@pytest.mark.parametrize("asked", ["", "ten", "x%", "101%", "-5s", "30"])
-def test_anything_else_is_refused_with_its_field(asked: str) -> None:
+@pytest.mark.parametrize("asked", ["", "ten", "x%", "-5s", "30", "-1", "2"])
+def test_anything_else_is_refused_with_its_field_and_the_forms_that_may_be_written(asked: str) -> None:
     with pytest.raises(UsageError) as error:
         longest_wait_s(asked, 300.0)
     assert error.value.field == "wait_for_quiet"
+    assert str(error.value).endswith("write a part such as 10%, a time such as 30s, or 0 for no wait")
+
+
+def test_a_part_above_the_whole_is_refused() -> None:
+    with pytest.raises(UsageError, match="100% of the budget at most"):
+        longest_wait_s("101%", 300.0)
+
+
+def test_a_wait_that_leaves_nothing_of_the_budget_is_refused() -> None:
+    assert longest_wait_s("4m", 300.0, 300.0) == pytest.approx(240.0)
+    with pytest.raises(UsageError, match="the wait is a part of the budget, which is 5 min: write a shorter time"):
+        longest_wait_s("5m", 300.0, 300.0)
+
+
+def test_the_variable_takes_half_of_a_budget_that_is_shorter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(USUAL, "1h")
+    assert longest_wait_s(USUAL_QUIET, 300.0, 300.0) == pytest.approx(150.0)
 
 
 def test_two_looks_tell_what_was_busy_and_which_programs_took_most() -> None:
@@ -134,4 +197,12 @@ def test_this_machine_tells_its_load() -> None:
 def test_a_wrong_time_is_refused_before_anything_runs(hpltune: Run, command: Sequence[str]) -> None:
     done = hpltune(*command, "--wait-for-quiet", "soon")
     assert done.returncode == 2
-    assert "--wait-for-quiet soon: not a duration" in " ".join(done.stderr.split())
+    assert "--wait-for-quiet soon: write a part such as 10%" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", ["tune", "blas"])
+def test_a_wait_longer_than_the_budget_is_refused(hpltune: Run, command: str) -> None:
+    done = hpltune(command, "--budget", "0.001s", "--wait-for-quiet", "1h")
+    assert done.returncode == 2
+    said = " ".join(done.stderr.split())
+    assert "--wait-for-quiet 1h: the wait is a part of the budget, which is 0.001 s" in said

@@ -95,6 +95,16 @@ def test_damaged_lines_leave_what_is_whole(damage: str) -> None:
     assert RATES in rows(drawn("\n".join(lines)))
 
 
+def test_what_others_took_reaches_the_end_though_the_last_samples_were_lost() -> None:
+    lines = REAL.splitlines(keepends=True)
+    cut = "".join(f"{line[:80]}\n" if '"ranks_cpu_s", "times_s"' in line else line for line in lines)
+    early = '"times_s": [3761.240415, 3763.516085], "values": [1.121046583, 2.240072706]}'
+    cut += f'hpltune-samples {{"host": "node-1", "solve": 0, "name": "ranks_cpu_s", {early}\n'
+    last, whole = rows(drawn(cut))[OTHERS].series[0], rows(drawn())[OTHERS].series[0]
+    assert last.x[-1] == whole.x[-1]
+    assert last.y[-1] == pytest.approx(1.5, abs=0.3)
+
+
 def test_panels_that_go_back_in_time_or_columns_give_no_rate_below_zero() -> None:
     twice = "".join(line for line in REAL.splitlines(keepends=True) if "hpltune-panel" in line)
     rates = rows(drawn(twice + REAL))[RATES].series[0].y

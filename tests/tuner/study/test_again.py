@@ -11,7 +11,7 @@ from record_builders import DISTURBED, QUIET, finished
 from results.record import Kind, TrialRecord
 from results.store.store import Store
 from tuner.engines.outcomes import FULL, Fidelity, Question, Rung
-from tuner.study.again import MOST_IN_A_ROW, FullRuns, extra_runs, may_win, run_again
+from tuner.study.again import MOST_IN_A_ROW, STEADY, FullRuns, SteadyLoad, extra_runs, may_win, run_again
 
 
 def disturbed(number: int = 1, gflops: float = 40.0, key: str = "a") -> TrialRecord:
@@ -30,7 +30,7 @@ def test_a_disturbed_run_may_win_as_far_as_what_it_may_have_lost() -> None:
 
 def test_it_runs_again_until_a_run_was_quiet() -> None:
     runs, said = iter([disturbed(2), quiet(3), quiet(4)]), list[str]()
-    last = run_again(disturbed(1), lambda: next(runs), lambda: True, said.append)
+    last = run_again(disturbed(1), lambda: next(runs), lambda: True, SteadyLoad(said.append))
     assert last.number == 3
     assert said == [
         f"Trial {number} was disturbed (others took 0.8 of 2 cores for 9 of 12 s, mostly python3) and may still win: "
@@ -46,11 +46,47 @@ def test_it_runs_again_twice_at_most_and_never_without_budget() -> None:
         ran.append(1)
         return disturbed(9)
 
-    run_again(disturbed(1), trial, lambda: True, lambda _: None)
+    run_again(disturbed(1), trial, lambda: True, SteadyLoad(lambda _: None))
     assert len(ran) == MOST_IN_A_ROW
     ran.clear()
-    run_again(disturbed(1), trial, lambda: False, lambda _: None)
+    run_again(disturbed(1), trial, lambda: False, SteadyLoad(lambda _: None))
     assert not ran
+
+
+def test_a_load_that_stays_is_told_once_and_nothing_runs_again_until_a_run_was_quiet() -> None:
+    said = list[str]()
+    load, ran = SteadyLoad(said.append), list[int]()
+
+    def trial() -> TrialRecord:
+        ran.append(1)
+        return disturbed(len(ran) + 1)
+
+    for _ in range(5):
+        run_again(disturbed(1), trial, lambda: True, load)
+    assert len(ran) == MOST_IN_A_ROW, "three of the first, and its fourth run shows that the load stays"
+    (steady,) = said[MOST_IN_A_ROW:]
+    assert steady.startswith(
+        f"The last {STEADY} runs were all disturbed, trial 1 because others took 0.8 of 2 cores for"
+    )
+    assert steady.endswith("the machine is loaded all the time, and no disturbed run is repeated while that lasts.")
+    load.hear(finished(7, 60.0))
+    run_again(disturbed(1), trial, lambda: True, load)
+    assert len(ran) == MOST_IN_A_ROW, "of a run that nobody watched nothing is known"
+    run_again(quiet(8), trial, lambda: True, load)
+    run_again(disturbed(1), trial, lambda: True, load)
+    assert len(ran) == 2 * MOST_IN_A_ROW
+
+
+def test_a_search_repeats_nothing_while_a_load_stays() -> None:
+    said = list[str]()
+    runs = FullRuns(SteadyLoad(said.append))
+    for number in range(1, 9):
+        runs.note(Question({"NB": number}, FULL), disturbed(number, 58.0, str(number)), 60.0)
+    waiting = []
+    while found := runs.take([]):
+        waiting += found
+    assert len(waiting) == STEADY - 1
+    assert sum("loaded all the time" in one for one in said) == 1
 
 
 def test_who_asks_for_one_run_gets_one_and_who_asks_for_six_at_most_two_more() -> None:
@@ -59,7 +95,7 @@ def test_who_asks_for_one_run_gets_one_and_who_asks_for_six_at_most_two_more() -
 
 def test_a_search_asks_again_what_was_disturbed_and_can_win() -> None:
     said = list[str]()
-    runs, question = FullRuns(said.append), Question({"NB": 192}, FULL)
+    runs, question = FullRuns(SteadyLoad(said.append)), Question({"NB": 192}, FULL)
     runs.note(question, disturbed(1, 40.0), 60.0)
     assert runs.take([question]) == [], "it runs now"
     assert runs.take([]) == [question]
@@ -68,7 +104,7 @@ def test_a_search_asks_again_what_was_disturbed_and_can_win() -> None:
 
 
 def test_a_search_asks_nothing_again_that_cannot_win_or_has_a_quiet_run_or_ran_in_part() -> None:
-    runs, question = FullRuns(lambda _: None), Question({"NB": 192}, FULL)
+    runs, question = FullRuns(SteadyLoad(lambda _: None)), Question({"NB": 192}, FULL)
     runs.note(question, disturbed(1, 5.0), 60.0)
     runs.note(question, quiet(2, 50.0), 60.0)
     runs.note(question, disturbed(3, 50.0), 60.0)
@@ -89,7 +125,7 @@ def test_of_six_runs_three_are_marked_two_run_again_and_the_interval_is_of_the_o
         done = hpltune("run", "HPL.dat", "--xhpl", str(prints_hpl), "--repeats", "6")
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
-    assert "3 of 6 runs were disturbed, the last one because others took 0.8 of 2 cores for 9 of 12 s" in said
+    assert "3 of 6 runs were disturbed, trial 6 because others took 0.8 of 2 cores for 9 of 12 s" in said
     assert "at most 2 more runs follow" in said
     assert said.count("GFLOPS, disturbed") == 3
     assert "the median of 5 runs" in said

@@ -115,6 +115,7 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
             introduce(begun.name, options, workbench, session)
             found = compare_blas(options, begun, ready, session.context)
     on = f"`hpltune blas ⟦resume⟧ ⟦study⟧ {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
+    session.cautions.ended()
     ranking = LibraryRanking.stored(store, store.study(found.study))
     return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
 

@@ -27,7 +27,7 @@ from ...preflight.looking import before_runs
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
-from ...study.again import MOST_IN_A_ROW, again_sentence, may_win
+from ...study.again import MOST_IN_A_ROW, SteadyLoad, again_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import SIDE, begin_turns, closing_study
 from ...study.occasions import MACHINE
@@ -288,6 +288,7 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
         }
         turns = _rounds(request, takers, runs, session)
     store.end_study(study, "interrupted" if stop.requested else "complete")
+    session.cautions.ended()
     return study, turns
 
 
@@ -298,6 +299,7 @@ def _rounds(
     stop, turns = session.stop, PlayedRounds()
     meter = Meter(Budget(wall_s=request.wall_s), RealClock())
     took_s = {one.name: one.run_s for one in takers}
+    load = SteadyLoad(session.context.say)
     session.listener(PhaseStarted("turns", request.rounds * len(takers)))
     while turns.begun < request.rounds:
         ended = meter.out_of_time(sum(took_s.values())) if turns.begun else None
@@ -311,15 +313,17 @@ def _rounds(
             for again in range(1 + MOST_IN_A_ROW):
                 done = runs[one.name].measure()
                 turns.records += done.in_order
+                for run in done.in_order:
+                    load.hear(run)
                 took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
                 if done.lost_nodes:
                     turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
                     return turns
                 disturbed = [run for run in done.in_order if may_win(run)]
                 late = stop.requested or meter.out_of_time(took_s[one.name]) is not None
-                if not disturbed or late or again == MOST_IN_A_ROW:
+                if not disturbed or late or again == MOST_IN_A_ROW or load.lasts(disturbed[-1]):
                     break
-                session.listener(Notice(again_sentence(disturbed[0])))
+                load.say(again_sentence(disturbed[0]))
         if stop.requested:
             turns.ended = f"Stopped in round {turns.begun} of {request.rounds}."
             break

@@ -101,14 +101,15 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
     simulation = simulation_options(None if real else cluster, ask.jobs, ask.limit)
     if simulation.cluster is not None:
         ask.refuse_useless(Useless.SIMULATED)
-    longest_wait_s(ask.wait_for_quiet)
+    budget = _budget(ask, real, simulation)
+    longest_wait_s(ask.wait_for_quiet, budget.whole_s, budget.wall_s)
     check_objective(ask.objective)
     check_pareto(ask.pareto, ask.objective)
     settings: dict[str, Any] = {field.name: getattr(ask, field.name) for field in fields(SearchSettings)}
     return TuneOptions(
         **settings,
         space=things.space(ask.space),
-        budget=_budget(ask, real, simulation),
+        budget=budget,
         overrides={name: override_texts(values) for name, values in ask.set.items()},
         blas_only=names,
         blas_files=files,
@@ -139,10 +140,10 @@ def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
             f"⟦cluster⟧ {ask.cluster} is a virtual cluster: BLAS libraries are compared on real machines",
             field="cluster",
         )
-    longest_wait_s(ask.wait_for_quiet)
     wall_s, trials = parse_duration_s(ask.budget, "budget") if ask.budget else None, ask.trials
     if wall_s is None and trials is None:
         wall_s, trials = (None, DEFAULT_FULL_BLAS) if ask.full else (DEFAULT_BLAS_S, None)
+    longest_wait_s(ask.wait_for_quiet, wall_s, wall_s)
     return TuneOptions(
         space=things.space(ask.space),
         seed=ask.seed,

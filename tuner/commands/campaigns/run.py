@@ -18,7 +18,7 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import Inventory
+from ...machine.inventory import Inventory, cores_told
 from ...machine.problem_size import first_choice
 from ...machine.quiet import QuietWait, look_at
 from ...options import TuneOptions, user_program
@@ -26,7 +26,7 @@ from ...preflight.looking import before_runs
 from ...reports.ranking import run_facts, run_sentences
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
-from ...study.again import extra_runs, extra_sentence, may_win
+from ...study.again import SteadyLoad, extra_runs, extra_sentence, may_win
 from ...study.file_run import FileBook, FileRun
 from ...study.lifecycle import begin_file, closing_study, programs_of
 from ...study.objective import ranking_of
@@ -140,6 +140,7 @@ def _measured(
         quiet.before("the first run")
         records = _repeated(run_of_file, request.repeats)
     store.end_study(study, "interrupted" if stop.requested else "complete")
+    session.cautions.ended()
     return study, records
 
 
@@ -280,7 +281,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
     if ranks * threads > cores and not request.oversubscribe:
         raise UsageError(
             f"{request.file} needs {counted(ranks, 'rank')} with {counted(threads, 'thread')}, "
-            f"but this machine has {counted(cores, 'core')}: more would "
+            f"but this machine has {cores_told(site)}: more would "
             "measure the scheduler, not HPL; change its Ps and Qs, or add ⟦oversubscribe⟧"
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
@@ -344,19 +345,24 @@ def like_trial(name: str, store: Store) -> TrialRecord:
 def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
     """Run a file several times, and return all records; a stop, or a node that stays away, ends it earlier.
 
-    Where runs were disturbed, a few more follow in their place, until there are as many quiet ones as were asked for.
+    Where runs were disturbed, a few more follow in their place, until there are as many quiet ones as were asked for;
+    none where the machine was loaded all the time.
     """
     records: list[TrialRecord] = []
-    quiet = 0
+    quiet, load = 0, SteadyLoad(lambda sentence: run.listener(Notice(sentence)))
     for number in range(1, repeats + extra_runs(repeats) + 1):
         if run.stop.requested or quiet >= repeats:
             break
         done = run.measure()
         records += done.in_order
+        for one in done.in_order:
+            load.hear(one)
         quiet += not any(map(may_win, done.in_order))
         if done.lost_nodes:
             break
         more = min(repeats - quiet, extra_runs(repeats))
+        if number >= repeats and more and load.lasts(records[-1]):
+            break
         if number == repeats and more and not run.stop.requested:
             run.listener(Notice(extra_sentence([one for one in records if may_win(one)], len(records), more)))
     return records

@@ -435,6 +435,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         TunerError: no run was valid.
     """
     store = session.store
+    session.cautions.ended()
     study, db = store.study(outcome.study), db_option(request.db, store)
     resume = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
@@ -15,7 +16,7 @@ from ...events import PhaseStarted
 from ...stopping import Interrupted
 from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
-from ..again import FullRuns
+from ..again import FullRuns, SteadyLoad
 from ..ledger import Ledger
 from ..machine_changes import MOVED
 from ..names import SEARCHED, is_conclusive
@@ -179,6 +180,7 @@ class Scheduler:
         drift: watches the machine; None where it cannot change.
         others: tells of other processes; None where there cannot be any.
         unavailable: what the nodes cannot have; None where they have all that the space asks for.
+        load: of the machine, as the study's other runs hear of it, too; None where there are none.
     """
 
     session: StudySession
@@ -192,10 +194,11 @@ class Scheduler:
     drift: DriftMonitor | None = None
     others: OtherProcesses | None = None
     unavailable: UnavailableParts | None = None
-    _full_runs: FullRuns = field(init=False)
+    load: SteadyLoad | None = None
 
-    def __post_init__(self) -> None:
-        self._full_runs = FullRuns(self.session.say)
+    @cached_property
+    def _full_runs(self) -> FullRuns:
+        return FullRuns(self.load or SteadyLoad(self.session.say))
 
     def search(self, engine: Engine) -> str:
         """Measure what the engine asks until the budget, the engine or the user ends it.
