@@ -4,7 +4,8 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..disturbance import Cause
+from ..disturbance import Cause, Disturbance
+from ..node_check import NodeRun
 from ..record import SMALLER_RUNS, TrialRecord, TrialState
 
 MOST_PROGRAMS = 3
@@ -31,7 +32,7 @@ def _same(run: TrialRecord) -> Hashable:
 
 @dataclass(frozen=True)
 class DisturbedRuns:
-    """The runs of a study that were disturbed.
+    """The runs of a study, or of a check of nodes, that were disturbed.
 
     Attributes:
         runs: how many runs gave a rate.
@@ -51,14 +52,22 @@ class DisturbedRuns:
     def of(cls, records: Sequence[TrialRecord]) -> "DisturbedRuns":
         """Count them."""
         runs = [record for record in records if record.state is TrialState.COMPLETE]
-        found = [record.disturbed for record in runs]
+        return cls._counted([record.disturbed for record in runs], sum("solve_s" in one.measurements for one in runs))
+
+    @classmethod
+    def of_nodes(cls, runs: Sequence[NodeRun]) -> "DisturbedRuns":
+        """Count those of benchmarks on nodes."""
+        right = [run for run in runs if run.counts]
+        return cls._counted([run.disturbed for run in right], sum("solve_s" in one.measurements for one in right))
+
+    @classmethod
+    def _counted(cls, found: Sequence[Disturbance | None], watched: int) -> "DisturbedRuns":
         reasons = [reason for one in found if one is not None for reason in one.reasons]
         causes = Counter(reason.cause for reason in reasons)
         programs = Counter(reason.program for reason in reasons if reason.program)
-        watched = sum("solve_s" in record.measurements for record in runs)
         disturbed = sum(one is not None for one in found)
         return cls(
-            len(runs), disturbed, watched, tuple(causes.most_common()), tuple(programs.most_common(MOST_PROGRAMS))
+            len(found), disturbed, watched, tuple(causes.most_common()), tuple(programs.most_common(MOST_PROGRAMS))
         )
 
     def sentence(self) -> str:
