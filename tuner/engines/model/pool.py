@@ -426,7 +426,7 @@ class HplModel:
     cliff: float = math.inf
 
     def straightened(self, shapes: Shapes, rung: Rung) -> LinearModel:
-        """What the model says of configurations on a rung; the first slopes are those of the weight and of the cliff."""
+        """What the model says of configurations on a rung; the first slopes are the weight's and the cliff's."""
         columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
         line = straightened(shapes, self.usual, np.zeros(len(UNKNOWN)), rung.size, columns)
         mean = line.mean + np.log(shapes.worth[:, 0])
