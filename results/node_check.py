@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from .disturbance import Disturbance, disturbance
+
 
 @dataclass(frozen=True)
 class PairRate:
@@ -164,6 +166,8 @@ class NodeRun:
         value: in the unit of the benchmark; None where the run gave none.
         accurate: its result was checked, and is right.
         reason: why it does not count; "" if it does.
+        measurements: what its node did meanwhile, by names with units, as those of a run of HPL in a study. Names that
+            end with ":" and a number are of one of several processors. What is absent was not measured.
     """
 
     benchmark: str
@@ -171,11 +175,22 @@ class NodeRun:
     value: float | None
     accurate: bool = True
     reason: str = ""
+    measurements: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def counts(self) -> bool:
         """Return whether the run gave a right result."""
         return self.value is not None and self.accurate
+
+    @property
+    def disturbed(self) -> Disturbance | None:
+        """Return what disturbed the run; None for a quiet one, and where too little was measured to tell.
+
+        Heat is none: that a processor slows itself down is a fault of its node.
+        """
+        if not self.measurements:
+            return None
+        return disturbance({name: value for name, value in self.measurements.items() if name != "throttle_events"})
 
 
 @dataclass(frozen=True)
@@ -230,17 +245,30 @@ class NodeCheck:
     soak: tuple[SoakSample, ...] = ()
 
     def results(self) -> dict[str, dict[str, float]]:
-        """Return for each benchmark that ran the best result of each node that counts, simple benchmarks first.
-
-        The best of several runs is the least disturbed one.
-        """
+        """Return for each benchmark that ran the best result of each node that counts, simple benchmarks first."""
         found: dict[str, dict[str, float]] = {run.benchmark: {} for run in self.runs}
-        for run in self.runs:
-            if run.counts and run.value is not None:
+        for run in self.deciding():
+            if run.value is not None:
                 better = max if BENCHMARKS[run.benchmark].higher_is_better else min
                 own = found[run.benchmark]
                 own[run.node] = better(own.get(run.node, run.value), run.value)
         return {name: found[name] for name in BENCHMARKS if name in found}
+
+    def deciding(self) -> list[NodeRun]:
+        """Return the runs that decide: right ones, and of each node in each benchmark only undisturbed ones, if any."""
+        right = [(run, run.disturbed is not None) for run in self.runs if run.counts]
+        quiet = {(run.benchmark, run.node) for run, disturbed in right if not disturbed}
+        return [run for run, disturbed in right if not (disturbed and (run.benchmark, run.node) in quiet)]
+
+    def always_disturbed(self) -> dict[str, dict[str, Disturbance]]:
+        """Return for each benchmark the nodes all of whose right runs were disturbed, with what disturbed the best."""
+        found: dict[str, dict[str, Disturbance]] = {}
+        deciding = [(run, disturbed) for run in self.deciding() if (disturbed := run.disturbed) is not None]
+        best = self.results() if deciding else {}
+        for run, disturbed in deciding:
+            if run.value == best[run.benchmark][run.node]:
+                found.setdefault(run.benchmark, {})[run.node] = disturbed
+        return found
 
 
 _NUMBERED = re.compile(r"(.*?)(\d+)")
@@ -293,7 +321,8 @@ class Finding:
 
     Attributes:
         what: "silent", "wrong-results", "slow-node", "two-groups", "weak-node", "weak-uplink", "weak-connection",
-            "oversubscribed", "no-messages", "other-fact", "failed-groups", "contention".
+            "oversubscribed", "no-messages", "other-fact", "failed-groups", "contention", "disturbed-node", "throttled",
+            "low-clock", "hot", "memory-channels", "memory-bandwidth".
         names: the nodes, or the switch, or the connection.
         part: what of them: a benchmark, a fact, "network", "latency" or "groups".
         sentence: for people.

@@ -361,9 +361,9 @@ def _built(kind: type[T], own: Mapping[str, Any], more: str) -> T:
 
 
 def _more(record: Any, own: Sequence[str]) -> str:
-    """Write the fields of a record that have no column, as JSON."""
+    """Write the fields of a record that have no column and are not empty, as JSON."""
     kind = type(record)
-    extra = {name for name in kind.__dataclass_fields__ if name not in own}
+    extra = {name for name in kind.__dataclass_fields__ if name not in own and getattr(record, name)}
     return json.dumps(_FORMS[kind].dump_python(record, mode="json", include=extra)) if extra else "{}"
 
 

@@ -1,78 +1,147 @@
-"""Reads clock, temperature and load of a node while something runs there, in POSIX shell only."""
+"""Reads clock, temperature and load of a node while something runs there, in POSIX shell and awk only."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-SAMPLE = "sample"
+SAMPLE, SOCKET = "sample", "socket"
 _HOTTEST_C = 150.0
 """A sensor that shows more is none."""
+MOST_SOCKETS = 64
+"""Of a node that are told; the largest have 32."""
 SENSORS = r"""
 uptime_s() { read -r up rest </proc/uptime; echo "$up"; }
-clock_mhz() {
-    cat "$root"/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq 2>/dev/null |
-        awk '{sum += $1} END {if (NR) printf "%.0f\n", sum / NR / 1000; exit !NR}' ||
-        awk '/^cpu MHz/ {sum += $4; count++} END {if (count) printf "%.0f\n", sum / count}' "$root/proc/cpuinfo"
-}
-hottest_c() {
-    {
-        for chip in "$root"/sys/class/hwmon/hwmon*; do
-            case $(cat "$chip/name") in
-            *coretemp* | k10temp | zenpower | *cpu* | *soc*) cat "$chip"/temp*_input ;;
-            esac
-        done
-        for zone in "$root"/sys/class/thermal/thermal_zone*; do
-            case $(cat "$zone/type") in
-            *pkg_temp* | *cpu* | *CPU* | *soc*) cat "$zone/temp" ;;
-            esac
-        done
-    } 2>/dev/null | awk '$1 / 1000 > most {most = $1 / 1000} END {if (most > 0) printf "%.1f\n", most}'
-}
-throttled() {
-    cat "$root"/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count 2>/dev/null |
-        awk '{sum += $1} END {if (NR) print sum}'
-}
 sample() {
-    load=$(cut -d' ' -f1 "$root/proc/loadavg")
-    printf 'sample\t%s\t%s\t%s\t%s\t%s\n' "$(uptime_s)" "$(clock_mhz)" "$(hottest_c)" "$(throttled)" "$load"
+    cpus=$root/sys/devices/system/cpu
+    set -- "$cpus"/cpu[0-9]*/cpufreq/scaling_cur_freq
+    [ -e "$1" ] || set -- "$root/proc/cpuinfo"
+    grep -s '' "$cpus"/cpu[0-9]*/topology/physical_package_id "$root"/sys/devices/system/node/node[0-9]*/cpulist \
+        "$@" "$cpus"/cpu[0-9]*/thermal_throttle/core_throttle_count \
+        "$root"/sys/class/hwmon/hwmon*/name "$root"/sys/class/hwmon/hwmon*/device/numa_node \
+        "$root"/sys/class/hwmon/hwmon*/temp*_label "$root"/sys/class/hwmon/hwmon*/temp*_input \
+        "$root"/sys/class/thermal/thermal_zone*/type "$root"/sys/class/thermal/thermal_zone*/temp \
+        "$root/proc/loadavg" /dev/null |
+    awk -v at="$(uptime_s)" '
+        function clocks(cpu, mhz) {
+            if (mhz > 0) { sum[package[cpu]] += mhz; count[package[cpu]]++; all += mhz; clocked++ }
+        }
+        function heats(socket, celsius) {
+            if (celsius > 0 && celsius < 150) {
+                if (celsius > most) most = celsius
+                if (socket != "" && celsius > hottest[socket]) hottest[socket] = celsius
+            }
+        }
+        function shown(value, known, digits) { return known ? sprintf("%." digits "f", value) : "" }
+        {
+            colon = index($0, ":"); value = substr($0, colon + 1)
+            n = split(substr($0, 1, colon - 1), part, "/")
+            file = part[n]; above = part[n - 1]; cpu = substr(part[n - 2], 4)
+        }
+        file == "physical_package_id" && value ~ /^[0-9]+$/ { package[cpu] = value; sockets[value] = 1 }
+        file == "cpulist" && value ~ /^[0-9]/ { first[substr(above, 5)] = value + 0 }
+        file == "scaling_cur_freq" { clocks(cpu, value / 1000) }
+        file == "cpuinfo" { split(value, pair, ":") }
+        file == "cpuinfo" && value ~ /^processor/ { cpu_now = pair[2] + 0 }
+        file == "cpuinfo" && value ~ /^cpu MHz/ { clocks(cpu_now, pair[2] + 0) }
+        file == "core_throttle_count" {
+            slowed[package[cpu]] += value; counts[package[cpu]] = 1; slow += value; counted = 1
+        }
+        file == "name" { chip[above] = value }
+        file == "numa_node" { near[part[n - 2]] = value }
+        file ~ /^temp.*_label$/ && value ~ /^Package id [0-9]+$/ { named[above] = substr(value, 12) }
+        file ~ /^temp.*_input$/ && value / 1000 < 150 && value / 1000 > warm[above] { warm[above] = value / 1000 }
+        file == "type" { zone[above] = value }
+        file == "temp" && zone[above] ~ /pkg_temp|cpu|CPU|soc/ { zones[above] = value / 1000 }
+        file == "loadavg" { split(value, loads, " ") }
+        END {
+            for (socket in sockets) { only = socket; known_sockets++ }
+            if (known_sockets != 1) only = ""
+            for (device in warm) {
+                if (chip[device] !~ /coretemp|k10temp|zenpower|cpu|soc/) continue
+                socket = only
+                if (device in near && near[device] in first) socket = package[first[near[device]]]
+                if (device in named && named[device] in sockets) socket = named[device]
+                heats(socket, warm[device])
+            }
+            for (device in zones) heats(only, zones[device])
+            printf "sample\t%s\t%s\t%s\t%s\t%s\n", at, shown(all / (clocked ? clocked : 1), clocked, 0),
+                shown(most, most, 1), shown(slow, counted, 0), loads[1]
+            for (socket in sockets)
+                printf "socket\t%s\t%s\t%s\t%s\t%s\n", at, socket,
+                    shown(sum[socket] / (count[socket] ? count[socket] : 1), count[socket], 0),
+                    shown(hottest[socket], hottest[socket], 1), shown(slowed[socket], counts[socket], 0)
+        }'
 }
 """
-"""Functions of a script; `sample` prints one line. "$root" stands before /sys and /proc and is empty on a real node.
-Only sensors of processors count: a disk may be hotter."""
+"""Functions of a script; `sample` prints a line of the node and one of each socket. "$root" stands before /sys and
+/proc and is empty on a real node. Only sensors of processors count: a disk may be hotter. A chip of sensors tells its
+socket by its label (coretemp: "Package id 1") or by the NUMA node that it belongs to (k10temp)."""
 
 
 @dataclass(frozen=True)
-class SensorReading:
+class SocketReading:
+    """What the sensors of one processor showed at one moment; None where it has no such sensor.
+
+    Attributes:
+        mhz: mean clock of its CPUs.
+        celsius: of its hottest sensor.
+        throttled: times that heat slowed a core of it down since the node started.
+    """
+
+    mhz: float | None = None
+    celsius: float | None = None
+    throttled: float | None = None
+
+
+@dataclass(frozen=True)
+class SensorReading(SocketReading):
     """What the sensors of a node showed at one moment; None where it has no such sensor.
 
     Attributes:
         up_s: seconds since the node started.
-        mhz: mean clock of its CPUs.
-        celsius: of the hottest sensor of its processors.
-        throttled: times that heat slowed a core down since the node started.
         load: mean number of processes that want to run, over a minute.
+        sockets: of each processor, where the node tells which CPU belongs to which; by the kernel's number.
     """
 
-    up_s: float
-    mhz: float | None = None
-    celsius: float | None = None
-    throttled: float | None = None
+    up_s: float = 0.0
     load: float | None = None
+    sockets: Mapping[int, SocketReading] = field(default_factory=dict)
 
 
 def parse_sensors(text: str) -> list[SensorReading]:
-    """Read the lines that `sample` prints; others are left out."""
-    rows = (line.split("\t") for line in text.splitlines())
-    return [one for row in rows if len(row) == 6 and row[0] == SAMPLE and (one := _reading(row[1:])) is not None]
+    """Read the lines that `sample` prints, in the order of time; others are left out."""
+    found: list[SensorReading] = []
+    for line in text.splitlines():
+        kind, *words = line.split("\t")
+        if len(words) != 5:
+            continue
+        if kind == SAMPLE and (one := _reading(words)) is not None:
+            found.append(one)
+        elif kind == SOCKET and found and words[1].isdecimal() and len(words[1]) < 6:
+            found[-1] = _with_socket(found[-1], words)
+    return sorted(found, key=lambda one: one.up_s)
 
 
 def _reading(words: Sequence[str]) -> SensorReading | None:
-    up_s, mhz, celsius, throttled, load = map(_figure, words)
+    up_s, mhz, celsius, throttled, load = map(figure, words)
     if up_s is None:
         return None
-    return SensorReading(up_s, mhz or None, celsius if celsius and celsius < _HOTTEST_C else None, throttled, load)
+    return SensorReading(mhz or None, _celsius(celsius), throttled, up_s, load)
 
 
-def _figure(word: str) -> float | None:
+def _with_socket(reading: SensorReading, words: Sequence[str]) -> SensorReading:
+    up_s, number, mhz, celsius, throttled = map(figure, words)
+    if up_s != reading.up_s or number is None or len(reading.sockets) >= MOST_SOCKETS:
+        return reading
+    own = SocketReading(mhz or None, _celsius(celsius), throttled)
+    return replace(reading, sockets={**reading.sockets, int(number): own})
+
+
+def _celsius(value: float | None) -> float | None:
+    return value if value and value < _HOTTEST_C else None
+
+
+def figure(word: str) -> float | None:
+    """Return a number of zero or more that a node printed; None where it is none."""
     try:
         value = float(word)
     except ValueError:

@@ -36,7 +36,12 @@ def any_of(kind: type[Any], **own: st.SearchStrategy[Any]) -> st.SearchStrategy[
     return st.builds(kind, **{name: own[name] if name in own else st.from_type(hint) for name, hint in hints.items()})
 
 
-runs = any_of(NodeRun, benchmark=texts, node=texts, reason=texts, value=st.none() | numbers)
+runs = any_of(
+    NodeRun,
+    **dict.fromkeys(("benchmark", "node", "reason"), texts),
+    value=st.none() | numbers,
+    measurements=st.dictionaries(texts, numbers, max_size=2),
+)
 pairs = any_of(
     PairRate,
     **dict.fromkeys(("pattern", "one", "other", "network", "problem"), texts),

@@ -14,7 +14,9 @@ from hpl.programs.registry import TO_BUILD, program_at, programs_named
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
+from runners.hosts.system_facts import this_system
 from runners.registry import LAUNCHERS
+from runners.settings.registry import HostsOffer
 from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError
@@ -141,8 +143,10 @@ def survey(
     rpeak = instruments.rpeak()
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
-    mpis = _for_all(search, wanted, instruments)
-    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program, programs=wanted.programs)
+    mpis, offer = _for_all(search, wanted, instruments), HostsOffer({"": this_system()})
+    inventory = Inventory(
+        host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program, offer=offer, programs=wanted.programs
+    )
     if wanted.program.gpus_of:
         inventory = _with_gpus(inventory, wanted)
     if not wanted.program.takes_blas:  # those that are built stand first

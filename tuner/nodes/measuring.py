@@ -44,12 +44,14 @@ class MeasuredNodes:
         odd: facts that are not as usual.
         clones: nodes whose systems are copies of one that was already installed, in groups.
         notes: what else people should know.
+        shared: nodes that run on one machine with others.
     """
 
     check: NodeCheck
     odd: tuple[OddFact, ...]
     clones: tuple[tuple[str, ...], ...] = ()
     notes: tuple[str, ...] = ()
+    shared: frozenset[str] = frozenset()
 
 
 def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: StopRequest) -> MeasuredNodes:
@@ -78,6 +80,7 @@ def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: 
         tuple(odd_facts(asked.facts, classes)),
         tuple(same_image(asked.identities)),
         tuple(f"{ranges(names)} run on one machine, whose cores and memory they share." for names in containers),
+        frozenset(name for names in same_kernel(asked.identities) for name in names),
     )
     if plan.steps and asked.facts and not stop.requested:
         return _benchmarked(measured, target, plan.steps, listener, stop)
@@ -124,7 +127,8 @@ def _benchmarked(
             if stop.requested:
                 break
             alive = {node: folder for node, folder in staged.folders.items() if node not in check.silent}
-            found = step.measure(StepPlace(target, alive, check.facts, listener, stop, check.classes, check.runs))
+            place = StepPlace(target, alive, check.facts, listener, stop, check.classes, check.runs, asked.shared)
+            found = step.measure(place)
             check = replace(
                 check,
                 runs=(*check.runs, *found.runs),

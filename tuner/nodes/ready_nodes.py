@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from results.errors import DamagedError
 from results.node_check import Finding, Severity
@@ -171,12 +172,18 @@ class CheckedNodes:
 
     @property
     def costly(self) -> dict[str, float]:
-        """The nodes without which the others alone should be faster, the slowest first, with their GFLOPS."""
+        """The nodes without which the others alone should be faster, the slowest first, with their GFLOPS.
+
+        None whose runs were all disturbed: a caution tells of it.
+        """
+        disturbed = self.verdict.check.always_disturbed().get(SPEED, {})
         nodes = tuple(MachineNode(host, 1, speed) for host, speed in (self.speeds or {}).items())
         machine = Machine(len(nodes), 0, {}, nodes=len(nodes), node_list=nodes)
         kept = machine.kept(max(worth_dropping(machine)))
         dropped = {node.name: node.known_speed for number, node in enumerate(nodes) if number not in kept}
-        return dict(sorted(dropped.items(), key=lambda item: item[1]))
+        return dict(
+            sorted(((name, speed) for name, speed in dropped.items() if name not in disturbed), key=itemgetter(1))
+        )
 
     def slow_sentences(self) -> list[str]:
         """A sentence for each node that is slower than others, or that costs more than it gives."""

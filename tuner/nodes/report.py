@@ -1,16 +1,30 @@
 """The report of a check of nodes: the verdict first, then what was found, then all results."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from statistics import median
 
-from results.node_check import BENCHMARKS, ORDERS, Finding, GroupRun, NodeCheck, PairRate, Severity, SoakSample, ranges
+from results.node_check import (
+    BENCHMARKS,
+    ORDERS,
+    Finding,
+    GroupRun,
+    NodeCheck,
+    NodeRun,
+    PairRate,
+    Severity,
+    SoakSample,
+    ranges,
+)
 from results.report.model import Column, Figure, Heading, Matrix, Part, Report, Sentence, Series, Table, Tone
+from results.stats.disturbed_runs import DisturbedRuns
 
 from ..words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
 from .statistics.odd_nodes import ResultShape, shape_of
 from .statistics.rate_changes import ALL_LOST, RateChange, SoakedNode, samples_by_node, soaked_nodes
+from .statistics.run_conditions import ProcessorReadings, channel_rates, processor_readings
 from .statistics.verdict import MOST_NAMED, ReadinessVerdict, WaitingCost
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
@@ -73,7 +87,16 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "correlations": [asdict(pair) for pair in verdict.together],
         "groups": [asdict(run) for run in check.groups],
         "soak": [asdict(node) for node in soaked_nodes(check)],
+        "disturbed": DisturbedRuns.of_nodes(check.runs).to_json(),
+        "processors": [asdict(one) for one in processor_readings(check)],
+        "memory": {node: {**asdict(one), "percent": one.percent} for node, one in channel_rates(check).items()},
+        "runs": [_run_facts(run) for run in check.runs if run.measurements],
     }
+
+
+def _run_facts(run: NodeRun) -> dict[str, object]:
+    disturbed = run.disturbed
+    return {**asdict(run), "disturbed": None if disturbed is None else str(disturbed)}
 
 
 def _title(verdict: ReadinessVerdict) -> str:
@@ -101,6 +124,8 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
         yield Sentence(said, tone=Tone.GOOD)
     else:
         yield Sentence(f"Not ready: {', and '.join(_reasons(verdict))}.", tone=Tone.BAD)
+    if disturbed := DisturbedRuns.of_nodes(verdict.check.runs).sentence():
+        yield Sentence(disturbed, tone=Tone.CAUTION)
     for finding in verdict.findings[:SHOWN]:
         yield Sentence(f"{finding_sentence(finding)}.", tone=TONES[finding.severity])
     if len(verdict.findings) > SHOWN:
@@ -151,6 +176,8 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
         narrow = ("benchmark", "nodes", "median", "spread %")
         caption = "Best run of each node. p: how probable so odd results are, if they were normal, or had one peak."
         yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
+    yield from processor_tables(verdict.check)
+    yield from memory_tables(verdict.check)
     yield from soak_tables(verdict.check)
     yield from pair_tables(verdict.check)
     yield from group_tables(verdict.check.groups)
@@ -383,6 +410,61 @@ def _soak_line(node: str, samples: Sequence[SoakSample], value: Callable[[SoakSa
 
 def _figure_if_known(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
+
+
+SHOWN_PROCESSORS = 12
+"""Rows of the table of processors: those that throttled, then the hottest, then those with the lowest clock."""
+
+
+def processor_tables(check: NodeCheck) -> Iterator[Table]:
+    """Make a table of clocks and temperatures while all cores were busy; none where no node has such sensors."""
+    readings = processor_readings(check)
+    if not readings:
+        return
+    names = ("processor", "while", "runs", "MHz", "lowest MHz", "°C before", "hottest °C", "throttled")
+    columns = tuple(Column(name, words=name in {"processor", "while"}) for name in names)
+    rows = tuple(
+        (
+            one.title,
+            BENCHMARKS[one.benchmark].title,
+            str(one.runs),
+            *map(_figure_if_known, (one.clock_mhz, one.lowest_clock_mhz, one.begin_temperature_c, one.temperature_c)),
+            _figure_if_known(one.throttle_events),
+        )
+        for one in sorted(readings, key=_most_telling)[:SHOWN_PROCESSORS]
+    )
+    left = len(readings) - len(rows)
+    more = f" The first {len(rows)} of {len(readings)} rows; ⟦json⟧ has all." if left > 0 else ""
+    caption = f"No value: the node has no such sensor, or the run was too short. A virtual machine has one clock.{more}"
+    narrow = ("processor", "while", "MHz", "hottest °C", "throttled")
+    yield Table("Processors while all cores were busy", columns, rows, narrow=narrow, caption=caption)
+
+
+def _most_telling(one: ProcessorReadings) -> tuple[float, float, float]:
+    return -(one.throttle_events or 0.0), -(one.temperature_c or 0.0), one.clock_mhz or math.inf
+
+
+def memory_tables(check: NodeCheck) -> Iterator[Table]:
+    """Make a table of the memories against their channels, the lowest part first; none where no node tells them."""
+    rates = channel_rates(check)
+    if not rates:
+        return
+    names = ("node", "channels", "they give, GB/s", "STREAM triad, GB/s", "%")
+    columns = tuple(Column(name, words=name == "node") for name in names)
+    rows = tuple(
+        (
+            node,
+            f"{one.filled} of {one.present}",
+            f"{one.gives_gb_s:.4g}",
+            f"{one.measured_gb_s:.4g}",
+            f"{one.percent:.0f}",
+        )
+        for node, one in sorted(rates.items(), key=lambda item: item[1].percent)[:SHOWN_PROCESSORS]
+    )
+    left = len(rates) - len(rows)
+    more = f" The lowest {len(rows)} of {len(rates)} nodes; ⟦json⟧ has all." if left > 0 else ""
+    caption = f"STREAM counts three quarters of what is moved where a CPU reads what it overwrites.{more}"
+    yield Table("Memory against its channels", columns, rows, caption=caption)
 
 
 NARROW_CHANGES = ("benchmark", "nodes", "change %", "lost more")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from ..words import counted
 from .contract import NodeView, Symptom, notes, warns
@@ -49,12 +50,41 @@ def channels(view: NodeView) -> Iterator[Symptom]:
 
 def bandwidth(view: NodeView) -> Iterator[Symptom]:
     """Yield that the memory is much slower than its channels."""
-    found, gives_gb_s = view.memory_gb_s, channels_gb_s(view.facts)
-    if found is not None and gives_gb_s and found < LOW * gives_gb_s:
+    rate = channel_rate(view.facts, view.memory_gb_s)
+    if rate is not None and rate.percent < 100.0 * LOW:
         yield warns(
-            f"STREAM's triad moves {found:.3g} GB/s, {found / gives_gb_s:.0%} of the {gives_gb_s:.3g} GB/s of the "
-            "memory channels"
+            f"STREAM's triad moves {rate.measured_gb_s:.3g} GB/s, {rate.percent:.0f} % of the {rate.gives_gb_s:.3g} "
+            "GB/s of the memory channels"
         )
+
+
+@dataclass(frozen=True)
+class ChannelRate:
+    """The rate of a memory beside what its channels give.
+
+    Attributes:
+        filled, present: channels.
+        gives_gb_s: what the filled ones give at the speed of their modules.
+        measured_gb_s: by STREAM's triad on all cores.
+    """
+
+    filled: int
+    present: int
+    gives_gb_s: float
+    measured_gb_s: float
+
+    @property
+    def percent(self) -> float:
+        """Return the measured rate in percent of what the filled channels give."""
+        return 100.0 * self.measured_gb_s / self.gives_gb_s
+
+
+def channel_rate(facts: Mapping[str, str], measured_gb_s: float | None) -> ChannelRate | None:
+    """Hold a measured rate against what the channels give; None where one of both is not known."""
+    found, gives_gb_s = filled_channels(facts), channels_gb_s(facts)
+    if found is None or not gives_gb_s or measured_gb_s is None:
+        return None
+    return ChannelRate(*found, gives_gb_s, measured_gb_s)
 
 
 def filled_channels(facts: Mapping[str, str]) -> tuple[int, int] | None:

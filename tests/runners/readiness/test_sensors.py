@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runners.readiness.sensors import SENSORS, SensorReading, parse_sensors
+from runners.readiness.sensors import SENSORS, SensorReading, SocketReading, parse_sensors
 
 CPUINFO = "processor\t: 0\ncpu MHz\t\t: 2400.500\nprocessor\t: 1\ncpu MHz\t\t: 2600.500\n"
 
@@ -64,4 +64,65 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 @pytest.mark.parametrize("word", ["nan", "inf", "-5", "abc", ""])
 def test_a_sensor_that_shows_no_figure_is_none(word: str) -> None:
     (found,) = parse_sensors(f"sample\t10.5\t{word}\t{word}\t{word}\t{word}\n")
-    assert found == SensorReading(10.5)
+    assert found == SensorReading(up_s=10.5)
+
+
+def two_sockets() -> dict[str, str]:
+    """Four CPUs of two processors, which heat and throttling tell apart."""
+    cpu = "sys/devices/system/cpu"
+    return {
+        **{f"{cpu}/cpu{number}/topology/physical_package_id": f"{number // 2}\n" for number in range(4)},
+        **{f"{cpu}/cpu{number}/cpufreq/scaling_cur_freq": f"{3000 - 100 * number}000\n" for number in range(4)},
+        **{f"{cpu}/cpu{number}/thermal_throttle/core_throttle_count": f"{number}\n" for number in range(4)},
+    }
+
+
+def test_the_chips_of_intel_tell_their_socket_by_a_label(tmp_path: Path) -> None:
+    chips = {
+        f"sys/class/hwmon/hwmon{number}/{name}": text
+        for number, socket, hot in ((3, 1, 71000), (4, 0, 64000))
+        for name, text in {
+            "name": "coretemp\n",
+            "temp1_label": f"Package id {socket}\n",
+            "temp1_input": f"{hot}\n",
+            "temp2_label": "Core 0\n",
+            "temp2_input": f"{hot + 2500}\n",
+        }.items()
+    }
+    found = sample(write(tmp_path, {**two_sockets(), **chips}))
+    assert found.sockets == {0: SocketReading(2950.0, 66.5, 1.0), 1: SocketReading(2750.0, 73.5, 5.0)}
+    assert (found.mhz, found.celsius, found.throttled) == (2850.0, 73.5, 6.0)
+
+
+def test_the_chips_of_amd_tell_their_socket_by_their_numa_node(tmp_path: Path) -> None:
+    chips = {
+        f"sys/class/hwmon/hwmon{number}/{name}": text
+        for number, near, hot in ((0, 1, 71250), (1, 0, 64000))
+        for name, text in {"name": "k10temp\n", "device/numa_node": f"{near}\n", "temp1_input": f"{hot}\n"}.items()
+    }
+    nodes = {f"sys/devices/system/node/node{near}/cpulist": f"{2 * near}-{2 * near + 1}\n" for near in range(2)}
+    found = sample(write(tmp_path, {**two_sockets(), **chips, **nodes}))
+    assert {number: one.celsius for number, one in found.sockets.items()} == {0: 64.0, 1: 71.2}
+
+
+def test_a_chip_that_tells_no_socket_is_one_of_the_whole_node(tmp_path: Path) -> None:
+    chip = {"sys/class/hwmon/hwmon0/name": "k10temp\n", "sys/class/hwmon/hwmon0/device/numa_node": "-1\n"}
+    found = sample(write(tmp_path, {**two_sockets(), **chip, "sys/class/hwmon/hwmon0/temp1_input": "64000\n"}))
+    assert found.celsius == 64.0
+    assert {one.celsius for one in found.sockets.values()} == {None}
+
+
+def test_a_sensor_out_of_all_bounds_is_not_the_hottest(tmp_path: Path) -> None:
+    chip = "sys/class/hwmon/hwmon0"
+    files = {f"{chip}/name": "coretemp\n", f"{chip}/temp1_input": "255000\n", f"{chip}/temp2_input": "50000\n"}
+    assert sample(write(tmp_path, files)).celsius == 50.0
+
+
+def test_cpuinfo_tells_the_clock_of_each_socket_where_nothing_else_does(tmp_path: Path) -> None:
+    cpu = "sys/devices/system/cpu"
+    files = {f"{cpu}/cpu{number}/topology/physical_package_id": f"{number}\n" for number in range(2)}
+    found = sample(write(tmp_path, files))
+    assert {number: one.mhz for number, one in found.sockets.items()} in (
+        {0: 2400.0, 1: 2600.0},
+        {0: 2401.0, 1: 2601.0},
+    )

@@ -66,6 +66,9 @@ def test_all_nodes_are_asked_and_measured_and_keep_nothing(lab: HostsLab, plan: 
     assert {run.node for run in check.runs} == {"h1", "h2"}
     assert all(run.counts for run in check.runs)
     assert len([run for run in check.runs if run.node == "h1" and run.benchmark == "stream-copy-1"]) == 2
+    told = [run.measurements for run in check.runs]
+    assert all(own["solve_s"] > 0.0 and own["cpu_s"] >= 0.0 for own in told)
+    assert not any("foreign_cpu_s" in own for own in told), "h1 and h2 run on one machine"
     assert check.facts["cpu_model"]["h1"] == check.facts["cpu_model"]["h2"]
     own = plan.steps[0].files({})["node_bench"].read_bytes()
     kept = Path("/tmp").glob("hpltune-nodes.*/node_bench")  # noqa: S108 - where the nodes keep them
@@ -137,6 +140,29 @@ def local(tmp_path: Path, text: str) -> NodeCheck:
     return measure(
         target, MeasuringPlan((Stream(fake), Dgemm(fake, Path("libblas.so")))), lambda _: None, StopRequest()
     ).check
+
+
+BUSY = """#!/bin/sh
+echo "cpu 9000 0 100 5000 50 0 0 10 0 0
+cpu0 1 0 0 1
+cpu1 1 0 0 1" >"$HPLTUNE_SYSTEM_ROOT/proc/stat"
+sleep 0.7
+printf 'run\tdgemm-%s\t80\tok\t\n' "$([ "$2" = 1 ] && echo 1 || echo all)"
+"""
+
+
+def test_what_others_took_of_a_node_is_kept_with_its_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HPLTUNE_SYSTEM_ROOT", str(tmp_path / "root"))
+    (tmp_path / "root/proc").mkdir(parents=True)
+    (tmp_path / "root/proc/stat").write_text("cpu 10 0 100 5000 50 0 0 10\ncpu0 1 0 0 1\ncpu1 1 0 0 1\n")
+    fake = program(tmp_path / "fake", BUSY)
+    plan = MeasuringPlan((Dgemm(fake, Path("libblas.so"), repeats=1),))
+    check = measure(NodesTarget("here", ("here",), Local()), plan, lambda _: None, StopRequest()).check
+    one, every = check.runs
+    assert (one.benchmark, every.benchmark) == ("dgemm-1", "dgemm-all")
+    assert one.disturbed is not None
+    assert str(one.disturbed).startswith("others took 2 of 2 cores")
+    assert every.disturbed is None
 
 
 def test_a_program_that_dies_is_a_failed_run_with_its_reason(tmp_path: Path) -> None:

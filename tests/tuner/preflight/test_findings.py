@@ -240,7 +240,7 @@ def test_a_slow_memory_is_held_against_its_channels() -> None:
     assert channels_gb_s(facts) == pytest.approx(25.6)
     check = next(check for check in CHECKS if check.name == "bandwidth")
     (told,) = check.look(NodeView(facts, RunPlan(1), memory_gb_s=6.4))
-    assert "6.4 GB/s, 25% of the 25.6 GB/s" in told.sentence
+    assert "6.4 GB/s, 25 % of the 25.6 GB/s" in told.sentence
     assert not list(check.look(NodeView(facts, RunPlan(1), memory_gb_s=20.0)))
     assert not list(check.look(NodeView({}, RunPlan(1), memory_gb_s=1.0))), "nothing is known of the channels"
 

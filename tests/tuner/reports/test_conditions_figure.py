@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from as_user import Run
 from record_builders import DISTURBED, QUIET, a_study, begun, finished
 
 from hpl.sizing import flop_count, fraction_done
@@ -95,6 +96,16 @@ def test_damaged_lines_leave_what_is_whole(damage: str) -> None:
     assert RATES in rows(drawn("\n".join(lines)))
 
 
+def test_what_others_took_reaches_the_end_though_the_last_samples_were_lost() -> None:
+    lines = REAL.splitlines(keepends=True)
+    cut = "".join(f"{line[:80]}\n" if '"ranks_cpu_s", "times_s"' in line else line for line in lines)
+    early = '"times_s": [3761.240415, 3763.516085], "values": [1.121046583, 2.240072706]}'
+    cut += f'hpltune-samples {{"host": "node-1", "solve": 0, "name": "ranks_cpu_s", {early}\n'
+    last, whole = rows(drawn(cut))[OTHERS].series[0], rows(drawn())[OTHERS].series[0]
+    assert last.x[-1] == whole.x[-1]
+    assert last.y[-1] == pytest.approx(1.5, abs=0.3)
+
+
 def test_panels_that_go_back_in_time_or_columns_give_no_rate_below_zero() -> None:
     twice = "".join(line for line in REAL.splitlines(keepends=True) if "hpltune-panel" in line)
     rates = rows(drawn(twice + REAL))[RATES].series[0].y
@@ -140,6 +151,21 @@ def test_a_picture_has_all_of_them_below_each_other(store: Store, home: Path) ->
     facts = done.report().facts
     assert isinstance(facts, Mapping)
     assert facts["further_figures"]
+
+
+def test_the_line_of_time_of_any_run_can_be_drawn(hpltune: Run, store: Store) -> None:
+    assert store.study("study")
+    done = hpltune("plot", "conditions", "study", "--trial", "2", "--json")
+    assert json.loads(done.stdout)["figure"]["title"] == "What the machine did during trial 2, 13.70 GFLOPS, disturbed"
+    for asked, said in (
+        (("conditions", "--trial", "3"), "trial 3 of study study was not watched: there is nothing to draw"),
+        (("conditions", "--trial", "9"), "study study has no trial 9"),
+        (("nb", "--trial", "1"), "--trial 1: it is for `hpltune plot conditions`"),
+        (("--trial", "1"), "--trial 1: it is for `hpltune plot conditions`"),
+    ):
+        refused = hpltune("plot", *asked)
+        assert refused.returncode != 0
+        assert said in " ".join(refused.stderr.split()), refused.stderr
 
 
 def test_a_study_that_was_not_watched_has_none_and_says_so(home: Path) -> None:

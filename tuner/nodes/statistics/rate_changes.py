@@ -22,6 +22,7 @@ from runners.readiness.fact import AtLeast, AtMost, NearNumber, NodeFact, OfTheM
 from runners.readiness.fact_table import FACTS, FILE, fact_named
 
 from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT, MEDIAN_SCATTERS, robust_sd
+from .run_conditions import but_disturbed, without
 
 NORMAL_MEDIAN = 0.9539
 """Median of the distance of two normal values, in their standard deviation."""
@@ -47,8 +48,8 @@ class RunNoise:
     def of(cls, name: str, check: NodeCheck) -> "RunNoise":
         """Look at all repeats of a benchmark."""
         runs: dict[str, list[float]] = defaultdict(list)
-        for run in check.runs:
-            if run.benchmark == name and run.counts and run.value is not None and run.value > 0.0:
+        for run in check.deciding():
+            if run.benchmark == name and run.value is not None and run.value > 0.0:
                 runs[run.node].append(math.log(run.value))
         distances = (abs(one - other) for own in runs.values() for one, other in combinations(own, 2))
         return cls(tuple(distances), int(median(map(len, runs.values()))) if runs else 1)
@@ -123,10 +124,10 @@ def rate_changes(before: NodeCheck, now: NodeCheck) -> list[RateChange]:
 
 
 def _benchmarks(before: NodeCheck, now: NodeCheck) -> dict[str, Logs]:
-    """Compare the best result of each node in each benchmark."""
+    """Compare the best result of each node in each benchmark; without those whose runs were all disturbed."""
     found: dict[str, Logs] = {}
-    then = before.results()
-    for name, values in now.results().items():
+    then = without(before.results(), before.always_disturbed())
+    for name, values in without(now.results(), now.always_disturbed()).items():
         sign = 1.0 if BENCHMARKS[name].higher_is_better else -1.0
         was = then.get(name, {})
         both = [node for node, value in values.items() if value > 0.0 and was.get(node, 0.0) > 0.0]
@@ -190,9 +191,9 @@ def _percent(log: float) -> float:
     return 100.0 * math.expm1(log)
 
 
-ALL_LOST, LOST, GAINED, VANISHED, NEW, CHANGED = (
+ALL_LOST, LOST, GAINED, VANISHED, NEW, CHANGED, DISTURBED = (
     *("all-lost", "lost-since", "all-gained"),
-    *("vanished-node", "new-node", "changed-fact"),
+    *("vanished-node", "new-node", "changed-fact", "disturbed-since"),
 )
 MOST_REASONS = 3
 """Changed facts that a sentence names."""
@@ -224,6 +225,7 @@ def since_baseline(before: NodeCheck, now: NodeCheck, facts: Sequence[NodeFactCh
         *_all(changes, now, facts, since),
         *_nodes(changes, now, facts, since),
         *_members(before, now, since),
+        *_doubtful(before, now, since),
     ]
     for fact in facts:
         if not any(fact.sentence in finding.sentence for finding in found):
@@ -289,6 +291,22 @@ def _members(before: NodeCheck, now: NodeCheck, since: str) -> Iterator[Finding]
     if new:
         verb = "is" if len(new) == 1 else "are"
         yield Finding(Severity.NOTE, NEW, new, "cluster", f"{ranges(new)} {verb} new {since}")
+
+
+def _doubtful(before: NodeCheck, now: NodeCheck, since: str) -> Iterator[Finding]:
+    """One finding for each node that is slower than it was in runs that were all disturbed; its worst benchmark."""
+    then, results, disturbed = before.results(), now.results(), now.always_disturbed()
+    lost: dict[str, tuple[float, str]] = {}
+    for name, nodes in disturbed.items():
+        for node in nodes.keys() & then.get(name, {}).keys():
+            ratio = results[name][node] / then[name][node] if then[name][node] > 0.0 else 1.0
+            percent = 100.0 * (1.0 - (ratio if BENCHMARKS[name].higher_is_better or ratio <= 0.0 else 1.0 / ratio))
+            if percent >= LEAST_PERCENT and percent > lost.get(node, (0.0, ""))[0]:
+                lost[node] = (percent, name)
+    for node, (percent, name) in sorted(lost.items()):
+        much = f"{node} has lost {percent:.1f} % in {BENCHMARKS[name].title} {since}"
+        sentence = f"{much}, {but_disturbed(disturbed[name][node])}"
+        yield Finding(Severity.ODD, DISTURBED, (node,), name, sentence, percent)
 
 
 def _more(count: int, worst: float) -> str:

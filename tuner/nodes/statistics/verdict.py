@@ -15,6 +15,7 @@ from statistics import median
 import numpy as np
 import scipy
 
+from results.disturbance import Disturbance
 from results.node_check import BENCHMARKS, Finding, NodeCheck, NodeRun, Severity, ranges
 
 from .group_findings import group_findings
@@ -33,6 +34,7 @@ from .odd_nodes import (
     two_groups,
 )
 from .rate_changes import RunNoise, soak_findings
+from .run_conditions import but_disturbed, disturbed_findings, memory_findings, processor_findings, without
 
 RATES = ("hpl", "dgemm-all")
 """Benchmarks that tell how fast a node is in HPL, the best one first."""
@@ -53,6 +55,7 @@ class WaitedNode:
         runs: how many it made; the best is so far below the median, and the others are farther.
         noise: whether runs of one node differ by as much; None where no node ran twice.
         others_gflops: what all faster nodes do together without it.
+        disturbed: what disturbed all of its runs, and what to do; "" where one was quiet.
     """
 
     node: str
@@ -61,6 +64,7 @@ class WaitedNode:
     runs: int
     noise: bool | None
     others_gflops: float
+    disturbed: str = ""
 
 
 @dataclass(frozen=True)
@@ -126,6 +130,8 @@ def _named(nodes: Collection[str]) -> str:
 
 
 def _noise(first: WaitedNode) -> str:
+    if first.disturbed:
+        return f", {first.disturbed}"
     if first.noise is None:
         return "; no node ran twice, so it may be noise"
     if first.noise:
@@ -147,7 +153,8 @@ def waiting(check: NodeCheck, results: Mapping[str, Mapping[str, float]], node_c
         return None
     order = sorted(rates, key=lambda node: (rates[node], node))
     together = [(len(order) - place) * rates[node] for place, node in enumerate(order)]
-    middle, runs = median(rates.values()), Counter(run.node for run in check.runs if run.benchmark == name)
+    middle, runs = median(rates.values()), Counter(run.node for run in check.deciding() if run.benchmark == name)
+    disturbed = check.always_disturbed().get(name, {})
     scatter = _most_by_noise(name, check, len(order))
     slower = tuple(
         WaitedNode(
@@ -157,6 +164,7 @@ def waiting(check: NodeCheck, results: Mapping[str, Mapping[str, float]], node_c
             runs[node],
             None if scatter is None else math.log(middle / rates[node]) <= scatter,
             together[place + 1],
+            but_disturbed(disturbed[node]) if node in disturbed else "",
         )
         for place, node in enumerate(order)
         if 100.0 * (1.0 - rates[node] / middle) >= LEAST_PERCENT
@@ -282,13 +290,15 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     results, wrong = check.results(), _wrong(check)
     out = {name for finding in wrong for name in finding.names}
     sound = {name: {node: one for node, one in own.items() if node not in out} for name, own in results.items()}
-    findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, sound, groups)]
+    doubtful, classes = check.always_disturbed(), _classes(check)
+    findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, without(sound, doubtful), groups)]
+    findings += [*disturbed_findings(check, classes, out), *processor_findings(check, classes), *memory_findings(check)]
     findings += group_findings(check.groups, check.switches, {*out, *check.silent})
     findings += soak_findings(check)
-    together, cannot = tuple(correlations(results)), tuple(_cannot(check, sound))
-    classes = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
+    together, cannot = tuple(correlations(without(results, doubtful))), tuple(_cannot(check, sound))
+    names = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
     usable = {name: {node: one for node, one in own.items() if node not in check.silent} for name, own in sound.items()}
-    waits = tuple(one for name in classes if (one := waiting(check, usable, name)) is not None)
+    waits = tuple(one for name in names if (one := waiting(check, usable, name)) is not None)
     return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot, waits)
 
 
@@ -411,7 +421,8 @@ def _cannot(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> lis
         said.append("There is one node: nothing says whether it is as fast as it should be.")
     elif any(len(members) < FEWEST for members in kinds):
         said.append(f"Fewer than {FEWEST} nodes of a class do not tell which is slow: differences are only shown.")
-    said += [sentence for members in kinds if (sentence := _largest_difference(members, results))]
+    doubtful = check.always_disturbed()
+    said += [sentence for members in kinds if (sentence := _largest_difference(members, results, doubtful))]
     if len(kinds) > 1:
         named = "; ".join(f"{check.classes.get(min(own), '') or 'unknown'}: {ranges(own)}" for own in kinds)
         said.append(f"There are {len(kinds)} classes of nodes, and only nodes of one are compared ({named}).")
@@ -423,7 +434,11 @@ def _cannot(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> lis
     return said
 
 
-def _largest_difference(members: Collection[str], results: Mapping[str, Mapping[str, float]]) -> str | None:
+def _largest_difference(
+    members: Collection[str],
+    results: Mapping[str, Mapping[str, float]],
+    doubtful: Mapping[str, Mapping[str, Disturbance]],
+) -> str | None:
     """Name the benchmark in which two to four nodes of a class differ most; None if they do not, or are others."""
     own = {name: {node: one for node, one in found.items() if node in members} for name, found in results.items()}
     ends = {
@@ -437,7 +452,9 @@ def _largest_difference(members: Collection[str], results: Mapping[str, Mapping[
         return None
     low, high = ends[name]
     less = f"{low} gives {losses[name]:.1f} % less than {high}"
-    return f"{ranges(own[name])} differ most in {BENCHMARKS[name].title}: {less}."
+    disturbed = doubtful.get(name, {}).get(low)
+    why = f", {but_disturbed(disturbed)}" if disturbed else ""
+    return f"{ranges(own[name])} differ most in {BENCHMARKS[name].title}: {less}{why}."
 
 
 def correlations(results: Mapping[str, Mapping[str, float]]) -> list[Correlation]:

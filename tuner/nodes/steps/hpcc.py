@@ -9,6 +9,7 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.node_check import NodeRun, ranges
 from runners.hosts.hearing import CommandResult
+from runners.readiness.watching import EVERY_S, WATCHED
 
 from .step import ONE_THREAD, NodeValues, StepPlace, StepResult, Turn, Turns, positive
 
@@ -17,11 +18,13 @@ N, NB = 3000, 128
 """Of the HPL in hpcc, which gives all other sizes: tables of 64 MiB for RandomAccess, vectors of 32 MiB for FFT."""
 MISSING = "hpcc is missing"
 _NOTHING_MORE = "##### separator #####\n0 sizes for PTRANS\n1200\n0 blocking sizes for PTRANS\n40\n"
-_RUN = f"""
+_RUN = rf"""
+root=${{HPLTUNE_SYSTEM_ROOT:-}}
+{WATCHED}
 command -v hpcc >/dev/null || {{ echo '{MISSING}'; exit 0; }}
 printf '%s' "$1" >hpccinf.txt && rm -f hpccoutf.txt
-hpcc >/dev/null 2>hpcc.err; code=$?
-cat hpccoutf.txt; cat hpcc.err >&2
+watched {EVERY_S:g} hpcc >/dev/null 2>hpcc.err
+cat readings hpccoutf.txt; cat hpcc.err >&2
 exit "$code"
 """
 _SECTIONS = {

@@ -16,7 +16,8 @@ from hpl.sizing import NodeShare, SizingError, n_for_memory, seconds
 from results.node_check import NodeRun, SoakSample
 from runners.errors import UnreachableError
 from runners.hosts.hearing import CommandResult
-from runners.readiness.sensors import SENSORS, parse_sensors
+from runners.readiness.sensors import parse_sensors
+from runners.readiness.watching import EVERY_S, WATCHED
 
 from ...events import WorkEnded, WorkProgress, WorkStarted
 from ...units import duration
@@ -35,6 +36,7 @@ from .step import (
     positive,
     why_lost,
     why_no_result,
+    with_conditions,
 )
 
 PROGRAM = "xhpl-solo"
@@ -50,25 +52,20 @@ HANGS = 8.0
 """A run hangs that takes this many times the expected seconds."""
 GIB = 2.0**30
 _RUN = rf"""
-root=
-{SENSORS}
+root=${{HPLTUNE_SYSTEM_ROOT:-}}
+{WATCHED}
 printf '%s' "$1" >HPL.dat
-every=$2
 cores=$(cat /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list 2>/dev/null | sort -u | grep -c .)
 allowed=$(nproc)
 [ "$cores" -gt 0 ] && [ "$cores" -lt "$allowed" ] || cores=$allowed
 for name in OPENBLAS OMP MKL BLIS; do export "${{name}}_NUM_THREADS=$cores"; done
-{{ sample; while sleep "$every"; do sample; done; }} >samples 2>/dev/null & sampler=$!
-./{PROGRAM} >hpl.out 2>hpl.err
-code=$?
-kill "$sampler" 2>/dev/null
-sample >>samples 2>/dev/null
-cat samples hpl.out
+watched "$2" ./{PROGRAM} >hpl.out 2>hpl.err
+cat readings hpl.out
 cat hpl.err >&2
 [ "$code" -ne 137 ] || {{ echo "it was killed: most often the memory was full" >&2; code=1; }}
 exit "$code"
 """
-"""One process, a thread for each core, and readings of the sensors before, while and after it runs."""
+"""One process, a thread for each core, and what the node does before, while and after it runs."""
 
 
 @dataclass(frozen=True)
@@ -173,8 +170,6 @@ def _n_for_memory(place: StepPlace, nodes: Sequence[str]) -> int:
 TITLE = "HPL"
 TARGET_S = 40.0
 """Seconds that one run takes."""
-EVERY_S = 600.0
-"""Nobody reads the sensors of so short a run."""
 
 
 @dataclass(frozen=True)
@@ -210,8 +205,8 @@ class Hpl:
 
 RUNS = 6
 """At least so many runs fit the time, or the memory is not filled: fewer tell nothing about a fall."""
-SHORTEST_S, READINGS = 5.0, 240
-"""Seconds between two readings of the sensors, or as many readings of a node in all."""
+READINGS = 240
+"""Readings of the sensors of a node in all, unless they would be less than EVERY_S apart."""
 TELL_S = 2.0
 """Seconds between two tellings how much time is left."""
 
@@ -265,7 +260,7 @@ class Soak:
 
     def _burn(self, place: StepPlace, node: str, size: HplSize, burned: _Burned) -> None:
         """Run HPL on one node until the time is over, or the node is lost, or somebody stops it."""
-        command = self.hpl.command(place.facts, size.N, max(SHORTEST_S, self.duration_s / READINGS))
+        command = self.hpl.command(place.facts, size.N, max(EVERY_S, self.duration_s / READINGS))
         began_s = time.monotonic()
         past_s = 0.0
         while past_s < self.duration_s:
@@ -277,7 +272,7 @@ class Soak:
             if isinstance(said, UnreachableError) or why:
                 burned.lost = f"{why} (after {duration(ended_s)} of HPL again and again)"
                 return
-            run = run_of(node, said)
+            run = with_conditions(place, run_of(node, said), said)
             after = f"{run.reason} after {duration(ended_s)}" if run.reason else ""
             burned.runs.append(replace(run, reason=after))
             burned.samples += _samples(node, said, past_s, ended_s, run.value)

@@ -7,6 +7,7 @@ from pathlib import Path
 from results.node_check import BENCHMARKS, NodeRun
 from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import SHOWN
+from runners.readiness.watching import watched_command
 
 from .step import (
     ONE_THREAD,
@@ -92,7 +93,7 @@ def _measured(place: StepPlace, calls: Sequence[tuple[str, tuple[str, ...]]], re
 
 def _call(turns: Turns, title: str, arguments: Sequence[str], repeats: int, notes: dict[str, None]) -> None:
     """Make one call several times; what the program notes is added to the notes."""
-    command = (*ONE_THREAD, f"./{PROGRAM}", *arguments)
+    command = watched_command(ONE_THREAD, (f"./{PROGRAM}", *arguments))
 
     def read(node: str, said: CommandResult) -> list[NodeRun]:
         notes.update(dict.fromkeys(parse_notes(said.stdout)))

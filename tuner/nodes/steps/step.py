@@ -1,7 +1,7 @@
 """A step of a check: one kind of benchmark on all nodes. A new benchmark is a new step, in a file of its own."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from runners.hosts.transport import Transport
 from runners.readiness.asking import MISSING
 from runners.readiness.fact_table import FILE
 from runners.readiness.tied import TIMED_OUT, run_all_tied
+from runners.readiness.watching import measured_in
 
 from ...events import Listener, NodesRan, WorkEnded, WorkStarted
 from ...stopping import StopRequest
@@ -47,6 +48,8 @@ class StepPlace:
         folders: by node the folder that holds the copied files; nodes that were lost before are not in it.
         classes: the class of each node: nodes of one class should be alike.
         runs: what steps before this one measured.
+        shared: nodes that run on one machine with others, as containers do: the busy time of that machine tells nothing
+            of one node.
     """
 
     target: NodesTarget
@@ -56,6 +59,7 @@ class StepPlace:
     stop: StopRequest
     classes: Mapping[str, str] = field(default_factory=dict)
     runs: tuple[NodeRun, ...] = ()
+    shared: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -163,6 +167,18 @@ def positive(text: str, most: float = MOST) -> float | None:
     return value if 0.0 < value <= most else None
 
 
+OF_THE_MACHINE = frozenset({"foreign_cpu_s", "steal_s", "swap_pages"})
+"""Measurements of a whole machine, which tell nothing of one of several nodes on it."""
+
+
+def with_conditions(place: StepPlace, run: NodeRun, said: CommandResult) -> NodeRun:
+    """Return a run with what its node did meanwhile, where a watched program printed that."""
+    told = measured_in(said.stdout)
+    left_out = OF_THE_MACHINE if run.node in place.shared else frozenset[str]()
+    own = {name: value for name, value in told.items() if name.partition(":")[0] not in left_out}
+    return replace(run, measurements=own)
+
+
 Reader = Callable[[str, CommandResult], Sequence[NodeRun] | None]
 """Reads the runs of a node from what it said; None asks that node nothing more."""
 
@@ -217,7 +233,7 @@ class Turns:
                 elif (found := read(node, said)) is None:
                     self.silenced.append(node)
                 else:
-                    self.runs += found
+                    self.runs += [with_conditions(place, run, said) for run in found]
             place.listener(WorkEnded())
             place.listener(NodesRan(tuple(self.runs[before:])))
 

@@ -8,7 +8,7 @@ from fnmatch import fnmatchcase
 from itertools import pairwise
 
 from hpl.sizing import flop_count
-from hpl.witness import NodeSeries, NodeSolve, SolveConditions, parse_conditions, parse_panels, parse_power
+from hpl.witness import NodeSeries, NodeSolve, parse_conditions, parse_panels, parse_power
 from results.metrics import rate_text
 from results.record import TrialRecord
 from results.report.model import Figure, Series, Timeline
@@ -55,9 +55,10 @@ def conditions(record: TrialRecord) -> Timeline | None:
     told = next(iter(parse_conditions(record.errors_text).values()), None)
     if told is None or not solve_s > 0:
         return None
-    node = _node(told)
+    most = most_taken(told)
+    node = most[0] if most else next(iter(told.nodes), None)
     of_node = [one for one in told.series if node and one.host == node.host]
-    taken = _taken(of_node)
+    taken = _taken(of_node, *most) if most else ()
     cores = node.figures.get("cores", 0.0) if node else 0.0
     panels, late_s = _panels(record.errors_text, solve_s)
     rows = [
@@ -83,12 +84,6 @@ def conditions(record: TrialRecord) -> Timeline | None:
         ((0.0, "begin"), (solve_s, "end")),
         " ".join(filter(None, said)),
     )
-
-
-def _node(told: SolveConditions) -> NodeSolve | None:
-    """Return the node of which others took the largest part; the first where that is not known."""
-    most = most_taken(told)
-    return most[0] if most else next(iter(told.nodes), None)
 
 
 def _panels(errors_text: str, solve_s: float) -> tuple[Figure | None, float]:
@@ -135,10 +130,10 @@ def _power(errors_text: str, solve_s: float) -> list[Figure | None]:
     return rows
 
 
-def _taken(of_node: Sequence[NodeSeries]) -> Sequence[TakenStretch]:
+def _taken(of_node: Sequence[NodeSeries], node: NodeSolve, foreign_s: float) -> Sequence[TakenStretch]:
     by_name = {one.name: one for one in of_node}
     busy, own = by_name.get("busy_s"), by_name.get("ranks_cpu_s")
-    return taken_by_others(busy, own) if busy and own else ()
+    return taken_by_others(busy, own, node.end_s - node.begin_s, foreign_s) if busy and own else ()
 
 
 def _others(taken: Sequence[TakenStretch]) -> Figure | None:

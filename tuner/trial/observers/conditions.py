@@ -113,7 +113,8 @@ def _others(told: SolveConditions) -> dict[str, float]:
     figures = {name: node.figures[name] for name in ("cores", "physical_cores") if name in node.figures}
     figures["foreign_cpu_s"] = foreign_s
     if "busy_s" in series and "ranks_cpu_s" in series:
-        figures["foreign_for_s"] = _foreign_for_s(series["busy_s"], series["ranks_cpu_s"], node.figures["cores"])
+        taken = taken_by_others(series["busy_s"], series["ranks_cpu_s"], node.end_s - node.begin_s, foreign_s)
+        figures["foreign_for_s"] = _noticed_s(taken, node.figures["cores"])
     return {**figures, **{f"foreign_cpu_s:{name}": used_s for name, used_s in node.programs.items()}}
 
 
@@ -139,16 +140,20 @@ def _foreign_s(node: NodeSolve, ranks: Sequence[RankSolve]) -> float | None:
     return None if busy_s is None or own_s is None else max(0.0, busy_s - own_s)
 
 
-def _foreign_for_s(busy: NodeSeries, own: NodeSeries, cores: float) -> float:
+def _noticed_s(taken: Sequence[TakenStretch], cores: float) -> float:
     """Return for how long others took more than `FOREIGN_PART` of a node."""
-    noticed_s = sum(one.end_s - one.begin_s for one in taken_by_others(busy, own) if one.cores > FOREIGN_PART * cores)
-    return round(noticed_s, DIGITS)
+    return round(sum(one.end_s - one.begin_s for one in taken if one.cores > FOREIGN_PART * cores), DIGITS)
 
 
-def taken_by_others(busy: NodeSeries, own: NodeSeries) -> Sequence[TakenStretch]:
+def taken_by_others(busy: NodeSeries, own: NodeSeries, whole_s: float, foreign_s: float) -> Sequence[TakenStretch]:
     """Return what others took of a node one stretch of a solve after the other, from both counters at the same times.
 
-    A stretch takes at least `SHORTEST_S`, unless there is only one.
+    A stretch takes at least `SHORTEST_S`, unless there is only one. Where lines with the first or the last samples were
+    lost, what others took until or from there is the rest of what they took in all.
+
+    Args:
+        whole_s: seconds of the solve on the node.
+        foreign_s: CPU seconds that others took in all.
     """
     own_at = dict(zip(own.times_s, own.values, strict=True))
     known = [
@@ -156,6 +161,10 @@ def taken_by_others(busy: NodeSeries, own: NodeSeries) -> Sequence[TakenStretch]
         for time_s, value in zip(busy.times_s, busy.values, strict=True)
         if time_s in own_at
     ]
+    if known and known[0][0] < SHORTEST_S <= whole_s - known[-1][0]:
+        known.append((whole_s, max(known[-1][1], known[0][1] + foreign_s)))
+    elif known and known[0][0] >= SHORTEST_S > whole_s - known[-1][0]:
+        known.insert(0, (0.0, min(known[0][1], known[-1][1] - foreign_s)))
     kept = known[:1]
     for one in known[1:-1]:
         if one[0] - kept[-1][0] >= SHORTEST_S <= known[-1][0] - one[0]:

@@ -87,10 +87,20 @@ def test_cores_are_those_that_ranks_use_with_how_many_of_them_are_whole() -> Non
 def test_how_long_others_took_something_is_told_by_the_samples_of_that_node() -> None:
     told = SolveConditions(
         [rank(0), rank(1)],
-        [node()],
+        [node(ranks_cpu_s=18.36)],
         [series("busy_s", 0, 2, 4, 6, 8), series("ranks_cpu_s", 0, 2, 3.2, 4.4, 6.36)],
     )
     assert measured(told, 2)["foreign_for_s"] == 2.0, "0.04 CPU seconds in a second are less than 3 % of 2 cores"
+
+
+@pytest.mark.parametrize("kept", [slice(0, 3), slice(2, None)])
+def test_samples_that_were_lost_on_their_way_hide_nothing_of_what_others_took(kept: slice) -> None:
+    """Others took 0.9 of a core all the time; the lines with one end of one counter are lost."""
+    times = [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]
+    busy = NodeSeries("n1", "busy_s", times, [2.0 * at for at in times])
+    own = NodeSeries("n1", "ranks_cpu_s", times[kept], [1.1 * at for at in times[kept]])
+    told = SolveConditions([rank(0), rank(1)], [node(ranks_cpu_s=11.0)], [busy, own])
+    assert measured(told, 2)["foreign_for_s"] == 10.0
 
 
 def test_a_rank_whose_line_was_lost_makes_no_sum_smaller() -> None:
