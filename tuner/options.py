@@ -43,7 +43,7 @@ class TuneOptions(SearchSettings):
     blas_only: tuple[str, ...] = ()
     blas_files: Mapping[str, Path] | None = None
     xhpl: Path | None = None
-    programs: Mapping[str, Path] | None = None
+    programs: Mapping[str, Path] = field(default_factory=dict)
     hpl_source: Path | None = None
     price_usd: float | None = None
     power_w: float | None = None

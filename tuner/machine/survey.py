@@ -76,7 +76,7 @@ def programs_of(options: TuneOptions) -> Mapping[str, HplProgram]:
         hpl.programs.family.UserProgramError: one cannot be started as it is, or is none.
     """
     asked = [name for name in (options.overrides or {}).get(PROGRAM, ()) if name != AUTO]
-    return programs_named(options.programs or {}, asked) if options.programs or asked else {}
+    return programs_named(options.programs, asked) if options.programs or asked else {}
 
 
 def program_of(options: TuneOptions) -> HplProgram:

@@ -134,7 +134,7 @@ def programs_of(options: TuneOptions) -> Iterator[NamedProgram]:
             yield NamedProgram(f"{batch_system(name).words.submit} with", further)
     if options.xhpl is not None:
         yield NamedProgram("the program", (str(options.xhpl),))
-    for path in (options.programs or {}).values():
+    for path in options.programs.values():
         yield NamedProgram("the program", (str(path),))
     for path in (options.blas_files or {}).values():
         yield NamedProgram("the BLAS library", (str(path),))
