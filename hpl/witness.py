@@ -1,6 +1,7 @@
 """Reads the lines that the sources in `native/` print on standard error: of ranks, of progress, of each solve."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 from .sizing import fraction_done
 
 RANK = "hpltune-rank "
+SAW = "hpltune-saw "
+MOVES = "hpltune-moves "
 END = "hpltune-end "
 PANEL = "hpltune-panel "
 SOLVE = "hpltune-solve "
@@ -66,6 +69,21 @@ class RankReport:
     version: str
     kernel: str
     threads: int | None
+
+
+@dataclass(frozen=True)
+class RankSight:
+    """What reached a rank.
+
+    Attributes:
+        cpus: numbers of the CPUs on which it may run; empty where the kernel does not tell.
+        variables: of threads and transports, by name; of one that is longer than a witness tells, the beginning.
+    """
+
+    rank: int
+    host: str
+    cpus: frozenset[int]
+    variables: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -196,6 +214,37 @@ def parse_reports(stderr: str) -> tuple[RankReport, ...]:
     """Read the reports of all ranks, in the order of ranks; damaged lines are skipped."""
     found = map(_report, _objects(stderr, RANK, ("rank", "host", "library", "version", "kernel", "threads")))
     return tuple(sorted((report for report in found if report is not None), key=lambda report: report.rank))
+
+
+def parse_sights(stderr: str) -> tuple[RankSight, ...]:
+    """Read what reached each rank, in the order of ranks; damaged lines are skipped, further lines of a rank added."""
+    found: dict[int, RankSight] = {}
+    for told in _objects(stderr, SAW, ("rank", "host", "cpus", "variables")):
+        number, host, variables = _number(told["rank"]), _text(told["host"]), told["variables"]
+        if number is None or not host or not isinstance(variables, dict):
+            continue
+        new = {name: _text(value) for name, value in variables.items() if _text(name) == name}
+        before = found.get(int(number))
+        known = before.variables if before else {}
+        found[int(number)] = RankSight(int(number), host, _cpus(told["cpus"]), {**new, **known})
+    return tuple(sight for _, sight in sorted(found.items()))
+
+
+def parse_transports(stderr: str) -> tuple[str, ...]:
+    """Read which libraries that carry messages rank 0 had loaded when its first solve began, as "mca_btl_tcp"."""
+    for told in _objects(stderr, MOVES, ("rank", "parts")):
+        return tuple(dict.fromkeys(_text(told["parts"]).split()))
+    return ()
+
+
+def _cpus(told: object) -> frozenset[int]:
+    """Read a list of CPUs as the kernel writes it, "0-3,8"; empty where it is none, or has numbers no CPU has."""
+    spans = [part.partition("-") for part in _text(told).split(",")]
+    if not all(
+        re.fullmatch("[0-9]{1,5}", end) for first, dash, last in spans for end in ((first, last) if dash else (first,))
+    ):
+        return frozenset()
+    return frozenset(cpu for first, _, last in spans for cpu in range(int(first), int(last or first) + 1))
 
 
 def parse_ends(stderr: str) -> tuple[RankEnd, ...]:

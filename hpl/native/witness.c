@@ -1,5 +1,5 @@
-/* Each rank reports on standard error, when it begins, which BLAS file, kernel and cores it really uses; and when it ends,
- * how much time passed meanwhile by the kernel's clock, how much CPU time it used, and how far MPI's clock went, by which
+/* Each rank reports on standard error, when it begins, which BLAS file, kernel and cores it really uses, and which variables
+ * of threads and transports reached it; and when it ends, how much time passed meanwhile by the kernel's clock, how much CPU time it used, and how far MPI's clock went, by which
  * HPL measures its time.
  *
  * The witness is linked into the xhpl that hpltune builds, or preloaded into the user's own; so it needs no MPI header.
@@ -123,12 +123,88 @@ static int ask_mkl(struct blas *blas)
     return 1;
 }
 
+/* Beginnings of the variables that decide threads, transports and programs; others are nobody's business. */
+static int is_told(const char *variable)
+{
+    static const char *const heads[] = {"OMP_", "KMP_",  "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_",
+                                        "MKL_", "UCX_",  "FI_",   "PSM2_", "NCCL_",     "HPL_"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (strncmp(variable, heads[i], strlen(heads[i])) == 0)
+            return 1;
+    return 0;
+}
+
+/* Tells on which CPUs this rank may run, and its variables: as many lines as they need, but no more than MOST_LINES. */
+static void tell_what_reached(int rank, const char *host, const char *cpus)
+{
+    enum { MOST_LINES = 8, MOST_NAME = 64, MOST_VALUE = 256 };
+    char line[HPLTUNE_LINE], name[MOST_NAME], value[MOST_VALUE];
+    char **variable = environ;
+    for (int lines = 0; lines < MOST_LINES && (lines == 0 || *variable); lines++) {
+        size_t used = 0;
+        const char *between = "";
+        hpltune_add(line, sizeof line, &used, "hpltune-saw {\"rank\": %d, \"host\": \"%s\", \"cpus\": \"%s\", \"variables\": {",
+                    rank, host, cpus);
+        for (; *variable; variable++) {
+            const char *equals = strchr(*variable, '=');
+            size_t length = equals ? (size_t)(equals - *variable) : 0;
+            if (!length || length >= sizeof name || !is_told(*variable))
+                continue;
+            if (used + 2 * length + strlen(equals) + 16 > sizeof line && *between)
+                break; /* the next line takes it */
+            memcpy(value, *variable, length);
+            value[length] = '\0';
+            hpltune_quote(name, sizeof name, value);
+            hpltune_quote(value, sizeof value, equals + 1);
+            hpltune_add(line, sizeof line, &used, "%s\"%s\": \"%s\"", between, name, value);
+            between = ", ";
+        }
+        hpltune_add(line, sizeof line, &used, "}}\n");
+        hpltune_say(line, used);
+    }
+}
+
 static int reporting = -1; /* the rank; -1: this process is none that reports */
 static double began_s;     /* by the kernel's clock */
 static struct {
     int calls;
     double first_s, last_s, first_real_s, last_real_s;
 } clock_of_mpi;
+
+/* Whether a file of a library carries messages, by its name: components of Open MPI, UCX, libfabric and its providers. */
+static int carries_messages(const char *name)
+{
+    static const char *const heads[] = {"mca_pml_", "mca_mtl_", "mca_btl_", "libucp", "libuct_", "libfabric", "libpsm"};
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (strncmp(name, heads[i], strlen(heads[i])) == 0)
+            return 1;
+    return strstr(name, "-fi.so") != NULL;
+}
+
+/* Tells once which of them are loaded when the first solve begins: MPI drops those that it does not take by then. */
+static void tell_transports(int rank)
+{
+    char line[HPLTUNE_LINE], map[1024], host[65] = "", told[512] = " ", name[64];
+    size_t used = 0, length = 1;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (!maps)
+        return;
+    gethostname(host, sizeof host - 1);
+    while (fgets(map, sizeof map, maps)) {
+        char *file = strrchr(map, '/'), *end;
+        if (!file || !carries_messages(file + 1) || !(end = strstr(file, ".so")))
+            continue;
+        *end = '\0';
+        hpltune_quote(name, sizeof name, file + 1);
+        snprintf(map, sizeof map, " %s ", name);
+        if (!strstr(told, map) && length + strlen(name) + 2 < sizeof told)
+            length += (size_t)snprintf(told + length, sizeof told - length, "%s ", name);
+    }
+    fclose(maps);
+    hpltune_add(line, sizeof line, &used, "hpltune-moves {\"rank\": %d, \"host\": \"%s\", \"parts\": \"%s\"}\n", rank,
+                host, told + 1);
+    hpltune_say(line, used);
+}
 
 /* Only programs that we build have this. */
 extern const int hpltune_tells_solves __attribute__((weak));
@@ -145,6 +221,8 @@ __attribute__((weak)) double MPI_Wtime(void)
             return hpltune_now_s(); /* no MPI at all */
         memcpy(&of_mpi, &next, sizeof of_mpi);
     }
+    if (!clock_of_mpi.calls && reporting == 0)
+        tell_transports(reporting);
     real_s = hpltune_now_s();
     time_s = of_mpi();
     if (!clock_of_mpi.calls++) {
@@ -196,8 +274,12 @@ __attribute__((constructor)) static void hpltune_witness(void)
         prefix = "scipy_";
         dgemm = symbol(prefix, "dgemm_");
     }
-    if (dgemm || symbol("", "MPI_Init"))
+    gethostname(host, sizeof host - 1);
+    say_cpus(cpus, sizeof cpus);
+    if (dgemm || symbol("", "MPI_Init")) {
         hpltune_join_node(atoi(rank));
+        tell_what_reached(atoi(rank), host, cpus);
+    }
     if (!dgemm)
         return; /* mpirun itself under LD_PRELOAD, or a statically linked BLAS */
     began_s = hpltune_now_s();
@@ -209,8 +291,6 @@ __attribute__((constructor)) static void hpltune_witness(void)
     }
     if (!ask_openblas(prefix, &blas) && !ask_blis(&blas))
         ask_mkl(&blas);
-    gethostname(host, sizeof host - 1);
-    say_cpus(cpus, sizeof cpus);
     hpltune_quote(version, sizeof version, blas.version);
     hpltune_quote(kernel, sizeof kernel, blas.kernel);
     length = snprintf(line, sizeof line,

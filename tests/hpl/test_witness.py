@@ -16,6 +16,8 @@ from hpl.witness import (
     parse_panels,
     parse_power,
     parse_reports,
+    parse_sights,
+    parse_transports,
 )
 
 REAL = (Path(__file__).with_name("data") / "need-4.stderr.txt").read_text()
@@ -38,6 +40,30 @@ def test_panels_tell_how_much_of_the_work_is_done() -> None:
     text = 'noise\nhpltune-panel {"N": 1000, "column": 500, "time_s": 1.5}\n'
     panel = parse_panels(text)[0]
     assert (panel.N, panel.column, panel.time_s, panel.fraction) == (1000, 500, 1.5, 0.875)
+
+
+SAW = (
+    'hpltune-saw {"rank": 1, "host": "n2", "cpus": "0-1,5", "variables": {"OMP_NUM_THREADS": "2"}}\n'
+    'hpltune-saw {"rank": 0, "host": "n1", "cpus": "", "variables": {"UCX_TLS": "rc,\\u001b[31m"}}\n'
+    'hpltune-saw {"rank": 1, "host": "n2", "cpus": "0-1,5", "variables": {"UCX_TLS": "tcp"}}\n'
+    'hpltune-moves {"rank": 0, "host": "n1", "parts": "mca_pml_ob1 mca_btl_tcp mca_btl_tcp"}\n'
+)
+
+
+def test_what_reached_each_rank_is_read_from_all_its_lines() -> None:
+    first, second = parse_sights(SAW)
+    assert (first.host, first.cpus, first.variables) == ("n1", frozenset(), {"UCX_TLS": "rc,[31m"})
+    assert second.cpus == {0, 1, 5}
+    assert second.variables == {"OMP_NUM_THREADS": "2", "UCX_TLS": "tcp"}
+    assert parse_transports(SAW) == ("mca_pml_ob1", "mca_btl_tcp")
+
+
+@given(st.text() | st.from_regex(r"\A[0-9,-]{0,12}\Z"), st.integers(0, 330))
+def test_damaged_lines_of_what_reached_a_rank_are_passed_over(noise: str, place: int) -> None:
+    parse_sights(SAW[:place] + noise + SAW[place:])
+    parse_transports(SAW[:place] + noise + SAW[place:])
+    for sight in parse_sights(SAW.replace("0-1,5", json.dumps(noise)[1:-1])):
+        assert all(0 <= cpu < 10**5 for cpu in sight.cpus)
 
 
 @given(st.text(), st.integers(0, 600))

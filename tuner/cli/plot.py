@@ -37,6 +37,10 @@ def plot(
         float,
         typer.Option(min=4, max=100, metavar="CM", help="16 fills an A4 page, 8 fills one of two columns."),
     ] = 16.0,
+    trial: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="NUMBER", help="Whose `conditions` are drawn, in place of the best and disturbed."),
+    ] = None,
     dpi: Annotated[int, typer.Option(min=50, max=1200, help="Dots per inch of a PNG file.")] = 300,
     named: StudyName = None,
     db: Db = None,
@@ -55,6 +59,8 @@ def plot(
         hpltune plot nb -o nb.pdf
 
         hpltune plot convergence default-1 -o convergence.svg --width 8
+
+        hpltune plot conditions default-1 --trial 7
     """
     from results.report.picture import PictureSize
 
@@ -66,9 +72,11 @@ def plot(
         kind, study = kind_and_study(store, kind, study or named)
         if kind is None and out is not None:
             raise UsageError(f"which figure shall be drawn into {out}? `hpltune plot` lists them")
+        if kind is None and trial is not None:
+            raise UsageError("it is for `hpltune plot conditions`", field="trial", given=str(trial))
         if kind is None:
             report = list_kinds(store, study).report()
         else:
             file = out or Path(f"{kind}.png")
-            report = draw(store, PlotRequest(kind, file, study, PictureSize(width, dpi))).report()
+            report = draw(store, PlotRequest(kind, file, study, PictureSize(width, dpi), trial)).report()
     show_report(console(), report, as_json=as_json)

@@ -1,6 +1,7 @@
 """One trial: build, write, check the memory, run, judge."""
 
 import math
+import os
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +16,7 @@ from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
 from hpl.search_paths import SearchPaths
-from hpl.witness import WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels
+from hpl.witness import WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
@@ -23,6 +24,7 @@ from runners.job import Job
 from runners.launchers.base import message
 from runners.paths import RunPaths, Tail
 from runners.process_tree import has_ranks
+from runners.settings.sys import TUNABLES, with_tunables
 
 from ..errors import TunerError
 from ..events import Listener, Notice
@@ -37,6 +39,7 @@ from .observers.energy.meters import PowerMeters
 from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
 from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
+from .reached import unlike_the_plan
 
 if TYPE_CHECKING:
     from runners.settings.control import SettingsControl
@@ -177,6 +180,7 @@ class Evaluator:
     again_s: float = 5.0
     begins_s: float = 300.0
     meters: PowerMeters | None = None
+    _unlike_told: set[str] = field(default_factory=set, init=False, repr=False)
 
     def evaluate(
         self,
@@ -235,6 +239,7 @@ class Evaluator:
         runs = len(plan.runs) if status.state is JobState.CANCELLED else min(len(times_s) + 1, len(plan.runs))
         measurements = watch.end(watch.solves(runs, times_s, _told(stderr, len(plan.runs))))
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
+        self._tell_what_reached(job, stderr)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
             command=paths.read_command(),
@@ -251,6 +256,15 @@ class Evaluator:
             stopped=watch.decision,
             measurements=measurements,
         )
+
+    def _tell_what_reached(self, job: Job, stderr: str) -> None:
+        """Say once of a difference between what the ranks were to get and what they told of themselves."""
+        planned = {**job.mpi_parameters, **job.environment}
+        cores = 0 if job.oversubscribe else job.threads_per_rank
+        for sentence in unlike_the_plan(parse_sights(stderr), planned, cores, bound=job.binding == "core"):
+            if sentence not in self._unlike_told:
+                self._unlike_told.add(sentence)
+                self.listener(Notice(f"{sentence}.", caution=True))
 
     def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, launch_s: float) -> Verdict:
         """The verdict, without runs that cannot have been as HPL says."""
@@ -294,6 +308,8 @@ class Evaluator:
 
     def _job(self, plan: TrialPlan, program: ReadyProgram, directory: Path, walltime_s: float) -> Job:
         environment = {**plan.environment, **program.environment}
+        inherited = {TUNABLES: os.environ[TUNABLES]} if TUNABLES in environment and TUNABLES in os.environ else {}
+        environment = with_tunables(inherited, environment)
         mpi = self.site.mpi_named(plan.launch.mpi)
         if plan.stop_at is not None:
             environment[STOP_AT] = str(plan.stop_at)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from as_user import Run
 from record_builders import DISTURBED, QUIET, a_study, begun, finished
 
 from hpl.sizing import flop_count, fraction_done
@@ -150,6 +151,21 @@ def test_a_picture_has_all_of_them_below_each_other(store: Store, home: Path) ->
     facts = done.report().facts
     assert isinstance(facts, Mapping)
     assert facts["further_figures"]
+
+
+def test_the_line_of_time_of_any_run_can_be_drawn(hpltune: Run, store: Store) -> None:
+    assert store.study("study")
+    done = hpltune("plot", "conditions", "study", "--trial", "2", "--json")
+    assert json.loads(done.stdout)["figure"]["title"] == "What the machine did during trial 2, 13.70 GFLOPS, disturbed"
+    for asked, said in (
+        (("conditions", "--trial", "3"), "trial 3 of study study was not watched: there is nothing to draw"),
+        (("conditions", "--trial", "9"), "study study has no trial 9"),
+        (("nb", "--trial", "1"), "--trial 1: it is for `hpltune plot conditions`"),
+        (("--trial", "1"), "--trial 1: it is for `hpltune plot conditions`"),
+    ):
+        refused = hpltune("plot", *asked)
+        assert refused.returncode != 0
+        assert said in " ".join(refused.stderr.split()), refused.stderr
 
 
 def test_a_study_that_was_not_watched_has_none_and_says_so(home: Path) -> None:

@@ -11,7 +11,9 @@ from results.report.picture import PictureSize
 from results.store.store import Store
 
 from ...errors import TunerError, UsageError
-from ...reports.figures.registry import KINDS, FigureKind
+from ...reports.context import Context
+from ...reports.figures.conditions import conditions
+from ...reports.figures.registry import CONDITIONS, KINDS, FigureKind
 from ...words import listed
 from ..report_files import write_picture
 from .report import figure_source
@@ -25,12 +27,14 @@ class PlotRequest:
         kind: its name in `tuner.reports.figures.registry.KINDS`.
         study: None for the newest.
         out: file to write: .png, .svg or .pdf.
+        trial: number of the run whose conditions are drawn; None for the best and disturbed ones.
     """
 
     kind: str
     out: Path
     study: str | None = None
     size: PictureSize = field(default_factory=PictureSize)
+    trial: int | None = None
 
 
 @dataclass(frozen=True)
@@ -97,19 +101,31 @@ def plot(store: Store, request: PlotRequest) -> PlotResult:
     """Draw a figure into a file.
 
     Raises:
-        UsageError: there is no such kind, or the file's name has another end than a picture's.
+        UsageError: there is no such kind, a trial is named of another kind than conditions, or the file's name has
+            another end than a picture's.
         ResultsError: there is no such study, or so large a picture cannot be drawn.
         TunerError: the study has no data for it, or the file cannot be written.
     """
     kind = kind_of(request.kind)
     study = store.study(request.study) if request.study else store.newest()
-    figures = kind.draw(figure_source(store, study))
+    if request.trial is not None and kind.name != CONDITIONS:
+        raise UsageError(f"it is for `hpltune plot {CONDITIONS}`", field="trial", given=str(request.trial))
+    figures = kind.draw(figure_source(store, study)) if request.trial is None else _of_run(store, study, request.trial)
+    if not figures and request.trial is not None:
+        raise TunerError(f"trial {request.trial} of study {study.name} was not watched: there is nothing to draw")
     if not figures:
         raise TunerError(f"study {study.name} has nothing to draw {kind.name} from: it needs {kind.needs}")
     if study.simulated:
         figures = [replace(figure, title=f"{figure.title} ({study.how})") for figure in figures]
     write_picture(request.out, figures, request.size)
     return PlotResult(kind.name, study, figures, request.out)
+
+
+def _of_run(store: Store, study: Study, number: int) -> list[Drawable]:
+    """Draw what the machine did during one run; nothing where that was not watched."""
+    run = store.get(study.name, number)
+    drawn = conditions(run)
+    return [] if drawn is None else [Context.of_one(study, run).figure(drawn)]
 
 
 def kind_and_study(store: Store, first: str | None, study: str | None) -> tuple[str | None, str | None]:

@@ -24,6 +24,8 @@ from .repeats import repeats
 from .size import size
 from .strongest_pairs import strongest_pairs
 
+CONDITIONS = "conditions"
+"""The kind that draws single runs."""
 SHOWN = 10
 """Configurations in the ranking of a page, and in its figure."""
 
@@ -156,7 +158,7 @@ KINDS = (
         in_story=False,
     ),
     FigureKind(
-        "conditions",
+        CONDITIONS,
         "rate, clock, heat, power and CPU of others over the time of the best and of disturbed runs",
         "a run during which the machine was watched",
         timelines,
