@@ -4,11 +4,14 @@ Real HPL, and bursts of load by child processes of this script that burn CPU. Ea
 --dir, through the command line.
 
 - run: `hpltune run --repeats 6` with a burst from the fourth run on, after the same without load. Printed are the runs
-  that were marked, how many more ran, and whether the median of what counts lies within the range of the quiet runs.
+  that were marked, how many more ran, and whether the median of what counts lies within the range of the quiet runs:
+  null where all runs of one of both were disturbed.
 - tune: `hpltune tune` with a burst in its confirmation, against the same without. Printed are the configurations, their
-  rates, and whether each pair is the same within the noise of its runs.
-- quiet: `hpltune run` again and again with no load of ours; printed is how many runs were marked, and by what. On a
-  machine that others use, these are not false marks: the reasons say who took what.
+  rates, how many runs of the confirmation were disturbed, and whether the rate with the burst lies in the interval of
+  the study without: null where that has no interval, as where others disturbed all runs of its winner.
+- quiet: `hpltune run` again and again with no load of ours; printed is how many runs were marked, and by what. These
+  are false marks only where the machine was quiet before and after; else `false_marks` is null, and the reasons say who
+  took what.
 
 Usage: python benchmarks/disturbed.py run|tune|quiet [--N 3000] [--tries 3] [--budget 60s] [--burners 4] [--dir DIR]
 """
@@ -24,10 +27,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
+from typing import Any
 
+from results.disturbance import MOST_TAKEN
 from results.record import Kind, TrialRecord
 from results.stats.disturbed_runs import DisturbedRuns, undisturbed
 from results.store.store import Store
+from runners.hosts.others import HERE, others_on
 
 HPLTUNE = Path(sys.executable).with_name("hpltune")
 BURN = "while True: pass"
@@ -108,6 +114,7 @@ def one_run(home: Home, N: int, burners: int, number: int) -> dict[str, object]:
     quiet, disturbed = home.records(f"run-quiet-{number}"), home.records(burst)
     truth = [run.gflops or 0.0 for run in undisturbed(quiet)]
     told = [run.gflops or 0.0 for run in undisturbed(disturbed) if run.ranked]
+    known = all(any(run.disturbed is None for run in runs) for runs in (quiet, disturbed))
     return {
         "quiet": [_shown(run) for run in quiet],
         "burst": [_shown(run) for run in disturbed],
@@ -116,50 +123,67 @@ def one_run(home: Home, N: int, burners: int, number: int) -> dict[str, object]:
         "median_of_quiet": median(truth),
         "median_told": median(told),
         "median_of_all": median(run.gflops or 0.0 for run in disturbed),
-        "within_the_quiet_runs": min(truth) <= median(told) <= max(truth),
+        "within_the_quiet_runs": min(truth) <= median(told) <= max(truth) if known else None,
         "printed": printed.splitlines()[-4:],
     }
 
 
 def one_tune(home: Home, N: int, budget: str, burners: int, number: int) -> dict[str, object]:
     """The same search without load, and with a burst in its confirmation."""
+    confirming = frozenset({Kind.CONFIRMATION})
     common = ("tune", "--budget", budget, "--set", f"N={N}", "--seed", str(number))
-    found = {}
+    found: dict[str, dict[str, Any]] = {}
     for name in ("alone", "loaded"):
         study = f"{name}-{number}"
         started = home.start(*common, "--study", study)
         if name == "loaded":
-            home.until(study, started, frozenset({Kind.CONFIRMATION}), 1)
+            home.until(study, started, confirming, 1)
             with burning(burners):
-                home.until(study, started, frozenset({Kind.CONFIRMATION}), 5)
+                home.until(study, started, confirming, 5)
         printed = started.communicate()[0]
         if started.returncode != 0:
             raise SystemExit(printed)
         best = json.loads(home.call("best", study, "--json"))
-        first = best["ranking"][0]
+        first, records = best["ranking"][0], home.records(study)
+        repeats = [run for run in records if run.kind is Kind.CONFIRMATION]
         found[name] = {
             "params": first["params"],
             "expected_gflops": first["expected_gflops"],
             "interval_gflops": first["interval_gflops"],
             "confidence": best["confidence"],
             "not_told": best["confidence_not_told"],
-            "disturbed": DisturbedRuns.of(home.records(study)).to_json(),
+            "all_disturbed_by": first["all_disturbed_by"],
+            "confirmations": len(repeats),
+            "confirmations_disturbed": sum(run.disturbed is not None for run in repeats),
+            "disturbed": DisturbedRuns.of(records).to_json(),
         }
     alone, loaded = found["alone"], found["loaded"]
-    changed = float(loaded["expected_gflops"]) / float(alone["expected_gflops"]) - 1
-    return {**found, "same_configuration": alone["params"] == loaded["params"], "changed_percent": 100 * changed}
+    changed = loaded["expected_gflops"] / alone["expected_gflops"] - 1
+    ends = alone["interval_gflops"]
+    return {
+        **found,
+        "same_configuration": alone["params"] == loaded["params"],
+        "changed_percent": 100 * changed,
+        "within_the_noise": ends[0] <= loaded["expected_gflops"] <= ends[1] if ends else None,
+    }
 
 
 def false_marks(home: Home, N: int, tries: int) -> dict[str, object]:
     """Runs with no load of ours."""
     home.call("dat", "alone.dat", "--N", str(N), "--force")
+    before = others_on(None, [HERE])[HERE]
     home.call("run", "alone.dat", "--repeats", str(tries))
+    after = others_on(None, [HERE])[HERE]
     runs = home.records("run-alone-1")
     marked = [run for run in runs if run.disturbed]
+    quiet = max(before.part, after.part) <= MOST_TAKEN
     return {
+        "others_before": str(before),
+        "others_after": str(after),
         "runs": len(runs),
-        "watched": sum("solve_s" in run.measurements for run in runs),
+        "watched": sum(run.watched for run in runs),
         "marked": len(marked),
+        "false_marks": len(marked) if quiet else None,
         "reasons": [str(run.disturbed) for run in marked],
     }
 

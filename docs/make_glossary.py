@@ -11,7 +11,8 @@ PAGE = Path(__file__).with_name("glossary.md")
 HEAD = """# Glossary of the parameters
 
 What each parameter does, and when it matters. `hpltune explain` shows these sentences for the parameters that matter in
-a study. [Search spaces](spaces.md) has their values, [the network](network.md) the other network settings.
+a study. [Search spaces](spaces.md) has their values, [the network](network.md) the other network settings,
+[settings of the host](settings.md) what those need.
 
 | parameter | what it does and when it matters |
 |---|---|

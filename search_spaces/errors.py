@@ -1,5 +1,6 @@
 """Errors of search spaces, and where a mistake is."""
 
+import re
 from dataclasses import dataclass
 
 from hpl.errors import AskedError
@@ -28,7 +29,7 @@ class MistakePlace:
     @classmethod
     def of_setting(cls, parameter: str) -> "MistakePlace":
         """Return the place of a parameter that was given beside the space."""
-        field = f"set.{parameter}"
+        field = f"set.{parameter}" if re.fullmatch(r"[A-Za-z0-9_.]+", parameter) else "set"
         return cls(f"⟦{field}⟧", field)
 
     def wrong(self, sentence: object, value: str = "") -> SpaceError:

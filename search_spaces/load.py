@@ -19,10 +19,10 @@ from hpl.programs.terms import OWN
 
 from .errors import MistakePlace, SettingError, SpaceError
 from .machine import Machine
-from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_nodes
-from .parameters.dimension import DIMENSIONS, Dimension, Settings, dimension, shown
+from .parameters.automatic import AUTO, automatic, full_layouts, layouts_by_cores, layouts_by_nodes
+from .parameters.dimension import CORES, DIMENSIONS, Dimension, Settings, dimension, shown
 from .parameters.parameter import Parameter, converted, values
-from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, taken_by
+from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, of_settings, taken_by
 from .space import SIZES, SearchSpace, never_legal
 
 KEYS: Mapping[str, tuple[type, str]] = {
@@ -118,8 +118,8 @@ def load(
             listed = parameter.by not in wished and given[parameter.by] != AUTO
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
     broadcasts = parameters["BCAST"].values if "BCAST" in parameters else ()
-    own_rules = taken_by(machine.terms, broadcasts)
-    restrictions = [*ALWAYS, *own_rules, *_restrictions(place, table), *_forbids(place, table, settings)]
+    of_others = [*taken_by(machine.terms, broadcasts), *of_settings(parameters, machine)]
+    restrictions = [*ALWAYS, *of_others, *_restrictions(place, table), *_forbids(place, table, settings)]
     starts = _starts(place, table, settings)
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
@@ -284,9 +284,12 @@ def _parameters_here(
     """Make the parameters for a machine by name, without those that keep their default."""
     order = _ordered(given)
     found: dict[str, Parameter] = {}
-    for key in sorted(order, key="grid".__eq__):
+    for key in sorted(order, key=lambda name: (name == "grid", name != CORES)):
         if key == "layout" and given[key] == AUTO and "nodes_dropped" in found:
             found[key] = layouts_by_nodes(found["nodes_dropped"], machine)
+            continue
+        if key == "layout" and given[key] == AUTO and CORES in found and found[CORES].by is None:
+            found[key] = layouts_by_cores(found[CORES], machine)
             continue
         layouts = full_layouts(machine) if key == "layout" else _layouts(found, machine)
         try:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Protocol
 
+from hpl.params import Scalar
 from hpl.programs.terms import ONE_SOCKET, TAKES_ALL, NodeShape, Terms
 
 
@@ -15,12 +17,14 @@ class BlasFacts:
         threaded: whether one of its builds can use several threads.
         known_kernels: all known names of its kernels on this CPU, slow ones included.
         usual_kernel: the kernel that runs if a space names none.
+        family: its maker, as "blis"; "" if nobody knows.
     """
 
     kernels: tuple[str, ...] = ("auto",)
     threaded: bool = True
     known_kernels: tuple[str, ...] = ()
     usual_kernel: str = "auto"
+    family: str = ""
 
     @property
     def named_kernels(self) -> tuple[str, ...]:
@@ -49,6 +53,26 @@ class MachineNode:
         return 1.0 if self.speed is None else self.speed
 
 
+class Offer(Protocol):
+    """What the hosts offer of settings."""
+
+    def knows(self, name: str) -> bool:
+        """Return whether a parameter of this name is a setting."""
+        ...
+
+    def why_not(self, name: str, value: Scalar) -> str | None:
+        """Return the sentence why a host cannot have a value of a setting, or None."""
+        ...
+
+    def worth_trying(self, name: str) -> tuple[Scalar, ...]:
+        """Return the values of a setting that are worth trying, best guess first; empty if there is no choice."""
+        ...
+
+    def cores(self, value: Scalar) -> int | None:
+        """Return how many cores of each host a value of `sys.cores` names; None if it cannot be had."""
+        ...
+
+
 @dataclass(frozen=True)
 class Machine:
     """The facts from which "auto" and "budget" get their values.
@@ -62,6 +86,7 @@ class Machine:
         N: order of the matrix from the budget, or None if it is not chosen.
         more_cores: advice for a layout that needs more cores than there are.
         terms: what the program takes of a configuration.
+        offer: what the hosts offer of settings; None if nobody knows.
         shape: of each node, but for its cores.
         node_list: the nodes in the order in which ranks fill them; empty if a run's nodes are not known before it.
         chooser: what chooses the nodes of a run then, in words.
@@ -78,6 +103,7 @@ class Machine:
     chooser: str = "a batch system"
     terms: Terms = TAKES_ALL
     shape: NodeShape = ONE_SOCKET
+    offer: Offer | None = None
 
     @property
     def node(self) -> NodeShape:
@@ -94,6 +120,11 @@ class Machine:
         """The names of the switches; empty if a node's switch is not known."""
         names = frozenset(node.switch for node in self.node_list)
         return frozenset() if "" in names else names
+
+    def cores_with(self, chosen: Scalar | None) -> int:
+        """Return the number of cores with a value of `sys.cores`; all of them without one, or if it cannot be had."""
+        each = self.offer.cores(chosen) if self.offer and chosen is not None else None
+        return self.cores if each is None else min(self.cores, each * self.nodes)
 
     def kept(self, dropped: int) -> tuple[int, ...]:
         """Return the numbers of the nodes that are left without the slowest; of equal ones the last are dropped."""

@@ -5,14 +5,18 @@ A new restriction is one function and one line in RESTRICTIONS.
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from hpl.params import HplParams, Scalar, parse_grid
 from hpl.programs.terms import OwnRule, Terms
 from hpl.sizing import n_that_fits
 
-from .machine import Machine
+from .machine import BlasFacts, Machine
 from .node_order import BY_SPEED, BY_SWITCH, LISTED
-from .parameters.dimension import DERIVED_FROM, Point, dropped_nodes, ranks_and_threads
+from .parameters.dimension import CORES, DERIVED_FROM, Point, dropped_nodes, ranks_and_threads
+
+PARTITION, OWN_PARTITION = "sys.blis_partition", "own"
+WAIT = "sys.omp_wait"
 
 Check = Callable[[Point, Machine], str | None]
 
@@ -188,6 +192,39 @@ def grid_flat(point: Point, _machine: Machine) -> str | None:
     return None if P <= Q else f"the grid {point['grid']} has more rows than columns: choose {Q}x{P}"
 
 
+def cores_hold_ranks(point: Point, machine: Machine) -> str | None:
+    """Require ranks x threads <= the cores of `sys.cores`."""
+    ranks, threads = ranks_and_threads(point["layout"])
+    left = machine.without(dropped_nodes(point))
+    cores = left.cores_with(point.get(CORES))
+    if ranks * threads <= cores:
+        return None
+    asked = f"the layout {point['layout']} needs {ranks * threads} cores"
+    return f"{asked}, but {CORES} = {point[CORES]} gives ranks {cores}: take fewer ranks or threads"
+
+
+def partition_uses_all_threads(point: Point, machine: Machine) -> str | None:
+    """Require BLIS, and loops whose product is the threads of a rank."""
+    partition, blas = str(point.get(PARTITION, OWN_PARTITION)), str(point["blas"])
+    if partition == OWN_PARTITION:
+        return None
+    if machine.blas.get(blas, BlasFacts()).family not in {"", "blis"}:
+        return f"{PARTITION} = {partition} is for BLIS, and {blas} is none: take {OWN_PARTITION}"
+    _, threads = ranks_and_threads(point["layout"])
+    product = prod(map(int, partition.split("x")))
+    if product == threads:
+        return None
+    return f"{PARTITION} = {partition} is for {product} threads, but the layout {point['layout']} has {threads} a rank"
+
+
+def waiting_needs_threads(point: Point, _machine: Machine) -> str | None:
+    """Require several threads a rank for active waiting: one alone waits for no other, so both are the same."""
+    _, threads = ranks_and_threads(point["layout"])
+    if threads > 1 or point.get(WAIT) != "active":
+        return None
+    return f"{WAIT} = active changes nothing with one thread a rank, as the layout {point['layout']} has: take passive"
+
+
 _LAYOUT = ("layout", "nodes_dropped")
 _GRID = ("grid", *_LAYOUT)
 _MEMORY = ("N", "memory_fraction", "NB", *_GRID, "DEPTH", "alignment")
@@ -206,6 +243,13 @@ ALWAYS: tuple[Restriction, ...] = (
     Restriction("fits_memory", _MEMORY, fits_memory),
 )
 """Restrictions of every space: a point that breaks one cannot run."""
+
+_OF_SETTINGS: Mapping[str, Restriction] = {
+    CORES: Restriction("cores_hold_ranks", (CORES, *_LAYOUT), cores_hold_ranks),
+    PARTITION: Restriction("partition_uses_all_threads", (PARTITION, "blas", *_LAYOUT), partition_uses_all_threads),
+    WAIT: Restriction("waiting_needs_threads", (WAIT, *_LAYOUT), waiting_needs_threads),
+}
+"""Restrictions of spaces that have one of these settings."""
 
 RESTRICTIONS: Mapping[str, Restriction] = {
     restriction.name: restriction
@@ -241,6 +285,19 @@ def _of_program(rule: OwnRule) -> Restriction:
         return rule.check(point, ranks // machine.without(dropped_nodes(point)).nodes)
 
     return Restriction(rule.name, (*rule.needs, *_LAYOUT), check)
+
+
+def of_settings(names: Collection[str], machine: Machine) -> list[Restriction]:
+    """List the rules about settings among these parameters: what the hosts offer, and what goes with what."""
+
+    def rule(name: str) -> Restriction:
+        def check(point: Point, machine: Machine) -> str | None:
+            return machine.offer.why_not(name, point[name]) if machine.offer and name in point else None
+
+        return Restriction(f"hosts_offer_{name}", (name,), check)
+
+    offered = filter(machine.offer.knows, names) if machine.offer else ()
+    return [*map(rule, offered), *(_OF_SETTINGS[name] for name in names if name in _OF_SETTINGS)]
 
 
 def ranks_of_program(point: Point, machine: Machine) -> str | None:

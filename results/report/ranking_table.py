@@ -78,8 +78,11 @@ def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
 
 
 def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -> dict[str, list[str]]:
-    """Return the columns with estimates, by head; none where nothing but its own runs tells of a configuration."""
-    if all(entry.believed_gflops is None for entry in ranking):
+    """Return the columns with estimates, by head; none where nothing but its own runs tells of a configuration.
+
+    What is at least expected of disturbed runs is that of the fastest, and not their median.
+    """
+    if all(entry.believed_gflops is None and (entry.disturbance is None or entry.runs == 1) for entry in ranking):
         return {}
     columns = {"expected GFLOPS": [_expected(entry) for entry in ranking]}
     if any(intervals):

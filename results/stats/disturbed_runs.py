@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
-from ..disturbance import Cause, Disturbance
+from ..disturbance import Cause, Disturbance, can_tell
 from ..node_check import NodeRun
 from ..record import SMALLER_RUNS, TrialRecord, TrialState
 
@@ -52,13 +52,13 @@ class DisturbedRuns:
     def of(cls, records: Sequence[TrialRecord]) -> "DisturbedRuns":
         """Count them."""
         runs = [record for record in records if record.state is TrialState.COMPLETE]
-        return cls._counted([record.disturbed for record in runs], sum("solve_s" in one.measurements for one in runs))
+        return cls._counted([record.disturbed for record in runs], sum(record.watched for record in runs))
 
     @classmethod
     def of_nodes(cls, runs: Sequence[NodeRun]) -> "DisturbedRuns":
         """Count those of benchmarks on nodes."""
         right = [run for run in runs if run.counts]
-        return cls._counted([run.disturbed for run in right], sum("solve_s" in one.measurements for one in right))
+        return cls._counted([run.disturbed for run in right], sum(can_tell(one.measurements) for one in right))
 
     @classmethod
     def _counted(cls, found: Sequence[Disturbance | None], watched: int) -> "DisturbedRuns":
@@ -74,14 +74,15 @@ class DisturbedRuns:
         """Say how many runs were disturbed, and by what; "" where none was."""
         if not self.disturbed:
             return ""
-        one = self.runs == 1
+        one, some = self.runs == 1, self.disturbed <= self.told < self.runs
         named = f" (mostly {', '.join(name for name, _ in self.programs)})" if self.programs else ""
         causes = [
             f"{cause} in {count}{named if cause is Cause.OTHERS else ''}" if not one else f"{cause}{named}"
             for cause, count in self.causes
         ]
         verb = "was" if self.disturbed == 1 else "were"
-        counts = f"{self.disturbed} of {self.runs} runs {verb}" if not one else "The only run was"
+        of = f"the {self.told} runs of which it is known" if some else f"{self.runs} runs"
+        counts = f"{self.disturbed} of {of} {verb}" if not one else "The only run was"
         return f"{counts} disturbed: {'; '.join(causes)}."
 
     def to_json(self) -> dict[str, object]:

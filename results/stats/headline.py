@@ -115,24 +115,30 @@ class FastestRun:
         return f"trial {self.trial}" if place is None else f"trial {self.trial}, of no. {place}"
 
     def _which(self, ranking: Sequence[Ranked]) -> str:
-        """Say that it was not disturbed, where others were, which may have been faster."""
+        """Say that it was not disturbed, as far as that is known, where others were, which may have been faster."""
         others = any(entry.left_out or entry.disturbance is not None for entry in ranking)
-        return "undisturbed" if others and self.record.disturbed is None else ""
+        return "undisturbed" if others and self.record.disturbed is None and self.record.watched else ""
 
     def sentence(self, ranking: Sequence[Ranked]) -> str:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
         if self.is_rmax:
             fastest = " ".join(filter(None, ("the fastest", self._which(ranking), "run")))
-            return f"Rmax, {fastest}, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}.{self._at_least}"
+            return (
+                f"Rmax, {fastest}, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}.{self._at_least(ranking)}"
+            )
         fastest = " ".join(filter(None, ("The fastest", self._which(ranking), self.source, "run")))
         told = f"{fastest} gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
-        return f"{told} {self.no_rmax}{self._at_least}"
+        return f"{told} {self.no_rmax}{self._at_least(ranking)}"
 
-    @property
-    def _at_least(self) -> str:
-        """Say that it was disturbed, as all other runs were, with a space before it; "" where it was not."""
+    def _at_least(self, ranking: Sequence[Ranked]) -> str:
+        """Say that it was disturbed, as all other runs were, with a space before it.
+
+        "" where it was not, and where it is of no. 1, of which `disturbed_sentence` says so.
+        """
         why = self.record.disturbed
-        return f" All full runs were disturbed, this one because {why}: the machine does at least that." if why else ""
+        if not why or self.place(ranking) == 1:
+            return ""
+        return f" All full runs were disturbed, this one because {why}: the machine does at least that."
 
     @property
     def no_rmax(self) -> str:
@@ -268,6 +274,13 @@ def median_text(entry: Ranked) -> str:
         return f"{told}, {'all ' if entry.runs > 1 else ''}disturbed"
     left = f"{entry.left_out} disturbed one{'' if entry.left_out == 1 else 's'}"
     return f"{told}, beside {left}" if entry.left_out else told
+
+
+def gave_text(entry: Ranked) -> str:
+    """Say of which runs the rate of a configuration is: `median_text`, or "the fastest of 3 runs, all disturbed"."""
+    if entry.disturbance is None or entry.runs == 1:
+        return median_text(entry)
+    return f"the fastest of {entry.runs} runs, {range_text(entry)}, all disturbed"
 
 
 def disturbed_sentence(entry: Ranked, name: str = "no. 1") -> str:

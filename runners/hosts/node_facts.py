@@ -10,6 +10,7 @@ from pathlib import Path
 from ..errors import ProcessError, UnreachableError
 from ..job import DEVICE
 from .hearing import CommandResult
+from .system_facts import SAY, SYSTEM, SystemFacts, told_system
 from .transport import Local, Transport, parsed, say, say_all
 
 TELL_IDENTITY = r"""
@@ -94,11 +95,6 @@ NEW_ID = "rm /etc/machine-id; systemd-machine-id-setup"
 """What gives a machine an id of its own."""
 
 
-MOST_CPUS = 1 << 16
-"""Linux can be built for 8,192 CPUs at most (NR_CPUS of x86-64)."""
-_SAY = r"""
-say() { printf '%s\t%s\n' "$1" "$2"; }
-"""
 _NETWORKS = r"""
 PATH=$PATH:/usr/sbin:/sbin ip -o -4 addr show up 2>/dev/null | while read -r _ name _ address _; do
     [ "$(cat "/sys/class/net/$name/carrier" 2>/dev/null)" = 0 ] || say network "$name $address"
@@ -112,12 +108,6 @@ for field in 'model name' Model; do
     [ -n "$model" ] || model=$(sed -n "s/^$field[[:space:]]*: //p" /proc/cpuinfo | head -n 1)
 done
 say model "${model:-$(uname -m)}"
-allowed=$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)
-say allowed "$allowed"
-for file in /sys/devices/system/cpu/cpu[0-9]*/topology/thread_siblings_list; do
-    cpu=${file#/sys/devices/system/cpu/cpu}
-    [ -r "$file" ] && say sibling "${cpu%%/*} $(cat "$file")"
-done
 say memory_kib "$(sed -n 's/^MemAvailable:[[:space:]]*\([0-9]*\) kB/\1/p' /proc/meminfo)"
 for interface in /sys/class/net/*; do say interface "${interface##*/}"; done
 for port in /sys/class/infiniband/*/ports/*; do
@@ -133,7 +123,7 @@ shift
 for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
 exit 0
 """
-SCRIPT = f"{_SAY}{TELL_IDENTITY}{_NETWORKS}{_FACTS}"
+SCRIPT = f"root=\n{SAY}{TELL_IDENTITY}{SYSTEM}{_NETWORKS}{_FACTS}"
 """$1 is an MPI launcher; the other arguments are files."""
 
 
@@ -150,6 +140,7 @@ class NodeSays:
             the node has no `ip`.
         identity: what tells it from others.
         rdma: ports of InfiniBand and RoCE, as UCX names them ("mlx5_0:1"), and the interface that each has, or "".
+        system: what it has for settings of the system.
     """
 
     node: str
@@ -164,6 +155,7 @@ class NodeSays:
     networks: Mapping[str, str] = field(default_factory=dict)
     identity: Identity = field(default_factory=Identity)
     rdma: Mapping[str, str] = field(default_factory=dict)
+    system: SystemFacts = field(default_factory=SystemFacts)
 
 
 def ask_nodes(
@@ -193,9 +185,7 @@ def parse_says(node: str, text: str) -> NodeSays:
     def one(name: str) -> str:
         return said.get(name, [""])[0]
 
-    allowed = cpu_list(one("allowed"))
-    siblings = dict(line.split(" ", 1) for line in said.get("sibling", []) if " " in line)
-    cores = {siblings.get(str(cpu), str(cpu)) for cpu in allowed}
+    system = told_system(said)
     memory = one("memory_kib")
     ports = [line.partition(" ") for line in said.get("rdma", [])]
     return NodeSays(
@@ -203,7 +193,7 @@ def parse_says(node: str, text: str) -> NodeSays:
         hostname=one("hostname"),
         architecture=one("architecture"),
         model=one("model"),
-        cores=max(1, len(cores)),
+        cores=max(1, len(system.cores)),
         memory_bytes=int(memory) * 1024 if memory.isdecimal() else 0,
         interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
         mpi=" ".join(one("mpi").partition("Report bugs")[0].split()),
@@ -211,13 +201,14 @@ def parse_says(node: str, text: str) -> NodeSays:
         networks=_networks(said.get("network", [])),
         identity=told_identity(text),
         rdma={port: own for port, _, own in ports if DEVICE.fullmatch(port)},
+        system=system,
     )
 
 
 def own_networks() -> Mapping[str, str]:
     """Return what `NodeSays.networks` is of this host."""
     try:
-        said = say(Local(), "this host", ("sh", "-c", f"{_SAY}{_NETWORKS}"))
+        said = say(Local(), "this host", ("sh", "-c", f"{SAY}{_NETWORKS}"))
     except UnreachableError:
         return {}
     return _networks([line.partition("\t")[2] for line in said.stdout.splitlines()])
@@ -231,23 +222,6 @@ def _networks(lines: Sequence[str]) -> dict[str, str]:
         if name != "lo" and "/" in address:
             found.setdefault(name.partition("@")[0], address)
     return found
-
-
-def cpu_list(listed: str) -> list[int]:
-    """Parse a list of CPUs of the kernel, such as "0-3,8".
-
-    Raises:
-        ValueError: a number is beyond what any kernel counts.
-    """
-    spans = [part.partition("-") for part in listed.split(",")]
-    ends = [
-        (int(first), int(last or first))
-        for first, _, last in spans
-        if first.isdecimal() and (last or first).isdecimal()
-    ]
-    if any(last >= MOST_CPUS for _, last in ends):
-        raise ValueError(f"{listed[:40]}: no kernel has so many CPUs")
-    return [cpu for first, last in ends for cpu in range(first, last + 1)]
 
 
 def _heard(node: str, said: CommandResult | UnreachableError) -> NodeSays | UnreachableError | ProcessError:

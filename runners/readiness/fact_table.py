@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from ..hosts.system_facts import GLIBC, IN_BRACKETS, TRANSPARENT
 from .fact import AtLeast, AtMost, MustBe, NearNumber, NodeFact, OfTheMoment
 
 SKEW = NodeFact(
@@ -279,8 +280,7 @@ _MEMORY: tuple[NodeFact, ...] = (
     ),
     NodeFact(
         "transparent_huge_pages", "transparent huge pages",
-        "sed -n 's/.*\\[\\(.*\\)\\].*/\\1/p' /sys/kernel/mm/transparent_hugepage/enabled",
-        _read("/sys/kernel/mm/transparent_hugepage/enabled"),
+        f"{IN_BRACKETS} {TRANSPARENT}", _read(TRANSPARENT),
     ),
     NodeFact(
         "huge_pages", "reserved huge pages", "sed -n 's/^HugePages_Total: *//p' /proc/meminfo",
@@ -307,7 +307,7 @@ _SYSTEM: tuple[NodeFact, ...] = (
         "os", "operating system", "sed -n 's/^PRETTY_NAME=\"*\\([^\"]*\\)\"*/\\1/p' /etc/os-release",
         _read("/etc/os-release"),
     ),
-    NodeFact("libc", "C library", "getconf GNU_LIBC_VERSION || ldd --version 2>&1 | head -n 1", "ldd --version"),
+    NodeFact("libc", "C library", f"{GLIBC} || ldd --version 2>&1 | head -n 1", "ldd --version"),
     NodeFact(
         "mpi", "MPI", 'if [ -x "$mpirun" ]; then "$mpirun" --version </dev/null | head -n 1; '
         'elif [ -n "$mpirun" ]; then echo missing; fi',

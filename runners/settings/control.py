@@ -14,7 +14,7 @@ from .journal import Holder, Journal, Original, in_words, place, tokens_of
 from .mark import remove, settle, write
 from .registry import host_settings, setting, subject
 from .restore import put_back
-from .script import converse, for_each, outcome_of_each
+from .script import converse, failure, for_each, outcome_of_each, writing
 from .setting import CHOICE, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces
 
@@ -66,7 +66,8 @@ class SettingsControl:
             wanted: all values of the trials by setting.
 
         Raises:
-            RefusedError: a node lacks an interface; the sentence lists those it has.
+            RefusedError: a node lacks an interface; the sentence lists those it has. Or it lacks a setting of the whole
+                node, does not take a value, or does not let this user write it; links are tried by the trials.
             HeldError: somebody else has a node's settings; the sentence names the holder.
             RunnerError: a node does not answer, or the changes of a killed hpltune cannot be undone there.
         """
@@ -76,6 +77,7 @@ class SettingsControl:
                 self._require(self._nodes, chosen)
             if wanted.keys() & host_settings().keys():
                 self._take(self._nodes)
+                self._require_settings(wanted)
 
     def apply(self, wanted: Mapping[str, SettingValue], nodes: Sequence[str] | None = None) -> None:
         """Give the nodes the settings of a trial; only differing values are changed.
@@ -170,6 +172,28 @@ class SettingsControl:
         for name in wanted:
             setting(name)
         return targets
+
+    def _require_settings(self, wanted: Mapping[str, Sequence[SettingValue]]) -> None:
+        """Make sure that each node has the settings of a whole node, and lets us write them: it writes what it has."""
+        asked = [one for name, one in host_settings().items() if name in wanted and not one.per_interface]
+        asked = [one for one in asked if not one.between_nodes]
+        if not asked:
+            return
+        self._require(self._nodes, ())
+
+        def tried(host: str) -> None:
+            for one, told in zip(asked, converse(self._reach, host, [one.show("") for one in asked]), strict=True):
+                now = value_of(host, ("", one.name), told)
+                choices = one.read(told.printed).choices
+                for value in map(one.text, wanted[one.name]):
+                    if choices and value not in choices:
+                        listed = ", ".join(choices)
+                        raise RefusedError(f"{place(host, '', one.name, value)}: its kernel takes {listed}", one.name)
+                (written,) = converse(self._reach, host, [writing(one, "", now, root=self._found[host].root)])
+                if not written.taken:
+                    raise RefusedError(f"{place(host, '', one.name)} cannot be set: {failure(written)}", one.name)
+
+        for_each(self._nodes, tried)
 
     def _learn(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> None:
         """Read the current values, and record those that will change on the nodes and in the journal."""

@@ -1,15 +1,28 @@
-"""The settings of hosts by name. A new setting is one line here, and a class if none fits.
+"""The settings of hosts by name, and which of their values some hosts offer.
 
-Commands, checks, search spaces, the glossary, `net show` and the rules of sudo know a setting from here alone.
+A new setting is one line here, and a class if none fits. Commands, checks, search spaces, the
+glossary, `net show` and the rules of sudo know a setting from here alone.
 """
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..errors import RefusedError
+from ..hosts.system_facts import SystemFacts
 from .net import ALGORITHM, THREE_SIZES, Adaptive, Coalescing, Mtu, Offload, Ring, Sysctl
-from .setting import BYTES, HostSetting, InterfaceChoice, Setting, Values, whole
+from .setting import BYTES, HostSetting, InterfaceChoice, Setting, SettingValue, Values, whole
+from .sys import (
+    ENVIRONMENT,
+    BlisPartition,
+    Cores,
+    MallocHugePages,
+    NumaPolicy,
+    OmpWait,
+    RankVariable,
+    kernel_values,
+    rank_variable,
+)
 
 NETWORK = "net."
 """The family of a name without one: `net probe --with mtu=9000`, and what older versions have recorded."""
@@ -59,6 +72,13 @@ _ALL: tuple[Setting, ...] = (
         "Which of a virtual cluster's networks carries the messages.",
     ),
     InterfaceChoice(),
+    *kernel_values(),
+    MallocHugePages(),
+    OmpWait(),
+    BlisPartition(),
+    Cores(),
+    NumaPolicy(),
+    RankVariable(),
 )
 """In the order of application: first those that reset a NIC, and each before settings it overrules."""
 
@@ -85,8 +105,10 @@ def setting(name: str) -> Setting:
     """Return the setting of real hosts with this name.
 
     Raises:
-        RefusedError: there is no such setting; the message suggests the nearest.
+        RefusedError: there is no such setting; the message suggests the nearest. Or hpltune sets the variable itself.
     """
+    if name.startswith(ENVIRONMENT):
+        return rank_variable(name)
     known = {name: one for name, one in SETTINGS.items() if not isinstance(one, VirtualSetting)}
     if name in known:
         return known[name]
@@ -104,3 +126,60 @@ def subject(names: Iterable[str]) -> str:
 def host_settings() -> Mapping[str, HostSetting]:
     """Return the values that nodes have, in the order of application."""
     return {name: one for name, one in SETTINGS.items() if isinstance(one, HostSetting)}
+
+
+@dataclass(frozen=True)
+class HostsOffer:
+    """What the hosts of a study offer.
+
+    Attributes:
+        systems: what each host has, by its name; "" is this machine. Empty if the hosts are not known before a run.
+    """
+
+    systems: Mapping[str, SystemFacts] = field(default_factory=dict)
+
+    @property
+    def first(self) -> SystemFacts | None:
+        """What the first host has; for a value that they offer, all give the ranks the same command."""
+        return next(iter(self.systems.values()), None)
+
+    def knows(self, name: str) -> bool:
+        """Return whether a parameter of this name is a setting."""
+        return is_setting(name)
+
+    def why_not(self, name: str, value: SettingValue) -> str | None:
+        """Return the sentence why a host cannot have a value, or None."""
+        try:
+            one = setting(name)
+            text = one.text(value)
+            for host, system in self.systems.items():
+                lack = one.lacks(text, system)
+                if lack:
+                    return f"{name} = {value} cannot be had on {f'node {host}' if host else 'this machine'}: {lack}"
+            if isinstance(one, Cores):
+                return self._why_not_alike(one, text)
+        except RefusedError as error:
+            return str(error)
+        return None
+
+    def worth_trying(self, name: str) -> tuple[SettingValue, ...]:
+        """Return the values that are worth trying on all hosts, best guess first."""
+        if name not in SETTINGS or not self.systems:
+            return ()
+        first, *others = (SETTINGS[name].worth_trying(system) for system in self.systems.values())
+        return tuple(value for value in first if all(value in other for other in others))
+
+    def cores(self, value: SettingValue) -> int | None:
+        """Return how many cores of each host a value of `sys.cores` names; None if it cannot be had."""
+        one = setting(Cores.name)
+        if not isinstance(one, Cores) or self.why_not(one.name, value) is not None:
+            return None
+        return len(one.chosen(str(value), self.first))
+
+    def _why_not_alike(self, one: Cores, value: str) -> str | None:
+        first = one.chosen(value, self.first)
+        for host, system in self.systems.items():
+            if one.chosen(value, system) != first:
+                numbers = "has other numbers for its cores than the first node: name CPUs, as 0-3"
+                return f"{one.name} = {value}: node {host} {numbers}"
+        return None

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import InvalidJobError, RefusedError
+from ..hosts.system_facts import SystemFacts
 from ..job import INTERFACE
 
 SettingValue = str | int | float | bool
@@ -89,10 +90,12 @@ class Reading:
     Attributes:
         value: as `Setting.text` writes it.
         fixed: whether the driver forbids to change it.
+        choices: the values that this node takes; empty if it does not tell them.
     """
 
     value: str
     fixed: bool = False
+    choices: tuple[str, ...] = ()
 
 
 class Setting:
@@ -121,6 +124,16 @@ class Setting:
             shown = str(value) if str(value).isprintable() else repr(str(value))
             raise RefusedError(f"{self.name} = {shown}: expected {self.values.expected}")
         return text
+
+    def lacks(self, value: str, system: SystemFacts) -> str:
+        """Return what a host lacks for a value, as "it has no numactl"; "" if it lacks nothing."""
+        del value, system
+        return ""
+
+    def worth_trying(self, system: SystemFacts) -> tuple[SettingValue, ...]:
+        """Return the values of "auto" on a host, best guess first; empty if none can be better than another."""
+        del system
+        return ()
 
 
 class HostSetting(Setting, ABC):
@@ -178,9 +191,16 @@ class LaunchSetting(Setting):
         del value
         return {}
 
-    def command(self, value: str) -> Command:
-        """Return what stands before the program in the command of each rank, as `numactl --interleave=all`."""
-        del value
+    def command(self, value: str, system: SystemFacts | None) -> Command:
+        """Return what stands before the program in the command of each rank, as `numactl --interleave=all`.
+
+        Args:
+            system: what each host has; None if nobody knows it before the run.
+
+        Raises:
+            RefusedError: the value means something only if the host is known.
+        """
+        del value, system
         return ()
 
 

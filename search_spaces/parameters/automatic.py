@@ -1,6 +1,7 @@
 """Chooses the values of "auto" on a machine."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from hpl.params import Scalar
 from hpl.sizing import process_grids
@@ -8,7 +9,7 @@ from hpl.sizing import process_grids
 from ..errors import SpaceError
 from ..machine import Machine
 from ..node_order import orders_here, worth_dropping
-from .dimension import ranks_and_threads
+from .dimension import CORES, ranks_and_threads
 from .parameter import Parameter
 
 AUTO = "auto"
@@ -42,7 +43,10 @@ def automatic(name: str, machine: Machine, layouts: Sequence[str], *, as_it_come
     if name in _OF_NODES:
         values = _OF_NODES[name](machine)
         return Parameter(name, values) if len(values) > 1 else None
-    raise SpaceError('"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped and rank_order only')
+    if "." in name and not name.startswith("mpi."):
+        offered = machine.offer.worth_trying(name) if machine.offer else ()
+        return Parameter(name, offered) if len(offered) > 1 else None
+    raise SpaceError('"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped, rank_order and settings only')
 
 
 _OF_NODES: Mapping[str, Callable[[Machine], tuple[Scalar, ...]]] = {
@@ -56,6 +60,12 @@ def full_layouts(machine: Machine) -> tuple[str, ...]:
     threaded = any(facts.threaded for facts in machine.blas.values()) or not machine.blas
     layouts = machine.terms.layouts(machine.node, machine.nodes)
     return tuple(f"{ranks}x{threads}" for ranks, threads in layouts if threads == 1 or threaded)
+
+
+def layouts_by_cores(cores: Parameter, machine: Machine) -> Parameter:
+    """Make the parameter with the layouts that fill the cores of each value of `sys.cores`."""
+    cases = {value: full_layouts(replace(machine, cores=machine.cores_with(value))) for value in cores.values}
+    return Parameter.depending("layout", CORES, cases)
 
 
 def layouts_by_nodes(dropped: Parameter, machine: Machine) -> Parameter:

@@ -16,6 +16,8 @@ Point = Mapping[str, Scalar]
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 RANK_ORDERS = ("listed", "fastest-first", "slow-share-column", "slow-share-row", "by-switch", "across-switches")
+CORES = "sys.cores"
+"""The setting that says which cores ranks use: it decides how many there are."""
 _LAYOUT = re.compile(r"([1-9]\d{0,6})x([1-9]\d{0,6})")
 
 
@@ -84,7 +86,8 @@ def dropped_nodes(point: Point) -> int:
 
 def _as_the_program_advises(point: Point, machine: Machine) -> str:
     left = machine.without(dropped_nodes(point))
-    ranks, threads = machine.terms.layouts(left.node, left.nodes)[0]
+    chosen = replace(left, cores=left.cores_with(point.get(CORES)))
+    ranks, threads = machine.terms.layouts(chosen.node, left.nodes)[0]
     return f"{ranks}x{threads}"
 
 
@@ -137,9 +140,9 @@ DIMENSIONS: dict[str, Dimension] = {
 
 DERIVED_FROM: Mapping[str, tuple[str, ...]] = {
     "kernel": ("blas",),
-    "layout": ("nodes_dropped",),
-    "grid": ("layout", "nodes_dropped"),
-    "N": ("memory_fraction", "NB", "grid", "layout", "nodes_dropped"),
+    "layout": ("nodes_dropped", CORES),
+    "grid": ("layout", "nodes_dropped", CORES),
+    "N": ("memory_fraction", "NB", "grid", "layout", "nodes_dropped", CORES),
 }
 """The parameters that decide the default of each of these."""
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runners.errors import RefusedError
+from runners.hosts.system_facts import SystemFacts
 from runners.settings import registry
 from runners.settings.setting import Command, HostSetting, LaunchSetting, Reading, Values, whole
 
@@ -57,7 +58,8 @@ class Starter(LaunchSetting):
     name: str
     values: Values = NUMBERS
 
-    def command(self, value: str) -> Command:
+    def command(self, value: str, system: SystemFacts | None) -> Command:
+        del system
         return ("env", f"{STEP}={value}")
 
 

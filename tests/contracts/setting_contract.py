@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from settings_builders import Notes
 
 from runners.errors import InvalidJobError, RefusedError
+from runners.hosts.system_facts import SystemFacts
 from runners.hosts.transport import Local, Transport
 from runners.job import Job
 from runners.settings.control import SettingsControl
@@ -149,7 +150,13 @@ class HostSettingContract(SettingContract):
 
 
 class LaunchSettingContract(SettingContract):
-    """A part of the launch: each rank gets it, and nothing is left of it afterwards."""
+    """A part of the launch: each rank gets it, and nothing is left of it afterwards.
+
+    Attributes:
+        system: a host that can have the legal values.
+    """
+
+    system: SystemFacts = SystemFacts()
 
     @pytest.fixture
     def setting(self) -> LaunchSetting:
@@ -159,6 +166,6 @@ class LaunchSettingContract(SettingContract):
 
     def test_a_job_takes_what_it_gives_the_ranks(self, setting: LaunchSetting, tmp_path: Path) -> None:
         for value in self.legal:
-            before, variables = setting.command(str(value)), setting.environment(str(value))
+            before, variables = setting.command(str(value), self.system), setting.environment(str(value))
             job = Job(program=("/bin/true",), ranks=1, directory=tmp_path, environment=variables, before=before)
             assert job.line == (*before, "/bin/true")

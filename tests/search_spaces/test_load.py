@@ -164,7 +164,7 @@ NB = 192
         ('[parameters]\nNB = { low = 64, high = "x" }\n', "whole numbers"),
         (
             '[parameters]\nNB = "auto"\n',
-            '"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped and rank_order only',
+            '"auto" is known for blas, kernel, mpi, layout, grid, nodes_dropped, rank_order and settings only',
         ),
         ('[parameters]\nkernel = { by = "blas", openblas = ["Zen"] }\n', "does not have"),
         ('restrictions = ["square"]\n[parameters]\nNB = 64\n', "unknown name square"),

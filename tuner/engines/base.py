@@ -65,6 +65,18 @@ class EngineContext:
 NOTHING_KNOWN = EngineContext()
 
 
+@dataclass(frozen=True)
+class EngineRemark:
+    """A sentence for the user.
+
+    Attributes:
+        caution: readers of the study's rates must know it too.
+    """
+
+    text: str
+    caution: bool = False
+
+
 MOST_KEYS = 30_000
 """Points whose key is remembered."""
 
@@ -93,7 +105,7 @@ class Engine(ABC):
         self.context = context
         self.history = RunHistory()
         self.blocked = BarredParts()
-        self._remarks: list[str] = []
+        self._remarks: list[EngineRemark] = []
         self._pending: set[str] = set()
         self._released: dict[str, dict[str, Scalar]] = {}
         self._keys: dict[tuple[tuple[str, Scalar], ...], str] = {}
@@ -133,7 +145,7 @@ class Engine(ABC):
         question = self.choose(ladder)
         return [] if question is None else [question]
 
-    def take_remarks(self) -> list[str]:
+    def take_remarks(self) -> list[EngineRemark]:
         """Return the sentences for the user that are new since the last call."""
         remarks, self._remarks = self._remarks, []
         return remarks

@@ -11,6 +11,7 @@ from runners.batch.base import BatchFacts, BatchSystem, in_words
 from runners.batch.runner import SPARE_S, BatchRunner
 from runners.hosts.cluster import Cluster
 from runners.launchers.base import ByMpi
+from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
 from ..events import Notice
@@ -47,6 +48,7 @@ def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> 
     each = f"{counted(cores, 'core')} and {gibibytes(memory_bytes)} each"
     notice = Notice(f"Nodes from {_asked_of(batch)}: {batch.nodes} with {each}.")
     limited = through_batch_system(cluster, inventory.mpi.name)
+    inventory = replace(inventory, offer=HostsOffer())
     return on_nodes(inventory, nodes, rpeak), [notice, *([Notice(f"{limited}.")] if limited else [])]
 
 

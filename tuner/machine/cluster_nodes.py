@@ -13,6 +13,7 @@ from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
+from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
 from ..events import Notice
@@ -96,7 +97,8 @@ def survey_nodes(
         cautions.append(Notice(f"{unused}.", caution=True))
     if between.doubtful or (between.names and not cluster.interfaces):
         cautions.append(Notice(f"{between.sentence}.", caution=between.doubtful))
-    inventory = on_nodes(replace(inventory, blas=blas), nodes, _rpeak(cluster, says, inventory, cores))
+    offer = HostsOffer({node.node: node.system for node in says})
+    inventory = on_nodes(replace(inventory, blas=blas, offer=offer), nodes, _rpeak(cluster, says, inventory, cores))
     return inventory, [*notices, Notice(_size(says, cores)), *cautions]
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hpl.blas.catalogue import Blas, BlasLibrary
@@ -14,6 +14,7 @@ from hpl.programs.registry import TO_BUILD
 from hpl.programs.terms import Gpu, NodeShape
 from hpl.rpeak import Rpeak, cpu_flags
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
+from runners.settings.registry import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
@@ -74,6 +75,7 @@ class Inventory:
         program: what runs; one that is there already uses no BLAS of the catalogue.
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
         flags: instruction sets of all nodes; None takes those of this host.
+        offer: what the hosts offer of settings.
         gpus: of each node, that the program computes on; empty where it computes on cores.
     """
 
@@ -85,6 +87,7 @@ class Inventory:
     program: HplProgram = TO_BUILD
     nodes: Nodes | None = None
     flags: frozenset[str] | None = None
+    offer: HostsOffer = field(default_factory=HostsOffer)
     gpus: tuple[Gpu, ...] = ()
 
     @property
@@ -232,6 +235,7 @@ class Inventory:
                     threaded=entry.threaded,
                     known_kernels=tuple(family(entry.family).kernels(flags, entry.libraries[0])),
                     usual_kernel=_usual_kernel(self.probes.get(entry.name, ())),
+                    family=entry.family,
                 )
                 for entry in chosen
             }
@@ -246,6 +250,7 @@ class Inventory:
             node_list=self.nodes.listed if self.nodes else (),
             chooser=batch.words.title if batch else "",
             terms=self.program.terms,
+            offer=self.offer,
             shape=node_shape(self),
         )
 

@@ -14,7 +14,9 @@ from hpl.programs.registry import TO_BUILD
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
+from runners.hosts.system_facts import this_system
 from runners.registry import LAUNCHERS
+from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
 from .inventory import Inventory
@@ -119,7 +121,8 @@ def survey(
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
     mpis = usable_mpis(search, wanted.program, instruments=instruments)
-    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program)
+    offer = HostsOffer({"": this_system()})
+    inventory = Inventory(host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program, offer=offer)
     if wanted.program.gpus_of:
         inventory = _with_gpus(inventory, wanted)
     if not wanted.program.takes_blas:

@@ -209,12 +209,13 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
         others: trials of the same launch.
     """
     facts = {"kind": str(record.kind), "state": _state(record, killed)}
-    facts |= {"reason": record.reason} if record.reason else {}
+    result = trial_result(record, killed)
+    facts |= {"reason": record.reason} if record.reason and record.reason not in result else {}
     facts |= {"disturbed": str(record.disturbed)} if record.disturbed else {}
     facts |= {**_figures(study, record), **_launch(record, others)}
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     facts |= _origin(record)
-    title = f"Study {study.name}, trial {record.number}: {trial_result(record, killed)}"
+    title = f"Study {study.name}, trial {record.number}: {result}"
     columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
     return Table(title, columns, tuple(facts.items()), headless=True)
 

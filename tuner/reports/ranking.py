@@ -16,7 +16,7 @@ from results.stats.headline import (
     disturbed_sentence,
     expected_sentence,
     fastest_run,
-    median_text,
+    gave_text,
 )
 from results.stats.levels import change, did_words, drift_corrected
 from results.stats.ranking import Ranked, hosts_of, rank, relative_sd, varying
@@ -296,12 +296,12 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     sentences: list[str] = []
     how = f"Simulated on {study.host['virtual_cluster']}: " if study.simulated else ""
     for entry in best:
-        rate = entry.median_gflops
+        rate = entry.median_gflops if entry.disturbance is None else entry.expected_gflops
         percent = figures(Equipment.of(study), rate, entry)["percent_of_peak"]
         named = "this configuration" if len(ranking) > 1 else "this file"
         sentences += filter(None, [disturbed_sentence(entry, named)])
         sentences.append(
-            f"{how}{rate_text(rate)} GFLOPS ({percent:.1f} % of Rpeak), {median_text(entry)}: "
+            f"{how}{rate_text(rate)} GFLOPS ({percent:.1f} % of Rpeak), {gave_text(entry)}: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}"
         )
     fastest = fastest_run(study, records)

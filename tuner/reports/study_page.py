@@ -182,7 +182,7 @@ class StudyPage:
         disturbed, drawn = sum(bool(record.disturbed) for record in full), len(self.found.disturbed())
         best = "Drawn is the run that stands for the best configuration"
         if not disturbed:
-            watched = sum("solve_s" in record.measurements for record in full)
+            watched = sum(record.watched for record in full)
             return f"{best}; none of {counted(watched, 'watched full run')} was disturbed."
         if drawn == disturbed:
             return f"{best}, and each other full run that was disturbed." if drawn else f"{best}."

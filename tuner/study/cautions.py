@@ -25,7 +25,7 @@ DISTURBED = "disturbed_runs"
 MOST_TOLD = 500
 """Letters of its sentence that are shown."""
 RECOUNTED = 0.1
-"""Disturbed runs are counted anew after each that makes them more by this part, and at the end."""
+"""Once one was disturbed, runs are counted anew after each that makes them more by this part, and at the end."""
 VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
 
 
@@ -43,7 +43,8 @@ class CautionKeeper:
         self.study: str | None = None
         self._waiting: dict[str, str] = {}
         self._short_told = False
-        self._disturbed = 0
+        self._runs = 0
+        self._disturbed = False
         self._counted = 0
 
     def __call__(self, event: Event) -> None:
@@ -54,14 +55,15 @@ class CautionKeeper:
         if isinstance(event, TrialEnded) and not self._short_told and is_too_short(event.record):
             self._short_told = True
             self(Notice(f"{short_sentence(event.record)}.", caution=True))
-        if isinstance(event, TrialEnded) and event.record.disturbed:
-            self._count_disturbed()
+        if isinstance(event, TrialEnded):
+            self._count(event.record)
 
-    def _count_disturbed(self) -> None:
+    def _count(self, record: TrialRecord) -> None:
         with self._lock:
-            self._disturbed += 1
-            due = self._disturbed >= self._counted * (1 + RECOUNTED) + 1
-            self._counted = self._disturbed if due else self._counted
+            self._runs += 1
+            self._disturbed |= record.disturbed is not None
+            due = self._disturbed and self._runs >= max(self._counted + 1, self._counted * (1 + RECOUNTED))
+            self._counted = self._runs if due else self._counted
         if due:
             self.ended()
 

@@ -1,6 +1,7 @@
 """One trial: build, write, check the memory, run, judge."""
 
 import math
+import os
 import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,6 +25,7 @@ from runners.job import Job
 from runners.launchers.base import message
 from runners.paths import RunPaths, Tail
 from runners.process_tree import has_ranks
+from runners.settings.sys import TUNABLES, with_tunables
 
 from ..errors import TunerError
 from ..events import Listener, Notice
@@ -308,6 +310,8 @@ class Evaluator:
 
     def _job(self, plan: TrialPlan, program: ReadyProgram, directory: Path, walltime_s: float) -> Job:
         environment = {**plan.environment, **program.environment}
+        inherited = {TUNABLES: os.environ[TUNABLES]} if TUNABLES in environment and TUNABLES in os.environ else {}
+        environment = with_tunables(inherited, environment)
         mpi = self.site.mpi_named(plan.launch.mpi)
         if plan.stop_at is not None:
             environment[STOP_AT] = str(plan.stop_at)

@@ -12,6 +12,7 @@ from hpl.programs.terms import OWN
 from runners.errors import RunnerError
 from runners.settings.registry import is_setting, setting
 from runners.settings.setting import CHOICE, HostSetting, LaunchSetting, interfaces_of
+from runners.settings.sys import with_tunables
 from search_spaces.errors import SpaceError
 from search_spaces.node_order import NODE_PARAMETERS, placement
 from search_spaces.parameters.dimension import ranks_and_threads
@@ -194,8 +195,8 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
     for name, value in placement.settings.items():
         known = setting(name)
         if isinstance(known, LaunchSetting):
-            environment |= known.environment(str(value))
-            before += known.command(str(value))
+            environment = with_tunables(environment, known.environment(known.text(value)))
+            before += _before(known, known.text(value), site)
     return TrialPlan(
         runs=runs,
         hpl_dat=hpl_dat,
@@ -211,6 +212,18 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         program=site.program,
         arguments=start.arguments,
     )
+
+
+def _before(known: LaunchSetting, value: str, site: Inventory) -> tuple[str, ...]:
+    """What a setting puts before the program.
+
+    Raises:
+        PlanError: nobody knows the nodes before the run, and the value means nothing without them.
+    """
+    try:
+        return known.command(value, site.offer.first)
+    except RunnerError as error:
+        raise PlanError(str(error)) from error
 
 
 def _nodes_of(params: Mapping[str, Scalar], site: Inventory) -> tuple[str, ...]:
@@ -237,11 +250,10 @@ def settings_of(params: Mapping[str, Scalar], site: Inventory) -> dict[str, Scal
     """
     settings = {name: value for name, value in params.items() if is_setting(name)}
     require_settings(settings, site)
-    try:
-        for name, value in settings.items():
-            setting(name).text(value)
-    except RunnerError as error:
-        raise PlanError(str(error)) from error
+    for name, value in settings.items():
+        why = site.offer.why_not(name, value)
+        if why:
+            raise PlanError(why)
     return settings
 
 

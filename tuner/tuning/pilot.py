@@ -12,7 +12,6 @@ from hpl.errors import HplError
 from hpl.params import Scalar
 from hpl.sizing import seconds
 from results.record import Invalidity, Kind, TrialRecord, TrialState
-from results.stats.disturbed_runs import undisturbed
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
 from results.store.networks import NetworkProbe
@@ -43,6 +42,7 @@ from ..machine.problem_size import (
 )
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..stopping import Stopping
+from ..study.again import MOST_IN_A_ROW
 from ..study.ledger import noise_of_runs
 from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
@@ -71,7 +71,8 @@ def pilot(
 ) -> list[Sample]:
     """Run the textbook configuration twice, small and a little larger, unless an earlier session did.
 
-    What fails is tried again, and then with another configuration.
+    What fails is tried again, and then with another configuration. What was disturbed runs again, and its time counts
+    only where there is no other.
 
     Args:
         target_s: what a run of the study may take.
@@ -87,20 +88,43 @@ def pilot(
         TunerError: neither runs at all, with the reason of the last failure.
     """
     session, site = worker.session, worker.evaluator.site
-    samples = samples_of(earlier)
+    runs = list(earlier)
+    samples = samples_of(runs)
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
     largest_n = min(largest_n, largest_asked or largest_n)
     while len(samples) < 2 and not session.stopped:
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)
         if samples and N <= samples[-1].N:
             break
-        record = _tried(worker.expecting(launch_s(samples, N) if samples else None), N)
+        at_n = worker.expecting(launch_s(samples, N) if samples else None)
+        record = _tried(at_n, N)
         if session.stopped and not record.ranked:
             break
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
-        samples = [*samples, *samples_of([record])]
+        tried = _until_quiet(at_n, record)
+        runs += tried
+        found = samples_of(runs)
+        if samples and len(found) <= len(samples):
+            break  # the larger one was disturbed each time: the smaller one tells more
+        samples = found
+    if samples and not any(map(_is_quiet, runs)):
+        session.say(
+            "All first runs were disturbed: HPL looks slower than it is, and N may be smaller than the budget allows."
+        )
     return samples
+
+
+def _until_quiet(worker: LaunchWorker, first: TrialRecord) -> list[TrialRecord]:
+    """Repeat a first run that was disturbed, MOST_IN_A_ROW times at most; all runs."""
+    session, runs = worker.session, [first]
+    while runs[-1].disturbed is not None and len(runs) <= MOST_IN_A_ROW:
+        if session.stopped or session.meter.out_of_time(runs[-1].cost_s or 0.0):
+            break
+        why = runs[-1].disturbed
+        session.say(f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.")
+        runs.append(worker.trial(first.params, Kind.PILOT))
+    return runs
 
 
 def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
@@ -147,13 +171,23 @@ def _may_pass(record: TrialRecord) -> bool:
 
 
 def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
-    """The valid runs among records, smallest N first; disturbed ones only where there is no other of their N."""
+    """The valid runs among records, smallest N first.
+
+    Disturbed ones only where all were, and then of each N the fastest.
+    """
+    valid = [record for record in records if record.ranked and record.hpl and record.gflops and record.cost_s]
+    quiet = [record for record in valid if _is_quiet(record)]
+    fastest = {record.hpl.N: record for record in sorted(valid, key=lambda run: run.gflops or 0.0) if record.hpl}
     found = [
         Sample(record.hpl.N, seconds(record.hpl.N, record.gflops), record.cost_s)
-        for record in undisturbed(records)
-        if record.ranked and record.hpl and record.gflops and record.cost_s
+        for record in quiet or fastest.values()
+        if record.hpl and record.gflops and record.cost_s
     ]
     return sorted(found, key=lambda sample: sample.N)
+
+
+def _is_quiet(record: TrialRecord) -> bool:
+    return record.ranked and record.disturbed is None
 
 
 def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:

@@ -10,7 +10,7 @@ from results.record import TrialRecord
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from runners.paths import AGENT
-from runners.settings.registry import is_setting
+from runners.settings.registry import host_settings
 
 from ..user_files import write_text
 from .campaign import TuneOutcome
@@ -73,9 +73,13 @@ def write_winner(
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
     sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
-    network = ", ".join(f"{name} = {value}" for name, value in best.params.items() if is_setting(name))
-    if network:
-        sentences.append(f"It ran under {network}, which are put back now; `hpltune run ⟦like⟧` sets them again.")
+    known = host_settings()
+    changed = [f"{name} = {value}" for name, value in best.params.items() if name in known]
+    if changed:
+        put_back = "which is put back now; `hpltune run ⟦like⟧` sets it"
+        if len(changed) > 1:
+            put_back = "which are put back now; `hpltune run ⟦like⟧` sets them"
+        sentences.append(f"It ran under {', '.join(changed)}, {put_back} again.")
     full_dat = confirm = None
     if outcome.full is not None and best.hpl is not None:
         full = folder / "HPL-full.dat"

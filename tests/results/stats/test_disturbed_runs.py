@@ -8,9 +8,10 @@ from record_builders import DISTURBED, QUIET, a_study, finished
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord
+from results.report.ranking_table import expected_columns
 from results.stats.confidence import rerank_by_posterior, sentence, standing
 from results.stats.disturbed_runs import DisturbedRuns, undisturbed
-from results.stats.headline import disturbed_sentence, fastest_run, half_rate_n, median_text
+from results.stats.headline import disturbed_sentence, fastest_run, gave_text, half_rate_n, median_text
 from results.stats.levels import change
 from results.stats.ranking import rank, relative_sd
 
@@ -109,6 +110,21 @@ def test_a_disturbed_run_is_the_fastest_only_where_all_were_disturbed() -> None:
     assert only is not None
     assert only.trial == 1
     assert "All full runs were disturbed" in only.sentence(())
+    assert "disturbed" not in only.sentence(rank(ALL)), "the sentence of no. 1 told that"
+
+
+def test_a_run_that_nobody_watched_is_not_called_undisturbed() -> None:
+    for run, told in [(finished(1, 60.0), "fastest run"), (quiet(1, 60.0), "fastest undisturbed run")]:
+        fastest = fastest_run(a_study(), [run, disturbed(2, 80.0)])
+        assert fastest is not None
+        assert told in fastest.sentence(rank([run, disturbed(2, 80.0), *ALL]))
+        assert fastest.record is run
+
+
+def test_the_rate_of_which_a_part_of_the_peak_is_told_is_the_one_beside_it() -> None:
+    (entry,) = rank(ALL)
+    assert gave_text(entry) == "the fastest of 3 runs, 30.00 to 40.00, all disturbed"
+    assert expected_columns([entry], []) == {"expected GFLOPS": ["at least 40.00"]}
 
 
 def test_half_of_the_rate_is_found_without_disturbed_runs() -> None:
@@ -122,7 +138,11 @@ def test_half_of_the_rate_is_found_without_disturbed_runs() -> None:
 
 def test_disturbed_runs_of_a_study_are_counted_with_their_causes() -> None:
     found = DisturbedRuns.of([*BURST, finished(7, 60.0)])
-    assert found.sentence() == "3 of 7 runs were disturbed: other programs took CPU time in 3 (mostly python3)."
+    assert found.sentence() == (
+        "3 of the 6 runs of which it is known were disturbed: other programs took CPU time in 3 (mostly python3)."
+    )
+    every = DisturbedRuns.of(BURST)
+    assert every.sentence() == "3 of 6 runs were disturbed: other programs took CPU time in 3 (mostly python3)."
     assert found.to_json()["watched"] == 6
     assert DisturbedRuns.of([quiet(1, 60.0)]).sentence() == ""
 

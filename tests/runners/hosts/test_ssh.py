@@ -16,8 +16,9 @@ from waiting import until
 from hpl.build.toolchain import Mpi
 from runners.base import JobState, Runner
 from runners.errors import UnreachableError
-from runners.hosts.node_facts import SCRIPT, NodeSays, ask_nodes, cpu_list, parse_says
+from runners.hosts.node_facts import SCRIPT, NodeSays, ask_nodes, parse_says
 from runners.hosts.ssh import SshRunner, agent_text
+from runners.hosts.system_facts import cpu_list
 from runners.hosts.transport import Local, Ssh
 from runners.job import Job
 from runners.launchers.base import Launcher

@@ -16,7 +16,7 @@ from runners.settings.survey import interfaces_in
 from search_spaces.parameters.dimension import dimension
 from tuner.settings.dimensions import setting_dimensions
 
-HOST = host_settings()
+HOST = {name: one for name, one in host_settings().items() if name.startswith("net.")}
 DATA = Path(__file__).parents[1] / "data" / "network"
 
 

@@ -54,7 +54,7 @@ def test_show_tells_every_setting_of_every_host_or_why_it_cannot_be_set(net: On)
     assert found["h2", "eth0", "net.rx_usecs"]["reason"] == "netlink error: Operation not supported"
     assert found["h1", "", "net.tcp_rmem"]["value"].count(" ") == 2
     shown = net("show", "--hosts", "h2").stdout
-    assert "Network of h2" in shown
+    assert "Settings of h2" in shown
     assert "not here: netlink error: Operation not supported" in shown
 
 

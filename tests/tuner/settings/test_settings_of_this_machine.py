@@ -14,6 +14,7 @@ from made_up_settings import MEANING, PLACE, STEP, VARIABLE
 from replayed import replaying
 from waiting import PATIENCE_S, until
 
+from results.errors import UnknownStudyError
 from results.store.store import Store
 from runners.settings import registry
 from tuner.settings.dimensions import meanings
@@ -113,15 +114,15 @@ def test_studies_in_turn_change_one_host_together(hpltune: Run, home: Path, seen
     assert [line.split()[0] for line in seen()[before:]] == ["5", "6", "6", "5"]
 
 
-def test_a_value_that_the_host_refuses_is_a_recorded_outcome(hpltune: Run, home: Path) -> None:
+def test_what_the_host_has_not_is_refused_before_any_run(hpltune: Run, home: Path) -> None:
     replaying(home)
     (home / PLACE).unlink()
     done = hpltune(*TUNE)
-    trials = json.loads(hpltune("show", "mine", "--json").stdout)
-    refused = [trial["reason"] for trial in trials if trial["invalidity"] == "constraints"]
     assert done.returncode == 1
-    assert refused
-    assert all("sys.test_value cannot be set: cat: " in reason for reason in refused), refused
+    assert "sys.test_value cannot be set: cat: " in done.stderr
+    assert "Traceback" not in done.stderr
+    with Store.open(home / "data/hpltune.db") as store, pytest.raises(UnknownStudyError):
+        store.records("mine")
 
 
 @pytest.mark.parametrize(

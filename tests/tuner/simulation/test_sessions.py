@@ -10,6 +10,7 @@ from hpl.params import Scalar
 from results.store.store import Store
 from runners.virtual.load import load_cluster
 from tuner.budget import Budget
+from tuner.engines.base import EngineRemark
 from tuner.engines.baselines.random_search import RandomSearch
 from tuner.events import Event, Notice
 from tuner.options import TuneOptions
@@ -82,8 +83,8 @@ class Talkative(RandomSearch):
     """An engine that has something to say of each point that it chooses."""
 
     def ask(self) -> dict[str, Scalar] | None:
-        """Say something, and choose."""
-        self._remarks.append("this one by chance")
+        """Say something, warn of the machine, and choose."""
+        self._remarks += [EngineRemark("this one by chance"), EngineRemark("this machine is slow.", caution=True)]
         return super().ask()
 
 

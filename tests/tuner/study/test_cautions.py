@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from record_builders import START, a_study, finished
+from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 
 from results.record import Kind
 from results.store.store import Store
@@ -65,6 +65,26 @@ def test_the_first_full_run_that_is_too_short_for_hpls_clock_is_a_caution(store:
     short = "trial 4 took 0.02 s, and HPL's clock cannot tell a rate of so short a run; choose a larger N"
     assert texts(store) == [short]
     assert [event for event in heard if isinstance(event, Notice)] == [Notice(f"{short}.", caution=True)]
+
+
+def test_how_many_runs_were_disturbed_is_kept_with_each_run_of_the_first_so_that_a_killed_study_tells_it(
+    store: Store,
+) -> None:
+    keeper = CautionKeeper(lambda _: None, store)
+    keeper.begun("study")
+    rates = [(60.0, QUIET), (30.0, DISTURBED), (61.0, QUIET), (20.0, DISTURBED)]
+    said = []
+    for gflops, measured in rates:
+        number = store.begin(begun())
+        record = finished(number, gflops, measurements=measured)
+        store.finish(record)
+        keeper(TrialEnded(record))
+        said += cautions_of(store.study("study"))
+    assert [sentence.split(" disturbed")[0] for sentence in said] == [
+        "Caution: 1 of 2 runs was",
+        "Caution: 1 of 3 runs was",
+        "Caution: 2 of 4 runs were",
+    ]
 
 
 def test_what_repeats_told_of_the_machine_is_a_caution_for_each_kind_of_change(store: Store) -> None:

@@ -361,7 +361,8 @@ def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
         if done.lost_nodes:
             break
         more = min(repeats - quiet, extra_runs(repeats))
-        if number >= repeats and more and load.lasts(records[-1]):
+        goes_on = more > 0 and repeats <= number < repeats + extra_runs(repeats)
+        if goes_on and load.lasts(records[-1]):
             break
         if number == repeats and more and not run.stop.requested:
             run.listener(Notice(extra_sentence([one for one in records if may_win(one)], len(records), more)))

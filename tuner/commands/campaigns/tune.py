@@ -324,7 +324,9 @@ def _on_table(request: TuneRequest, name: str | None, options: TuneOptions, sess
 
     with session.stop.preparing():
         table = read_table(options.replay or {})
-    return tune_replayed(options, name, table, session.context, resume=request.resume)
+    outcome = tune_replayed(options, name, table, session.context, resume=request.resume)
+    session.cautions.begun(outcome.study)
+    return outcome
 
 
 def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]:

@@ -157,7 +157,7 @@ def _table(host: str, shown: Sequence[ShownSetting]) -> Table:
         if keys:
             filled = [cells[(name, key)] for key in keys]
             rows.append((name, *filled, *[""] * (len(columns) - 1 - len(filled))))
-    return Table(f"Network of {host}", columns, tuple(rows))
+    return Table(f"Settings of {host}", columns, tuple(rows))
 
 
 def _cell(shown: ShownSetting) -> str:

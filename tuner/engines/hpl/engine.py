@@ -13,7 +13,7 @@ from results.stats.belief import posterior_rates
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..base import NOTHING_KNOWN, Engine, EngineContext
+from ..base import NOTHING_KNOWN, Engine, EngineContext, EngineRemark
 from ..companions import Group, gathered
 from ..model.belief import Belief, Growth
 from ..model.covariance import FitError
@@ -23,6 +23,7 @@ from ..model.process import Process
 from ..outcomes import FULL, GIVEN_UP, Fidelity, Ladder, Outcome, Question, Rung
 from ..points import Codes, Vector, neighbours, own_point, starts
 from .pending import PendingRuns
+from .promise import Promise
 from .search_state import EngineState
 from .weighing import Weighing
 
@@ -74,6 +75,7 @@ class HplEngine(Engine):
         growth = Growth(pool, partial(neighbours, space), pending.places)
         self._state = EngineState(pool, growth, pending, self.blocked, fit(pool), exact=context.probes.exact)
         self._opening = Opening(self, pool, growth, pending, knows_dgemm=bool(context.probes.dgemm_gflops))
+        self._promise = Promise(pool, context.probes)
         self._instead: Engine | None = None
 
     def choose(self, ladder: Ladder) -> Question | None:
@@ -175,7 +177,11 @@ class HplEngine(Engine):
             self._pending.add(key)
 
     def _learn(self, point: Point, outcome: Outcome) -> None:
-        self._state.learn(self._state.pool.place(self.key(point), point), outcome)
+        place = self._state.pool.place(self.key(point), point)
+        self._state.learn(place, outcome)
+        said = self._promise.learn(place, outcome)
+        if said:
+            self._remarks.append(EngineRemark(f"{said}.", caution=True))
         if self._instead is not None:
             self._instead.tell(point, outcome)
 
@@ -213,6 +219,9 @@ class HplEngine(Engine):
             return Decision(first)
         if not state.runs:
             return Decision(self._any(rungs[-1]))
+        below = self._promise.question(state.left(FULL))
+        if below is not None:
+            return Decision(below)
         belief = state.belief(rungs)
         if not state.left(FULL).any():
             return Decision(self._any(FULL))
@@ -250,9 +259,8 @@ class HplEngine(Engine):
 
         pool = self._state.pool
         alone = ", for GFLOPS alone" if pool.of_two_objectives else ""
-        self._remarks.append(
-            f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
-        )
+        told = f"The model cannot describe the runs so far ({error}): Optuna's TPE goes on instead{alone}."
+        self._remarks.append(EngineRemark(told))
         self._instead = Bayes(self.space, self.seed)
         for part in self.blocked:
             self._instead.bar(part)

@@ -179,7 +179,7 @@ class Fitting:
         self.runs: list[MeasuredRun] = []
         self._pool = pool
         self._to_all = False
-        self._fitted: tuple[int, Sequence[Rung], Scales] | None = None
+        self._fitted: tuple[tuple[int, float], Sequence[Rung], Scales] | None = None
         self._all: Observations = {}
         self._kept: tuple[int, frozenset[Repeated]] = (0, frozenset())
         self._known: tuple[tuple[object, ...], Process] | None = None
@@ -238,11 +238,12 @@ class Fitting:
         kinds = [FULL, *sorted(seen - {FULL}, key=lambda rung: (rung.fidelity, rung.part))]
         prior = Scales.prior(self._pool.names, [rung.fidelity is Fidelity.EARLIER for rung in kinds[1:]])
         count = len(self.runs) if self._to_all else fitted_to(len(self.runs))
-        if self._fitted is None or self._fitted[:2] != (count, kinds):
+        cliff = self._pool.model.cliff
+        if self._fitted is None or self._fitted[:2] != ((count, cliff), kinds):
             self._known = None
-            self._fitted = count, kinds, self._fit(self.remembered(count), kinds, prior)
+            self._fitted = (count, cliff), kinds, self._fit(self.remembered(count), kinds, prior)
         correlations = self._pool.correlations()
-        state = (len(self.runs), *map(len, correlations))
+        state = (len(self.runs), cliff, *map(len, correlations))
         if self._known is None or self._known[0] != state:
             self._known = state, self._conditioned(self.remembered(), kinds, self._fitted[2], prior)
         return self._known[1], kinds

@@ -206,6 +206,20 @@ class Pool:
         """Whether points are worth differently in the other objective, so that there is a front."""
         return bool(np.ptp(self.against) > 0)
 
+    @property
+    def model(self) -> "HplModel":
+        """HPL's model as it is now."""
+        return self._model
+
+    def add_cliff(self, N: int) -> None:
+        """Let runs at N and above be slower by a factor of their own, which runs tell."""
+        self._model = replace(self._model, cliff=N)
+        self._modelled.clear()
+
+    def timed(self, place: int) -> bool:
+        """Whether dgemm of a configuration's BLAS was timed, so that its predicted rate means something."""
+        return self._reader.timed(self.points[place])
+
     def correlations(self) -> list[Matrix]:
         """The correlation between the values of each parameter."""
         return [axis.correlation() for axis in self._axes.axes]
@@ -328,6 +342,10 @@ class PointReader:
         """All that the model sees of a point."""
         return PointRow(self.axes.row(point), self.shape(point), self.against(point))
 
+    def timed(self, point: Point) -> bool:
+        """Whether dgemm of a point's BLAS was timed."""
+        return bool(self.probes.dgemm_gflops.get(str(self.space.complete(point)["blas"])))
+
     def shape(self, point: Point) -> tuple[float, ...]:
         """What HPL's model needs to know of a point."""
         full = self.space.representative(point)
@@ -383,8 +401,10 @@ class PoolTable:
 
 WEIGHT_SD = 0.3
 """By how much the differences that HPL's model predicts may be too large or too small, as a part of them."""
-FEATURES = 1 + len(UNKNOWN)
-"""Slopes of HPL's model: the weight's and those of the machine's figures."""
+CLIFF_SD = 1.0
+"""Of how much slower runs beyond a cliff in N are, in the logarithm of the rate."""
+FEATURES = 2 + len(UNKNOWN)
+"""Slopes of HPL's model: the weight's, the cliff's, and those of the machine's figures."""
 FIGURES = 0.7
 """Part of `UNKNOWN`'s deviations by which figures of the machine may differ: thirty of them explain anything. Chosen on
 real tables of other people's clusters and simulated ones (docs/search-quality.md); with 1 real tables take longer, with
@@ -398,15 +418,18 @@ class HplModel:
     Attributes:
         usual: figures of the machine after its probes, at which the model is linearised.
         best: logarithm of the highest rate that it predicts; differences from it are weighted.
+        cliff: N from which on runs are slower by a factor of their own; infinite where no such N was found.
     """
 
     usual: Prior
     best: float = 0.0
+    cliff: float = math.inf
 
     def straightened(self, shapes: Shapes, rung: Rung) -> LinearModel:
-        """What the model says of configurations on a rung; the first of its slopes is the weight's."""
+        """What the model says of configurations on a rung; the first slopes are the weight's and the cliff's."""
         columns = rung.part if rung.fidelity is Fidelity.PREFIX else 1.0
         line = straightened(shapes, self.usual, np.zeros(len(UNKNOWN)), rung.size, columns)
         mean = line.mean + np.log(shapes.worth[:, 0])
         weight = WEIGHT_SD * (mean - self.best)
-        return LinearModel(mean, np.column_stack([weight, FIGURES * line.slopes]))
+        beyond = CLIFF_SD * (rung.size * shapes.N[:, 0] >= self.cliff)
+        return LinearModel(mean, np.column_stack([weight, beyond, FIGURES * line.slopes]))

@@ -223,6 +223,7 @@ class Scheduler:
                     self._full_runs.asked |= batch[0].rung == FULL
                     self._tell(engine, self.workers.submit(batch, repeats))
                 self._tell(engine, self.workers.wait())
+        self._show_remarks(engine)
         return how_it_ended(ended, engine)
 
     def _next(self, engine: Engine, rounds: int, repeats: int) -> tuple[list[Question], str | None]:
@@ -324,8 +325,11 @@ class Scheduler:
                     self.session.say(sentence)
 
     def _show_remarks(self, engine: Engine) -> None:
+        """Show what the engine has to say; of a simulated cluster, which is as its file says, no cautions."""
+        context = self.session.context
         for remark in engine.take_remarks():
-            self.session.say(remark)
+            if not (remark.caution and context.store.study(self.session.study).how == "simulated"):
+                context.say(remark.text, caution=remark.caution)
 
 
 def replay_records(engine: Engine, records: Sequence[TrialRecord], objective: Objective) -> None:

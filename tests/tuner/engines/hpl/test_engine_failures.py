@@ -82,7 +82,7 @@ def test_a_model_that_cannot_be_fitted_gives_way_to_tpe_and_says_so() -> None:
         asked.append(point)
         engine.tell(point, Outcome(landscape.rate(point)))
     assert len({space.key(point) for point in asked}) == 20
-    assert engine.take_remarks() == [
+    assert [remark.text for remark in engine.take_remarks()] == [
         "The model cannot describe the runs so far (not positive): Optuna's TPE goes on instead."
     ]
     assert engine.take_remarks() == []

@@ -153,7 +153,7 @@ def test_tpe_that_takes_over_says_that_it_knows_one_objective_only() -> None:
     context = EngineContext(probes=Probes(nodes=8, node_cores=4, exact=True), against=worth)
     engine = HplEngine(made(0).space, 0, context, BrokenFitting)
     made(0).searched(engine, 5)
-    assert engine.take_remarks()[0].endswith("Optuna's TPE goes on instead, for GFLOPS alone.")
+    assert engine.take_remarks()[0].text.endswith("Optuna's TPE goes on instead, for GFLOPS alone.")
 
 
 def test_what_is_worth_as_much_has_to_be_surpassed_in_gflops_and_what_is_worth_less_by_the_other_objective() -> None:
