@@ -89,7 +89,7 @@ def beyond_here(params: HplParams, inventory: Inventory) -> list[str]:
         )
     if params.ranks > cores:
         found.append(
-            f"Caution: {counted(params.ranks, 'rank')} are more than this machine has, {cores_told(inventory)}: "
+            f"Caution: {counted(params.ranks, 'rank')} are more than the {cores_told(inventory)} of this machine: "
             "the file is for a larger one."
         )
     return found

@@ -20,6 +20,7 @@ from hpl.witness import WHOLE, Panel, SolveConditions, parse_conditions, parse_e
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
+from runners.hosts.host_facts import confined
 from runners.job import Job
 from runners.launchers.base import message
 from runners.paths import RunPaths, Tail
@@ -261,7 +262,8 @@ class Evaluator:
         """Say once of a difference between what the ranks were to get and what they told of themselves."""
         planned = {**job.mpi_parameters, **job.environment}
         cores = 0 if job.oversubscribe else job.threads_per_rank
-        for sentence in unlike_the_plan(parse_sights(stderr), planned, cores, bound=job.binding == "core"):
+        bound = job.binding == "core" and (bool(job.nodes) or not confined())
+        for sentence in unlike_the_plan(parse_sights(stderr), planned, cores, bound=bound):
             if sentence not in self._unlike_told:
                 self._unlike_told.add(sentence)
                 self.listener(Notice(f"{sentence}.", caution=True))
