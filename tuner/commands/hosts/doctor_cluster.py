@@ -247,7 +247,7 @@ def _of_nodes(
         filled = _fill(file, cluster, _facts(cluster, says))
     findings = NodeFindings(
         _node_table(cluster, says),
-        [asdict(node) for node in says],
+        [asdict(node, dict_factory=_as_json_has_it) for node in says],
         filled,
         tuple(missing),
         tuple(advice),
@@ -295,6 +295,11 @@ def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None)
         sentences=(*_batch_sentences(batch, facts, mpi), *([f"{limited}."] if limited else [])),
         facts=_batch_json(batch, facts, mpi),
     )
+
+
+def _as_json_has_it(entries: Sequence[tuple[str, object]]) -> dict[str, object]:
+    """The fields of a dataclass with lists in place of sets."""
+    return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in entries}
 
 
 def _batch_table(cluster: Cluster, facts: BatchFacts) -> Table:
