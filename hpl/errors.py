@@ -18,7 +18,8 @@ class AskedError(Exception):
     """
 
     def __init__(self, sentence: str, *, field: str = "", given: object = None) -> None:
-        head = "" if given is None else f"⟦{field}⟧ {given}".rstrip() + ": "
+        shown = str(given) if str(given).isprintable() else ascii(str(given))
+        head = "" if given is None else f"⟦{field}⟧ {shown}".rstrip() + ": "
         super().__init__(head + sentence)
         self.sentence = sentence
         self.field = field

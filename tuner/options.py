@@ -156,7 +156,8 @@ def user_program(name: str, field: str = "xhpl") -> Path:
     """
     absolute = Path(name).expanduser().absolute()
     if not absolute.is_file():
-        raise UsageError("there is no such file", field=field, given=name)
+        why = "it is no file" if absolute.exists() else "there is no such file"
+        raise UsageError(why, field=field, given=name)
     if not os.access(absolute, os.X_OK):
         raise UsageError(f"the file is not executable; try chmod +x {name}", field=field, given=name)
     return absolute

@@ -140,7 +140,8 @@ class Terms:
     def refusal(self, name: str, value: Scalar) -> str | None:
         """Return the sentence that the program refuses a value of HPL.dat, or None."""
         if name == "BCAST" and value in VENDORS_BCASTS and value not in self.bcasts:
-            return f"BCAST = {value} is refused by the program: only HPL of some vendors has it"
+            known = f"it takes {', '.join(self.bcasts)}" if self.bcasts else "only HPL of some vendors has it"
+            return f"BCAST = {value} is refused by the program: {known}"
         words = self.takes.get(name)
         if words is None or value in words:
             return None

@@ -86,6 +86,8 @@ def listed_hosts(text: str, folder: Path, variables: Mapping[str, str] = os.envi
 
 
 def _of_file(file: Path, whence: str) -> tuple[str, ...]:
+    if file.is_fifo():  # to open it would wait for a writer, for ever
+        raise ValueError(f"{_shown(str(file))}{whence} is a pipe: write the hosts into a file")
     try:
         with file.open("rb") as opened:
             read = opened.read(LARGEST_BYTES + 1)

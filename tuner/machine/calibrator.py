@@ -1,6 +1,7 @@
 """Reads what the calibrator printed, and makes a virtual cluster of it."""
 
 import json
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from ..errors import TunerError
 
 LARGEST = 3
 """Messages of the largest sizes from whose growth the rate is read."""
+LATE = 2.0
+"""A message is late that takes so many times as long as a longer one: how it is sent makes less of a difference."""
 EAGER_BYTES = 4096
 """Open MPI's shared memory sends longer messages in one copy, after asking (btl_vader_eager_limit)."""
 TCP_EAGER_KIB = 64
@@ -133,7 +136,7 @@ def half_nb_of(figures: Figures) -> float | None:
 
 def messages_of(figures: Figures) -> MessageCosts:
     """Read the ping-pong; a single rank had nobody to talk to, and gets the built-in figures of shared memory."""
-    times = message_times(figures)
+    times = _undelayed(message_times(figures))
     if len(times) < LARGEST + 1:
         return MessageCosts(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
     sizes = list(times)
@@ -153,6 +156,16 @@ def messages_of(figures: Figures) -> MessageCosts:
         queue_kib=round(queue_kib),
         late_probe=min(questions, default=2) > 1,
     )
+
+
+def _undelayed(times: Mapping[int, float]) -> dict[int, float]:
+    """The times of messages, but of one that is LATE that of a longer one: the machine did something else meanwhile."""
+    found: dict[int, float] = {}
+    longer_s = math.inf
+    for size, time_s in reversed([*times.items()]):
+        found[size] = longer_s if time_s > LATE * longer_s else time_s
+        longer_s = min(longer_s, found[size])
+    return dict(reversed([*found.items()]))
 
 
 def _rate(times: Mapping[int, float], size: int, largest: int) -> float:

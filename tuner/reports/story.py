@@ -95,17 +95,22 @@ def _against_time(records: Sequence[TrialRecord]) -> list[tuple[float, float]]:
 def rate_by_size(records: Sequence[TrialRecord], params: Mapping[str, Scalar], least: int = 2) -> Figure | None:
     """The rates of one configuration at several N; None where it ran at fewer than `least` of them."""
     alike = {name: value for name, value in params.items() if name != "N"}
-    rates: dict[int, list[float]] = {}
+    points: dict[str, list[tuple[float, float]]] = {"runs": [], "disturbed runs": []}
     for record in records:
         same = all(record.params.get(name) == value for name, value in alike.items())
         if same and record.ranked and record.kind not in UNFINISHED and record.hpl is not None:
-            rates.setdefault(record.hpl.N, []).append(_gflops(record))
-    if len(rates) < least:
+            name = "runs" if record.disturbed is None else "disturbed runs"
+            points[name].append((float(record.hpl.N), _gflops(record)))
+    if len({N for own in points.values() for N, _ in own}) < least:
         return None
-    sizes = sorted(rates)
-    points = [(float(N), gflops) for N in sizes for gflops in rates[N]]
-    series = Series("runs", tuple(x for x, _ in points), tuple(y for _, y in points))
-    return Figure("Rate of the best configuration against N", "N", "GFLOPS", (series,), caption="Each point is a run.")
+    shown = [
+        Series(name, tuple(N for N, _ in sorted(own)), tuple(gflops for _, gflops in sorted(own)))
+        for name, own in points.items()
+        if own
+    ]
+    slower = " A disturbed one may be slower than its N makes it." if points["disturbed runs"] else ""
+    caption = f"Each point is a run.{slower}"
+    return Figure("Rate of the best configuration against N", "N", "GFLOPS", tuple(shown), caption=caption)
 
 
 def _row(record: TrialRecord, machine: Equipment) -> tuple[str, ...]:

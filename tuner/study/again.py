@@ -128,7 +128,7 @@ class FullRuns:
 
     load: SteadyLoad
     asked: bool = False
-    _waiting: list[Question] = field(default_factory=list, init=False)
+    _waiting: list[tuple[Question, TrialRecord]] = field(default_factory=list, init=False)
     _quiet: set[str] = field(default_factory=set, init=False)
     _runs: dict[str, int] = field(default_factory=dict, init=False)
 
@@ -149,14 +149,14 @@ class FullRuns:
             return
         if not self.load.lasts(record):
             self._runs[record.key] = runs + 1
-            self._waiting.append(question)
-            self.load.say(again_sentence(record))
+            self._waiting.append((question, record))
 
     def take(self, under_way: Iterable[Question]) -> list[Question]:
-        """Return the next question that is to run again and does not run now, or nothing."""
+        """Return the next question that is to run again and does not run now, or nothing; say why it runs."""
         running = [dict(one.params) for one in under_way]
-        for question in self._waiting:
+        for place, (question, record) in enumerate(self._waiting):
             if dict(question.params) not in running:
-                self._waiting.remove(question)
+                del self._waiting[place]
+                self.load.say(again_sentence(record))
                 return [Question(dict(question.params))]
         return []

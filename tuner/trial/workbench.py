@@ -13,7 +13,7 @@ from runners.local import LocalRunner
 from runners.registry import InstalledMpi, launchers
 from search_spaces.parameters.automatic import AUTO
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.mpi_start import require_start
@@ -22,6 +22,7 @@ from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted
 from .evaluate import Evaluator
+from .observers.energy.contract import COMMANDED
 from .observers.energy.meters import PowerMeters
 
 if TYPE_CHECKING:
@@ -71,11 +72,11 @@ class Workbench:
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
         _require_starts(options, search, wanted=starting)
+        meters = _meters(options, cluster)
         site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = _with_sources(site, search, options)
-            meters = PowerMeters.found(command=options.power_command)
             return cls(
                 user_dirs, site, Evaluator(site, search, LocalRunner(starters), listener=listener, meters=meters)
             )
@@ -106,7 +107,6 @@ class Workbench:
                 return batch_runner(whole.nodes, starters, queue_limit_s, user_dirs.data)
             return SshRunner(starters, cluster.reach, cluster.check_s, copies_for(cluster, user_dirs.copies))
 
-        meters = PowerMeters.found(cluster, options.power_command)
         evaluator = Evaluator(whole, search, runner(), listener=listener, meters=meters)
         if cluster.batch:
             evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
@@ -240,7 +240,20 @@ def measures_power(options: TuneOptions) -> bool:
     Raises:
         runners.toml_file.ClusterFileError: as `cluster_of`.
     """
-    return bool(PowerMeters.found(cluster_of(options), options.power_command).sources)
+    return bool(_meters(options, cluster_of(options)).sources)
+
+
+def _meters(options: TuneOptions, cluster: "Cluster | None") -> PowerMeters:
+    """What tells the power.
+
+    Raises:
+        UsageError: the command that the user named does not.
+    """
+    found = PowerMeters.found(cluster, options.power_command)
+    why = found.refused.get(COMMANDED)
+    if options.power_command and why:
+        raise UsageError(f"this {why}", field="power_command", given=options.power_command)
+    return found
 
 
 def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:

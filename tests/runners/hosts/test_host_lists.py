@@ -1,5 +1,6 @@
 """Lists of hosts in a cluster file: ranges, files, and what a batch system tells those inside its allocation."""
 
+import os
 import re
 from pathlib import Path
 
@@ -103,6 +104,7 @@ def test_a_switch_may_have_its_hosts_in_a_file(tmp_path: Path) -> None:
         ("env:", None, 'expected the name of a variable, as hosts = "env:PBS_NODEFILE"'),
         ("", None, "it names no host"),
         ("file:none", None, "none cannot be read (No such file or directory)"),
+        ("file:pipe", None, "pipe is a pipe: write the hosts into a file"),
         ("file:empty", None, "empty names no host"),
         ("file:wrong", None, "wrong, line 2: root@n2 is no host: expected a name of letters"),
         ("file:many", None, "many, line 2: more than 65,536 hosts"),
@@ -112,6 +114,7 @@ def test_a_switch_may_have_its_hosts_in_a_file(tmp_path: Path) -> None:
 def test_a_list_that_names_no_hosts_is_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hosts: str, variable: str | None, said: str
 ) -> None:
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "empty").write_text("# nothing\n\n")
     (tmp_path / "wrong").write_text("n1 slots=2\nroot@n2\n")
     (tmp_path / "many").write_text("n[1-65000]\nm[1-65000]\n")

@@ -82,6 +82,14 @@ def test_the_rates_of_one_configuration_are_drawn_at_each_size() -> None:
     assert drawn.series[0].y == (4.0, 5.0, 5.2)
 
 
+def test_disturbed_runs_are_drawn_apart() -> None:
+    taken = {"solve_s": 12.0, "cores": 2.0, "foreign_cpu_s": 7.2, "foreign_for_s": 9.0}
+    smaller = trial(2, 4.0, hpl=HplParams(3000, 192, 1, 2))
+    drawn = rate_by_size([trial(1, 5.0, measurements=taken), smaller], trial(1, 5.0).params)
+    assert drawn is not None
+    assert [(one.name, one.y) for one in drawn.series] == [("runs", (4.0,)), ("disturbed runs", (5.0,))]
+
+
 def test_a_page_begins_with_the_answer_and_ends_with_how_to_repeat_it(store: Store, home: Path) -> None:
     filled(store, [60.0, 70.0, 65.0])
     result = report_studies(store, ReportRequest((), home / "page.html", interactive=False))

@@ -98,6 +98,7 @@ def test_a_search_asks_again_what_was_disturbed_and_can_win() -> None:
     runs, question = FullRuns(SteadyLoad(said.append)), Question({"NB": 192}, FULL)
     runs.note(question, disturbed(1, 40.0), 60.0)
     assert runs.take([question]) == [], "it runs now"
+    assert said == [], "nothing is promised before it begins"
     assert runs.take([]) == [question]
     assert runs.take([]) == []
     assert len(said) == 1

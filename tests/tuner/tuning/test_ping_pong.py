@@ -150,6 +150,13 @@ def test_a_message_is_late_where_no_run_found_it_by_its_first_question(questions
     assert messages_of({**times, **probes}).late_probe is late
 
 
+def test_a_message_that_took_longer_than_longer_ones_was_late_and_tells_no_latency() -> None:
+    taken_us = {8: 2136.0, 64: 1.1, 512: 90.0, 2**20: 100.0, 2**21: 200.0, 2**22: 400.0}
+    found = messages_of({Shape("message", size, 0, 0): 1e-6 * one for size, one in taken_us.items()})
+    assert found.latency_us == pytest.approx(1.1)
+    assert found.bytes_s == pytest.approx(2**20 / 100e-6, rel=0.1)
+
+
 @pytest.mark.parametrize("largest_us", [90.0, 100.0, 101.0])
 def test_a_rate_is_no_noise_of_two_times_that_are_alike(largest_us: float) -> None:
     taken_us = {8: 1.0, 2**20: 100.0, 2**21: 110.0, 2**22: largest_us}

@@ -17,6 +17,8 @@ HERE = ""
 """The host of a part that belongs to this machine."""
 WHOLE = "*"
 """The host of a part that stands for all nodes together, as a meter at the wall does."""
+COMMANDED = "meter"
+"""The name of the source that is a command of the user's."""
 LONGEST_READING_S = 5.0
 """Seconds after which a reading that has not come is given up."""
 

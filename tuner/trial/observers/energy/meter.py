@@ -1,5 +1,6 @@
 """A meter at the wall, or anything else: a program of the user that prints the watts of all nodes."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from typing import Self
@@ -7,13 +8,16 @@ from typing import Self
 from runners.errors import RunnerError
 from runners.hosts.hearing import Call, CommandResult, Unheard, hear
 
-from .contract import LONGEST_READING_S, WHOLE, Places, PowerPart, PowerSource, PowerSourceError, first_figure
+from .contract import COMMANDED, LONGEST_READING_S, WHOLE, Places, PowerPart, PowerSource, PowerSourceError
+from .trace import refuse_impossible
+
+_WATTS = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:W|[Ww]atts?)?\s*")
 
 
 class WallMeter(PowerSource):
     """A program of the user, started anew for each reading, without a shell."""
 
-    name = "meter"
+    name = COMMANDED
     what = "what your command measures"
 
     def __init__(self, argv: Sequence[str]) -> None:
@@ -34,11 +38,11 @@ class WallMeter(PowerSource):
         if not argv:
             raise PowerSourceError("cannot be started: the command is empty")
         found = cls(argv)
-        found.read()
+        refuse_impossible(*found.read())
         return found
 
     def read(self) -> Sequence[float]:
-        """Start the program and read the number that it prints first, in watts; it is ended when it takes too long."""
+        """Start the program and read the watts that it prints; it is ended when it takes too long."""
         name = self._argv[0]
         try:
             heard = hear({name: Call(self._argv, LONGEST_READING_S)})[name]
@@ -53,4 +57,7 @@ class WallMeter(PowerSource):
         if heard.exit_code:
             said = f" and said {heard.complaint[:120]!a}" if heard.complaint else ""
             raise PowerSourceError(f"does not tell: {name} ended with code {heard.exit_code}{said}")
-        return [first_figure(heard.stdout)]
+        watts = _WATTS.fullmatch(heard.stdout)
+        if watts is None:
+            raise PowerSourceError(f"told {heard.stdout.strip()[:20]!a} in place of watts, such as 250 or 250.5 W")
+        return [float(watts[1])]

@@ -114,7 +114,7 @@ def _drawn_j(part: PowerPart, times_s: Sequence[float], watts: Sequence[float], 
     begin_s, end_s = span.begin_s, span.end_s
     inside = [(at, value) for at, value in zip(times_s, watts, strict=True) if begin_s <= at <= end_s]
     for _, value in inside:
-        _refuse_impossible(value)
+        refuse_impossible(value)
     _refuse_gaps([begin_s, *(at for at, _ in inside), end_s], span.longest_gap_s)
     if len(inside) < FEWEST:
         raise PowerSourceError(f"told {len(inside)} times in {end_s - begin_s:.1f} s, which is too seldom")
@@ -123,7 +123,12 @@ def _drawn_j(part: PowerPart, times_s: Sequence[float], watts: Sequence[float], 
     return first * (first_s - begin_s) + between + last * (end_s - last_s)
 
 
-def _refuse_impossible(value: float) -> None:
+def refuse_impossible(value: float) -> None:
+    """Refuse a power in watts that no node draws.
+
+    Raises:
+        PowerSourceError: it is none.
+    """
     if not math.isfinite(value):
         raise PowerSourceError("told no number of watts")
     if value in UNKNOWN:

@@ -176,7 +176,7 @@ def test_the_energy_of_amds_gpus_is_counted_in_units_of_their_own(
 
 
 def test_a_command_of_the_user_prints_the_watts_of_all_nodes(places: Path) -> None:
-    program(places / "plug", '#!/bin/sh\n[ "$1" = "of the rack" ] && echo "128.5 W now"\n')
+    program(places / "plug", '#!/bin/sh\n[ "$1" = "of the rack" ] && echo "128.5 W"\n')
     meters = PowerMeters.found(command=f"{places}/plug 'of the rack'")
     assert meters.names == ["meter"]
     for nodes in ((), ("n1", "n2")):
@@ -188,8 +188,12 @@ def test_a_command_of_the_user_prints_the_watts_of_all_nodes(places: Path) -> No
     [
         ("exit 3", "does not tell: {}/plug ended with code 3"),
         ("echo 'no such ups' >&2; exit 1", "ended with code 1 and said 'no such ups'"),
-        ("echo about 5 watts", "told 'about' in place of a number"),
-        ("true", "told '' in place of a number"),
+        ("echo about 5 watts", "told 'about 5 watts' in place of watts"),
+        ("echo 250 '|' cat", "told '250 | cat' in place of watts"),
+        ("echo 250 mW", "told '250 mW' in place of watts"),
+        ("echo 1,250", "told '1,250' in place of watts"),
+        ("echo -5", "told -5 W"),
+        ("true", "told '' in place of watts"),
         ("sleep 600 & sleep 600", "hangs: {}/plug did not end within 1 s, and was ended"),
         ("yes", "prints too much, and was ended"),
     ],
