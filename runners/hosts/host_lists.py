@@ -15,10 +15,9 @@ LARGEST_BYTES = 16 * 2**20
 VARIABLE, FILE = "env:", "file:"
 """What stands before the name of a variable, and before the path of a file of hosts."""
 RANGE_FORM = "a range of hosts has numbers in brackets, as node[01-16,20]"
-_ENTRY = re.compile(r"(?:\[[^\][]*\]|[^\s,\][])+")
-"""A host or a range: commas within brackets do not end it."""
 _BRACKETS = re.compile(r"\[([^\][]*)\]")
-_RANGE = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|\[[0-9,-]+\])*")
+_SPANS, _PLAIN = re.compile(r"[0-9,-]+"), re.compile(r"[A-Za-z0-9.-]*")
+"""What stands within brackets of a range, and between them."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SHOWN = 80
 """Characters of a stranger's text in a sentence."""
@@ -30,9 +29,10 @@ def expanded(text: str) -> tuple[str, ...] | None:
     Raises:
         ValueError: it is a range that names no host, or too many.
     """
-    if not _RANGE.fullmatch(text) or "[" not in text:
-        return None
     pieces = _BRACKETS.split(text)
+    well_formed = all((_SPANS if at % 2 else _PLAIN).fullmatch(piece) for at, piece in enumerate(pieces))
+    if len(pieces) == 1 or not well_formed or text[0] in "[.-":
+        return None
     choices = [_numbers(piece) if at % 2 else [piece] for at, piece in enumerate(pieces)]
     size = 1
     for choice in choices:
@@ -116,16 +116,22 @@ def _without_slots(word: str) -> str:
 
 
 def _in_list(text: str) -> Iterator[str]:
-    """Yield the hosts of a list with commas or blanks between them."""
-    if _ENTRY.sub("", text).strip(", \t\n"):
+    """Yield the hosts of a list with commas or blanks between them; within brackets they are part of a range."""
+    start, within = 0, False
+    for at, sign in enumerate(f"{text},"):
+        if not within and (sign == "," or sign.isspace()):
+            yield from _entry(text[start:at]) if at > start else ()
+            start = at + 1
+        within = sign != "]" and (within or sign == "[")
+    if within:
         raise ValueError(RANGE_FORM)
-    for entry in _ENTRY.findall(text):
-        yield from _entry(entry)
 
 
 def _entry(text: str) -> tuple[str, ...]:
     names = expanded(text) or (text,)
     for name in names:
+        if "[" in name or "]" in name:
+            raise ValueError(RANGE_FORM)
         if host_named(name) is None or name.isdecimal():
             raise ValueError(f"{_shown(name)} is no host: expected {EXPECTED}")
     return tuple(host_named(name) or "" for name in names)
