@@ -73,15 +73,17 @@ class Probes:
         return float(max(1, min(ranks, self.node_cores // threads)))
 
     def rate_gflops(self, full: Mapping[str, Scalar]) -> float:
-        """Dgemm of one core for a point's BLAS and kernel; that of the best kernel, or of the best BLAS, if not timed.
+        """Dgemm of one core for a point's BLAS and kernel; that of the best kernel, or a usual one, if not timed.
 
-        A program that brings its own BLAS hides its dgemm: nobody brings a slower one.
+        Of several programs one may bring its own BLAS and hide its dgemm, which counts as the fastest: nobody brings a
+        slower one.
         """
         kernels = self.dgemm_gflops.get(str(full["blas"]), {})
         if rate := kernels.get(str(full.get("kernel", "auto"))):
             return rate
-        timed = (rate for of_blas in self.dgemm_gflops.values() for rate in of_blas.values())
-        return max(kernels.values() or timed, default=USUAL_GFLOPS)
+        if "program" in full and not kernels:
+            kernels = {kernel: rate for own in self.dgemm_gflops.values() for kernel, rate in own.items()}
+        return max(kernels.values(), default=USUAL_GFLOPS)
 
 
 WAYS = re.compile(r"mpi(\..*)?|net\.(interface|network|nics)")
