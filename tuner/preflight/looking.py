@@ -9,6 +9,7 @@ from results.report.model import Column, Table, Wrap
 from runners.hosts.host_facts import confined
 from runners.hosts.transport import Local, Transport
 from runners.readiness.asking import ask_some_facts
+from runners.readiness.fact_table import fact_named
 
 from ..machine.inventory import Inventory
 from .contract import SHOWN, NodeView, RunPlan, Spoiler, SpoilerCheck, SpoilerWeight
@@ -81,9 +82,9 @@ class Preflight:
         return [one for one in self.findings if one.check == check.name]
 
     def _seen(self, check: SpoilerCheck) -> list[str]:
-        """What nodes told of a check, each value once."""
+        """What nodes told of a check, each value once, with its unit."""
         own = [NodeView(facts, RunPlan(1)) for facts in self.facts.values()]
-        return list(dict.fromkeys(view.text(name) for name in check.facts for view in own if view.text(name)))
+        return list(dict.fromkeys(_with_unit(name, view) for name in check.facts for view in own if view.text(name)))
 
     def _told(self, check: SpoilerCheck) -> tuple[str, str]:
         found = self._of(check)
@@ -92,6 +93,12 @@ class Preflight:
             return words, "\n".join(dict.fromkeys(one.remedy for one in found))
         seen = "; ".join(self._seen(check))
         return (f"good ({seen[:SHOWN]})" if seen else "not told here"), ""
+
+
+def _with_unit(name: str, view: NodeView) -> str:
+    """A fact with the unit that its title ends with."""
+    unit = fact_named(name).title.partition(", ")[2] if view.number(name) is not None else ""
+    return f"{view.text(name)} {unit}".rstrip()
 
 
 def _as_json(finding: Spoiler) -> dict[str, object]:
