@@ -37,7 +37,8 @@ from runners.hosts.others import HERE, others_on
 
 HPLTUNE = Path(sys.executable).with_name("hpltune")
 BURN = "while True: pass"
-LOOK_S = 0.05
+LOOK_S = 1.0
+"""Seconds between two looks at a study: each reads the database, and twenty a second took an eighth of a core from HPL."""
 
 
 @contextmanager

@@ -31,8 +31,8 @@ WRITTEN = (
     "/compare?studies=one&studies=two",
 )
 """Files that a process of its own writes."""
-MOMENT = re.compile(rb"Read at \d\d:\d\d:\d\d UTC")
-"""When a page was asked for."""
+MOMENT = re.compile(rb"Read at \d\d:\d\d:\d\d UTC|seen=[0-9a-f.]+|[Aa]bout [^<;]* left")
+"""When a page was asked for, what follows from that, and the marks of both."""
 OTHERS = re.compile("/events$|/doctor$|^/metrics$")
 """Streams, and what tells of the machine and of the service."""
 
