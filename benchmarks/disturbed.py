@@ -38,7 +38,7 @@ from runners.hosts.others import HERE, others_on
 HPLTUNE = Path(sys.executable).with_name("hpltune")
 BURN = "while True: pass"
 LOOK_S = 1.0
-"""Seconds between two looks at a study: each reads the database, and twenty a second took an eighth of a core from HPL."""
+"""Seconds between two looks at a study: twenty a second took an eighth of a core from HPL."""
 
 
 @contextmanager
