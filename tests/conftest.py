@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import settings
 from intel_mpi import installed_intel_mpi
-from kinds import fixtures_of, mark_kinds, place_of, require_kinds
+from kinds import fixtures_of, forget_groups, mark_kinds, place_of, require_kinds
 from net_lab import HostsLab, hosts_lab
 from postgresql_server import Server, running_server
 from slurm_lab import SlurmLab, slurm_lab
@@ -54,6 +54,12 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what takes longest."""
     items.sort(key=place_of)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Let what failed be run once more."""
+    forget_groups(session.config)
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,9 @@
 """`./hpltune test`: which checks run with which arguments, and what is refused."""
 
+import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +56,22 @@ def test_what_fails_among_all_is_run_once_more_alone_and_the_summary_says_so(tmp
     assert second.startswith("pytest --last-failed")
     assert "--numprocesses" not in second
     assert "ok      pytest: what failed beside other tests passed alone" in printed
+
+
+def test_a_test_of_a_group_that_failed_is_found_again_alone(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "import pytest\nfrom kinds import forget_groups\n\n"
+        "@pytest.hookimpl(trylast=True)\ndef pytest_sessionfinish(session):\n    forget_groups(session.config)\n"
+    )
+    (tmp_path / "test_one.py").write_text(
+        "import pytest\n\n@pytest.mark.xdist_group('hosts of tuner')\n@pytest.mark.parametrize('word', ['a@b', 'c'])\n"
+        "def test_fails(word):\n    assert word == 'c'\n\ndef test_passes():\n    pass\n"
+    )
+    line = [sys.executable, "-m", "pytest", f"--rootdir={tmp_path}", "--import-mode=importlib", str(tmp_path)]
+    variables = {"PYTHONPATH": str(CHECKS.parents[1] / "tests/contracts"), "PATH": os.environ["PATH"]}
+    for options, printed in ((["-n2", "--dist=loadgroup"], "1 failed, 2 passed"), (["--last-failed"], "1 failed in")):
+        done = subprocess.run([*line, *options], check=False, capture_output=True, text=True, env=variables)
+        assert printed in done.stdout, done.stdout
 
 
 def test_what_fails_alone_too_fails(tmp_path: Path) -> None:

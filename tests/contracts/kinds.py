@@ -17,6 +17,8 @@ NEEDS = {
 """Fixtures of each kind; a test has the mark of each kind of which it uses a fixture."""
 QUICK = "not (real or lab or browser or service or heavy)"
 """The tests that `./hpltune test` runs."""
+LAST_FAILED = "cache/lastfailed"
+"""Where pytest keeps the names of the tests that failed."""
 POSTGRESQL = "postgresql"
 """A parameter that chooses the server of the fixture `server`."""
 
@@ -90,3 +92,14 @@ def place_of(item: pytest.Item) -> tuple[int, str]:
     if item.get_closest_marker("long"):
         return 0, ""
     return (1, groups[0]) if groups else (2, "")
+
+
+def forget_groups(config: pytest.Config) -> None:
+    """Write the tests that failed as pytest finds them again: xdist ends the name of each with `@` and its group.
+
+    Where `--last-failed` finds none of its names, it runs all tests.
+    """
+    if config.cache is None or hasattr(config, "workerinput"):
+        return
+    failed: dict[str, bool] = config.cache.get(LAST_FAILED, {})
+    config.cache.set(LAST_FAILED, {re.sub(r"@[^]@]*$", "", name): True for name in failed})
