@@ -48,6 +48,7 @@ class Played:
     steps: list[Step] = field(default_factory=list)
     asks_s: list[float] = field(default_factory=list)
     runs: dict[str, int] = field(default_factory=dict)
+    score: float | None = None
 
     def cost_until(self, regret: float) -> float:
         """Seconds until the choice is that near to the optimum for the first time; infinite where it never was."""

@@ -13,6 +13,8 @@ Real tables, tables of our own machines and simulated ones are groups, which are
 three ways: the whole of it; random parts of it, which have at least half of the values of each parameter, so that
 another configuration is the best; and the whole of it with each line of ADVICE left out in turn, so that no lucky line
 decides.
+
+The score is the field's own: 0 is random search, 1 the optimum at once.
 """
 
 import argparse
@@ -38,6 +40,8 @@ AFTER = (3, 5, 10)
 MOST_RUNS = 40
 """Full runs after whose time a game ends."""
 MOST_TRIALS = 120
+NEAR_THE_BEST = 0.05
+"""Part of the way from the median to the best that random search has left when a score's time ends."""
 GROUPS = {"real": "Real tables", "own": "Tables of our own machines", "simulated": "Simulated tables"}
 WHOLE, PART, WITHOUT = "", " in part", " without advice "
 """What the names of landscapes end in, by the way they are played."""
@@ -85,7 +89,53 @@ def game(path: Path, way: str, disturbed: float, engine: str, number: int) -> Pl
     without = int(way.removeprefix(WITHOUT)) - 1 if way.startswith(WITHOUT) else None
     played = play(board, engine, number, most_s=MOST_RUNS * run_s, most_trials=MOST_TRIALS, without=without)
     steps = [Step(step.cost_s / run_s, step.regret) for step in played.steps]
-    return replace(played, landscape=named(board.landscape, way, disturbed), steps=steps)
+    told = replace(played, landscape=named(board.landscape, way, disturbed), steps=steps)
+    return replace(told, score=score(told, [1 - rate / board.best for rate in rates_of(board)]))
+
+
+def rates_of(board: Board) -> list[float]:
+    """The rate of each configuration; 0 where it fails."""
+    return [board.rates.get(key, 0.0) for key in board.places]
+
+
+def score(played: Played, regrets: Sequence[float]) -> float | None:
+    """How much of what random search leaves to gain an engine gains: 0 as random search, 1 the optimum at once.
+
+    The mean of (R - r) / R after each of the first full runs, where r is the engine's regret and R that of random
+    search without repetition on average; the time ends where R is NEAR_THE_BEST. Before its first full run has ended an
+    engine counts as random search does. From Willemsen et al., "A methodology for comparing optimization algorithms for
+    auto-tuning" (FGCS, 2024).
+
+    Args:
+        played: with costs in full runs.
+        regrets: of all configurations.
+
+    Returns:
+        at most 1, below 0 where random search is better; None where it is near the best with its first run.
+    """
+    ordered = sorted(regrets)
+    enough = NEAR_THE_BEST * statistics.median(ordered)
+    gains = []
+    for runs in range(1, len(ordered)):
+        random_regret = random_regret_after(runs, ordered)
+        if random_regret <= enough:
+            break
+        begun = bool(played.steps) and played.steps[0].cost_s <= runs
+        gains.append((random_regret - played.regret_after(runs)) / random_regret if begun else 0.0)
+    return statistics.fmean(gains) if gains else None
+
+
+def random_regret_after(runs: int, regrets: Sequence[float]) -> float:
+    """The least regret of so many different configurations, on average over all choices of them.
+
+    Args:
+        regrets: of all configurations, in ascending order.
+    """
+    expected, chance = 0.0, runs / len(regrets)  # that the first of the order is the best of those chosen
+    for place, regret in enumerate(regrets, start=1):
+        expected += chance * regret
+        chance *= max(0, len(regrets) - place - runs + 1) / max(1, len(regrets) - place)
+    return expected
 
 
 def named(landscape: RecordedLandscape, way: str, disturbed: float) -> str:
@@ -97,7 +147,12 @@ def table(games: Sequence[Played]) -> str:
     """Engines side by side as Markdown, by the same games."""
     heads = ["engine", "games", "first run below the best"]
     heads += [f"to {within:.0%}: mean / median / p90" for within in WITHIN]
-    heads += ["regret after " + " / ".join(map(str, AFTER)), "runs small / prefix / full", "ask (median, worst)"]
+    heads += [
+        "regret after " + " / ".join(map(str, AFTER)),
+        "score",
+        "runs small / prefix / full",
+        "ask (median, worst)",
+    ]
     head = "| " + " | ".join(heads) + " |\n|" + " --- |" * len(heads)
     engines = dict.fromkeys(one.engine for one in games)
     return "\n".join([head, *(_row(engine, [one for one in games if one.engine == engine]) for engine in engines)])
@@ -114,6 +169,8 @@ def _row(engine: str, games: Sequence[Played]) -> str:
         cells.append(" / ".join(map(_runs, (statistics.fmean(least), quantile(costs, 0.5), quantile(costs, 0.9)))))
     regrets = [statistics.fmean(one.regret_after(budget) for one in games) for budget in AFTER]
     cells.append(" / ".join(f"{100 * regret:.1f}" for regret in regrets) + " %")
+    scores = [one.score for one in games if one.score is not None]
+    cells.append(f"{statistics.fmean(scores):.2f}" if scores else "none")
     kinds = ("small", "prefix", "full")
     cells.append(" / ".join(f"{statistics.fmean(one.runs.get(kind, 0) for one in games):.0f}" for kind in kinds))
     asks = [ask for one in games for ask in one.asks_s]
