@@ -36,7 +36,7 @@ def test_who_stays_at_a_bad_choice_is_below_zero() -> None:
 
 
 def test_before_the_first_run_ends_nothing_is_lost() -> None:
-    early, late = (score(Played("hpl", "table", 0, [Step(cost, 0.0)]), REGRETS) for cost in (1.0, 2.5))
+    early, late = (score(Played("hpl", "table", 0, [Step(cost, 0.0)]), REGRETS) for cost in (1.0, 2.7))
     assert early is not None
     assert late is not None
     assert 0 < late < early
