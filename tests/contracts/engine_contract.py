@@ -1,6 +1,7 @@
 """What every engine must do. A test class inherits it and gives a fixture `make_engine(space, seed)`."""
 
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 from landscape import Landscape
@@ -75,14 +76,25 @@ def space_of(text: str, cores: int = 4) -> SearchSpace:
 
 
 def drive(engine: Engine, landscape: Landscape, trials: int) -> list[Point]:
-    """Ask and tell; the points that were asked."""
-    asked: list[Point] = []
-    for _ in range(trials):
-        point = engine.ask()
-        if point is None:
+    """Ask and tell; the points that were asked, without those whose run the engine doubted."""
+    return [question.params for question in questions(engine, landscape, trials) if not question.doubted]
+
+
+def questions(
+    engine: Engine, landscape: Landscape, trials: int, slowed: Mapping[int, float] | None = None
+) -> list[Question]:
+    """Ask and tell; what was asked in full.
+
+    Args:
+        slowed: the factor of rates of disturbed runs, by their number from 0.
+    """
+    asked: list[Question] = []
+    for number in range(trials):
+        question = engine.choose((FULL,))
+        if question is None:
             break
-        asked.append(point)
-        engine.tell(point, Outcome(landscape.rate(point)))
+        asked.append(question)
+        engine.tell(question.params, Outcome(landscape.rate(question.params) * (slowed or {}).get(number, 1.0)))
     return asked
 
 
@@ -96,6 +108,8 @@ def assert_new_and_legal(space: SearchSpace, points: Sequence[Point], before: Se
 class EngineContract:
     asks_every_point = True
     """Whether it goes on until nothing is left, or may stop when it expects nothing more."""
+    doubts = False
+    """Whether it may ask the point of a full run once more which it doubts."""
 
     @pytest.fixture
     def small(self) -> SearchSpace:
@@ -212,6 +226,20 @@ class EngineContract:
                     rate, time_s, rung=question.rung, cost_s=time_s + 5.0 / len(batch), sharing=len(batch)
                 )
                 engine.tell(point, outcome)
+
+    def test_asks_a_point_again_only_where_it_doubts_its_only_run_and_says_so(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        doubted = 0
+        for seed in range(3):
+            engine, landscape = make_engine(conditional, seed), Landscape(conditional, seed)
+            runs = Counter[str]()
+            for question in questions(engine, landscape, 40, slowed=dict.fromkeys(range(7, 40, 8), 0.65)):
+                key = conditional.key(question.params)
+                assert runs[key] == (1 if question.doubted else 0), "asked twice, and only where it is doubted"
+                runs[key] += 1
+                doubted += bool(question.doubted)
+        assert bool(doubted) == self.doubts
 
     # repeatable
 

@@ -54,10 +54,16 @@ Ladder = Sequence[Rung]
 
 @dataclass(frozen=True)
 class Question:
-    """A point to measure, and how much of a full run to spend on it."""
+    """A point to measure, and how much of a full run to spend on it.
+
+    Attributes:
+        doubted: by which part the only full run of the point, which the engine was told, is slower than what it expects
+            of the next one; 0 where the engine doubts nothing.
+    """
 
     params: dict[str, Scalar]
     rung: Rung = FULL
+    doubted: float = 0.0
 
 
 GIVEN_UP = "given up"

@@ -33,6 +33,19 @@ def again_sentence(record: TrialRecord) -> str:
     return f"Trial {record.number} was disturbed ({record.disturbed}) and may still win: it runs again."
 
 
+def doubted_sentence(number: int, slower: float) -> str:
+    """Say why a configuration runs again though nothing showed that its run was disturbed.
+
+    Args:
+        number: of its trial.
+        slower: by which part of what the engine expects.
+    """
+    return (
+        f"Trial {number} was {100 * slower:.0f} % slower than all other runs let expect. If something disturbed it, its "
+        "configuration may still win: it runs once more."
+    )
+
+
 @dataclass
 class SteadyLoad:
     """Notices that a machine is loaded all the time, so that to repeat disturbed runs gains nothing.

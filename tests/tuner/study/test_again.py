@@ -11,7 +11,16 @@ from record_builders import DISTURBED, QUIET, finished
 from results.record import Kind, TrialRecord
 from results.store.store import Store
 from tuner.engines.outcomes import FULL, Fidelity, Question, Rung
-from tuner.study.again import MOST_IN_A_ROW, STEADY, FullRuns, SteadyLoad, extra_runs, may_win, run_again
+from tuner.study.again import (
+    MOST_IN_A_ROW,
+    STEADY,
+    FullRuns,
+    SteadyLoad,
+    doubted_sentence,
+    extra_runs,
+    may_win,
+    run_again,
+)
 
 
 def disturbed(number: int = 1, gflops: float = 40.0, key: str = "a") -> TrialRecord:
@@ -195,3 +204,10 @@ def test_a_search_repeats_what_was_disturbed(
         for run in records:
             if run.disturbed and run.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
                 assert any(one.key == run.key and one.number > run.number for one in records)
+
+
+def test_of_a_doubted_run_the_user_reads_its_trial_and_by_how_much_it_was_too_slow() -> None:
+    assert doubted_sentence(7, 0.312) == (
+        "Trial 7 was 31 % slower than all other runs let expect. If something disturbed it, its configuration may still "
+        "win: it runs once more."
+    )

@@ -73,7 +73,7 @@ class HplEngine(Engine):
         pool, pending = Pool(space, seed, context.probes, context.worth, context.against), PendingRuns()
         self._against_changes = context.against_changes
         growth = Growth(pool, partial(neighbours, space), pending.places)
-        self._state = EngineState(pool, growth, pending, self.blocked, fit(pool), exact=context.probes.exact)
+        self._state = EngineState(pool, growth, pending, self.blocked, fit(pool))
         self._opening = Opening(self, pool, growth, pending, knows_dgemm=bool(context.probes.dgemm_gflops))
         self._promise = Promise(pool, context.probes)
         self._instead: Engine | None = None

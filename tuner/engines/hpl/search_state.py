@@ -60,13 +60,10 @@ class EngineState:
     Args:
         barred: what cannot run.
         fitting: describes the runs over the pool.
-        exact: a run comes out the same each time, so that no configuration is repeated.
     """
 
-    def __init__(
-        self, pool: Pool, growth: Growth, pending: PendingRuns, barred: BarredParts, fitting: Fitting, *, exact: bool
-    ) -> None:
-        self.pool, self.growth, self.pending, self.exact = pool, growth, pending, exact
+    def __init__(self, pool: Pool, growth: Growth, pending: PendingRuns, barred: BarredParts, fitting: Fitting) -> None:
+        self.pool, self.growth, self.pending = pool, growth, pending
         self.fitting = fitting
         self._barred = barred
         self._failed: list[int] = []
@@ -114,9 +111,15 @@ class EngineState:
     def repeatable(self) -> NDArray[np.bool_]:
         """Configurations that may be run in full once more."""
         counts = np.bincount(np.array(self.run_in_full, dtype=np.intp), minlength=len(self.pool))
-        most = 1 if self.exact else MOST_REPEATS
+        most = 1 if self.pool.exact else MOST_REPEATS
         counts[self.pending.waiting(FULL)] = most
         return (counts > 0) & (counts < most) & self._allowed()
+
+    def run_once_in_full(self) -> NDArray[np.bool_]:
+        """Configurations that ran in full once, and may run again because runs differ."""
+        counts = np.bincount(np.array(self.run_in_full, dtype=np.intp), minlength=len(self.pool))
+        counts[self.pending.waiting(FULL)] += 1
+        return np.asarray((counts == 1) & self.repeatable())
 
     def most_likely_to_run(self, rung: Rung) -> NDArray[np.intp]:
         """The places that are left on a rung and have the highest chance to run."""

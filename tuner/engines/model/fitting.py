@@ -50,6 +50,8 @@ class MeasuredRun:
 
 Repeated = tuple[int, Rung, int]
 """Place, rung and session."""
+FAR = 0.2
+"""A first run that is so much slower than the second, in logarithms, counts as disturbed and is left out."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,8 @@ class Observation:
         """The observation with one more run."""
         if run.lost or self.lost:
             return replace(self, last=last) if run.lost >= self.lost else Observation.of(run, last)
+        if self.count == 1 and run.log_rate > self.log_rate + FAR:
+            return Observation.of(run, last)
         count, away = self.count + 1, run.log_rate - self.log_rate
         mean = self.log_rate + away / count
         scatter = self.scatter + away * (run.log_rate - mean)

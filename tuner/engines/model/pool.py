@@ -157,12 +157,13 @@ class Pool:
 
     Attributes:
         whole: it holds every point that HPL can tell apart.
+        exact: a run comes out the same each time, so that no configuration is repeated and no run doubted.
     """
 
     def __init__(
         self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops, against: Worth = in_gflops
     ) -> None:
-        self._space, self._axes = space, Axes(space)
+        self._space, self._axes, self.exact = space, Axes(space), probes.exact
         self._reader = PointReader(space, self._axes, probes, worth, against)
         self._model = HplModel(prior(probes if one_way(space) else replace(probes, messages=None)))
         self.points: list[dict[str, Scalar]] = []

@@ -150,6 +150,17 @@ class Process:
         among -= self._solved(self._towards(ahead, full, 0)[0]).T @ solved
         return np.asarray(among / np.sqrt(np.maximum(seen, 1e-18)))
 
+    def left_out(self) -> tuple[Vector, Vector]:
+        """How far each run is from what all others let expect of it, in the logarithm of the rate.
+
+        Returns:
+            Of each run the distance, negative for a slow one; and the standard deviation of what the others tell of its
+            configuration.
+        """
+        inverse = np.diag(cho_solve((self._root, True), np.eye(len(self.runs))))
+        own = 1 / inverse - self._covariance.noise(self.scales)
+        return self._weights / inverse, np.sqrt(np.maximum(own, 1e-12))
+
     def draws(self, codes: Codes, full: LinearModel, count: int, chance: np.random.Generator) -> Matrix:
         """Joint draws of f at some configurations, shape (count, points)."""
         towards, _ = self._towards(codes, full, 0)

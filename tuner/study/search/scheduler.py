@@ -16,7 +16,7 @@ from ...events import PhaseStarted
 from ...stopping import Interrupted
 from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
-from ..again import FullRuns, SteadyLoad
+from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
 from ..machine_changes import MOVED
 from ..names import SEARCHED, is_conclusive
@@ -288,9 +288,20 @@ class Scheduler:
         rungs = (FULL,) if last else self.ladder
         with self.session.context.stop.thinking():
             if self.workers.share_launches:
-                return engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)
-            question = engine.choose(rungs)
-        return [question] if question else []
+                batch = engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)
+            else:
+                question = engine.choose(rungs)
+                batch = [question] if question else []
+        if batch and batch[0].doubted:
+            self._tell_doubt(batch[0])
+        return batch
+
+    def _tell_doubt(self, question: Question) -> None:
+        """Say which trial the engine doubts."""
+        key = self.session.space.key(question.params)
+        for record in self.session.records((Kind.SEARCH,)):
+            if record.ranked and self.session.space.key(record.params) == key:
+                self.session.say(doubted_sentence(record.number, question.doubted))
 
     def _next_round(self, rounds: int) -> list[Question]:
         """The configuration that is to run once more, of those that ran least the one that ran first; or nothing."""

@@ -64,6 +64,8 @@ def climbed(seed: int) -> list[tuple[Point, Rung]]:
 
 
 class TestContract(EngineContract):
+    doubts = True
+
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
         return HplEngine
