@@ -77,7 +77,7 @@ def listed_hosts(text: str, folder: Path, variables: Mapping[str, str] = os.envi
     if not value:
         how = "empty" if name in variables else "not set"
         raise ValueError(f"the variable {name} is {how}: start hpltune inside a job of the batch system that sets it")
-    if "/" in value:
+    if "/" in value or (value.isprintable() and (folder / value).is_file()):
         return _of_file(folder / value, f", which {name} names,")
     try:
         return _distinct(_in_list(value))

@@ -220,8 +220,13 @@ def test_what_is_built_stands_beside_programs_of_vendors(hpltune: Run, home: Pat
         (("--program", "nvidia=xhpl_intel64_dynamic"), "this is intel-mp, not nvidia: give it that name"),
         (
             (*NAMED, "--set", "program=amd-zen,nvidia"),
-            "there is no program nvidia (there are: netlib, hpcc, amd-zen, mine)",
+            "name its file with --program nvidia=FILE (families of programs are amd-zen, intel-mp, nvidia, rochpl)",
         ),
+        (
+            ("--program", "amdzen=xhpl"),
+            "amdzen: families are amd-zen, intel-mp, nvidia, rochpl; did you",
+        ),
+        (("--program", "a=/bin/true"), "--program a=/bin/true: this is no program of HPL: it holds neither"),
         ((*NAMED, "--xhpl", "xhpl_intel64_dynamic"), "--xhpl is the only program of a study"),
         ((*NAMED, "--set", "blas=mine", "--set", "program=amd-zen"), "blas = mine does not go with program = amd-zen"),
         ((*NAMED, "--set", "program.spilt=1"), "(it has: program.arch, program.largepage, program.host_node)"),
