@@ -1,6 +1,7 @@
 """What was found on the machine of a study; plans and spaces know nothing else of it."""
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -28,6 +29,8 @@ PROGRAM = "program"
 """Fact of a study: the family whose own parameters it may have searched over; with several programs those of each."""
 GPUS = "gpus"
 """Fact of a study: the GPUs of a node that its program computes on."""
+WRAP = "wrap"
+"""Fact of a study: the words before the program of every rank."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
@@ -80,6 +83,7 @@ class Inventory:
         nodes: where ranks run, and `host` describes all of them together; None for this machine alone.
         flags: instruction sets of all nodes; None takes those of this host.
         offer: what the hosts offer of settings.
+        wrap: words before the program of every rank.
         gpus: of each node, that the program computes on; empty where it computes on cores.
     """
 
@@ -95,6 +99,7 @@ class Inventory:
     gpus: tuple[Gpu, ...] = ()
     programs: Mapping[str, HplProgram] = field(default_factory=dict)
     called: str = ""
+    wrap: tuple[str, ...] = ()
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -130,6 +135,8 @@ class Inventory:
         own: dict[str, object] = {PROGRAM: families or self.program.name} if families or self.program.terms.own else {}
         if self.gpus:
             own[GPUS] = [asdict(gpu) for gpu in self.gpus]
+        if self.wrap:
+            own[WRAP] = shlex.join(self.wrap)
         return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property

@@ -17,6 +17,7 @@ from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.mpi_start import require_start
+from ..machine.rank_start import require_wrap
 from ..machine.survey import SurveyWish, program_of, programs_of, survey, usable_mpis, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
@@ -67,13 +68,15 @@ class Workbench:
 
         Raises:
             hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
-            TunerError: a BLAS that was asked for is not on this machine, or MPI starts no ranks on it.
+            TunerError: a BLAS that was asked for is not on this machine, or MPI or a wrapper starts no ranks.
         """
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
-        _require_starts(options, search, wanted=starting)
+        _require_starts(options, cluster, search, wanted=starting)
         meters = _meters(options, cluster)
-        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
+        site = replace(
+            look_around(options, user_dirs, listener, probing=probing and cluster is None), wrap=_wrap(options, cluster)
+        )
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = _with_sources(site, search, options)
@@ -188,13 +191,20 @@ def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) ->
     return replace(site, program=next(iter(programs.values())), programs=programs)
 
 
-def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) -> None:
-    """Make sure that the MPI libraries of runs on this machine start ranks: those asked for, else the preferred one.
+def _wrap(options: TuneOptions, cluster: "Cluster | None") -> tuple[str, ...]:
+    """The words before the program of every rank: those asked for, else those of the cluster's file."""
+    return options.wrap or (cluster.wrap if cluster else ())
+
+
+def _require_starts(options: TuneOptions, cluster: "Cluster | None", search: SearchPaths, *, wanted: bool) -> None:
+    """Make sure that wrappers start programs, and on this machine MPI libraries ranks: those asked for, else the first.
 
     Raises:
         TunerError: one starts none.
     """
-    if options.real_cluster is not None or not wanted:
+    if wanted:
+        require_wrap(_wrap(options, cluster), cluster)
+    if cluster is not None or not wanted:
         return
     mpis = usable_mpis(search, program_of(options))
     asked = (options.overrides or {}).get("mpi", ())

@@ -1,5 +1,6 @@
 """Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command that ran it."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,8 +13,12 @@ from results.store.store import Store
 from runners.paths import AGENT
 from runners.settings.registry import host_settings
 
+from ..trial.evaluate import SENSORS, SENSORS_FILE
 from ..user_files import write_text
 from .campaign import TuneOutcome
+
+_WATCHED = re.compile(rf" (-x |-genv )?{SENSORS}[= ]{SENSORS_FILE}(?= )")
+"""What a command passes to ranks only so that hpltune can watch them, as each launcher passes it."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +111,7 @@ def _at_whole_memory(file: Path, record: TrialRecord, N: int, db: str) -> tuple[
 
 def command_text(record: TrialRecord) -> str:
     """The script that repeats a trial in its own folder, where the trial's HPL.dat is."""
-    line = record.command
+    line = _WATCHED.sub("", record.command)
     if record.directory:
         line = line.replace(shlex.quote(record.directory), '"$PWD"')
     where = 'cd "$(dirname "$0")"'

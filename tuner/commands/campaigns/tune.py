@@ -26,7 +26,7 @@ from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...provision.plan import needs
 from ...settings.around_study import recover_at_start, settings_around
-from ...settings.dimensions import setting_dimensions
+from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, study_folder
@@ -281,6 +281,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
     stored = request.resume or join
     text = store.study(name).space_text if name and stored else space_text(options.space)
     names = entries(options.space, options.overrides, text)
+    require_settings(options, names)
     if any(name.startswith(MPI_PARAMETERS) for name in names):
         from ...machine.mpi_parameters import require_mpi_parameters  # noqa: PLC0415 - most spaces have none
 
@@ -446,7 +447,9 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
     study, db = store.study(outcome.study), db_option(request.db, store)
     resume = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
-        notice = Sentence(f"Stopped before its first result: {resume}", unbroken=True)
+        piloted = any(record.ranked for record in store.records(outcome.study))
+        before = "after its pilot runs, before the search had a result" if piloted else "before its first result"
+        notice = Sentence(f"Stopped {before}: {resume}", unbroken=True)
         return TuneResult(study=outcome.study, notices=(notice,), interrupted=True)
     if not outcome.ranking:
         raise TunerError(_no_result(study, store, db))
