@@ -204,6 +204,21 @@ class Inventory:
             return family("other").environment("auto", threads, None)
         return family(library.family).environment(kernel, threads, library)
 
+    @property
+    def own_blas(self) -> str:
+        """What stands in place of a BLAS in points of a program that brings its own."""
+        return self.called or next(iter(self.programs), self.program.name)
+
+    @property
+    def bringing(self) -> tuple[str, ...]:
+        """The names of those of several programs that bring a BLAS of their own, and stand in its place."""
+        return tuple(name for name, program in self.programs.items() if not program.takes_blas)
+
+    @property
+    def rivals(self) -> tuple[str, ...]:
+        """What a comparison of libraries compares: the libraries, fastest dgemm first, then programs with their own."""
+        return (*(entry.name for entry in self.ranked_blas()), *self.bringing)
+
     def best_probe(self, blas: str) -> Probe | None:
         """The fastest kernel choice of a BLAS, or None where it was not probed."""
         return next(iter(self.probes.get(blas, ())), None)
@@ -248,7 +263,7 @@ class Inventory:
         if seen:
             facts = {name: facts for machine in seen.values() for name, facts in machine.blas.items()}
         elif not self.program.takes_blas:
-            facts = {self.called or self.program.name: BlasFacts(kernels=("auto",), threaded=True)}
+            facts = {self.own_blas: BlasFacts(kernels=("auto",), threaded=True)}
         else:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {
@@ -312,12 +327,17 @@ def matrix_memory_bytes(inventory: Inventory) -> int:
 
 
 def with_one_blas(inventory: Inventory, blas: str) -> Inventory:
-    """The same machine as if it had one BLAS.
+    """The same machine as if it had one BLAS, or only the program of that name that brings its own.
 
     Raises:
         TunerError: this machine has none of that name.
     """
-    return replace(inventory, blas=(inventory.named(blas),), probes={blas: inventory.probes.get(blas, ())})
+    if blas in inventory.bringing:
+        own = inventory.programs[blas]
+        return replace(inventory, program=own, programs={blas: own}, blas=(), probes={})
+    taking = {name: program for name, program in inventory.programs.items() if program.takes_blas}
+    entries = (inventory.named(blas),)
+    return replace(inventory, programs=taking, blas=entries, probes={blas: inventory.probes.get(blas, ())})
 
 
 def _usual_kernel(probes: Sequence[Probe]) -> str:

@@ -41,7 +41,7 @@ def textbook(*, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: in
 def first_choice(inventory: Inventory) -> Mapping[str, Scalar]:
     """BLAS and kernel with the fastest dgemm here."""
     if not inventory.program.takes_blas:
-        return {"blas": inventory.program.name, "kernel": "auto"}
+        return {"blas": inventory.own_blas, "kernel": "auto"}
     best = inventory.ranked_blas()[0]
     probe = inventory.best_probe(best.name)
     return {"blas": best.name, "kernel": probe.kernel if probe else "auto"}
