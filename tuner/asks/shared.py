@@ -121,7 +121,7 @@ Programs = Annotated[
 Wrap = Annotated[
     str,
     AskField(
-        "Words that stand before the program of every rank: ⟦wrap⟧ 'numactl --interleave=all'.",
+        "Words that stand before the program of every rank, such as `numactl --interleave=all`.",
         metavar="WORDS",
         panel=MACHINE,
         here=True,
