@@ -15,7 +15,7 @@ from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
-from ..machine.inventory import PROGRAM, Inventory
+from ..machine.inventory import PROGRAM, Inventory, bringing
 from ..machine.mpi_start import require_start
 from ..machine.rank_start import require_wrap
 from ..machine.survey import SurveyWish, program_of, programs_of, survey, usable_mpis, with_kernel_rates
@@ -161,7 +161,7 @@ class Workbench:
         Raises:
             hpl.build.programs.BuildError: with the compiler's first message.
         """
-        brought = self.site.bringing
+        brought = bringing(self.site)
         entries = [self.site.named(name) for name in names if self.site.program.takes_blas and name not in brought]
         libraries = {
             entry.library(count).path: entry.library(count)

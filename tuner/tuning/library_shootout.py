@@ -18,7 +18,7 @@ from ..budget import Meter
 from ..clock import RealClock
 from ..errors import NodesLostError, TunerError
 from ..events import PhaseStarted
-from ..machine.inventory import PROGRAM, with_one_blas
+from ..machine.inventory import PROGRAM, bringing, rivals, with_one_blas
 from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
 from ..study.again import SteadyLoad, run_again
@@ -128,7 +128,7 @@ class BlasCampaign:
         Raises:
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
         """
-        names = self.workbench.site.rivals
+        names = rivals(self.workbench.site)
         quiet = quiet_wait(self.options, self.workbench, self.context)
         quiet.before("the first run")
         number = next_session(self.begun.earlier)
@@ -209,7 +209,7 @@ class BlasCampaign:
             if self.context.stop.requested:
                 break
             options = self._options_of(name, N, len(names))
-            kind = "Program" if name in self.workbench.site.bringing else "Library"
+            kind = "Program" if name in bringing(self.workbench.site) else "Library"
             self.context.say(f"{kind} {place + 1} of {len(names)}: {name}, {options.budget}.")
             search = LibrarySearch(
                 blas=name,

@@ -13,7 +13,7 @@ from search_spaces.load import check_overrides, entries, space_text
 from ...database import db_option
 from ...errors import TunerError, UsageError
 from ...events import Listener
-from ...machine.inventory import Inventory
+from ...machine.inventory import Inventory, bringing, rivals
 from ...machine.survey import program_of
 from ...options import TuneOptions
 from ...provision.setup import provision_if_needed
@@ -176,8 +176,8 @@ def _require_two(site: Inventory) -> None:
         TunerError: it has one.
         UsageError: a program is called as a library is.
     """
-    names = site.rivals
-    twice = {entry.name for entry in site.blas} & set(site.bringing)
+    names = rivals(site)
+    twice = {entry.name for entry in site.blas} & set(bringing(site))
     if twice:
         name = min(twice)
         raise UsageError("a BLAS library has this name: give the program another one", field="program", given=name)
