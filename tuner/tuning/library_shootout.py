@@ -141,9 +141,9 @@ class BlasCampaign:
         study = store.study(self.begun.name)
         shown = shown_noise(study, store.records(study.name, kinds=(Kind.SEARCH,)))
         compared = near({name: one.best for name, one in champions.items()}, shown, dgemm)
-        rivals = {name: champions[name] for name in compared}
+        finalists = {name: champions[name] for name in compared}
         quiet.before("the rounds")
-        played = play(rivals, self.begun.name, self.context, self.meter, number + 2 * len(names))
+        played = play(finalists, self.begun.name, self.context, self.meter, number + 2 * len(names))
         stopped = self.context.stop.requested
         self.context.store.end_study(self.begun.name, "interrupted" if stopped else "complete")
         return Shootout(
