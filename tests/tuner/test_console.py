@@ -122,9 +122,7 @@ def test_parts_of_a_report_are_shown_while_the_command_still_works() -> None:
         assert "│    1 │  +5 % │" in text.getvalue()
 
 
-LONG = (
-    "Trial 4 was disturbed by others and may still win, so it runs again: `hpltune doctor` tells what disturbs it here."
-)
+LONG = "Trial 4 was disturbed by others and may still win, so it runs again: `hpltune doctor` tells what disturbs it."
 
 
 @pytest.mark.parametrize("width", [40, 80])
@@ -197,7 +195,7 @@ def test_the_rates_so_far_are_drawn_where_the_terminal_has_the_characters(monkey
             listener(TrialEnded(finished(number, gflops), "70.00 GFLOPS", 0.1 * number))
         listener(TrialStarted(4, "the next", None))
     text.flush()
-    assert "rates ▁▅█ 50.00 to 70.00 GFLOPS" in text.buffer.getvalue().decode()  # type: ignore[attr-defined]
+    assert "rates ▁▅█ 50.00 to 70.00 GFLOPS" in text.buffer.getvalue().decode()
 
 
 def test_a_dumb_terminal_gets_plain_lines_and_no_spinner(monkeypatch: pytest.MonkeyPatch) -> None:

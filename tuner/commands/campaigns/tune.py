@@ -46,7 +46,7 @@ from ..session import Session, open_session
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
-    from ...tuning.extrapolation import Extrapolation
+    from ...tuning.prediction import NotedPrediction
     from ...tuning.winner import WinnerFiles
 
 
@@ -121,7 +121,7 @@ class TuneResult:
         notices: sentences on how it ended, and how to go on.
         summary: its best configurations; None where there are none yet, or others go on with it.
         written: files of the best one; None where none were written.
-        full: predicted run of the best one at the whole memory, or None.
+        predicted: of the best one and its rivals at the whole memory, or None.
         memory_fraction: part of the memory that is the whole of it.
         failure: what ended the study, or why the files could not be written; None where all went well.
         nothing_to_do: it was complete already; `summary` tells what was found then.
@@ -132,7 +132,7 @@ class TuneResult:
     notices: tuple[Sentence, ...] = ()
     summary: "StudySummary | None" = None
     written: "WinnerFiles | None" = None
-    full: "Extrapolation | None" = None
+    predicted: "NotedPrediction | None" = None
     memory_fraction: float = 1.0
     failure: Exception | None = None
     nothing_to_do: bool = False
@@ -147,10 +147,16 @@ class TuneResult:
         if written is None:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
-        if self.full is not None and written.confirm is not None:
-            holds = f"The whole memory ({self.memory_fraction:.0%}) holds N={self.full.N}"
-            sentences.append(Sentence(f"{holds}: {self.full.sentence}."))
-        facts = self.summary.to_json(more={**written.to_json(), "full": self.full and self.full.to_json()})
+        predicted = self.predicted
+        if predicted is not None and written.confirm is not None:
+            full = predicted.full
+            sentences.append(
+                Sentence(f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}.")
+            )
+            if predicted.overtaker and written.confirm_rival:
+                text = f"{predicted.sentence(predicted.overtaker)}. Try it with\n  {written.confirm_rival}"
+                sentences.append(Sentence(text, unbroken=True))
+        facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
         return Report(title, (*ranking, *sentences, *self._end(written)), facts)
 
     def _end(self, written: "WinnerFiles") -> Iterator[Part]:
@@ -163,13 +169,12 @@ class TuneResult:
             yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
         if summary.how_sure:
             yield Sentence(f"Sure? {summary.how_sure}")
-        if self.full is not None and written.confirm is not None:
-            measure = "confirm the prediction with" if self.full.can_tell else "measure the whole memory with"
+        if self.predicted is not None and written.confirm is not None:
+            can_tell = self.predicted.full.can_tell
+            measure = "confirm the prediction with" if can_tell else "measure the whole memory with"
             yield Sentence(f"Next: {measure}\n  {written.confirm}", unbroken=True)
         else:
-            yield Sentence(
-                f"Next: {written.hpl_dat} is ready to run; `hpltune explain {self.study}` says what matters."
-            )
+            yield Sentence(f"Next: run {written.hpl_dat}; `hpltune explain {self.study}` says what matters.")
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
@@ -472,7 +477,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         study=outcome.study,
         notices=(stopped,) if outcome.interrupted else (),
         summary=summary,
-        full=outcome.full,
+        predicted=outcome.predicted,
         memory_fraction=options.memory_fraction,
         interrupted=outcome.interrupted,
     )
