@@ -45,7 +45,7 @@ from ..session import Session, open_session
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
-    from ...tuning.extrapolation import Extrapolation
+    from ...tuning.prediction import NotedPrediction
     from ...tuning.winner import WinnerFiles
 
 
@@ -120,7 +120,7 @@ class TuneResult:
         notices: sentences on how it ended, and how to go on.
         summary: its best configurations; None where there are none yet, or others go on with it.
         written: files of the best one; None where none were written.
-        full: predicted run of the best one at the whole memory, or None.
+        predicted: of the best one and its rivals at the whole memory, or None.
         memory_fraction: part of the memory that is the whole of it.
         failure: what ended the study, or why the files could not be written; None where all went well.
         nothing_to_do: it was complete already; `summary` tells what was found then.
@@ -131,7 +131,7 @@ class TuneResult:
     notices: tuple[Sentence, ...] = ()
     summary: "StudySummary | None" = None
     written: "WinnerFiles | None" = None
-    full: "Extrapolation | None" = None
+    predicted: "NotedPrediction | None" = None
     memory_fraction: float = 1.0
     failure: Exception | None = None
     nothing_to_do: bool = False
@@ -146,14 +146,19 @@ class TuneResult:
         if written is None:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
-        if self.full is not None and written.confirm is not None:
-            measure = "Confirm it with" if self.full.can_tell else "Measure it with"
+        predicted = self.predicted
+        if predicted is not None and written.confirm is not None:
+            full = predicted.full
+            measure = "Confirm it with" if full.can_tell else "Measure it with"
             text = (
-                f"The whole memory ({self.memory_fraction:.0%}) holds N={self.full.N}: {self.full.sentence}. "
+                f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}. "
                 f"{measure}\n  {written.confirm}"
             )
             sentences.append(Sentence(text, unbroken=True))
-        facts = self.summary.to_json(more={**written.to_json(), "full": self.full and self.full.to_json()})
+            if predicted.overtaker and written.confirm_rival:
+                text = f"{predicted.sentence(predicted.overtaker)}. Try it with\n  {written.confirm_rival}"
+                sentences.append(Sentence(text, unbroken=True))
+        facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
         return Report(title, (*ranking, *sentences), facts)
 
 
@@ -457,7 +462,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         study=outcome.study,
         notices=(stopped,) if outcome.interrupted else (),
         summary=summary,
-        full=outcome.full,
+        predicted=outcome.predicted,
         memory_fraction=options.memory_fraction,
         interrupted=outcome.interrupted,
     )
