@@ -55,8 +55,10 @@ def write_winner(
         stale.unlink()
     winner = outcome.ranking[0]
     best = store.get(outcome.study, winner.best_record_number)
-    dat, command = folder / "HPL.dat", folder / "command.sh"
-    write_text(dat, best.hpl_dat)
+    name = store.study(outcome.study).workload.input_name
+    dat, command = folder / name, folder / "command.sh"
+    if best.hpl_dat:
+        write_text(dat, best.hpl_dat)
     if best.simulated:
         seeded = f"hpltune tune ⟦from_simulation⟧ {shlex.quote(outcome.study)}{db}"
         beside = []
@@ -72,7 +74,8 @@ def write_winner(
     agent = Path(best.directory) / AGENT
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
-    sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
+    sentences = [f"{name} of the best: {dat}"] if best.hpl_dat else []
+    sentences.append(f"Its exact command line: {command}")
     known = host_settings()
     changed = [f"{name} = {value}" for name, value in best.params.items() if name in known]
     if changed:
