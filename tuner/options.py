@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -34,6 +35,7 @@ class TuneOptions(SearchSettings):
         node_speeds: what a check of the nodes measured, in GFLOPS by host; None for what the cluster's file tells.
         nodes_left_out: nodes that are not used, because that check found them bad; with a batch system also slow ones.
         power_command: a program that prints watts; "" for none.
+        wrap: words before the program of every rank; empty for those of the cluster's file.
         shootout: each BLAS is searched by itself, and then the best of all run in rounds, as `hpltune blas` asks.
     """
 
@@ -55,6 +57,7 @@ class TuneOptions(SearchSettings):
     node_speeds: Mapping[str, float] | None = None
     nodes_left_out: tuple[str, ...] = ()
     power_command: str = ""
+    wrap: tuple[str, ...] = ()
     shootout: bool = False
 
     @property
@@ -89,7 +92,7 @@ class TuneOptions(SearchSettings):
         known = {entry.name: data[entry.name] for entry in fields(cls) if entry.name in data}
         if "budget" in known:
             known["budget"] = Budget(**known["budget"])
-        for name in ("blas_only", "warm_start", "nodes_left_out"):
+        for name in ("blas_only", "warm_start", "nodes_left_out", "wrap"):
             known[name] = tuple(known.get(name, ()))
         for files in ("blas_files", "programs"):
             known[files] = {name: Path(path) for name, path in (known.get(files) or {}).items()}
@@ -138,6 +141,18 @@ def parse_programs(values: Sequence[str]) -> dict[str, Path]:
             other = f"{name} is {files[name]} already: give {path} a name of its own"
             raise UsageError(other, field="program", given=value)
     return files
+
+
+def parse_wrap(text: str) -> tuple[str, ...]:
+    """Split `--wrap` into words as a shell does.
+
+    Raises:
+        UsageError: a quotation mark is not closed.
+    """
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise UsageError("a quotation mark is not closed: add it", field="wrap", given=text) from error
 
 
 def user_source(path: Path | None) -> Path | None:

@@ -118,6 +118,16 @@ Programs = Annotated[
         useless=(Useless.WITH_TABLE, Useless.SIMULATED),
     ),
 ]
+Wrap = Annotated[
+    str,
+    AskField(
+        "Words that stand before the program of every rank, such as `numactl --interleave=all`.",
+        metavar="WORDS",
+        panel=MACHINE,
+        here=True,
+        useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+    ),
+]
 Source = Annotated[
     Path | None,
     AskField(

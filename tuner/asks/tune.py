@@ -38,6 +38,7 @@ from .shared import (
     Rpeak,
     Source,
     WaitForQuiet,
+    Wrap,
     overrides,
 )
 
@@ -268,6 +269,7 @@ class TuneAsk(SearchSettings):
     blas: Libraries = ()
     program: Program = None
     programs: Programs = ()
+    wrap: Wrap = ""
     hpl_source: Source = None
     price_usd: Price = None
     power_w: Power = None

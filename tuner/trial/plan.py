@@ -210,7 +210,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, pl
         environment=environment,
         launch=placement.launch,
         settings=placement.settings,
-        before=(*before, *start.before),
+        before=(*site.wrap, *before, *start.before),
         program=site.program,
         arguments=start.arguments,
     )

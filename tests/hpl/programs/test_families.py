@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import as_user
 import pytest
 from made_up_family import MadeUp, made_up_program, score_of
 from program_contract import RUN, ProgramContract, result_of
@@ -19,6 +20,8 @@ from hpl.params import Scalar, parse_grid
 from hpl.programs import registry
 from hpl.programs.family import AskedLibrary, AskedStart, HplProgram, ReadyProgram, UserProgramError
 from hpl.programs.gpus import NoGpuError, for_program, gpus, peak_gflops
+from hpl.programs.hpcc import HpccHpl
+from hpl.programs.netlib import NetlibHpl
 from hpl.programs.registry import TO_BUILD, obtain, program_at, with_source
 from hpl.programs.terms import TAKES_ALL, Gpu, NodeShape
 from hpl.search_paths import SearchPaths
@@ -82,8 +85,27 @@ class TestYourXhpl(ProgramContract):
         with pytest.raises(UserProgramError, match="another benchmark, which hpltune does not tune"):
             program_at(tmp_path / name)
 
-    def test_any_file_is_one(self, tmp_path: Path) -> None:
+    def test_any_other_file_is_one(self, tmp_path: Path) -> None:
         assert program_at(tmp_path / "none").name == "xhpl"
+        for line in ('exec "$FOLDER/solver" "$@"', "exec linpack.x"):
+            assert program_at(as_user.program(tmp_path / "run.sh", f"#!/bin/sh\n{line}\n")).name == "xhpl"
+
+    @pytest.mark.parametrize(
+        ("text", "lack"),
+        [
+            (None, "neither the word HPL.dat nor HPLinpack, and is linked with no MPI library"),
+            ("#!/bin/sh\necho done\n", "it is a script that names none"),
+            ('#!/bin/sh\nexec /bin/true "$@"\n', "it is a script that names none"),
+        ],
+    )
+    def test_a_file_in_which_nothing_speaks_of_hpl_is_refused(
+        self, tmp_path: Path, text: str | None, lack: str
+    ) -> None:
+        file = Path("/bin/true") if text is None else as_user.program(tmp_path / "mine", text)
+        with pytest.raises(UserProgramError) as refused:
+            program_at(file)
+        assert str(refused.value).startswith(f"⟦xhpl⟧ {file}: this is no program of HPL: it ")
+        assert lack in str(refused.value)
 
 
 class TestAmdZen(ProgramContract):
@@ -357,6 +379,17 @@ def test_without_a_file_a_program_is_built() -> None:
 def test_a_program_that_is_there_needs_no_source(tmp_path: Path) -> None:
     there = program_at(tmp_path / "xhpl")
     assert with_source(there, SearchPaths(None, tmp_path / "nowhere"), tmp_path / "none") == there
+
+
+def test_a_source_of_another_family_is_for_another_program(tmp_path: Path) -> None:
+    netlib = source(tmp_path / "given/hpl").parent
+    source(tmp_path / "cache/source/hpcc/top/hpl", "include/hpcc.h")
+    search = SearchPaths(None, tmp_path / "cache")
+    given = {with_source(program, search, netlib, of_its_family=True) for program in (NetlibHpl(), HpccHpl())}
+    assert {program.name for program in given} == {"netlib", "hpcc"}
+    assert [program.description for program in given if program.name == "netlib"] == [
+        f"unknown (⟦hpl_source⟧ {netlib})"
+    ]
 
 
 def test_what_hpcc_needs_besides_is_told_by_its_source(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from ...options import (
     TuneOptions,
     parse_blas,
     parse_programs,
+    parse_wrap,
     user_program,
     user_source,
 )
@@ -120,6 +121,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
         price_usd=ask.price_usd or (real.price_usd if real else None),
         power_w=ask.power_w or (real.power_w if real else None),
         power_command=ask.power_command,
+        wrap=parse_wrap(ask.wrap),
         real_cluster=real.cluster.table() if real else None,
         cluster=simulation.cluster,
         limit_s=simulation.limit_s,
@@ -166,6 +168,7 @@ def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
         overrides={name: override_texts(values) for name, values in ask.set.items()},
         blas_only=names,
         blas_files=files,
+        programs=parse_programs(ask.programs),
         hpl_source=user_source(ask.hpl_source),
         rpeak_gflops=ask.rpeak_gflops,
         price_usd=ask.price_usd or (real.price_usd if real else None),

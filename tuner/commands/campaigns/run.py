@@ -202,6 +202,7 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
         nodes_left_out=on.nodes_left_out,
         blas_files=given.blas_files if own else stored.blas_files,
         xhpl=given.xhpl if own or stored.xhpl is None else user_program(str(stored.xhpl)),
+        wrap=given.wrap or on.wrap,
         hpl_source=given.hpl_source or stored.hpl_source,
         rpeak_gflops=given.rpeak_gflops or on.rpeak_gflops,
         price_usd=on.price_usd,
