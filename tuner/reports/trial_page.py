@@ -48,7 +48,7 @@ def why(study: Study, record: TrialRecord, best: TrialRecord | None) -> str:
 
 
 @dataclass(frozen=True)
-class TrialPage:
+class TrialReport:
     """All that is known of one trial.
 
     Attributes:

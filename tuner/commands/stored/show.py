@@ -28,7 +28,7 @@ from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
 from ...reports.ranks_got import ranks_got, ranks_got_table
 from ...reports.story import convergence
-from ...reports.trial_page import TrialPage
+from ...reports.trial_page import TrialReport
 from ...settings.words import sentence
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
@@ -244,7 +244,7 @@ class TrialResult:
 
     def page(self) -> Report:
         """The page of the trial, beside the best of its study."""
-        return TrialPage(self.study, self.record, self.killed, self.others, self.best).report()
+        return TrialReport(self.study, self.record, self.killed, self.others, self.best).report()
 
 
 def show_trial(store: Store, request: TrialRequest) -> TrialResult:
