@@ -91,12 +91,12 @@ class StudySummary:
         best = self.ranking[0]
         percent = figures(Equipment.of(self.study), best.expected_gflops, best).get("percent_of_peak")
         of_peak = "" if percent is None else f", {percent:.1f} % of peak"
-        how = (
-            "simulated"
-            if self.study.how == "simulated"
-            else f"expected of one more run, from {counted(best.runs, 'run')}"
-        )
-        return f"{rate_text(best.expected_gflops)} GFLOPS{of_peak} ({how})."
+        least = "at least " if best.disturbance is not None else ""
+        told = f"{least}{rate_text(best.expected_gflops)} GFLOPS{of_peak}"
+        if self.study.how == "simulated":
+            return f"{told}, simulated."
+        disturbed = ", all disturbed" if least else ""
+        return f"{told}: expected of one more run, from {counted(best.runs, 'run')}{disturbed}."
 
     def parts(self, count: int, *, sure: bool = True) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best.
