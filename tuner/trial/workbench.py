@@ -15,6 +15,7 @@ from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
+from ..machine.containers import container_of, in_container
 from ..machine.inventory import Inventory
 from ..machine.mpi_start import require_start
 from ..machine.rank_start import require_wrap
@@ -72,11 +73,11 @@ class Workbench:
         """
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
+        container = container_of(options, cluster, user_dirs)
         _require_starts(options, cluster, search, wanted=starting)
         meters = _meters(options, cluster)
-        site = replace(
-            look_around(options, user_dirs, listener, probing=probing and cluster is None), wrap=_wrap(options, cluster)
-        )
+        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
+        site = replace(in_container(site, container, options, search, listener), wrap=_wrap(options, cluster))
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = _with_sources(site, search, options)
