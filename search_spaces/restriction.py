@@ -29,12 +29,14 @@ class Restriction:
         needs: the parameters that it reads, and those that decide their defaults.
         check: returns the sentence why a complete point breaks it, or None.
         own: whether it belongs to one space, as a `[[forbid]]` table does.
+        told: whether its name tells users something that its sentence does not.
     """
 
     name: str
     needs: tuple[str, ...]
     check: Check
     own: bool = False
+    told: bool = True
 
 
 def grid_uses_all_ranks(point: Point, _machine: Machine) -> str | None:
@@ -309,7 +311,7 @@ def of_settings(names: Collection[str], machine: Machine) -> list[Restriction]:
         def check(point: Point, machine: Machine) -> str | None:
             return machine.offer.why_not(name, point[name]) if machine.offer and name in point else None
 
-        return Restriction(f"hosts_offer_{name}", (name,), check)
+        return Restriction(f"hosts_offer_{name}", (name,), check, told=False)
 
     offered = filter(machine.offer.knows, names) if machine.offer else ()
     return [*map(rule, offered), *(_OF_SETTINGS[name] for name in names if name in _OF_SETTINGS)]

@@ -26,6 +26,7 @@ OPTIONS_OF_OTHERS = {
     "runners/batch/slurm/options.py": "options of sbatch, which a cluster file lists",
     "runners/batch/slurm/srun.py": "options of srun",
     "runners/batch/slurm/system.py": "a script of a shell, and a command of Slurm",
+    "tuner/commands/described_dat.py": "commands of Open MPI and Slurm",
     "tuner/machine/mpi_parameters.py": "a command of Open MPI",
 }
 """Their sentences and scripts name options of other programs."""

@@ -134,6 +134,11 @@ def linked_mpi(program: Path) -> str | None:
     return None
 
 
+def loads_mpi(program: Path) -> bool:
+    """Return whether a program is linked with any MPI library, also with one that the loader does not find here."""
+    return bool(_loaded(program))
+
+
 def mpi_library(program: Path) -> Path | None:
     """Return the file of the MPI library that the loader finds here for a program; None where it finds none."""
     return next((Path(place) for _, place in _loaded(program) if place != "not found" and _mpi_in(Path(place))), None)

@@ -3,6 +3,7 @@
 All but netlib's are imported only where a file may be one of their programs, or a source theirs.
 """
 
+import difflib
 import hashlib
 import os
 import shutil
@@ -22,6 +23,9 @@ from .terms import TAKES_ALL, Terms
 
 TO_BUILD: HplProgram = NetlibHpl()
 """What runs unless the user brings a program, before it is known which source there is."""
+
+NEAR = 0.8
+"""A name that is so like that of a family means it, by difflib's ratio: amdzen, not intel, which may be a name."""
 
 
 def families() -> tuple[type[HplProgram], ...]:
@@ -73,8 +77,9 @@ def programs_named(files: Mapping[str, Path], asked: Sequence[str] = ()) -> dict
         elif name in built:
             found[name] = built[name]()
         else:
-            known = ", ".join((*built, *files))
-            raise UserProgramError(f"there is no program {name} (there are: {known}): name it with ⟦program⟧ NAME=FILE")
+            known, vendors = ", ".join((*built, *files)), ", ".join(_of_vendors())
+            file = f"name its file with ⟦program⟧ {name}=FILE (families of programs are {vendors})"
+            raise UserProgramError(f"there is no program {name} (there are: {known}): {file}")
     return dict(sorted(found.items(), key=lambda named: not named[1].built))
 
 
@@ -82,13 +87,29 @@ def _named(name: str, file: Path) -> HplProgram:
     """Return the program of a file; its name counts where no family recognises it."""
     from .yours import ProgramFile, YourXhpl  # noqa: PLC0415
 
-    found = program_at(file)
+    given = f"{name}={file}"
+    try:
+        found = program_at(file)
+    except UserProgramError as error:
+        raise UserProgramError(error.sentence, field="program", given=given) from error
     family = next((family for family in families() if family.name == name), type(found))
+    if (
+        family is YourXhpl
+        and name != family.name
+        and (near := difflib.get_close_matches(name.lower(), _of_vendors(), cutoff=0.8))
+    ):
+        known = f"families are {', '.join(_of_vendors())}; did you mean {near[0]}?"
+        raise UserProgramError(f"there is no family {name}: {known}", field="program", given=given)
     if type(found) is family or not issubclass(family, ProgramFile):
         return found
     if not isinstance(found, YourXhpl):
-        raise UserProgramError(f"this is {found.name}, not {name}: give it that name", field="program", given=file)
+        raise UserProgramError(f"this is {found.name}, not {name}: give it that name", field="program", given=given)
     return family(file)
+
+
+def _of_vendors() -> tuple[str, ...]:
+    """Return the names of the families whose programs come from their vendors."""
+    return tuple(family.name for family in families() if family.needs)
 
 
 def found_here(home: Path = Path("~")) -> dict[str, tuple[Path, ...]]:

@@ -90,7 +90,7 @@ Hosts = Annotated[
 Interface = Annotated[str, matching(INTERFACE.pattern, "a network interface's name, as eth0, of at most 15 signs")]
 
 
-Word = Annotated[str, matching(r"[^\n]+", 'one word, as wrap = ["numactl", "--interleave=all"]')]
+Word = Annotated[str, matching(r"[^\n]+", "one word of a command, such as `numactl --interleave=all`")]
 
 
 class NodeFacts(Part):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from as_user import Run
+from as_user import Run, program
 from vendor_programs import amd_zen_hpl, fake_gpus, intel_hpl, nvidia_hpl, roc_hpl
 
 from hpl.dat import HplDat, render
@@ -220,16 +220,22 @@ def test_what_is_built_stands_beside_programs_of_vendors(hpltune: Run, home: Pat
         (("--program", "nvidia=xhpl_intel64_dynamic"), "this is intel-mp, not nvidia: give it that name"),
         (
             (*NAMED, "--set", "program=amd-zen,nvidia"),
-            "there is no program nvidia (there are: netlib, hpcc, amd-zen, mine)",
+            "name its file with --program nvidia=FILE (families of programs are amd-zen, intel-mp, nvidia, rochpl)",
         ),
+        (
+            ("--program", "amdzen=go"),
+            "amdzen: families are amd-zen, intel-mp, nvidia, rochpl; did you",
+        ),
+        (("--program", "a=/bin/true"), "--program a=/bin/true: this is no program of HPL: it holds neither"),
         ((*NAMED, "--xhpl", "xhpl_intel64_dynamic"), "--xhpl is the only program of a study"),
         ((*NAMED, "--set", "blas=mine", "--set", "program=amd-zen"), "blas = mine does not go with program = amd-zen"),
         ((*NAMED, "--set", "program.spilt=1"), "(it has: program.arch, program.largepage, program.host_node)"),
     ],
 )
 def test_what_cannot_be_a_program_of_a_study_is_one_sentence(
-    hpltune: Run, options: Sequence[str], sentence: str
+    hpltune: Run, home: Path, options: Sequence[str], sentence: str
 ) -> None:
+    program(home / "go", "#!/bin/sh\nexec linpack.x\n")
     done = hpltune("tune", *options, "--set", "N=1000", "--trials", "1")
     assert done.returncode == 2, done.stderr
     assert sentence in " ".join(done.stderr.split())

@@ -132,7 +132,7 @@ Container = Annotated[
 Wrap = Annotated[
     str,
     AskField(
-        "Words that stand before the program of every rank: ⟦wrap⟧ 'numactl --interleave=all'.",
+        "Words that stand before the program of every rank, such as `numactl --interleave=all`.",
         metavar="WORDS",
         panel=MACHINE,
         here=True,

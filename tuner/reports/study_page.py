@@ -104,7 +104,7 @@ class StudyPage:
         if is_shootout(self.study):
             headline += LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published
-        full = whole_memory(self.found.predicted, self.found.confirmed)
+        full = whole_memory(self.found.predicted, self.found.confirmed, self.found.of_rivals)
         others = [known_table(published.machines, "Published results", cpu=False)] if published else []
         return [Heading("The answer"), *headline, *summary.parts(SHOWN), *full, *others]
 

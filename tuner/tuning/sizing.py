@@ -35,7 +35,8 @@ from ..study.shootout import libraries_of, small_n
 from ..trial.ladder import ladder
 from ..trial.plan import parse_layout
 from ..units import duration
-from .pilot import SMALLER_RUNS, pilot, target_s
+from .pilot import pilot, target_s
+from .whole_memory import SMALLER_RUNS
 
 
 def load_space(options: TuneOptions, site: Inventory, N: int, text: str) -> SearchSpace:

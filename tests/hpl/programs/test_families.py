@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
+import as_user
 import pytest
 from made_up_family import MadeUp, made_up_program, score_of
 from program_contract import RUN, ProgramContract, result_of
@@ -80,8 +81,27 @@ class TestYourXhpl(ProgramContract):
         with pytest.raises(UserProgramError, match="another benchmark, which hpltune does not tune"):
             program_at(tmp_path / name)
 
-    def test_any_file_is_one(self, tmp_path: Path) -> None:
+    def test_any_other_file_is_one(self, tmp_path: Path) -> None:
         assert program_at(tmp_path / "none").name == "xhpl"
+        for line in ('exec "$FOLDER/solver" "$@"', "exec linpack.x"):
+            assert program_at(as_user.program(tmp_path / "run.sh", f"#!/bin/sh\n{line}\n")).name == "xhpl"
+
+    @pytest.mark.parametrize(
+        ("text", "lack"),
+        [
+            (None, "neither the word HPL.dat nor HPLinpack, and is linked with no MPI library"),
+            ("#!/bin/sh\necho done\n", "it is a script that names none"),
+            ('#!/bin/sh\nexec /bin/true "$@"\n', "it is a script that names none"),
+        ],
+    )
+    def test_a_file_in_which_nothing_speaks_of_hpl_is_refused(
+        self, tmp_path: Path, text: str | None, lack: str
+    ) -> None:
+        file = Path("/bin/true") if text is None else as_user.program(tmp_path / "mine", text)
+        with pytest.raises(UserProgramError) as refused:
+            program_at(file)
+        assert str(refused.value).startswith(f"⟦xhpl⟧ {file}: this is no program of HPL: it ")
+        assert lack in str(refused.value)
 
 
 class TestAmdZen(ProgramContract):

@@ -67,6 +67,19 @@ def test_the_command_of_the_best_runs_beside_its_hpl_dat(client: TestClient) -> 
     assert "command.sh" in answer.headers["content-disposition"]
 
 
+@pytest.mark.parametrize(
+    ("command", "left"),
+    [
+        ("mpirun -np 2 -x HPLTUNE_SENSORS=sensors -x OMP_NUM_THREADS=1 xhpl", "mpirun -np 2 -x OMP_NUM_THREADS=1 xhpl"),
+        ("mpiexec -n 2 -genv HPLTUNE_SENSORS sensors xhpl", "mpiexec -n 2 xhpl"),
+        ("srun /usr/bin/env HPLTUNE_SENSORS=sensors xhpl", "srun /usr/bin/env xhpl"),
+    ],
+)
+def test_the_command_of_the_best_watches_nothing(client: TestClient, store: Store, command: str, left: str) -> None:
+    keep(store, a_study("one"), [finished(1, 75.0, "one", command=command)])
+    assert client.get(f"{ONE}/command.sh").text.endswith(f"exec {left}\n")
+
+
 def test_a_simulated_best_has_no_command(client: TestClient, store: Store) -> None:
     keep(store, a_study("one"), [finished(1, 75.0, "one", versions={"simulator": "3.32"})])
     answer = client.get(f"{ONE}/command.sh")

@@ -18,7 +18,7 @@ from ...options import TuneOptions
 from ...provision.setup import provision_if_needed
 from ...reports.library_ranking import LibraryRanking
 from ...settings.around_study import recover_at_start, settings_around
-from ...settings.dimensions import setting_dimensions
+from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
 from ...study.names import check_name
@@ -103,13 +103,15 @@ def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasRes
 def _compared(request: BlasRequest, name: str | None, options: TuneOptions, session: Session) -> BlasResult:
     store = session.store
     recover_at_start(store, partial(may_reach, store, session.user_dirs), session.listener)
+    text = store.study(name).space_text if request.resume and name else space_text(options.space)
+    names = entries(options.space, options.overrides, text)
+    require_settings(options, names)
     with session.stop.preparing():
         workbench = Workbench.open(options, session.user_dirs, session.listener, leave_out=request.resume)
     with closing(workbench):
         _require_two(workbench.site)
         begun = enter(name, options, store, workbench, resume=request.resume, join=False)
         session.cautions.begun(begun.name)
-        names = entries(options.space, options.overrides, store.study(begun.name).space_text)
         around = settings_around(workbench, store, begun.name, session.listener, names)
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench, session)

@@ -26,7 +26,7 @@ from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...provision.plan import needs
 from ...settings.around_study import recover_at_start, settings_around
-from ...settings.dimensions import setting_dimensions
+from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, study_folder
@@ -45,7 +45,7 @@ from ..session import Session, open_session
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
-    from ...tuning.extrapolation import Extrapolation
+    from ...tuning.prediction import NotedPrediction
     from ...tuning.winner import WinnerFiles
 
 
@@ -120,7 +120,7 @@ class TuneResult:
         notices: sentences on how it ended, and how to go on.
         summary: its best configurations; None where there are none yet, or others go on with it.
         written: files of the best one; None where none were written.
-        full: predicted run of the best one at the whole memory, or None.
+        predicted: of the best one and its rivals at the whole memory, or None.
         memory_fraction: part of the memory that is the whole of it.
         failure: what ended the study, or why the files could not be written; None where all went well.
         nothing_to_do: it was complete already; `summary` tells what was found then.
@@ -131,7 +131,7 @@ class TuneResult:
     notices: tuple[Sentence, ...] = ()
     summary: "StudySummary | None" = None
     written: "WinnerFiles | None" = None
-    full: "Extrapolation | None" = None
+    predicted: "NotedPrediction | None" = None
     memory_fraction: float = 1.0
     failure: Exception | None = None
     nothing_to_do: bool = False
@@ -146,14 +146,19 @@ class TuneResult:
         if written is None:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
-        if self.full is not None and written.confirm is not None:
-            measure = "Confirm it with" if self.full.can_tell else "Measure it with"
+        predicted = self.predicted
+        if predicted is not None and written.confirm is not None:
+            full = predicted.full
+            measure = "Confirm it with" if full.can_tell else "Measure it with"
             text = (
-                f"The whole memory ({self.memory_fraction:.0%}) holds N={self.full.N}: {self.full.sentence}. "
+                f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}. "
                 f"{measure}\n  {written.confirm}"
             )
             sentences.append(Sentence(text, unbroken=True))
-        facts = self.summary.to_json(more={**written.to_json(), "full": self.full and self.full.to_json()})
+            if predicted.overtaker and written.confirm_rival:
+                text = f"{predicted.sentence(predicted.overtaker)}. Try it with\n  {written.confirm_rival}"
+                sentences.append(Sentence(text, unbroken=True))
+        facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
         return Report(title, (*ranking, *sentences), facts)
 
 
@@ -276,6 +281,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
     stored = request.resume or join
     text = store.study(name).space_text if name and stored else space_text(options.space)
     names = entries(options.space, options.overrides, text)
+    require_settings(options, names)
     if any(name.startswith(MPI_PARAMETERS) for name in names):
         from ...machine.mpi_parameters import require_mpi_parameters  # noqa: PLC0415 - most spaces have none
 
@@ -441,7 +447,9 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
     study, db = store.study(outcome.study), db_option(request.db, store)
     resume = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(outcome.study)}{db}` goes on."
     if not outcome.ranking and outcome.interrupted:
-        notice = Sentence(f"Stopped before its first result: {resume}", unbroken=True)
+        piloted = any(record.ranked for record in store.records(outcome.study))
+        before = "after its pilot runs, before the search had a result" if piloted else "before its first result"
+        notice = Sentence(f"Stopped {before}: {resume}", unbroken=True)
         return TuneResult(study=outcome.study, notices=(notice,), interrupted=True)
     if not outcome.ranking:
         raise TunerError(_no_result(study, store, db))
@@ -454,7 +462,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         study=outcome.study,
         notices=(stopped,) if outcome.interrupted else (),
         summary=summary,
-        full=outcome.full,
+        predicted=outcome.predicted,
         memory_fraction=options.memory_fraction,
         interrupted=outcome.interrupted,
     )
