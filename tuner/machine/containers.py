@@ -68,7 +68,7 @@ def _folders(user_dirs: UserDirs) -> tuple[Path, ...]:
 
 
 @dataclass(frozen=True)
-class _Look:
+class _ImageQuestion:
     """What is asked of an image for a program."""
 
     site: Inventory
@@ -118,12 +118,12 @@ def in_container(
         listener(Notice(f"Nothing of the image {container.image} was looked at: its runtime is not on this host."))
         return replace(site, container=container)
     for program in (site.programs or {"": site.program}).values():
-        look = _Look(site, container, program, search)
+        question = _ImageQuestion(site, container, program, search)
         try:
-            facts = look.facts()
+            facts = question.facts()
         except ImageError as error:
             raise _refused(options, str(error)) from error
-        if why := look.faults(facts):
+        if why := question.faults(facts):
             raise _refused(options, why)
         if isinstance(program, ProgramFile):
             site = replace(site, mpis=_fitting(site.mpis, facts, container, program))
