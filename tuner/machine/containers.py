@@ -105,15 +105,13 @@ class _ImageQuestion:
 
 
 def in_container(
-    site: Inventory, container: Container | None, options: TuneOptions, search: SearchPaths, listener: Listener
+    site: Inventory, container: Container, options: TuneOptions, search: SearchPaths, listener: Listener
 ) -> Inventory:
     """The same machine with ranks in an image, and of its libraries those that fit the image.
 
     Raises:
         TunerError: the program cannot run in the image; the sentence says why.
     """
-    if container is None:
-        return site
     if not container.runtime.installed:
         listener(Notice(f"Nothing of the image {container.image} was looked at: its runtime is not on this host."))
         return replace(site, container=container)
