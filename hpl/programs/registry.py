@@ -141,7 +141,8 @@ def with_source(
     """Return a program with the source that it is built from; one that is there already needs none.
 
     Args:
-        of_its_family: take no other source than one of its family.
+        of_its_family: take no other source than one of its family; a source of the user's that is of another family is
+            for another program.
 
     Raises:
         SourceError: as `obtain`.
@@ -149,7 +150,9 @@ def with_source(
     if not program.built:
         return program
     only = [family for family in _built() if family.name == program.name] if of_its_family else _built()
-    source = obtain(search, user_source, only)
+    source = obtain(search, user_source, _built()) if user_source else None
+    if source is None or source.kind not in {family.name for family in only}:
+        source = obtain(search, None, only)
     return next(family(source) for family in _built() if family.name == source.kind)
 
 

@@ -255,7 +255,7 @@ class Inventory:
         if seen:
             facts = {name: facts for machine in seen.values() for name, facts in machine.blas.items()}
         elif not self.program.takes_blas:
-            facts = {self.called or self.program.name: BlasFacts(kernels=("auto",), threaded=True)}
+            facts = {own_blas(self): BlasFacts(kernels=("auto",), threaded=True)}
         else:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {
@@ -318,13 +318,33 @@ def matrix_memory_bytes(inventory: Inventory) -> int:
     return inventory.node_count * len(inventory.gpus) * min(gpu.memory_bytes for gpu in inventory.gpus)
 
 
+def own_blas(inventory: Inventory) -> str:
+    """Return what stands in place of a BLAS in points of a program that brings its own."""
+    return inventory.called or next(iter(inventory.programs), inventory.program.name)
+
+
+def bringing(inventory: Inventory) -> tuple[str, ...]:
+    """Return the names of those of several programs that bring a BLAS of their own, and stand in its place."""
+    return tuple(name for name, program in inventory.programs.items() if not program.takes_blas)
+
+
+def rivals(inventory: Inventory) -> tuple[str, ...]:
+    """Return what a comparison compares: the libraries, fastest dgemm first, then programs with a BLAS of their own."""
+    return (*(entry.name for entry in inventory.ranked_blas()), *bringing(inventory))
+
+
 def with_one_blas(inventory: Inventory, blas: str) -> Inventory:
-    """The same machine as if it had one BLAS.
+    """The same machine as if it had one BLAS, or only the program of that name that brings its own.
 
     Raises:
         TunerError: this machine has none of that name.
     """
-    return replace(inventory, blas=(inventory.named(blas),), probes={blas: inventory.probes.get(blas, ())})
+    if blas in bringing(inventory):
+        own = inventory.programs[blas]
+        return replace(inventory, program=own, programs={blas: own}, blas=(), probes={})
+    taking = {name: program for name, program in inventory.programs.items() if program.takes_blas}
+    entries = (inventory.named(blas),)
+    return replace(inventory, programs=taking, blas=entries, probes={blas: inventory.probes.get(blas, ())})
 
 
 def _usual_kernel(probes: Sequence[Probe]) -> str:

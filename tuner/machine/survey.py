@@ -72,10 +72,14 @@ OF_THIS_MACHINE = Instruments()
 def programs_of(options: TuneOptions) -> Mapping[str, HplProgram]:
     """The programs of a study by their names; empty where it has one without a name.
 
+    A comparison of libraries has one that is built beside those that the user named, unless it was asked for others.
+
     Raises:
         hpl.programs.family.UserProgramError: one cannot be started as it is, or is none.
     """
     asked = [name for name in (options.overrides or {}).get(PROGRAM, ()) if name != AUTO]
+    if options.shootout and options.programs and not asked:
+        asked = [TO_BUILD.name, *options.programs]
     if not (options.programs or asked):
         return {}
     found = programs_named({name: _seen(options, file) for name, file in options.programs.items()}, asked)

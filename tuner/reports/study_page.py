@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hpl.witness import parse_unlike
 from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
@@ -23,6 +24,7 @@ from .library_ranking import LibraryRanking
 from .machine_did import measured_sentence
 from .published_results import known_table
 from .ranking import figures, interval_of
+from .ranks_got import ranks_got_table
 from .story import story_table
 from .virtual_cluster import cluster_table, virtual_cluster_of
 
@@ -198,7 +200,8 @@ class StudyPage:
             parts.append(Copied(best.command))
         if best.hpl_dat:
             parts += [Sentence(f"HPL.dat of trial {best.number}:"), Copied(best.hpl_dat.rstrip())]
-        return [*parts, programs_table(self.study, best)]
+        reached = ranks_got_table(best) if parse_unlike(best.errors_text) else None
+        return [*parts, programs_table(self.study, best), *([reached] if reached else [])]
 
     def _place(self) -> str:
         """The machine in a few words."""

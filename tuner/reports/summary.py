@@ -10,6 +10,7 @@ from results.stats.confidence import Standing
 from results.stats.headline import FastestRun
 from results.stats.ranking import Ranked
 
+from ..machine.inventory import PROGRAM
 from ..study.objective import BETTER, Objective, of_study
 from ..study.rounds import is_shootout
 from ..study.shootout import LibraryBest, best_of_each, sentences
@@ -67,6 +68,12 @@ class StudySummary:
         """The best of each BLAS, where there are several; none of a front, and none where rounds tell their order."""
         return [] if self.front or is_shootout(self.study) else best_of_each(self.objective, self.ranking, self.sure)
 
+    @property
+    def programs(self) -> Sequence[LibraryBest]:
+        """The best of each program, where several ran with one BLAS; none of a front and of rounds."""
+        told = not (self.front or is_shootout(self.study))
+        return best_of_each(self.objective, self.ranking, self.sure, PROGRAM) if told else []
+
     @cached_property
     def published(self) -> PublishedStanding | None:
         """Where the fastest run stands against published results; None where there are none to compare."""
@@ -80,7 +87,7 @@ class StudySummary:
         else:
             parts = ranking_parts(self.study, self.ranking[:count], self.ranking, fastest=self.fastest)
             sure = how_sure(self.study, self.ranking, self.sure)
-            said = (*([sure] if sure else []), *sentences(self.libraries, self.study, self.ranking))
+            said = (*([sure] if sure else []), *sentences(self.libraries, self.programs, self.study, self.ranking))
             parts += map(Sentence, said)
         if against and (self.front or not against.by_measured_power):
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
@@ -101,6 +108,8 @@ class StudySummary:
         against = {"pareto": self.objective.against.name} if self.objective.against else {}
         shown = self.front or self.ranking[:count]
         libraries = {} if self.front else {"by_blas": [one.to_json() for one in self.libraries]}
+        if self.programs:
+            libraries["by_program"] = [one.to_json() for one in self.programs]
         published = self.published
         known = {"known_machines": published.to_json() if published else None}
         written = {**against, **libraries, **known, **(more or {})}

@@ -1,5 +1,6 @@
 """One trial: build, write, check the memory, run, judge."""
 
+import json
 import math
 import os
 import socket
@@ -16,7 +17,7 @@ from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
 from hpl.search_paths import SearchPaths
-from hpl.witness import WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
+from hpl.witness import UNLIKE, WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
@@ -240,12 +241,12 @@ class Evaluator:
         runs = len(plan.runs) if status.state is JobState.CANCELLED else min(len(times_s) + 1, len(plan.runs))
         measurements = watch.end(watch.solves(runs, times_s, _told(stderr, len(plan.runs))))
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
-        self._tell_what_reached(job, stderr)
+        lines = watch.lines() + self._unlike_line(job, stderr)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
             command=paths.read_command(),
             output=stdout,
-            errors_text=_with_lines(stderr, watch.lines()),
+            errors_text=_with_lines(stderr, lines),
             started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
@@ -258,15 +259,17 @@ class Evaluator:
             measurements=measurements,
         )
 
-    def _tell_what_reached(self, job: Job, stderr: str) -> None:
-        """Say once of a difference between what the ranks were to get and what they told of themselves."""
+    def _unlike_line(self, job: Job, stderr: str) -> str:
+        """Say once of each difference between what the ranks were to get and what they told, and return its line."""
         planned = {**job.mpi_parameters, **job.environment}
         cores = 0 if job.oversubscribe else job.threads_per_rank
         bound = job.binding == "core" and (bool(job.nodes) or not confined())
-        for sentence in unlike_the_plan(parse_sights(stderr), planned, cores, bound=bound):
+        sentences = unlike_the_plan(parse_sights(stderr), planned, cores, bound=bound)
+        for sentence in sentences:
             if sentence not in self._unlike_told:
                 self._unlike_told.add(sentence)
                 self.listener(Notice(f"{sentence}.", caution=True))
+        return f"{UNLIKE}{json.dumps({'sentences': sentences})}\n" if sentences else ""
 
     def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, launch_s: float) -> Verdict:
         """The verdict, without runs that cannot have been as HPL says."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from hpl.programs.registry import with_source
+from hpl.programs.registry import obtain, with_source
 from hpl.search_paths import SearchPaths
 from runners.base import Runner
 from runners.local import LocalRunner
@@ -15,13 +15,13 @@ from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
-from ..machine.inventory import Inventory
+from ..machine.inventory import PROGRAM, Inventory, bringing
 from ..machine.mpi_start import require_start
 from ..machine.rank_start import require_wrap
 from ..machine.survey import SurveyWish, program_of, programs_of, survey, usable_mpis, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
-from ..words import counted
+from ..words import counted, listed
 from .evaluate import Evaluator
 from .observers.energy.contract import COMMANDED
 from .observers.energy.meters import PowerMeters
@@ -162,7 +162,7 @@ class Workbench:
         Raises:
             hpl.build.programs.BuildError: with the compiler's first message.
         """
-        brought = {name for name, program in self.site.programs.items() if not program.takes_blas}
+        brought = bringing(self.site)
         entries = [self.site.named(name) for name in names if self.site.program.takes_blas and name not in brought]
         libraries = {
             entry.library(count).path: entry.library(count)
@@ -182,13 +182,17 @@ def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) ->
 
     Raises:
         hpl.build.source.SourceError: one could not be obtained.
+        UsageError: none of several programs is built from the source that the user named.
     """
     source = options.hpl_source
     if not site.programs:
         return replace(site, program=with_source(site.program, search, source))
-    programs = {
-        name: with_source(program, search, source, of_its_family=True) for name, program in site.programs.items()
-    }
+    named = not options.shootout or PROGRAM in (options.overrides or {})
+    found = {name: with_source(program, search, source, of_its_family=named) for name, program in site.programs.items()}
+    programs = {program.name if program.built else name: program for name, program in found.items()}
+    if source is not None and (kind := obtain(search, source).kind) not in programs:
+        why = f"this is the source of {kind}, and {listed(list(programs))} are built from none of it"
+        raise UsageError(why, field="hpl_source", given=source)
     return replace(site, program=next(iter(programs.values())), programs=programs)
 
 

@@ -19,6 +19,8 @@ from hpl.params import Scalar, parse_grid
 from hpl.programs import registry
 from hpl.programs.family import AskedLibrary, AskedStart, HplProgram, ReadyProgram, UserProgramError
 from hpl.programs.gpus import NoGpuError, for_program, gpus, peak_gflops
+from hpl.programs.hpcc import HpccHpl
+from hpl.programs.netlib import NetlibHpl
 from hpl.programs.registry import TO_BUILD, obtain, program_at, with_source
 from hpl.programs.terms import TAKES_ALL, Gpu, NodeShape
 from hpl.search_paths import SearchPaths
@@ -304,6 +306,17 @@ def test_without_a_file_a_program_is_built() -> None:
 def test_a_program_that_is_there_needs_no_source(tmp_path: Path) -> None:
     there = program_at(tmp_path / "xhpl")
     assert with_source(there, SearchPaths(None, tmp_path / "nowhere"), tmp_path / "none") == there
+
+
+def test_a_source_of_another_family_is_for_another_program(tmp_path: Path) -> None:
+    netlib = source(tmp_path / "given/hpl").parent
+    source(tmp_path / "cache/source/hpcc/top/hpl", "include/hpcc.h")
+    search = SearchPaths(None, tmp_path / "cache")
+    given = {with_source(program, search, netlib, of_its_family=True) for program in (NetlibHpl(), HpccHpl())}
+    assert {program.name for program in given} == {"netlib", "hpcc"}
+    assert [program.description for program in given if program.name == "netlib"] == [
+        f"unknown (⟦hpl_source⟧ {netlib})"
+    ]
 
 
 def test_what_hpcc_needs_besides_is_told_by_its_source(tmp_path: Path) -> None:

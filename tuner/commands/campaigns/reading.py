@@ -170,6 +170,7 @@ def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:
         overrides={name: override_texts(values) for name, values in ask.set.items()},
         blas_only=names,
         blas_files=files,
+        programs=parse_programs(ask.programs),
         hpl_source=user_source(ask.hpl_source),
         rpeak_gflops=ask.rpeak_gflops,
         price_usd=ask.price_usd or (real.price_usd if real else None),

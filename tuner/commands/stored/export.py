@@ -154,7 +154,7 @@ def _below(study: Study, stored: StudyRanking) -> list[str]:
     return [
         *rates,
         *([sure] if sure else []),
-        *sentences(found.libraries, study, ranking),
+        *sentences(found.libraries, found.programs, study, ranking),
         f"Study {study.name}, {where}{N}, engine {study.engine}, space {study.space_name}.",
         f"Machine: {_machine(study)}.",
         f"Versions: {', '.join(f'{name} {version}' for name, version in study.versions.items())}.",

@@ -26,7 +26,7 @@ from ...reports.lists import (
 )
 from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
-from ...reports.ranks_got import ranks_got_table
+from ...reports.ranks_got import ranks_got, ranks_got_table
 from ...reports.story import convergence
 from ...settings.words import sentence
 from ...study.objective import rank_stored
@@ -235,6 +235,7 @@ class TrialResult:
         table = trial_table(self.study, self.record, self.killed, self.others)
         more = (machine_did_table(self.record), ranks_got_table(self.record))
         facts = {**trial_json(self.record, self.killed), "hpl_dat": self.record.hpl_dat}
+        facts["reached"] = ranks_got(self.record)
         parts = (table, *(part for part in more if part is not None))
         return Report(table.title, parts, {**facts, "output": self.output} if self.with_output else facts)
 
