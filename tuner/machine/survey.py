@@ -19,7 +19,7 @@ from runners.registry import LAUNCHERS
 from runners.settings.registry import HostsOffer
 from search_spaces.parameters.automatic import AUTO
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..options import TuneOptions
 from .inventory import PROGRAM, Inventory
 
@@ -107,6 +107,19 @@ def _seen(options: TuneOptions, file: Path) -> Path:
     """The path by which this machine sees a program: one in an image that is a folder lies below it."""
     folder = Path(options.image.rpartition("=")[2]).expanduser()
     return folder / file.relative_to("/") if options.image and folder.is_dir() else file
+
+
+def require_hpl(options: TuneOptions) -> None:
+    """Refuse a program of another workload, which reads no HPL.dat.
+
+    Raises:
+        UsageError: it is one.
+        hpl.programs.family.UserProgramError: as `program_of`.
+    """
+    workload = program_of(options).workload
+    if not workload.is_hpl:
+        only = f"this computes {workload.title}, which reads no HPL.dat: only `hpltune tune` runs it"
+        raise UsageError(only, field="xhpl", given=options.xhpl or "")
 
 
 def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
@@ -210,7 +223,7 @@ def _with_gpus(inventory: Inventory, wanted: SurveyWish) -> Inventory:
 
     found = for_program(wanted.program.name, wanted.program.gpus_of)
     inventory = replace(inventory, gpus=found)
-    if wanted.rpeak_gflops is not None:
+    if wanted.rpeak_gflops is not None or not wanted.program.workload.has_peak:
         return inventory
     gflops, sentence = peak_gflops(found)
     return replace(inventory, rpeak=replace(inventory.rpeak, gflops=gflops, reasoning=(sentence,)))

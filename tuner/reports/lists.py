@@ -80,6 +80,7 @@ class StudyLine:
             "space": self.study.space_name,
             "engine": self.study.engine,
             "rates": self.study.how,
+            "workload": self.study.workload.name,
             "trials": self.tally.trials,
             "failed": self.tally.failed,
             **(self.rates.to_json() if self.rates else NO_RATES),
@@ -87,8 +88,8 @@ class StudyLine:
 
 
 def studies_table(lines: Sequence[StudyLine]) -> Table:
-    """Build a table with a row for each study; how rates came about is told where some were not measured."""
-    apart = any(line.study.simulated for line in lines)
+    """Build a table with a row for each study; how rates came about, and of what, is told where that differs."""
+    apart = any(line.study.simulated or not line.study.workload.is_hpl for line in lines)
     estimated = any(line.rates and line.rates.expected_gflops is not None for line in lines)
     heads = ("study", "when", "state", "engine", "trials", "failed", *(["rates"] if apart else []), "fastest GFLOPS")
     heads += ("expected GFLOPS",) if estimated else ()
@@ -106,7 +107,8 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
     estimate = None if line.rates is None else line.rates.expected_gflops
     expected = "" if estimate is None else rate_text(estimate)
     tally = line.tally
-    how = [line.study.how] if apart else []
+    of = "" if line.study.workload.is_hpl else f", {line.study.workload.title}"
+    how = [f"{line.study.how}{of}"] if apart else []
     return (
         line.study.name,
         when,
