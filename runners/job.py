@@ -4,11 +4,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .containers.contract import Container
 from .errors import InvalidJobError
 from .forwarded import parameter_fault, plain
 from .hosts.host_names import host_named
+
+if TYPE_CHECKING:
+    from .containers.contract import Container
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 """Units to which a rank can be bound; with "core" it gets one core for each of its threads."""
@@ -68,7 +71,7 @@ class Job:
     libraries: tuple[Path, ...] = ()
     copied_to: Path | None = None
     before: tuple[str, ...] = ()
-    container: Container | None = None
+    container: "Container | None" = None
 
     def __post_init__(self) -> None:
         self._require(bool(self.program) and Path(self.program[0]).is_absolute(), "program", "an absolute path")
