@@ -21,7 +21,7 @@ from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
 from ...machine.problem_size import SMALLEST_N, matrix_bytes
-from ...machine.survey import program_of
+from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...provision.plan import needs
@@ -242,6 +242,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
         if not options.whole_table:
             space_text(options.space)
         check_overrides(options.overrides or {}, setting_dimensions())
+    require_gpus(options)
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)
     if options.cluster is None:
