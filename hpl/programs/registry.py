@@ -1,4 +1,4 @@
-"""All families of programs that compute HPL. A new family is one file and one line here.
+"""All families of programs that compute HPL, HPL-MxP or HPCG. A new family is one file and one line here.
 
 All but netlib's are imported only where a file may be one of their programs, or a source theirs.
 """
@@ -30,12 +30,13 @@ NEAR = 0.8
 def families() -> tuple[type[HplProgram], ...]:
     """Return all families in the order in which they are asked what a file is; the last takes any file."""
     from .amd_zen import AmdZenHpl  # noqa: PLC0415 - see above
+    from .hpcg import Hpcg, NvidiaHpcg  # noqa: PLC0415
     from .intel_mp import IntelHpl  # noqa: PLC0415
     from .nvidia import NvidiaHpl  # noqa: PLC0415
     from .rochpl import RocHpl  # noqa: PLC0415
     from .yours import YourXhpl  # noqa: PLC0415
 
-    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, YourXhpl)
+    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, NvidiaHpcg, Hpcg, YourXhpl)
 
 
 def program_at(file: Path | None) -> HplProgram:
@@ -70,7 +71,24 @@ def programs_named(files: Mapping[str, Path], asked: Sequence[str] = ()) -> dict
             known, vendors = ", ".join((*built, *files)), ", ".join(_of_vendors())
             file = f"name its file with ⟦program⟧ {name}=FILE (families of programs are {vendors})"
             raise UserProgramError(f"there is no program {name} (there are: {known}): {file}")
-    return dict(sorted(found.items(), key=lambda named: not named[1].built))
+    found = dict(sorted(found.items(), key=lambda named: not named[1].built))
+    _require_one_workload(found)
+    return found
+
+
+def _require_one_workload(programs: Mapping[str, HplProgram]) -> None:
+    """Refuse programs of two workloads.
+
+    Raises:
+        UserProgramError: there are.
+    """
+    first = next(iter(programs.items()), None)
+    for name, program in programs.items():
+        if first is not None and program.workload is not first[1].workload:
+            both = f"{first[0]} computes {first[1].workload.title} and {name} computes {program.workload.title}"
+            raise UserProgramError(
+                f"{both}, whose rates are never ranked together: give each a study of its own", field="program"
+            )
 
 
 def _named(name: str, file: Path) -> HplProgram:

@@ -13,7 +13,7 @@ from ..build.toolchain import Mpi, OnStep
 from ..search_paths import SearchPaths
 from .family import HplProgram, ReadyProgram, UserProgramError
 
-OTHERS = {"mxp": "HPL-MxP", "hpl-ai": "HPL-AI", "hpl_ai": "HPL-AI", "hpcg": "HPCG"}
+OTHERS = {"mxp": "HPL-MxP", "hpl-ai": "HPL-AI", "hpl_ai": "HPL-AI"}
 """Benchmarks whose programs are told from HPL's by their names."""
 MOST_OF_SCRIPT = 100_000
 """Bytes of a script that are read."""

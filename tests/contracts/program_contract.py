@@ -11,7 +11,6 @@ from waiting import PATIENCE_S
 from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.blas.registry import discover
 from hpl.build.toolchain import Mpi, find_mpis
-from hpl.dat import HplDat, render
 from hpl.output import HplResult
 from hpl.params import HplParams, Scalar
 from hpl.programs import registry
@@ -93,8 +92,9 @@ class ProgramContract:
 
     @pytest.mark.real
     def test_its_real_output_is_read(self, program: HplProgram, ready: ReadyProgram, mpi: Mpi, tmp_path: Path) -> None:
-        (tmp_path / "HPL.dat").write_text(render(HplDat.of(self.taken(program, RUN))))
         start = program.start(self.asked(program))
+        if program.terms.reads_file:
+            (tmp_path / program.workload.input_name).write_text(program.input_text(self.asked(program)))
         root = ["--allow-run-as-root"] if mpi.name == "openmpi" and os.geteuid() == 0 else []
         done = subprocess.run(
             [str(mpi.mpirun), *root, "-np", "1", *start.before, str(ready.path), *start.arguments],
@@ -142,7 +142,8 @@ class ProgramContract:
             assert own.point_name == OWN + own.name
             assert own.accepts(own.default), own.expected
             assert all(map(own.accepts, own.values)), own.expected
-            starts = [program.start(self.asked(program, **{own.name: value})) for value in own.values]
+            asked = [self.asked(program, **{own.name: value}) for value in own.values]
+            starts = [(program.start(each), program.input_text(each)) for each in asked]
             assert all(starts.count(start) == 1 for start in starts)
         start = program.start(self.asked(program))
         assert all(isinstance(text, str) for text in (*start.arguments, *start.environment.values()))
@@ -161,7 +162,8 @@ class ProgramContract:
     @classmethod
     def asked(cls, program: HplProgram, **own: Scalar) -> AskedStart:
         values = {**program.terms.own_of({}), **own}
-        return AskedStart((RUN,), ranks=1, threads=1, nodes=1, node=cls.node, own=values)
+        run = cls.taken(program, RUN)
+        return AskedStart((run,), ranks=1, threads=1, nodes=1, node=cls.node, own=values)
 
     @staticmethod
     def taken(program: HplProgram, run: HplParams) -> HplParams:

@@ -171,6 +171,52 @@ checked()
     return _stand_in(folder / "run_rochpl", text, gflops)
 
 
+HPCGS_RUN = """
+lines = [line.split() for line in open("hpcg.dat")]
+sizes, seconds = [int(word) for word in lines[2]], int(lines[3][0])
+if min(sizes) < 0.125 * max(sizes):
+    refuse("The ratio of the smallest local dimension to the largest is too small")
+if any(size < 16 or size % 8 for size in sizes):
+    refuse("The local dimensions are none of HPCG's")
+ranks = int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1)
+time_s = 0.15
+time.sleep(time_s)
+if rank():
+    sys.exit()
+rate = GFLOPS * (1.0 if sizes == [32, 16, 16] else 0.8) / ranks
+told = {"Machine Summary::Distributed Processes": ranks}
+told |= {f"Local Domain Dimensions::{name}": size for name, size in zip(("nx", "ny", "nz"), sizes)}
+told |= {"Reproducibility Information::Scaled residual mean": 1.2e-16, "Benchmark Time Summary::Total": time_s}
+told |= {"GFLOP/s Summary::Raw Total": rate * 1.01, "Final Summary": ""}
+told["Final Summary::HPCG result is VALID with a GFLOP/s rating of"] = rate
+written = "HPCG-Benchmark\\nversion=3.1\\n" + "".join(f"{name}={value}\\n" for name, value in told.items())
+"""
+
+
+def hpcg(folder: Path, gflops: float = 4.0) -> Path:
+    """HPCG's reference program: fastest with 32 x 16 x 16 equations of a rank; its report is in a file of its own."""
+    text = f"""{HPCGS_RUN}
+with open("HPCG-Benchmark_3.1_2026-11-28_05-56-06.txt", "w") as report:
+    report.write(written)
+"""
+    return _stand_in(folder / "xhpcg", text, gflops)
+
+
+def nvidia_hpcg(folder: Path, gflops: float = 4.0) -> Path:
+    """NVIDIA's `hpcg.sh`: it wants a GPU for each rank, and prints the report."""
+    text = f"""
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+if not {{"--dat", "--gpu-affinity", "--p2p", "--l2cmp"}}.issuperset(given) or given["--dat"] != "hpcg.dat":
+    refuse(f"hpcg.sh: unknown option in {{arguments}}")
+{HPCGS_RUN}
+if len(given["--gpu-affinity"].split(":")) != ranks:
+    refuse("a rank has no GPU")
+print(written)
+"""
+    return _stand_in(folder / "hpcg.sh", text, gflops)
+
+
 def _folder(path: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True)
     return path

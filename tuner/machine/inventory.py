@@ -15,6 +15,7 @@ from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
 from hpl.programs.terms import Gpu, NodeShape, Terms
 from hpl.rpeak import Rpeak, cpu_flags
+from results.record import WORKLOAD
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from runners.settings.registry import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -134,6 +135,8 @@ class Inventory:
         timed = {CORE_DGEMM: round(self.dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
         families = {name: program.name for name, program in self.programs.items()}
         own: dict[str, object] = {PROGRAM: families or self.program.name} if families or self.program.terms.own else {}
+        if not self.program.workload.is_hpl:
+            own[WORKLOAD] = self.program.workload.name
         if self.gpus:
             own[GPUS] = [asdict(gpu) for gpu in self.gpus]
         if self.wrap:

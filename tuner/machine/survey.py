@@ -21,7 +21,7 @@ from runners.registry import LAUNCHERS
 from runners.settings.registry import HostsOffer
 from search_spaces.parameters.automatic import AUTO
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..options import TuneOptions
 from .inventory import PROGRAM, Inventory
 
@@ -92,6 +92,19 @@ def program_of(options: TuneOptions) -> HplProgram:
         hpl.programs.family.UserProgramError: it cannot be started as it is.
     """
     return next(iter(programs_of(options).values()), None) or program_at(options.xhpl)
+
+
+def require_hpl(options: TuneOptions) -> None:
+    """Refuse a program of another workload, which reads no HPL.dat.
+
+    Raises:
+        UsageError: it is one.
+        hpl.programs.family.UserProgramError: as `program_of`.
+    """
+    workload = program_of(options).workload
+    if not workload.is_hpl:
+        only = f"this computes {workload.title}, which reads no HPL.dat: only `hpltune tune` runs it"
+        raise UsageError(only, field="xhpl", given=options.xhpl or "")
 
 
 def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
@@ -235,7 +248,7 @@ def _with_gpus(inventory: Inventory, name: str, vendor: str, rpeak_gflops: float
 
     found = for_program(name, vendor)
     inventory = replace(inventory, gpus=found)
-    if rpeak_gflops is not None:
+    if rpeak_gflops is not None or not inventory.program.workload.has_peak:
         return inventory
     gflops, sentence = peak_gflops(found)
     return replace(inventory, rpeak=replace(inventory.rpeak, gflops=gflops, reasoning=(sentence,)))

@@ -218,7 +218,8 @@ class Evaluator:
             self._set_hosts(plan)
             began = time.monotonic()
             with run_folder(directory) as paths:
-                paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
+                for name in _inputs(plan):
+                    (paths.directory / name).write_text(plan.hpl_dat, encoding="utf-8")
                 job = _sampled(self._job(plan, program, directory, walltime_s))
                 with watch.of(job, job.nodes or here):
                     status = self.run_job(job, watch, stop, begins_s=self.begins_s)
@@ -290,6 +291,8 @@ class Evaluator:
         on_cores = plan.program.on_cores and not site.gpus
         core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
         ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
+        if not plan.program.workload.has_peak:
+            ceiling = 0.0
         return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0)
 
     def _timed(self) -> Inventory:
@@ -337,7 +340,7 @@ class Evaluator:
             interfaces=interfaces,
             ucx_devices=devices,
             oversubscribe=plan.oversubscribe,
-            inputs=(RunPaths(directory).hpl_dat.name,),
+            inputs=_inputs(plan),
             libraries=plan.program.libraries(program, mpi, plan.library) if copies else (),
             before=plan.before,
         )
@@ -493,6 +496,11 @@ def _told(stderr: str, runs: int) -> Mapping[int, SolveConditions]:
     return {0: told[WHOLE]} if runs == 1 and WHOLE in told else told
 
 
+def _inputs(plan: TrialPlan) -> tuple[str, ...]:
+    """The names of the files that the program reads."""
+    return (plan.program.workload.input_name,) if plan.program.terms.reads_file else ()
+
+
 @contextmanager
 def run_folder(directory: Path) -> Iterator[RunPaths]:
     """Make the folder of a run and start the run there; what fails here is never the configuration's fault.
@@ -513,10 +521,10 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     if plan.memory_bytes <= free:
         return None
     N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(site) else "free now"
-    return (
-        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}: "
-        "choose a smaller N or end other programs"
-    )
+    needs = f"needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}"
+    if plan.program.terms.lacks("N"):
+        return f"the run {needs}: choose fewer equations of a rank, or end other programs"
+    return f"N={N} {needs}: choose a smaller N or end other programs"
 
 
 def _with_lines(stderr: str, lines: str) -> str:

@@ -230,6 +230,8 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
     ends nothing.
     """
     store, site = session.context.store, evaluator.site
+    if not site.program.workload.is_hpl:
+        return known
     before = stored(store, session.study, known)
     if before.messages is not None:
         return before

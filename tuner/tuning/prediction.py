@@ -62,16 +62,11 @@ class NotedPrediction:
         """Whether a rival may be faster than the winner, without a full stop."""
         if rival.faster is None:
             return f"These runs cannot tell whether {rival.called} is faster at N={rival.full.N}"
-        rates = f"{_rate(rival.full)} against {_rate(self.full)}"
+        rates, chance = f"{_rate(rival.full)} against {_rate(self.full)}", f"{rival.faster:.0%}"
+        who = f"At N={rival.full.N} {rival.called}"
         if rival.full.gflops > self.full.gflops:
-            return (
-                f"At N={rival.full.N} {rival.called} may be faster: {rates}; the probability of that is "
-                f"{rival.faster:.0%}"
-            )
-        return (
-            f"At N={rival.full.N} {rival.called} should stay slower: {rates}; the probability that it is faster is "
-            f"{rival.faster:.0%}"
-        )
+            return f"{who} may be faster than the best: {rates}; the probability of that is {chance}"
+        return f"{who} should stay slower than the best: {rates}; the probability that it is faster is {chance}"
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""

@@ -52,12 +52,12 @@ def test_it_is_told_whether_a_rival_may_be_faster_should_stay_slower_or_cannot_b
     noted = NotedPrediction(FULL, 3, (SLOWER, FASTER, UNTOLD))
     assert noted.overtaker == FASTER
     assert noted.sentence(SLOWER) == (
-        "At N=49664 NB=128, grid=2x1 (trial 9) should stay slower: 190 GFLOPS (175 to 205) against 201 GFLOPS "
-        "(185 to 219); the probability that it is faster is 21%"
+        "At N=49664 NB=128, grid=2x1 (trial 9) should stay slower than the best: 190 GFLOPS (175 to 205) against "
+        "201 GFLOPS (185 to 219); the probability that it is faster is 21%"
     )
     assert noted.sentence(FASTER) == (
-        "At N=49664 NB=256 (trial 12) may be faster: 209 GFLOPS (190 to 228) against 201 GFLOPS (185 to 219); the "
-        "probability of that is 64%"
+        "At N=49664 NB=256 (trial 12) may be faster than the best: 209 GFLOPS (190 to 228) against 201 GFLOPS "
+        "(185 to 219); the probability of that is 64%"
     )
     assert noted.sentence(UNTOLD) == "These runs cannot tell whether blas=blis (trial 5) is faster at N=49664"
     told = noted.to_json()["rivals"]

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Report, Sentence
@@ -85,6 +86,8 @@ def prolonged(options: TuneOptions, more: BudgetExtension) -> TuneOptions:
 
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
+OTHER_ENGINE = "bayes"
+"""Searches workloads of which the usual engine knows nothing."""
 SHOWN = 5
 """Configurations that the report of a study shows."""
 
@@ -175,6 +178,8 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
     with open_session(request.db, listener, stop) as session:
         with stop.preparing():
             name, options = _which(request, session.store)
+            if not (request.resume or request.join) and options.on_machines:
+                options = of_its_workload(options, listener)
             complete = _completed(request, name, options, session)
             if complete is not None:
                 return complete
@@ -248,10 +253,11 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
     if options.cluster is None:
         check_inputs(options.objective, options.pareto, **facts_that_count(options))
     if options.warm_start:
-        from ...tuning.warm_start import read_source  # noqa: PLC0415 - most studies learn from no other
+        from ...tuning.warm_start import read_source, require_same_workload  # noqa: PLC0415 - most learn from no other
 
         for source in options.warm_start:
             read_source(store, source)
+            require_same_workload(store, source, program_of(options).workload if options.on_machines else HPL)
 
 
 def facts_that_count(options: TuneOptions) -> dict[str, float | None]:
@@ -334,6 +340,35 @@ def _on_table(request: TuneRequest, name: str | None, options: TuneOptions, sess
     outcome = tune_replayed(options, name, table, session.context, resume=request.resume)
     session.cautions.begun(outcome.study)
     return outcome
+
+
+def of_its_workload(options: TuneOptions, listener: Listener) -> TuneOptions:
+    """The options of a study with the space and the engine of what its program computes.
+
+    Raises:
+        UsageError: something is asked for that only HPL has.
+        hpl.programs.family.UserProgramError: the program cannot be started as it is.
+    """
+    workload = program_of(options).workload
+    if workload.is_hpl:
+        return options
+    engine, space = options.engine, options.space
+    if options.full:
+        only = f"⟦full⟧ gives the N of HPL, and this is {workload.title}: name sizes with ⟦set⟧"
+        raise UsageError(only, field="full")
+    if options.pareto:
+        raise UsageError(f"⟦pareto⟧ is for HPL, and this is {workload.title}: leave it out", field="pareto")
+    if not workload.has_peak and options.objective == "percent-of-peak":
+        none = f"the peak in double precision is none of {workload.title}: choose gflops"
+        raise UsageError(none, field="objective", given=options.objective)
+    if options.from_simulation:
+        raise UsageError(f"simulations are of HPL, and this is {workload.title}: leave it out", field="from_simulation")
+    if engine == TuneOptions.engine:
+        engine = OTHER_ENGINE
+        listener(Notice(f"This is {workload.title}: the engine {options.engine} knows HPL only, so {engine} searches."))
+    if space == TuneOptions.space:
+        space = workload.space
+    return replace(options, engine=engine, space=space)
 
 
 def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]:
@@ -427,7 +462,8 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     listener(Notice(f"Study {name}: {options}"))
     mpi = inventory.mpi
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
-    listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
+    if inventory.program.workload.has_peak:
+        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
     waits = campaign.quiet_wait(options, workbench, session.context).waits
     spoilers = before_runs(
         workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits

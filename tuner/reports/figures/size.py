@@ -11,6 +11,7 @@ from results.report.model import Figure, Sentence, Series
 
 from ...tuning.extrapolation import COVERAGE, Extrapolation
 from ...tuning.prediction import NotedPrediction, Rival
+from ...tuning.whole_memory import CHANGES_WITH_N
 from ..story import rate_by_size
 
 STEPS = 40
@@ -47,31 +48,33 @@ def size(
     if at_whole:
         N, gflops = zip(*at_whole, strict=True)
         series.append(Series("measured there", N, gflops))
-    caption = (
-        f"{drawn.caption} The error bar is the range of {100 * COVERAGE:.0f} % of runs, as predicted."
-        if told
-        else drawn.caption
-    )
-    rivals = [line for rival in (predicted.rivals if predicted else ()) if (line := _line(records, rival))]
-    if not rivals:
-        return replace(drawn, series=tuple(series), caption=caption)
-    beside = " A line is a rival at its median rates; its last point is predicted, with the same range."
-    title = f"{drawn.title}, and its rivals"
-    return replace(drawn, title=title, series=(*series, *rivals), caption=caption + beside)
+    caption = drawn.caption
+    if told:
+        caption += f" The error bar is the range of {100 * COVERAGE:.0f} % of runs, as predicted."
+    trials = {rival.trial: rival for rival in (predicted.rivals if predicted else ()) if rival.faster is not None}
+    rivals = [run for run in records if run.number in trials]
+    if rivals:
+        series[0] = replace(series[0], name=_called(best, rivals))
+        series += [_line(records, trials[run.number], run) for run in rivals]
+        caption += " A line joins the median rates of a rival and what is predicted of it."
+    return replace(drawn, series=tuple(series), caption=caption)
 
 
-def _line(records: Sequence[TrialRecord], rival: Rival) -> Series | None:
-    """Draw a rival at each N that it ran at, and as predicted of the whole memory; None where that is not told."""
-    run = next((record for record in records if record.number == rival.trial), None)
-    drawn = rate_by_size(records, run.params, least=1) if run and rival.faster is not None else None
-    if drawn is None:
-        return None
-    runs = sorted((float(N), y) for N, y in zip(drawn.series[0].x, drawn.series[0].y, strict=True))
-    own = {N: [y for _, y in alike] for N, alike in groupby(runs, key=lambda point: point[0])}
-    ranges = [*((min(ys), max(ys)) for ys in own.values()), rival.full.gflops_range]
-    low, high = zip(*ranges, strict=True)
-    rates = (*map(median, own.values()), rival.full.gflops)
-    return Series(rival.called, (*own, float(rival.full.N)), rates, line=True, low=low, high=high)
+def _line(records: Sequence[TrialRecord], rival: Rival, run: TrialRecord) -> Series:
+    """Draw a rival, of which a run is given, at each N that it ran at, and as predicted of the whole memory."""
+    drawn = rate_by_size(records, run.params, least=0)
+    runs = zip(drawn.series[0].x, drawn.series[0].y, strict=True) if drawn and drawn.series else ()
+    of_each = [(float(N), median(y for _, y in alike)) for N, alike in groupby(runs, key=lambda point: point[0])]
+    sizes, rates = zip(*of_each, (float(rival.full.N), rival.full.gflops), strict=True)
+    return Series(rival.called, sizes, rates, line=True)
+
+
+def _called(best: TrialRecord, rivals: Sequence[TrialRecord]) -> str:
+    """Name the runs of the best by the values in which rivals differ from it."""
+    differing = [
+        name for name in CHANGES_WITH_N if any(run.params.get(name) != best.params.get(name) for run in rivals)
+    ]
+    return f"{', '.join(f'{name}={best.params[name]}' for name in differing if name in best.params)}, the best: runs"
 
 
 def _fitted(predicted: Extrapolation, least_n: float) -> Series:
