@@ -199,7 +199,7 @@ class Inventory:
             if entry.name == blas:
                 return entry
         found = ", ".join(entry.name for entry in self.blas) or "none"
-        how = f"`hpltune setup --with {blas}` installs it" if blas == NVBLAS else "`hpltune setup` installs more"
+        how = f"`hpltune setup ⟦with⟧ {blas}` installs it" if blas == NVBLAS else "`hpltune setup` installs more"
         raise TunerError(f"BLAS {blas} is not on this machine (found: {found}): {how}")
 
     def environment(self, blas: str, kernel: str, threads: int) -> dict[str, str]:
