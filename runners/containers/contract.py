@@ -101,7 +101,7 @@ class ContainerRuntime(ABC):
             said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, env=environment)
         except (OSError, subprocess.SubprocessError):
             return ""
-        return said.stdout.strip().partition("\n")[0] or self.program
+        return (said.stdout or said.stderr).strip().partition("\n")[0] or self.program
 
     def fault(self, image: str) -> str:
         """Return the sentence why an image cannot be one of its own; "" where it may be."""
