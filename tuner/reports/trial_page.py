@@ -140,9 +140,8 @@ class TrialReport:
         text = (record.output or "\n".join(said)).strip()
         if not text:
             return
-        yield Heading(
-            f"What {self.study.workload.title} printed" if record.output else "What was said on standard error"
-        )
+        printed = f"What {self.study.workload.title} printed"
+        yield Heading(printed if record.output else "What was said on standard error")
         if len(text) > MOST_OUTPUT:
             half = MOST_OUTPUT // 2
             left_out = f"… {len(text) - 2 * half:,} characters are left out here …"
