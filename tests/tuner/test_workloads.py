@@ -99,7 +99,7 @@ def test_hpcg_is_never_held_against_hpl(hpltune: Run, home: Path) -> None:
         (("export", "sheet", "rated"), "study rated is of HPCG: the sheet is for the lists of HPL"),
         (
             ("check", "--baseline", "rated"),
-            "that study is of HPCG, which reads no HPL.dat: only `hpltune tune` runs it",
+            "that study is of HPCG, which reads no HPL.dat: only `hpltune tune`",
         ),
         (("blas", "--program", "xhpcg=xhpcg"), "whose rates are never ranked together"),
         (
