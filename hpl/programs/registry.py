@@ -32,11 +32,12 @@ def families() -> tuple[type[HplProgram], ...]:
     from .amd_zen import AmdZenHpl  # noqa: PLC0415 - see above
     from .hpcg import Hpcg, NvidiaHpcg  # noqa: PLC0415
     from .intel_mp import IntelHpl  # noqa: PLC0415
+    from .mxp import NvidiaMxp, RocHplMxp  # noqa: PLC0415
     from .nvidia import NvidiaHpl  # noqa: PLC0415
     from .rochpl import RocHpl  # noqa: PLC0415
     from .yours import YourXhpl  # noqa: PLC0415
 
-    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, NvidiaHpcg, Hpcg, YourXhpl)
+    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, NvidiaMxp, RocHplMxp, NvidiaHpcg, Hpcg, YourXhpl)
 
 
 def program_at(file: Path | None) -> HplProgram:

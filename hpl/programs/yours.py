@@ -14,7 +14,7 @@ from ..search_paths import SearchPaths
 from .family import HplProgram, ReadyProgram, UserProgramError
 
 OTHERS = {"mxp": "HPL-MxP", "hpl-ai": "HPL-AI", "hpl_ai": "HPL-AI"}
-"""Benchmarks whose programs are told from HPL's by their names."""
+"""Benchmarks whose programs are told from HPL's by their names, where no family knows them."""
 MOST_OF_SCRIPT = 100_000
 """Bytes of a script that are read."""
 MARKS = (b"HPL.dat", b"HPLinpack")
@@ -91,7 +91,10 @@ class YourXhpl(ProgramFile):
         """
         other = next((benchmark for name, benchmark in OTHERS.items() if name in file.name.lower()), None)
         if other is not None:
-            sentence = f"this is {other}, another benchmark, which hpltune does not tune: name a program of HPL"
+            sentence = (
+                f"this has the name of {other}, another benchmark, and is no program of it that hpltune can start: "
+                "name NVIDIA's hpl-mxp.sh, AMD's run_rochplmxp, or a program of HPL"
+            )
             raise UserProgramError(sentence, field="xhpl", given=file)
         if file.is_file() and (lack := _lack(file)):
             raise UserProgramError(f"this is no program of HPL: {lack}", field="xhpl", given=file)

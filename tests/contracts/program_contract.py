@@ -38,6 +38,8 @@ class ProgramContract:
 
     printed = result_of()
     """What its program prints of RUN."""
+    run = RUN
+    """What its program is asked for."""
     node = ONE_SOCKET
     """Where it is asked to start."""
 
@@ -135,7 +137,7 @@ class ProgramContract:
                 assert HplParams.from_words({**words, name: value}).words()[name] == value
 
     def test_what_it_takes_is_not_refused(self, program: HplProgram) -> None:
-        assert not list(program.terms.refusals(program.terms.fitted(RUN.words()), 1))
+        assert not list(program.terms.refusals(program.terms.fitted(self.run.words()), 1))
 
     def test_each_value_of_its_own_parameters_is_legal_and_another_start(self, program: HplProgram) -> None:
         for own in program.terms.own:
@@ -162,7 +164,7 @@ class ProgramContract:
     @classmethod
     def asked(cls, program: HplProgram, **own: Scalar) -> AskedStart:
         values = {**program.terms.own_of({}), **own}
-        run = cls.taken(program, RUN)
+        run = cls.taken(program, cls.run)
         return AskedStart((run,), ranks=1, threads=1, nodes=1, node=cls.node, own=values)
 
     @staticmethod

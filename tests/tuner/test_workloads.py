@@ -1,16 +1,19 @@
 """HPL-MxP and HPCG are tuned, stored and reported as workloads of their own, and never ranked with HPL."""
 
 import json
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from as_user import Run
-from vendor_programs import hpcg
+from vendor_programs import fake_gpus, hpcg, nvidia_hpl, nvidia_mxp, roc_mxp
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
-from results.record import Kind, TrialState
+from hpl.programs import gpus
+from hpl.programs.terms import Gpu
+from results.record import Kind, TrialRecord, TrialState
 from results.store.store import Store
 
 pytestmark = pytest.mark.real
@@ -133,3 +136,120 @@ def test_what_is_none_of_hpcgs_is_one_sentence_before_anything_starts(
     assert "Traceback" not in done.stderr
     with Store.open(home / "data/hpltune.db") as store:
         assert not store.studies()
+
+
+@pytest.fixture
+def two_gpus(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two GPUs of NVIDIA, as their tool tells of them."""
+    monkeypatch.setenv("PATH", f"{fake_gpus(home / 'gpus').parent}:{os.environ['PATH']}")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+
+
+@pytest.fixture
+def two_of_amd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two GPUs of AMD."""
+    monkeypatch.setattr(gpus, "gpus", lambda _root=None: (Gpu("AMD", "AMD Instinct MI210", 64 * 2**30),) * 2)
+
+
+FEW = tuple(
+    word
+    for one in (
+        *("sloppy_type=auto", "u_panel_chunk_nbs=8", "use_mpi_panel_broadcast=50", "prioritize_trsm=0,1"),
+        *("prioritize_factorization=0", "use_separate_stream_for_gemm=1", "fill_device=0", "affinity=near"),
+    )
+    for word in ("--set", f"program.{one}")
+)
+
+
+def mixed(hpltune: Run, home: Path, file: Path, *options: str) -> tuple[str, Sequence[TrialRecord]]:
+    """What the terminal said of a study of HPL-MxP, and its search trials."""
+    study = ("--trials", "24", "--confirm", "1", "--study", "mixed")
+    done = hpltune("tune", "--xhpl", str(file), *options, *study)
+    assert done.returncode == 0, done.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        assert store.study("mixed").workload.name == "hpl-mxp"
+        assert store.study("mixed").rpeak_gflops is None
+        records = [record for record in store.records("mixed", outputs=True) if record.kind is Kind.SEARCH]
+    assert {record.state for record in records} == {TrialState.COMPLETE}, [record.reason for record in records]
+    return words(done.stdout + done.stderr), records
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_the_best_n_of_nvidias_hpl_mxp_is_not_the_largest(hpltune: Run, home: Path) -> None:
+    said, records = mixed(hpltune, home, nvidia_mxp(home), *FEW)
+    best = max(records, key=lambda record: record.gflops or 0.0)
+    assert 0.25 <= float(best.params["memory_fraction"]) <= 0.55
+    assert best.params["NB"] == 3072
+    assert {"BCAST", "DEPTH", "SWAP"}.isdisjoint(best.params)
+    assert f"--n {best.params['N']} --nb 3072" in best.command
+    assert not best.hpl_dat
+    assert "The HPL-MxP rate is" in said
+    for hpls in ("Rmax", "Rpeak", "% of peak", "HPL.dat of the best", "HPL-MxP.dat of the best"):
+        assert hpls not in said
+    assert not list((home / "data/best/mixed").glob("*.dat"))
+    assert (home / "data/best/mixed/command.sh").is_file()
+    done = hpltune("report", "mixed", "-o", str(home / "page.html"))
+    assert done.returncode == 0, done.stderr
+    page = (home / "page.html").read_text()
+    assert "HPL-MxP rate at N=" in page
+    for hpls in ("Rmax", "Nmax", "N½", "Rpeak", "% of peak", "HPL.dat"):
+        assert hpls not in page
+    for command in (("show", "mixed", "2"), ("best", "mixed"), ("export", "csv", "mixed"), ("export", "md", "mixed")):
+        shown = hpltune(*command)
+        assert shown.returncode == 0, shown.stderr
+        assert "Rmax" not in shown.stdout
+
+
+@pytest.mark.usefixtures("two_of_amd")
+def test_rochpl_mxp_is_tuned_with_its_own_file(hpltune: Run, home: Path) -> None:
+    said, records = mixed(hpltune, home, roc_mxp(home))
+    best = max(records, key=lambda record: record.gflops or 0.0)
+    assert float(best.params["memory_fraction"]) < 0.6
+    assert "-i HPL-MxP.dat" in best.command
+    assert best.hpl_dat.splitlines()[5].split()[0] == str(best.params["N"])
+    assert "The HPL-MxP rate is" in said
+    assert (home / "data/best/mixed/HPL-MxP.dat").is_file()
+
+
+@pytest.mark.usefixtures("two_gpus")
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (
+            ("--set", "BCAST=1rM"),
+            "no such parameter (it has: layout, N, NB, grid, PMAP, program.sloppy_type",
+        ),
+        (("--set", "N=400000"), "of the GPUs' memory may be used: take at most N = "),
+        (
+            ("--space", "quick"),
+            "leaves N to the budget, and the N that is best for HPL-MxP is none",
+        ),
+        (("--objective", "percent-of-peak"), "the peak in double precision is none of HPL-MxP: choose gflops"),
+        (("--set", "layout=1x2"), "the layout 1x2 is refused by the program: it takes 2 ranks a node"),
+    ],
+)
+def test_what_hpl_mxp_has_not_is_one_sentence(hpltune: Run, home: Path, options: Sequence[str], sentence: str) -> None:
+    done = hpltune("tune", "--xhpl", str(nvidia_mxp(home)), *options, "--trials", "1")
+    assert done.returncode in {1, 2}, done.stderr
+    assert sentence in words(done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.usefixtures("two_gpus")
+def test_an_hpl_dat_and_a_program_of_hpl_do_not_go_with_hpl_mxp(hpltune: Run, home: Path) -> None:
+    (home / "HPL.dat").write_text(render(HplDat.of(HplParams(1000, 64, 1, 1))))
+    file, other = nvidia_mxp(home), nvidia_hpl(home)
+    done = hpltune("run", "HPL.dat", "--xhpl", str(file))
+    assert done.returncode == 2
+    assert "this computes HPL-MxP, which reads no HPL.dat: only `hpltune tune` runs it" in words(done.stderr)
+    done = hpltune("tune", "--program", f"a={file}", "--program", f"b={other}", "--trials", "1")
+    assert done.returncode == 2
+    assert "a computes HPL-MxP and b computes HPL, whose rates are never ranked together" in words(done.stderr)
+
+
+def test_without_a_gpu_hpl_mxp_is_one_sentence(hpltune: Run, home: Path) -> None:
+    for file in (nvidia_mxp(home), roc_mxp(home)):
+        done = hpltune("tune", "--xhpl", str(file), "--trials", "1")
+        assert done.returncode == 1
+        assert "and this machine shows none" in words(done.stderr)
+        assert "Traceback" not in done.stderr

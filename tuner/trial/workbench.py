@@ -225,7 +225,7 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
     whole, notices = with_node_kernels(
         whole,
         search,
-        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU")),
+        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU", detail=True)),
     )
     for notice in notices:
         listener(notice)
@@ -293,4 +293,4 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
 
 def telling(listener: Listener) -> Callable[[str], None]:
     """What says that the kernels of a BLAS are timed now."""
-    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run"))
+    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run", detail=True))
