@@ -325,6 +325,10 @@ class Evaluator:
             environment[STOP_AT] = str(plan.stop_at)
         copies = self.site.nodes is not None and self.site.nodes.cluster.copies
         interfaces, devices = self._interfaces(plan)
+        container = self.site.container
+        if container is not None:
+            container = container.of_ranks(environment, plan.ranks // (len(plan.launch.nodes) or self.site.node_count))
+            environment = container.variables_of(environment)
         return Job(
             program=(str(program.path), *plan.arguments),
             ranks=plan.ranks,
@@ -344,6 +348,7 @@ class Evaluator:
             inputs=_inputs(plan),
             libraries=plan.program.libraries(program, mpi, plan.library) if copies else (),
             before=plan.before,
+            container=container,
         )
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:

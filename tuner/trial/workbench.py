@@ -27,6 +27,7 @@ from .observers.energy.contract import COMMANDED
 from .observers.energy.meters import PowerMeters
 
 if TYPE_CHECKING:
+    from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
 
@@ -72,11 +73,11 @@ class Workbench:
         """
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
+        container = _container(options, cluster, user_dirs)
         _require_starts(options, cluster, search, wanted=starting)
         meters = _meters(options, cluster)
-        site = replace(
-            look_around(options, user_dirs, listener, probing=probing and cluster is None), wrap=_wrap(options, cluster)
-        )
+        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
+        site = replace(_inside(site, container, options, search, listener), wrap=_wrap(options, cluster))
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = _with_sources(site, search, options)
@@ -198,6 +199,34 @@ def _with_sources(site: Inventory, search: SearchPaths, options: TuneOptions) ->
 def _wrap(options: TuneOptions, cluster: "Cluster | None") -> tuple[str, ...]:
     """The words before the program of every rank: those asked for, else those of the cluster's file."""
     return options.wrap or (cluster.wrap if cluster else ())
+
+
+def _container(options: TuneOptions, cluster: "Cluster | None", user_dirs: UserDirs) -> "Container | None":
+    """The image in which ranks run; None for none.
+
+    Raises:
+        TunerError: it cannot be used.
+    """
+    if not options.image:
+        return None
+    from ..machine.containers import container_of  # noqa: PLC0415 - only an image needs it
+
+    return container_of(options, cluster, user_dirs)
+
+
+def _inside(
+    site: Inventory, container: "Container | None", options: TuneOptions, search: SearchPaths, listener: Listener
+) -> Inventory:
+    """The same machine with ranks in an image, which is looked into; without one just the same.
+
+    Raises:
+        TunerError: the program cannot run in it.
+    """
+    if container is None:
+        return site
+    from ..machine.containers import in_container  # noqa: PLC0415 - only an image needs it
+
+    return in_container(site, container, options, search, listener)
 
 
 def _require_starts(options: TuneOptions, cluster: "Cluster | None", search: SearchPaths, *, wanted: bool) -> None:
