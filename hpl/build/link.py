@@ -160,6 +160,11 @@ def _mpi_in(library: Path) -> str | None:
     return None
 
 
+def mpi_of_file(library: str) -> str | None:
+    """Return the name of the MPI library that a file of this name is of; None where nobody knows."""
+    return _named(library) or ("mpich" if library.startswith("libmpi.so.12") else None)
+
+
 def _named(library: str) -> str | None:
     return next((name for start, name in _NAMES.items() if library.startswith(start)), None)
 

@@ -8,6 +8,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock
@@ -50,6 +51,15 @@ def program_at(file: Path | None) -> HplProgram:
     if file is None:
         return TO_BUILD
     return next(program for family in families() if (program := family.recognised(file)) is not None)
+
+
+def in_image(program: HplProgram, file: Path | None) -> HplProgram:
+    """Return a program with its path in an image, where it was recognised by another path; one that is built stays."""
+    from .yours import ProgramFile  # noqa: PLC0415
+
+    if file is None or not isinstance(program, ProgramFile):
+        return program
+    return replace(program, file=file, in_image=True)
 
 
 def programs_named(files: Mapping[str, Path], asked: Sequence[str] = ()) -> dict[str, HplProgram]:

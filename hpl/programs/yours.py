@@ -28,23 +28,28 @@ ARGUMENTS = re.compile(r"\$\{?[@*?#!$0-9]\}?")
 
 @dataclass(frozen=True)
 class ProgramFile(HplProgram):
-    """An executable with a BLAS of its own; the witness is preloaded into it, so that its ranks tell what they run."""
+    """An executable with a BLAS of its own; the witness is preloaded into it, so that its ranks tell what they run.
+
+    Attributes:
+        in_image: the file is not on this machine, but in the image in which ranks run.
+    """
 
     file: Path
+    in_image: bool = False
 
     @property
     def description(self) -> str:
         """Whose it is, and its path."""
-        return f"the user's {self.file}"
+        return f"{self.file} of the image" if self.in_image else f"the user's {self.file}"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The executable."""
-        return (self.file,)
+        """The executable, unless it is in an image."""
+        return () if self.in_image else (self.file,)
 
     def linked_mpi(self) -> str | None:
         """Return the MPI library that it is linked with, where the loader tells it."""
-        return linked_mpi(self.file)
+        return None if self.in_image else linked_mpi(self.file)
 
     def ready(
         self,

@@ -26,6 +26,7 @@ from .field import (
 from .shared import (
     USUAL_QUIET,
     Cluster,
+    Container,
     Engine,
     Jobs,
     Libraries,
@@ -269,6 +270,7 @@ class TuneAsk(SearchSettings):
     blas: Libraries = ()
     program: Program = None
     programs: Programs = ()
+    container: Container = ""
     wrap: Wrap = ""
     hpl_source: Source = None
     price_usd: Price = None

@@ -15,6 +15,7 @@ from hpl.programs.registry import TO_BUILD
 from hpl.programs.terms import Gpu, NodeShape
 from hpl.rpeak import Rpeak, cpu_flags
 from results.record import WORKLOAD
+from runners.containers.contract import Container
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from runners.settings.registry import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -32,6 +33,8 @@ GPUS = "gpus"
 """Fact of a study: the GPUs of a node that its program computes on."""
 WRAP = "wrap"
 """Fact of a study: the words before the program of every rank."""
+CONTAINER, CONTAINER_SHA256 = "container", "container_sha256"
+"""Facts of a study: the image in which ranks run, and its digest, which a folder has not."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
@@ -85,6 +88,7 @@ class Inventory:
         flags: instruction sets of all nodes; None takes those of this host.
         offer: what the hosts offer of settings.
         wrap: words before the program of every rank.
+        container: the image in which ranks run; None for the nodes' own files.
         gpus: of each node, that the program computes on; empty where it computes on cores.
     """
 
@@ -101,6 +105,7 @@ class Inventory:
     programs: Mapping[str, HplProgram] = field(default_factory=dict)
     called: str = ""
     wrap: tuple[str, ...] = ()
+    container: Container | None = None
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -140,6 +145,8 @@ class Inventory:
             own[GPUS] = [asdict(gpu) for gpu in self.gpus]
         if self.wrap:
             own[WRAP] = shlex.join(self.wrap)
+        if self.container is not None:
+            own |= {CONTAINER: str(self.container), CONTAINER_SHA256: self.container.sha256}
         return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property

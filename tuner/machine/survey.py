@@ -10,7 +10,7 @@ from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover, kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.programs.family import HplProgram
-from hpl.programs.registry import TO_BUILD, program_at, programs_named
+from hpl.programs.registry import TO_BUILD, in_image, program_at, programs_named
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
@@ -80,7 +80,11 @@ def programs_of(options: TuneOptions) -> Mapping[str, HplProgram]:
     asked = [name for name in (options.overrides or {}).get(PROGRAM, ()) if name != AUTO]
     if options.shootout and options.programs and not asked:
         asked = [TO_BUILD.name, *options.programs]
-    return programs_named(options.programs, asked) if options.programs or asked else {}
+    if not (options.programs or asked):
+        return {}
+    found = programs_named({name: _seen(options, file) for name, file in options.programs.items()}, asked)
+    inside = options.programs if options.image else {}
+    return {name: in_image(program, inside.get(name)) for name, program in found.items()}
 
 
 def program_of(options: TuneOptions) -> HplProgram:
@@ -89,7 +93,20 @@ def program_of(options: TuneOptions) -> HplProgram:
     Raises:
         hpl.programs.family.UserProgramError: it cannot be started as it is.
     """
-    return next(iter(programs_of(options).values()), None) or program_at(options.xhpl)
+    return next(iter(programs_of(options).values()), None) or _of_user(options)
+
+
+def _of_user(options: TuneOptions) -> HplProgram:
+    """The only program of a study: the user's, or one to build."""
+    if not options.image or options.xhpl is None:
+        return program_at(options.xhpl)
+    return in_image(program_at(_seen(options, options.xhpl)), options.xhpl)
+
+
+def _seen(options: TuneOptions, file: Path) -> Path:
+    """The path by which this machine sees a program: one in an image that is a folder lies below it."""
+    folder = Path(options.image.rpartition("=")[2]).expanduser()
+    return folder / file.relative_to("/") if options.image and folder.is_dir() else file
 
 
 def require_hpl(options: TuneOptions) -> None:

@@ -19,7 +19,7 @@ from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, varying
 
 from ..machine.equipment import host_count
-from ..machine.inventory import WRAP
+from ..machine.inventory import CONTAINER, CONTAINER_SHA256, WRAP
 from ..words import counted, listed
 
 MOST_SENTENCES = 6
@@ -372,6 +372,8 @@ FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
     ("CPU", lambda side: side.study.host.get("cpu_model")),
     ("nodes", lambda side: host_count(side.study.host, "nodes")),
     ("cores", lambda side: side.study.host.get("physical_cores")),
+    ("container", lambda side: _of_runs(side.study, CONTAINER)),
+    ("content of the container", lambda side: _of_runs(side.study, CONTAINER_SHA256)),
     ("words before the program", lambda side: _of_runs(side.study, WRAP)),
 )
 """What should be the same on all sides, by its name in a sentence; unknown values are None."""

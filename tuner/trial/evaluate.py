@@ -298,10 +298,12 @@ class Evaluator:
         """The site with the rates of dgemm, which are timed now where they are not known."""
         site = replace(self.site, blas=self.site.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
         if not site.node_names:
-            return with_kernel_rates(site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm")))
+            return with_kernel_rates(
+                site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True))
+            )
         from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
 
-        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm"))  # noqa: E731
+        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True))  # noqa: E731
         return with_node_kernels(site, self.search, told)[0]
 
     def _set_hosts(self, plan: TrialPlan) -> None:
@@ -323,6 +325,10 @@ class Evaluator:
             environment[STOP_AT] = str(plan.stop_at)
         copies = self.site.nodes is not None and self.site.nodes.cluster.copies
         interfaces, devices = self._interfaces(plan)
+        container = self.site.container
+        if container is not None:
+            container = container.of_ranks(environment, plan.ranks // (len(plan.launch.nodes) or self.site.node_count))
+            environment = container.variables_of(environment)
         return Job(
             program=(str(program.path), *plan.arguments),
             ranks=plan.ranks,
@@ -342,6 +348,7 @@ class Evaluator:
             inputs=_inputs(plan),
             libraries=plan.program.libraries(program, mpi, plan.library) if copies else (),
             before=plan.before,
+            container=container,
         )
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:

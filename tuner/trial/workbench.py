@@ -27,6 +27,7 @@ from .observers.energy.contract import COMMANDED
 from .observers.energy.meters import PowerMeters
 
 if TYPE_CHECKING:
+    from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
 
@@ -72,11 +73,11 @@ class Workbench:
         """
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
+        container = _container(options, cluster, user_dirs)
         _require_starts(options, cluster, search, wanted=starting)
         meters = _meters(options, cluster)
-        site = replace(
-            look_around(options, user_dirs, listener, probing=probing and cluster is None), wrap=_wrap(options, cluster)
-        )
+        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
+        site = replace(_inside(site, container, options, search, listener), wrap=_wrap(options, cluster))
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = _with_sources(site, search, options)
@@ -200,6 +201,34 @@ def _wrap(options: TuneOptions, cluster: "Cluster | None") -> tuple[str, ...]:
     return options.wrap or (cluster.wrap if cluster else ())
 
 
+def _container(options: TuneOptions, cluster: "Cluster | None", user_dirs: UserDirs) -> "Container | None":
+    """The image in which ranks run; None for none.
+
+    Raises:
+        TunerError: it cannot be used.
+    """
+    if not options.image:
+        return None
+    from ..machine.containers import container_of  # noqa: PLC0415 - only an image needs it
+
+    return container_of(options, cluster, user_dirs)
+
+
+def _inside(
+    site: Inventory, container: "Container | None", options: TuneOptions, search: SearchPaths, listener: Listener
+) -> Inventory:
+    """The same machine with ranks in an image, which is looked into; without one just the same.
+
+    Raises:
+        TunerError: the program cannot run in it.
+    """
+    if container is None:
+        return site
+    from ..machine.containers import in_container  # noqa: PLC0415 - only an image needs it
+
+    return in_container(site, container, options, search, listener)
+
+
 def _require_starts(options: TuneOptions, cluster: "Cluster | None", search: SearchPaths, *, wanted: bool) -> None:
     """Make sure that wrappers start programs, and on this machine MPI libraries ranks: those asked for, else the first.
 
@@ -225,7 +254,7 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
     whole, notices = with_node_kernels(
         whole,
         search,
-        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU")),
+        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU", detail=True)),
     )
     for notice in notices:
         listener(notice)
@@ -293,4 +322,4 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
 
 def telling(listener: Listener) -> Callable[[str], None]:
     """What says that the kernels of a BLAS are timed now."""
-    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run"))
+    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run", detail=True))

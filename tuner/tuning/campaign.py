@@ -95,7 +95,7 @@ def tune(
     compares = wants_all_blas(options.space, text)
     left_out = None if options.blas_only else too_slow(workbench.site, all_blas=compares)
     if left_out and "blas" in space.parameters and "blas" not in (options.overrides or {}):
-        context.say(left_out)
+        context.say(left_out, detail=True)
     prepare(space, workbench.evaluator, workbench, context)
     opened = StudyOpener(
         study=name,

@@ -117,7 +117,9 @@ def _until_quiet(worker: LaunchWorker, first: TrialRecord) -> list[TrialRecord]:
         if session.stopped or session.meter.out_of_time(runs[-1].cost_s or 0.0):
             break
         why = runs[-1].disturbed
-        session.say(f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.")
+        session.say(
+            f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.", detail=True
+        )
         runs.append(worker.trial(first.params, Kind.PILOT))
     return runs
 
@@ -255,7 +257,7 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
     store.network.add_probe(probe)
     figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
-    session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
+    session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.", detail=True)
     return replace(known, messages=_messages(probe), half_nb=half_nb)
 
 

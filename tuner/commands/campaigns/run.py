@@ -201,7 +201,10 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
         node_speeds=on.node_speeds,
         nodes_left_out=on.nodes_left_out,
         blas_files=given.blas_files if own else stored.blas_files,
-        xhpl=given.xhpl if own or stored.xhpl is None else user_program(str(stored.xhpl)),
+        xhpl=given.xhpl
+        if own or stored.xhpl is None
+        else user_program(str(stored.xhpl), image=given.image or on.image),
+        container=given.container or on.container,
         wrap=given.wrap or on.wrap,
         hpl_source=given.hpl_source or stored.hpl_source,
         rpeak_gflops=given.rpeak_gflops or on.rpeak_gflops,

@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
-from results.report.model import Report, Sentence
+from results.report.model import Heading, Part, Report, Sentence, Tone
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
 from search_spaces.parameters.dimension import MPI_PARAMETERS
@@ -145,24 +146,38 @@ class TuneResult:
         title = f"Study {self.study}"
         if self.summary is None:
             return Report(title)
-        ranking, written = tuple(self.summary.parts(SHOWN)), self.written
+        ranking, written = tuple(self.summary.parts(SHOWN, sure=self.written is None)), self.written
         if written is None:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
         predicted = self.predicted
         if predicted is not None and written.confirm is not None:
             full = predicted.full
-            measure = "Confirm it with" if full.can_tell else "Measure it with"
-            text = (
-                f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}. "
-                f"{measure}\n  {written.confirm}"
+            sentences.append(
+                Sentence(f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}.")
             )
-            sentences.append(Sentence(text, unbroken=True))
             if predicted.overtaker and written.confirm_rival:
                 text = f"{predicted.sentence(predicted.overtaker)}. Try it with\n  {written.confirm_rival}"
                 sentences.append(Sentence(text, unbroken=True))
         facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
-        return Report(title, (*ranking, *sentences), facts)
+        return Report(title, (*ranking, *sentences, *self._end(written)), facts)
+
+    def _end(self, written: "WinnerFiles") -> Iterator[Part]:
+        """What a reader in a hurry needs: the best, how sure that is, and what to do next."""
+        summary = self.summary
+        if summary is None:
+            return
+        yield Heading("In short")
+        if not summary.front:
+            yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
+        if summary.how_sure:
+            yield Sentence(f"Sure? {summary.how_sure}")
+        if self.predicted is not None and written.confirm is not None:
+            can_tell = self.predicted.full.can_tell
+            measure = "confirm the prediction with" if can_tell else "measure the whole memory with"
+            yield Sentence(f"Next: {measure}\n  {written.confirm}", unbroken=True)
+        else:
+            yield Sentence(f"Next: `hpltune explain {self.study}` says what matters.")
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
@@ -460,9 +475,9 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     inventory, listener = workbench.site, session.listener
     listener(Notice(f"Study {name}: {options}"))
     mpi = inventory.mpi
-    listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
+    listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin}).", detail=True))
     if inventory.program.workload.has_peak:
-        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
+        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it.", detail=True))
     waits = campaign.quiet_wait(options, workbench, session.context).waits
     spoilers = before_runs(
         workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits

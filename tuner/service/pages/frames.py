@@ -42,14 +42,14 @@ def trial_address(name: str, number: int) -> str:
 
 
 def links_of(name: str, best: TrialRecord | None) -> tuple[tuple[str, str], ...]:
-    """Where the page of a campaign leads: to all campaigns, and to those of its files that there are.
+    """Where the page of a campaign leads: to those of its files that there are.
 
     Args:
         best: the run that stands for the best configuration; None where none counts.
     """
     offered = (*([] if best is None else _of_best(best)), *OF_ALL_TRIALS)
     files = ((label, f"/api/v1{address_of(name)}/{file}") for label, file in offered)
-    return (("All campaigns", "/"), *files)
+    return tuple(files)
 
 
 def links_of_trial(record: TrialRecord, trials: int) -> tuple[tuple[str, str], ...]:
