@@ -134,6 +134,11 @@ def linked_mpi(program: Path) -> str | None:
     return None
 
 
+def loads_mpi(program: Path) -> bool:
+    """Return whether a program is linked with any MPI library, also with one that the loader does not find here."""
+    return bool(_loaded(program))
+
+
 def mpi_library(program: Path) -> Path | None:
     """Return the file of the MPI library that the loader finds here for a program; None where it finds none."""
     return next((Path(place) for _, place in _loaded(program) if place != "not found" and _mpi_in(Path(place))), None)
@@ -153,6 +158,11 @@ def _mpi_in(library: Path) -> str | None:
         content = library.read_bytes()
         return next((name for name, words in _SAYS.items() if words in content), None)
     return None
+
+
+def mpi_of_file(library: str) -> str | None:
+    """Return the name of the MPI library that a file of this name is of; None where nobody knows."""
+    return _named(library) or ("mpich" if library.startswith("libmpi.so.12") else None)
 
 
 def _named(library: str) -> str | None:

@@ -26,6 +26,7 @@ from .field import (
 from .shared import (
     USUAL_QUIET,
     Cluster,
+    Container,
     Engine,
     Jobs,
     Libraries,
@@ -38,6 +39,7 @@ from .shared import (
     Rpeak,
     Source,
     WaitForQuiet,
+    Wrap,
     overrides,
 )
 
@@ -277,6 +279,8 @@ class TuneAsk(SearchSettings):
     blas: Libraries = ()
     program: Program = None
     programs: Programs = ()
+    container: Container = ""
+    wrap: Wrap = ""
     hpl_source: Source = None
     price_usd: Price = None
     power_w: Power = None

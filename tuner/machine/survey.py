@@ -10,7 +10,7 @@ from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover, kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.programs.family import HplProgram
-from hpl.programs.registry import TO_BUILD, program_at, programs_named
+from hpl.programs.registry import TO_BUILD, in_image, program_at, programs_named
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
@@ -19,7 +19,7 @@ from runners.registry import LAUNCHERS
 from runners.settings.registry import HostsOffer
 from search_spaces.parameters.automatic import AUTO
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..options import TuneOptions
 from .inventory import PROGRAM, Inventory
 
@@ -72,11 +72,19 @@ OF_THIS_MACHINE = Instruments()
 def programs_of(options: TuneOptions) -> Mapping[str, HplProgram]:
     """The programs of a study by their names; empty where it has one without a name.
 
+    A comparison of libraries has one that is built beside those that the user named, unless it was asked for others.
+
     Raises:
         hpl.programs.family.UserProgramError: one cannot be started as it is, or is none.
     """
     asked = [name for name in (options.overrides or {}).get(PROGRAM, ()) if name != AUTO]
-    return programs_named(options.programs, asked) if options.programs or asked else {}
+    if options.shootout and options.programs and not asked:
+        asked = [TO_BUILD.name, *options.programs]
+    if not (options.programs or asked):
+        return {}
+    found = programs_named({name: _seen(options, file) for name, file in options.programs.items()}, asked)
+    inside = options.programs if options.image else {}
+    return {name: in_image(program, inside.get(name)) for name, program in found.items()}
 
 
 def program_of(options: TuneOptions) -> HplProgram:
@@ -85,7 +93,33 @@ def program_of(options: TuneOptions) -> HplProgram:
     Raises:
         hpl.programs.family.UserProgramError: it cannot be started as it is.
     """
-    return next(iter(programs_of(options).values()), None) or program_at(options.xhpl)
+    return next(iter(programs_of(options).values()), None) or _of_user(options)
+
+
+def _of_user(options: TuneOptions) -> HplProgram:
+    """The only program of a study: the user's, or one to build."""
+    if not options.image or options.xhpl is None:
+        return program_at(options.xhpl)
+    return in_image(program_at(_seen(options, options.xhpl)), options.xhpl)
+
+
+def _seen(options: TuneOptions, file: Path) -> Path:
+    """The path by which this machine sees a program: one in an image that is a folder lies below it."""
+    folder = Path(options.image.rpartition("=")[2]).expanduser()
+    return folder / file.relative_to("/") if options.image and folder.is_dir() else file
+
+
+def require_hpl(options: TuneOptions) -> None:
+    """Refuse a program of another workload, which reads no HPL.dat.
+
+    Raises:
+        UsageError: it is one.
+        hpl.programs.family.UserProgramError: as `program_of`.
+    """
+    workload = program_of(options).workload
+    if not workload.is_hpl:
+        only = f"this computes {workload.title}, which reads no HPL.dat: only `hpltune tune` runs it"
+        raise UsageError(only, field="xhpl", given=options.xhpl or "")
 
 
 def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
@@ -189,7 +223,7 @@ def _with_gpus(inventory: Inventory, wanted: SurveyWish) -> Inventory:
 
     found = for_program(wanted.program.name, wanted.program.gpus_of)
     inventory = replace(inventory, gpus=found)
-    if wanted.rpeak_gflops is not None:
+    if wanted.rpeak_gflops is not None or not wanted.program.workload.has_peak:
         return inventory
     gflops, sentence = peak_gflops(found)
     return replace(inventory, rpeak=replace(inventory.rpeak, gflops=gflops, reasoning=(sentence,)))

@@ -19,6 +19,7 @@ from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, varying
 
 from ..machine.equipment import host_count
+from ..machine.inventory import CONTAINER, CONTAINER_SHA256, WRAP
 from ..words import counted, listed
 
 MOST_SENTENCES = 6
@@ -361,11 +362,19 @@ def _side_facts(side: Side) -> dict[str, object]:
     }
 
 
+def _of_runs(study: Study, fact: str) -> object:
+    """How a study's ranks were started; None where hpltune did not start them."""
+    return str(study.host.get(fact, "none")) if study.how == MEASURED else None
+
+
 FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
     ("N", lambda side: side.N),
     ("CPU", lambda side: side.study.host.get("cpu_model")),
     ("nodes", lambda side: host_count(side.study.host, "nodes")),
     ("cores", lambda side: side.study.host.get("physical_cores")),
+    ("container", lambda side: _of_runs(side.study, CONTAINER)),
+    ("content of the container", lambda side: _of_runs(side.study, CONTAINER_SHA256)),
+    ("words before the program", lambda side: _of_runs(side.study, WRAP)),
 )
 """What should be the same on all sides, by its name in a sentence; unknown values are None."""
 

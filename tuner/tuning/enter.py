@@ -106,7 +106,7 @@ def machine_facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
     site = workbench.site
     return MachineFacts(
         host={**site.facts(), **({POWER_SOURCE: source} if (source := power_source(options, workbench)) else {})},
-        rpeak_gflops=site.rpeak.gflops,
+        rpeak_gflops=site.rpeak.gflops if site.program.workload.has_peak else None,
         price_usd=site.share_of(options.price_usd),
         power_w=site.share_of(options.power_w),
         versions=versions(site),

@@ -11,6 +11,7 @@ from hpl.dat_parse import HplDatError
 from hpl.dat_parse import parse as parse_dat
 from hpl.errors import HplError
 from hpl.params import Scalar
+from hpl.workload import HPL, Workload
 from results.stats.ranking import rank
 from results.store.store import Store
 from search_spaces.space import SearchSpace
@@ -62,6 +63,18 @@ class Advice:
     points: tuple[tuple[dict[str, Scalar], float | None], ...]
     sentence: str
     tried: int = FIRST
+
+
+def require_same_workload(store: Store, name: str, workload: Workload) -> None:
+    """Refuse to learn from a study of another workload, and from HPL's files for another one.
+
+    Raises:
+        UsageError: it is one.
+    """
+    stored = next((study.workload for study in store.studies() if study.name == name), HPL)
+    if stored is not workload:
+        other = f"this is of {stored.title}, and the study of {workload.title}: nothing of it helps"
+        raise UsageError(other, field="warm_start", given=name)
 
 
 def read_source(store: Store, name: str) -> Source:
