@@ -16,7 +16,6 @@ from hpl.programs.registry import TO_BUILD
 from hpl.programs.terms import Gpu, NodeShape, Terms
 from hpl.rpeak import Rpeak, cpu_flags
 from results.record import WORKLOAD
-from runners.containers.contract import Container
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from runners.settings.registry import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -26,6 +25,7 @@ from ..words import counted
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
+    from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
 PROGRAM = "program"
@@ -106,7 +106,7 @@ class Inventory:
     programs: Mapping[str, HplProgram] = field(default_factory=dict)
     called: str = ""
     wrap: tuple[str, ...] = ()
-    container: Container | None = None
+    container: "Container | None" = None
 
     @property
     def node_names(self) -> tuple[str, ...]:

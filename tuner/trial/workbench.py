@@ -17,7 +17,6 @@ from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import PROGRAM, Inventory, bringing
 from ..machine.mpi_start import require_start
-from ..machine.rank_start import require_wrap
 from ..machine.survey import SurveyWish, program_of, programs_of, survey, usable_mpis, with_kernel_rates
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
@@ -235,8 +234,10 @@ def _require_starts(options: TuneOptions, cluster: "Cluster | None", search: Sea
     Raises:
         TunerError: one starts none.
     """
-    if wanted:
-        require_wrap(_wrap(options, cluster), cluster)
+    if wanted and (wrap := _wrap(options, cluster)):
+        from ..machine.rank_start import require_wrap  # noqa: PLC0415 - only a wrapper needs it
+
+        require_wrap(wrap, cluster)
     if cluster is not None or not wanted:
         return
     mpis = usable_mpis(search, program_of(options))
