@@ -42,6 +42,7 @@ class SurveyWish:
         program: what shall run; only for one that is built a BLAS is looked for.
         programs: by name, where a study has several; `program` is the first of them.
         rpeak_gflops: overrules the detected peak.
+        elsewhere: ranks run on nodes that tell of themselves, so that this host needs no GPU.
     """
 
     extra_blas: Mapping[str, Path] = field(default_factory=dict)
@@ -50,6 +51,7 @@ class SurveyWish:
     program: HplProgram = TO_BUILD
     programs: Mapping[str, HplProgram] = field(default_factory=dict)
     rpeak_gflops: float | None = None
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def survey(
     """
     on_gpus = asks_nvblas(wanted.only, wanted.extra_blas)
     if on_gpus:
-        require_own_study(wanted.only)
+        require_own_study(wanted.only, here=not wanted.elsewhere)
     rpeak = instruments.rpeak()
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
@@ -186,7 +188,7 @@ def survey(
     inventory = Inventory(
         host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program, offer=offer, programs=wanted.programs
     )
-    if wanted.program.gpus_of or on_gpus:
+    if (wanted.program.gpus_of or on_gpus) and not wanted.elsewhere:
         name, vendor = (NVBLAS, VENDOR) if on_gpus else (wanted.program.name, wanted.program.gpus_of)
         inventory = _with_gpus(inventory, name, vendor, wanted.rpeak_gflops)
     if not wanted.program.takes_blas:  # those that are built stand first
@@ -207,6 +209,11 @@ def asks_nvblas(names: Collection[str], files: Mapping[str, Path]) -> bool:
     return NVBLAS in names or any(is_nvblas(file) for file in files.values())
 
 
+def computes_on_gpus(options: TuneOptions) -> bool:
+    """Whether the program of a study, or its BLAS, computes on GPUs."""
+    return bool(program_of(options).gpus_of) or asks_nvblas(options.blas_only, options.blas_files or {})
+
+
 def require_gpus(options: TuneOptions) -> None:
     """Refuse NVBLAS on this machine where it has no GPU, before anything is installed or started.
 
@@ -214,11 +221,11 @@ def require_gpus(options: TuneOptions) -> None:
         hpl.programs.gpus.NoGpuError, TunerError: as `require_own_study`.
     """
     if options.on_machines and not options.real_cluster and asks_nvblas(options.blas_only, options.blas_files or {}):
-        require_own_study(options.blas_only)
+        require_own_study(options.blas_only, here=True)
 
 
-def require_own_study(names: Collection[str]) -> None:
-    """Refuse NVBLAS beside other libraries, and on a machine that shows no GPU of NVIDIA.
+def require_own_study(names: Collection[str], *, here: bool) -> None:
+    """Refuse NVBLAS beside other libraries, and where it runs here on a machine that shows no GPU of NVIDIA.
 
     Raises:
         hpl.programs.gpus.NoGpuError: it shows none.
@@ -226,7 +233,8 @@ def require_own_study(names: Collection[str]) -> None:
     """
     from hpl.programs.gpus import for_program  # noqa: PLC0415 - only what computes on GPUs needs it
 
-    for_program(NVBLAS, VENDOR)
+    if here:
+        for_program(NVBLAS, VENDOR)
     if len(names) > 1:
         raise TunerError(
             f"{NVBLAS} computes on GPUs, which have another Rpeak than cores: give it a study of its own, and "
