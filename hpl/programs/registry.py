@@ -16,6 +16,7 @@ from filelock import FileLock
 from ..build.source import HplSource, Recognise, SourceError, UserSourceError, find_source, unpacked
 from ..errors import HplError
 from ..search_paths import SearchPaths
+from ..workload import HPL, Workload
 from .built import SourceProgram
 from .family import HplProgram, UserProgramError
 from .netlib import NetlibHpl
@@ -147,6 +148,11 @@ def _lying(family: type[HplProgram], home: Path) -> Iterator[Path]:
             continue
         pattern = os.path.expandvars(place.replace("~", str(home), 1)).lstrip("/")
         yield from (path for path in sorted(Path("/").glob(pattern)) if os.access(path, os.X_OK))
+
+
+def workload_of(name: object) -> Workload:
+    """Return what the programs of a family compute; HPL for a family that is not known."""
+    return next((family.workload for family in families() if family.name == name), HPL)
 
 
 def terms_of(name: object) -> Terms:

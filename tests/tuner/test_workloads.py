@@ -89,6 +89,7 @@ def test_hpcg_is_never_held_against_hpl(hpltune: Run, home: Path) -> None:
     done = hpltune("tune", "--xhpl", "xhpl", "--set", "N=1000", "--trials", "1", "--confirm", "0", "--study", "solved")
     assert done.returncode == 0, done.stderr
     (home / "HPL.dat").write_text(render(HplDat.of(HplParams(1000, 64, 1, 1))))
+    (home / "rated.csv").write_text(hpltune("export", "csv", "rated").stdout)
     for command, sentence in (
         (
             ("compare", "solved", "rated"),
@@ -96,6 +97,15 @@ def test_hpcg_is_never_held_against_hpl(hpltune: Run, home: Path) -> None:
         ),
         (("explain", "rated"), "study rated is of HPCG, and what matters is told by a model of HPL's time"),
         (("export", "sheet", "rated"), "study rated is of HPCG: the sheet is for the lists of HPL"),
+        (
+            ("check", "--baseline", "rated"),
+            "that study is of HPCG, which reads no HPL.dat: only `hpltune tune`",
+        ),
+        (("blas", "--program", "xhpcg=xhpcg"), "whose rates are never ranked together"),
+        (
+            ("tune", "--replay", "rated.csv", "--trials", "1"),
+            "column blas: hpcg: expected a run of HPL, and this is one of HPCG",
+        ),
         (("run", "HPL.dat", "--xhpl", "xhpcg"), "this computes HPCG, which reads no HPL.dat"),
         (("run", "HPL.dat", "--like", "rated#2"), "this computes HPCG, which reads no HPL.dat"),
         (
@@ -184,7 +194,7 @@ def test_the_best_n_of_nvidias_hpl_mxp_is_not_the_largest(hpltune: Run, home: Pa
     assert f"--n {best.params['N']} --nb 3072" in best.command
     assert not best.hpl_dat
     assert "The HPL-MxP rate is" in said
-    for hpls in ("Rmax", "Rpeak", "% of peak", "HPL.dat of the best", "HPL-MxP.dat of the best"):
+    for hpls in ("Rmax", "Rpeak", "% of peak", "HPL.dat of the best", "HPL-MxP.dat of the best", "is small"):
         assert hpls not in said
     assert not list((home / "data/best/mixed").glob("*.dat"))
     assert (home / "data/best/mixed/command.sh").is_file()
@@ -194,6 +204,9 @@ def test_the_best_n_of_nvidias_hpl_mxp_is_not_the_largest(hpltune: Run, home: Pa
     assert "HPL-MxP rate at N=" in page
     for hpls in ("Rmax", "Nmax", "N½", "Rpeak", "% of peak", "HPL.dat"):
         assert hpls not in page
+    refused = hpltune("export", "dat", "mixed")
+    assert refused.returncode == 1
+    assert "has no HPL.dat: its program reads none" in words(refused.stderr)
     for command in (("show", "mixed", "2"), ("best", "mixed"), ("export", "csv", "mixed"), ("export", "md", "mixed")):
         shown = hpltune(*command)
         assert shown.returncode == 0, shown.stderr

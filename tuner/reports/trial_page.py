@@ -125,11 +125,12 @@ class TrialReport:
             return
         yield Heading("Run it again")
         if record.command and not record.simulated:
-            yield Copied(f"hpltune run HPL.dat ⟦like⟧ {shlex.quote(f'{record.study}#{record.number}')}")
+            if self.study.workload.is_hpl:
+                yield Copied(f"hpltune run HPL.dat ⟦like⟧ {shlex.quote(f'{record.study}#{record.number}')}")
             yield Sentence("What was started:")
             yield Copied(record.command)
         if record.hpl_dat:
-            yield Sentence("Its HPL.dat:")
+            yield Sentence(f"Its {self.study.workload.input_name}:")
             yield Copied(record.hpl_dat.rstrip())
 
     def _printed(self) -> Iterator[Part]:
@@ -139,7 +140,8 @@ class TrialReport:
         text = (record.output or "\n".join(said)).strip()
         if not text:
             return
-        yield Heading("What HPL printed" if record.output else "What was said on standard error")
+        printed = f"What {self.study.workload.title} printed"
+        yield Heading(printed if record.output else "What was said on standard error")
         if len(text) > MOST_OUTPUT:
             half = MOST_OUTPUT // 2
             left_out = f"… {len(text) - 2 * half:,} characters are left out here …"

@@ -42,14 +42,14 @@ def trial_address(name: str, number: int) -> str:
 
 
 def links_of(name: str, best: TrialRecord | None) -> tuple[tuple[str, str], ...]:
-    """Where the page of a campaign leads: to all campaigns, and to those of its files that there are.
+    """Where the page of a campaign leads: to those of its files that there are.
 
     Args:
         best: the run that stands for the best configuration; None where none counts.
     """
     offered = (*([] if best is None else _of_best(best)), *OF_ALL_TRIALS)
     files = ((label, f"/api/v1{address_of(name)}/{file}") for label, file in offered)
-    return (("All campaigns", "/"), *files)
+    return tuple(files)
 
 
 def links_of_trial(record: TrialRecord, trials: int) -> tuple[tuple[str, str], ...]:
@@ -62,7 +62,7 @@ def links_of_trial(record: TrialRecord, trials: int) -> tuple[tuple[str, str], .
     beside = (
         (label, at) for label, at in (("trial before", number - 1), ("next trial", number + 1)) if 0 < at <= trials
     )
-    files = [("HPL.dat", "HPL.dat")] if _has_dat(record) else []
+    files = [("HPL.dat" if record.hpl else "input file", "HPL.dat")] if _has_dat(record) else []
     if record.state is not TrialState.RUNNING:
         files += [("output", "output.txt"), ("standard error", "errors.txt")]
     return (
@@ -84,6 +84,6 @@ def _has_dat(record: TrialRecord) -> bool:
 
 def _of_best(best: TrialRecord) -> Iterator[tuple[str, str]]:
     if _has_dat(best):
-        yield HPL_DAT
+        yield HPL_DAT if best.hpl else ("input file of the best", HPL_DAT[1])
     if best.command and not best.simulated:
         yield COMMAND

@@ -24,7 +24,8 @@ from ...live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ...parts import CampaignName, Parts, ServiceParts, no_query
 from ..frames import PAGE_HEADERS, address_of
 from ..queue import like, may_change
-from ..rendering import FILLED_HEADERS, rendered
+from ..rendering import rendered
+from ..site import page as whole_page
 from ..waiting import check_address, waiting_page
 from .live_page import STATES, LivePage, part
 
@@ -65,7 +66,7 @@ async def campaign_page(request: Request, parts: Parts, name: CampaignName) -> R
         "live": f"{address_of(name)}/live?seen={'.'.join(page.marks.values())}",
         "refresh_s": REFRESH_S,
     }
-    return HTMLResponse(rendered("campaign/page.html.j2", **values), headers=FILLED_HEADERS)
+    return whole_page(request, "campaign/page.html.j2", **values)
 
 
 @router.get("/campaigns/{name}/trials/{number}", dependencies=[Depends(no_query)])
