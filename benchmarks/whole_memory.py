@@ -12,8 +12,9 @@ three finalists that ran three times tell the noise, and the run at N that is to
 import argparse
 import json
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import combinations
 from pathlib import Path
 from statistics import median
 
@@ -30,6 +31,8 @@ from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.tuning.extrapolation import extrapolate
+from tuner.tuning.prediction import probability_faster
+from tuner.tuning.whole_memory import CLOSE
 from tuner.user_dirs import UserDirs
 
 SAVED = Path(__file__).with_suffix(".json")
@@ -40,6 +43,8 @@ RATIOS = (2, 4, 8)
 NOISES = (0.003, 0.01, 0.05)
 STUDIES = 5
 """Of each configuration, ratio and noise."""
+GROUPS = 4
+"""Of the probabilities that are told, for which it is counted how often a rival overtakes."""
 CONFIGURATIONS = 4
 """Of each cluster: the best, and some of the better half."""
 
@@ -114,6 +119,37 @@ def row(configurations: Sequence[Simulated], ratio: int) -> str:
     return "| " + " | ".join(cells) + " |"
 
 
+def rivals(clusters: Mapping[str, Sequence[Simulated]]) -> list[str]:
+    """How often it is right which of two configurations of a cluster is faster at N, as lines of a table."""
+    head = "| N over the largest that ran | pairs | overtakes | right | right if nothing changed |"
+    columns = [f" told {low:.0%} to {low + 1 / GROUPS:.0%}: overtakes |" for low in np.arange(GROUPS) / GROUPS]
+    lines = [head + "".join(columns), "|" + " --- |" * (5 + GROUPS)]
+    for ratio in RATIOS:
+        found = [pair for own in clusters.values() for two in combinations(own, 2) for pair in _pair(*two, ratio)]
+        told, true = np.array(found).T
+        cells = [str(ratio), str(len(found)), f"{true.mean():.0%}", f"{np.mean((told > 0.5) == true):.0%}"]
+        cells.append(f"{1 - true.mean():.0%}")
+        for group in range(GROUPS):
+            within = (told * GROUPS).astype(int).clip(max=GROUPS - 1) == group
+            cells.append(f"{true[within].mean():.0%} of {within.sum()}" if within.any() else "-")
+        lines.append("| " + " | ".join(cells) + " |")
+    return lines
+
+
+def _pair(one: Simulated, other: Simulated, ratio: int) -> Iterator[tuple[float, bool]]:
+    """How probably the slower one of two that are close at N / ratio is faster at N, and whether it is."""
+    N = max(one.times_s)
+    if max(other.times_s) != N:
+        return
+    sizes = [size for size in (N // ratio, N // ratio // 2, N // ratio // 4) if size in one.times_s]
+    winner, rival = sorted((one, other), key=lambda each: each.times_s[sizes[0]])
+    if CLOSE * rival.times_s[sizes[0]] <= winner.times_s[sizes[0]]:
+        samples = [[Sample(size, each.times_s[size], 0.0) for size in sizes] for each in (rival, winner)]
+        quiet = noise_of([0.003 * np.array([-1.0, 0.0, 1.0])] * 3)
+        told = probability_faster(samples[0], samples[1], (N, N), quiet, one.rpeak_gflops)
+        yield told, rival.times_s[N] < winner.times_s[N]
+
+
 def _differs(chance: np.random.Generator, noise: float, runs: int) -> float:
     """The factor by which the median of some runs is longer than it should be."""
     return float(np.exp(noise * np.median(chance.standard_normal(runs))))
@@ -132,6 +168,7 @@ def main(arguments: Sequence[str]) -> int:
     configurations = [one for own in clusters.values() for one in own]
     print(f"{len(configurations)} configurations of {len(clusters)} clusters")
     print("\n".join(table(configurations)))
+    print("\n".join(["", "Rivals that are within 5 % of another configuration, without noise", *rivals(clusters)]))
     return 0
 
 

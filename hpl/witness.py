@@ -19,6 +19,8 @@ NODE = "hpltune-node "
 SAMPLES = "hpltune-samples "
 POWER = "hpltune-power "
 """Begins a line that no rank tells, but who reads a meter of the nodes."""
+UNLIKE = "hpltune-unlike "
+"""Begins a line of who started the ranks: what reached them otherwise than planned."""
 
 WHOLE = -1
 """Number of a solve that is all that a process did from its first call of MPI_Wtime to its last."""
@@ -234,6 +236,14 @@ def parse_transports(stderr: str) -> tuple[str, ...]:
     """Read which libraries that carry messages rank 0 had loaded when its first solve began, as "mca_btl_tcp"."""
     for told in _objects(stderr, MOVES, ("rank", "parts")):
         return tuple(dict.fromkeys(_text(told["parts"]).split()))
+    return ()
+
+
+def parse_unlike(stderr: str) -> tuple[str, ...]:
+    """Read the sentences on what reached ranks otherwise than planned; none where all did, or nobody held it."""
+    for told in _objects(stderr, UNLIKE, ("sentences",)):
+        said = told["sentences"]
+        return tuple(map(_text, said)) if isinstance(said, list) else ()
     return ()
 
 

@@ -51,9 +51,9 @@ def legal_parts(
         judges = [(rule.name, _remembering(rule, _present(rule, parameters), judge)) for rule in ready]
         parts = list(islice(_keeping(judges, _grown(parts, parameters[name]), broken), MOST_PARTS + 1))
         if not parts:
-            raise SpaceError(
-                "no valid combination: " + "; ".join(f"{broken[rule]} ({rule})" for rule in reversed(broken))
-            )
+            untold = {rule.name for rule in restrictions if not rule.told}
+            why = (broken[rule] if rule in untold else f"{broken[rule]} ({rule})" for rule in reversed(broken))
+            raise SpaceError("no valid combination: " + "; ".join(why))
         if len(parts) > MOST_PARTS:
             raise SpaceError(
                 f"there are more than {MOST_PARTS:,} combinations of {', '.join(names)}, which depend on one another: "

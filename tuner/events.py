@@ -16,7 +16,7 @@ PHASES = {
     "confirmation": "Confirmation: the best again, interleaved",
     "rounds": "Rounds: the best of each library once a round, in an order drawn anew",
     "turns": "In turn: the best of each study once a round, each round in the other order",
-    "extrapolation": "Smaller runs of the winner, to predict the full-memory run",
+    "extrapolation": "Smaller runs of the best, to predict the full-memory run",
 }
 """The parts of a study, and what people read of each."""
 CAUTION = "Caution: "
@@ -29,10 +29,12 @@ class Notice:
 
     Attributes:
         caution: readers of the study's rates must know it too, so it is kept with the study.
+        detail: only who wants to know all needs it; on a terminal it is told with ⟦verbose⟧ alone.
     """
 
     text: str
     caution: bool = False
+    detail: bool = False
 
     @property
     def sentence(self) -> str:

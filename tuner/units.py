@@ -110,3 +110,19 @@ def compact(seconds: float) -> str:
 def gibibytes(count: int) -> str:
     """Bytes in GiB with one decimal, as `free -h` shows memory."""
     return f"{count / 2**30:.1f} GiB"
+
+
+_BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?")
+
+
+def parse_bytes(text: str, field: str) -> int:
+    """Bytes meant by "256GiB", "256G" or "1.5TiB"; "256GB" means as many as makers of memory mean, 256 GiB.
+
+    Raises:
+        UsageError: it is no size, or it has no unit.
+    """
+    found = _SIZE.fullmatch(text.strip().lower())
+    if found is None or not found[2] or float(found[1]) <= 0:
+        raise UsageError("write a size with its unit, such as 256GiB", field=field, given=text)
+    return int(float(found[1]) * _BYTES[found[2]])

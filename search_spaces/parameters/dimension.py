@@ -204,9 +204,12 @@ def dimension(name: str, settings: Settings | None = None) -> Dimension:
             return MPI
         if settings is None or family in families(settings):
             return FREE
+    if len(named) == 2 and family in families(settings or {}):
+        example = f"{family}.{'OMP_PROC_BIND' if family == 'env' else 'NAME'}"
+        raise SpaceError(f"unknown parameter {shown(name)}: a name follows the dot, as {example}")
     letters = {known.casefold(): known for known in DIMENSIONS}
     near = difflib.get_close_matches(name.casefold(), letters, n=1, cutoff=0.5)
-    forms = [f"{each}.NAME" for each in families(settings or {})]
+    forms = [f"{each}.NAME" for each in ("program", *families(settings or {}))]
     more = f"{', '.join([*DIMENSIONS, *forms[:-1]])} and {forms[-1]}"
     hint = f"did you mean {letters[near[0]]}?" if near else f"known are {more}"
     raise SpaceError(f"unknown parameter {shown(name)}: {hint}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from as_user import Run
+from as_user import Run, program
 from vendor_programs import amd_zen_hpl, fake_gpus, intel_hpl, nvidia_hpl, roc_hpl
 
 from hpl.dat import HplDat, render
@@ -211,6 +211,37 @@ def test_what_is_built_stands_beside_programs_of_vendors(hpltune: Run, home: Pat
 
 
 @pytest.mark.usefixtures("two_programs")
+def test_programs_with_a_blas_inside_are_compared_in_rounds_as_libraries_are(hpltune: Run) -> None:
+    options = ("--set", "N=1000", "--trials", "2", "--study", "rounds", "--json")
+    done = hpltune("blas", *NAMED, "--set", "program=amd-zen,mine", *options)
+    assert done.returncode == 0, done.stderr
+    assert "Program 2 of 2: mine, 2 trials." in done.stderr
+    told = json.loads(done.stdout)
+    assert {place["blas"] for place in told["ranking"]} == {"amd-zen", "mine"}
+    assert told["rounds"] >= 3
+    shown = hpltune("blas", "--resume", "--study", "rounds")
+    assert "BLAS libraries and programs in study rounds, each at its own best" in shown.stdout
+    compared = hpltune("compare", "rounds", "--by", "program")
+    assert compared.returncode == 0, compared.stderr
+    assert "program=amd-zen" in compared.stdout
+    assert "by rounds, as `blas`" in " ".join(compared.stdout.split())
+
+
+@pytest.mark.usefixtures("two_programs")
+def test_a_library_is_compared_with_a_program(hpltune: Run, home: Path, shared_cache: Path) -> None:
+    kind = with_source(TO_BUILD, SearchPaths(None, shared_cache)).name
+    named = hpltune("blas", "--blas", "openblas", "--program", "openblas=amd-zen-hpl-2024_10_08/xhpl")
+    assert "--program openblas: a BLAS library has this name" in " ".join(named.stderr.split())
+    options = ("--set", "N=1000", "--trials", "1", "--study", "both", "--budget", "1m")
+    done = hpltune("blas", "--blas", "openblas", *NAMED[:2], *options)
+    assert done.returncode == 0, done.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        records = [record for record in store.records("both") if record.kind is Kind.SEARCH and record.ranked]
+    ran = {(record.params["program"], record.params["blas"]) for record in records}
+    assert ran == {(kind, "openblas"), ("amd-zen", "amd-zen")}
+
+
+@pytest.mark.usefixtures("two_programs")
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
@@ -220,16 +251,22 @@ def test_what_is_built_stands_beside_programs_of_vendors(hpltune: Run, home: Pat
         (("--program", "nvidia=xhpl_intel64_dynamic"), "this is intel-mp, not nvidia: give it that name"),
         (
             (*NAMED, "--set", "program=amd-zen,nvidia"),
-            "there is no program nvidia (there are: netlib, hpcc, amd-zen, mine)",
+            "name its file with --program nvidia=FILE (families of programs are amd-zen, intel-mp, nvidia",
         ),
+        (
+            ("--program", "amdzen=go"),
+            "amdzen: families are amd-zen, intel-mp, nvidia, ",
+        ),
+        (("--program", "a=/bin/true"), "--program a=/bin/true: this is no program of HPL: it holds neither"),
         ((*NAMED, "--xhpl", "xhpl_intel64_dynamic"), "--xhpl is the only program of a study"),
         ((*NAMED, "--set", "blas=mine", "--set", "program=amd-zen"), "blas = mine does not go with program = amd-zen"),
         ((*NAMED, "--set", "program.spilt=1"), "(it has: program.arch, program.largepage, program.host_node)"),
     ],
 )
 def test_what_cannot_be_a_program_of_a_study_is_one_sentence(
-    hpltune: Run, options: Sequence[str], sentence: str
+    hpltune: Run, home: Path, options: Sequence[str], sentence: str
 ) -> None:
+    program(home / "go", "#!/bin/sh\nexec linpack.x\n")
     done = hpltune("tune", *options, "--set", "N=1000", "--trials", "1")
     assert done.returncode == 2, done.stderr
     assert sentence in " ".join(done.stderr.split())

@@ -11,6 +11,7 @@ from .shared import (
     MemoryFraction,
     Power,
     Price,
+    Programs,
     RealClusterFile,
     Rpeak,
     Source,
@@ -21,9 +22,10 @@ from .shared import (
 
 @dataclass(frozen=True)
 class BlasAsk(Ask):
-    """A fair comparison of BLAS libraries, in the words of `hpltune blas`."""
+    """A fair comparison of BLAS libraries, and of programs with a BLAS inside, in the words of `hpltune blas`."""
 
     blas: Libraries = ()
+    programs: Programs = ()
     budget: Annotated[
         str | None,
         AskField(

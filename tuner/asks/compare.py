@@ -32,7 +32,7 @@ class CompareAsk(Ask):
     by: Annotated[
         str | None,
         AskField(
-            "Compare the values of this parameter within one study: blas, mpi, NB or any other; or `date`.",
+            "Compare the values of this parameter within one study: blas, program, mpi, NB or any other; or `date`.",
             metavar="PARAMETER",
             names=Named.PARAMETER,
         ),

@@ -5,6 +5,7 @@ from functools import cache
 from .blas import BlasAsk
 from .check import CheckAsk
 from .compare import CompareAsk
+from .dat import DatAsk
 from .field import Ask, fields_of
 from .nodes import NodesAsk
 from .predict import PredictAsk
@@ -18,7 +19,7 @@ ASKS: dict[str, type[Ask]] = {
     "predict": PredictAsk,
 }
 """By the kind of a campaign."""
-ANSWERED: tuple[type[Ask], ...] = (CompareAsk,)
+ANSWERED: tuple[type[Ask], ...] = (CompareAsk, DatAsk)
 """What a service answers at once."""
 
 

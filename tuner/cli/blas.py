@@ -34,6 +34,8 @@ def blas(
 ) -> None:
     """Compare the BLAS libraries of this machine, each at its own best NB, kernel, layout and threads.
 
+    A program with a BLAS inside, as one of a vendor, is compared as a library is: name it with --program NAME=FILE.
+
     Each library gets the same time for a search of its own, all at the same N. Then the best configuration of each
     runs once a round, in an order drawn anew each round, until the order is known with 95 % or the budget ends. Only
     the rounds decide: a lucky run of a search does not count, and a machine that slows down slows all libraries alike.
@@ -48,6 +50,8 @@ def blas(
         hpltune blas --budget 1h
 
         hpltune blas --blas openblas --blas mine=/opt/blis/lib/libblis.so
+
+        hpltune blas --program amd-zen=/opt/amd-zen-hpl/xhpl
 
         hpltune blas --full --trials 8
 

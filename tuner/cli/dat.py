@@ -5,26 +5,22 @@ from typing import Annotated
 
 import typer
 
-from ..asks.shared import Libraries
-from .common import LARGEST_INT, Force, errors, user_dirs
+from ..asks.dat import DatAsk
+from .common import Force, Json, errors, user_dirs
 from .terminal import show_report
 
 
 def dat(
-    out: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; by default the terminal.")] = None,
-    memory_fraction: Annotated[float, typer.Option(min=0.01, max=0.95, help="Part of the free memory to fill.")] = 0.8,
-    n: Annotated[
-        int | None, typer.Option("--N", "--n", min=1, max=LARGEST_INT, help="N, instead of one sized for the memory.")
-    ] = None,
-    nb: Annotated[
-        int | None,
-        typer.Option("--NB", "--nb", min=1, max=LARGEST_INT, help="NB, instead of the one natural for the BLAS."),
-    ] = None,
-    ranks: Annotated[int | None, typer.Option(min=1, max=LARGEST_INT, help="Ranks, instead of one per core.")] = None,
-    blas: Libraries = (),
+    ask: DatAsk,
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="Where to; by default the terminal.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="The same as FILE.")] = None,
     force: Force = False,
+    as_json: Json = False,
 ) -> None:
-    """Write a sensible HPL.dat for this machine without searching, and say why each value was taken.
+    """Write a sensible HPL.dat without searching, and say why each value was taken.
+
+    Without a machine in the options it is for this one, whose BLAS libraries are timed shortly. With --cores and
+    --memory it is for nodes of any other machine: nothing is measured, and that machine need not exist.
 
     A file that is there already stays as it is, unless --force says otherwise.
 
@@ -35,18 +31,28 @@ def dat(
         hpltune dat > HPL.dat
 
         hpltune dat HPL.dat --memory-fraction 0.5 --ranks 4
+
+        hpltune dat --nodes 16 --cores 64 --memory 256GiB --network 100g -o HPL.dat
+
+        hpltune dat --nodes 4 --cores 4 --memory 8GiB --network 1g --cpu cortex_a72 --ghz 1.8
     """
-    from ..commands import dat as command
-    from ..options import parse_blas
+    from results.report.terminal import say
+
+    from ..commands.dat import dat as dat_here
+    from ..commands.described_dat import described_dat
+    from ..errors import UsageError
     from ..user_files import require_new
 
-    if out is not None:
-        require_new(out, force=force)
-    names, files = parse_blas(blas)
-    result = command.dat(command.DatRequest(memory_fraction, n, nb, ranks, names, files), user_dirs())
-    show_report(errors(), result.report(), as_json=False)
-    if out is None:
+    if file is not None and out is not None:
+        raise UsageError(f"the file is {file} already: give it once", field="out", given=str(out))
+    place = file or out
+    if place is not None:
+        require_new(place, force=force)
+    result = described_dat(ask) if any(ask.describing()) else dat_here(ask, user_dirs())
+    show_report(errors(), result.report(), as_json=as_json)
+    if place is not None:
+        result.write(place)
+        then = "copy it to the machine beside xhpl" if result.commands else f"measure it with: hpltune run {place}"
+        say(errors(), f"Wrote {place}; {then}")
+    elif not as_json:
         print(result.text, end="")
-        return
-    result.write(out)
-    errors().print(f"Wrote {out}; measure it with: hpltune run {out}", soft_wrap=True)

@@ -1,17 +1,18 @@
 """`hpltune dat`: the configuration a careful person would write down, with the reasons."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.sizing import cautions, memory_bytes, n_that_fits, process_grids
-from results.report.model import Report, Sentence
+from results.report.model import Copied, Heading, Part, Report, Sentence
 
+from ..asks.dat import DatAsk
 from ..machine.inventory import Inventory, cores_told
-from ..machine.problem_size import MEMORY_FRACTION, first_choice, full_memory_n, natural_nb, textbook
-from ..options import TuneOptions
+from ..machine.problem_size import first_choice, full_memory_n, natural_nb, textbook
+from ..options import TuneOptions, parse_blas
 from ..trial.workbench import look_around
 from ..units import gibibytes
 from ..user_dirs import UserDirs
@@ -20,27 +21,18 @@ from ..words import counted
 
 
 @dataclass(frozen=True)
-class DatRequest:
-    """What the file is to hold; None where a sensible value is to be found.
+class DatResult:
+    """A configuration, and sentences why each value was taken and what speaks against it.
 
     Attributes:
-        memory_fraction: part of the free memory that the matrix takes.
+        commands: how it is started on the machine that was described; none for this one.
+        facts: what else a script may want to know.
     """
-
-    memory_fraction: float = MEMORY_FRACTION
-    N: int | None = None
-    NB: int | None = None
-    ranks: int | None = None
-    blas_only: tuple[str, ...] = ()
-    blas_files: Mapping[str, Path] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class DatResult:
-    """A configuration, and sentences why each value was taken and what speaks against it here."""
 
     params: HplParams
     reasons: tuple[str, ...]
+    commands: tuple[str, ...] = ()
+    facts: tuple[tuple[str, float | int | None], ...] = ()
 
     @property
     def text(self) -> str:
@@ -49,8 +41,16 @@ class DatResult:
 
     def report(self) -> Report:
         """The reasons; the facts hold the file, too."""
-        facts = {**self.params.words(), "reasons": list(self.reasons), "HPL.dat": self.text}
-        return Report("HPL.dat", tuple(Sentence(reason, unbroken=True) for reason in self.reasons), facts)
+        facts = {**self.params.words(), **dict(self.facts), "reasons": list(self.reasons), "HPL.dat": self.text}
+        if self.commands:
+            facts["commands"] = list(self.commands)
+        return Report("HPL.dat", tuple(self._parts()), facts)
+
+    def _parts(self) -> Iterator[Part]:
+        yield from (Sentence(reason) for reason in self.reasons)
+        if self.commands:
+            yield Heading("Start it with one of")
+            yield from (Copied(command) for command in self.commands)
 
     def write(self, file: Path) -> None:
         """Write the file.
@@ -61,15 +61,16 @@ class DatResult:
         write_text(file, self.text)
 
 
-def dat(request: DatRequest, user_dirs: UserDirs) -> DatResult:
+def dat(ask: DatAsk, user_dirs: UserDirs) -> DatResult:
     """Find a sensible configuration for this machine without measuring HPL.
 
     Raises:
         HplError, TunerError: MPI or a BLAS is missing.
     """
-    options = TuneOptions(blas_only=request.blas_only, blas_files=request.blas_files)
+    names, files = parse_blas(ask.blas)
+    options = TuneOptions(blas_only=names, blas_files=files)
     inventory = look_around(options, user_dirs, lambda _: None)
-    params, reasons = sensible(request, inventory)
+    params, reasons = sensible(ask, inventory)
     return DatResult(params, (*reasons, *cautions(params), *beyond_here(params, inventory)))
 
 
@@ -95,20 +96,46 @@ def beyond_here(params: HplParams, inventory: Inventory) -> list[str]:
     return found
 
 
-def sensible(request: DatRequest, inventory: Inventory) -> tuple[HplParams, list[str]]:
+def sensible(ask: DatAsk, inventory: Inventory) -> tuple[HplParams, list[str]]:
     """A configuration for this machine without measuring HPL, and a sentence for each choice."""
     choice = first_choice(inventory)
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
-    ranks = request.ranks or inventory.host.physical_cores
+    ranks = ask.ranks or inventory.host.physical_cores
     P, Q = process_grids(ranks)[0]
-    NB = request.NB or natural_nb(inventory, blas)
-    N = request.N or full_memory_n(inventory, NB=NB, P=P, Q=Q, fraction=request.memory_fraction)
+    NB = ask.NB or natural_nb(inventory, blas)
+    N = ask.N or full_memory_n(inventory, NB=NB, P=P, Q=Q, fraction=ask.memory_fraction)
     free = gibibytes(inventory.host.memory_available_bytes)
-    reasons = [
+    params = HplParams.from_words(textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=ranks, threads=1))
+    return params, [
         f"BLAS {blas}, kernel {kernel}: the fastest dgemm found here.",
-        f"{counted(ranks, 'rank')} on a {P}x{Q} grid: the squarest with P <= Q.",
-        f"NB={NB}: " + ("as asked." if request.NB else f"the blocking natural for {blas}."),
-        f"N={N}: " + ("as asked." if request.N else f"{request.memory_fraction:.0%} of the {free} that are free."),
+        f"N={N}: " + ("as asked." if ask.N else f"{ask.memory_fraction:.0%} of the {free} that are free."),
+        f"NB={NB}: " + ("as asked." if ask.NB else f"the blocking natural for {blas}."),
+        f"P={P}, Q={Q}: {counted(ranks, 'rank')} on the squarest grid with P <= Q.",
+        *usual_reasons(params),
     ]
-    words = textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=ranks, threads=1)
-    return HplParams.from_words(words), reasons
+
+
+def usual_reasons(params: HplParams) -> Iterator[str]:
+    """Why the values were taken that depend on neither memory nor CPU, from HPL's own guide (TUNING in its source)."""
+    yield (
+        "PMAP=row: ranks of one node stand beside each other in a row of the grid, where panels travel."
+        if params.ranks > 1
+        else "PMAP=row: one rank has no order."
+    )
+    yield "PFACT=right, RFACT=crout, NBMIN=4, NDIV=2: good ones to begin with; they change little."
+    yield f"BCAST={params.BCAST.word}: " + (
+        "the one that HPL's guide would begin with." if params.Q > 1 else "with one process column no panel travels."
+    )
+    yield (
+        f"DEPTH={params.DEPTH}: HPL's guide found 1 best for large N."
+        if params.Q > 1
+        else f"DEPTH={params.DEPTH}: with one process column there is nobody to send a panel to early."
+    )
+    if params.P > 1:
+        yield (
+            f"SWAP=mix, threshold {params.swap_threshold}: few columns are swapped by binary exchange, many by the "
+            "long way."
+        )
+    else:
+        yield "SWAP=mix: with one process row no rows are exchanged between ranks."
+    yield "L1, U, EQUIL, alignment, residual threshold: as HPL ships them."

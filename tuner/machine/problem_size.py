@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from hpl.params import HplParams, Scalar
 from hpl.sizing import NodeShare, flop_count, n_for_memory, process_grids
 
-from .inventory import Inventory, matrix_memory_bytes
+from .inventory import Inventory, matrix_memory_bytes, own_blas
 
 NB_BY_KERNEL = {
     "skylakex": 384, "cooperlake": 384, "sapphirerapids": 384, "zen": 256, "haswell": 256, "sandybridge": 256,
     "neoversen1": 320, "neoversev1": 320, "cortexa76": 256, "cortexa72": 128, "armv8": 128,
 }  # fmt: skip
 """K-blocking of OpenBLAS' dgemm (DGEMM_DEFAULT_Q in param.h): HPL's update has K = NB, so it is the natural NB."""
-NB_BY_FAMILY = {"blis": 256, "mkl": 384, "atlas": 160, "reference": 64}
+NB_BY_FAMILY = {"blis": 256, "mkl": 384, "nvblas": 512, "atlas": 160, "reference": 64}
 """K-blocking of BLIS' haswell, zen and skx configurations; Intel's advice for AVX-512; measured for ATLAS."""
 NB_UNKNOWN = 192
 MEMORY_FRACTION = 0.8
@@ -41,7 +41,7 @@ def textbook(*, N: int, NB: int, blas: str, kernel: str, ranks: int, threads: in
 def first_choice(inventory: Inventory) -> Mapping[str, Scalar]:
     """BLAS and kernel with the fastest dgemm here."""
     if not inventory.program.takes_blas:
-        return {"blas": inventory.program.name, "kernel": "auto"}
+        return {"blas": own_blas(inventory), "kernel": "auto"}
     best = inventory.ranked_blas()[0]
     probe = inventory.best_probe(best.name)
     return {"blas": best.name, "kernel": probe.kernel if probe else "auto"}

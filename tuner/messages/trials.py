@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel, Field
 
@@ -10,6 +11,7 @@ from results.plain import finite
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 
 from ..reports.figures.phases import phases_s
+from ..reports.ranks_got import ranks_got
 
 
 class TrialModel(BaseModel):
@@ -77,6 +79,10 @@ class WholeTrialModel(TrialModel):
     session: int = Field(description="of the campaign, from 0")
     phases_s: dict[str, float] = Field(description="of the rank that took longest, by HPL's own name of the phase")
     observed: ObservedModel | None
+    reached: dict[str, Any] = Field(
+        default={},
+        description="what each rank told when it began, and what of it was not as planned; {} where none did",
+    )
 
     @classmethod
     def of(cls, record: TrialRecord) -> "WholeTrialModel":
@@ -102,4 +108,5 @@ class WholeTrialModel(TrialModel):
                 threads=seen.threads,
                 hosts=list(seen.hosts),
             ),
+            reached=ranks_got(record),
         )

@@ -12,6 +12,7 @@ from results.stats.ranking import Ranked, varying
 from results.store.store import Store
 
 from ..machine.equipment import Equipment
+from ..machine.inventory import PROGRAM
 from ..machine.peak import above_peak
 from ..study.objective import ranking_of
 from ..study.rounds import (
@@ -68,6 +69,22 @@ class LibraryRanking:
     def stored(cls, store: Store, study: Study) -> "LibraryRanking":
         """What a stored study tells."""
         return cls.of(study, store.records(study.name), ranking_of(store, study))
+
+    @property
+    def programs(self) -> list[str]:
+        """Those of the libraries that programs bring."""
+        called = self.study.host.get(PROGRAM)
+        return [name for name in self.best if isinstance(called, Mapping) and name in called]
+
+    @property
+    def kind(self) -> str:
+        """What each of them is, in words."""
+        return "BLAS or program" if self.programs else "BLAS"
+
+    @property
+    def title(self) -> str:
+        """What is compared, and in which study."""
+        return f"BLAS libraries{' and programs' if self.programs else ''} in study {self.study.name}"
 
     @property
     def others(self) -> list[str]:
@@ -166,21 +183,23 @@ class LibraryRanking:
     def _table(self) -> Table:
         names = [place.blas for place in self.order.places] + self.others
         entries = [self.best[name] for name in names]
-        params = [name for name in varying(entries) if name not in TOLD_APART] if len(entries) > 1 else []
+        built = {str(self.best[name].params.get(PROGRAM)) for name in names if name not in self.programs}
+        apart = TOLD_APART | ({PROGRAM} if len(built) < 2 else frozenset())
+        params = [name for name in varying(entries) if name not in apart] if len(entries) > 1 else []
         percents, rounds = self._percents(), self.order.rounds
         cells = {
             "": [str(number) for number in range(1, len(names) + 1)],
-            "BLAS": names,
+            self.kind: names,
             "GFLOPS": [f"{self._gflops(name):.2f}" for name in names],
             **({"rounds": [str(rounds) if name not in self.others else "" for name in names]} if rounds else {}),
             "slower by %": ["", *(self._behind(name) for name in names[1:])],
             **({"% of peak": [f"{value:.1f}" for value in percents if value]} if all(percents) else {}),
             **{name: [str(entry.params.get(name, "")) for entry in entries] for name in params},
         }
-        alike = [name for name in entries[0].params if name not in {*params, "blas", "threshold"}]
-        words = {"BLAS", *(name for name in params if name not in NUMBERS)}
+        alike = [name for name in entries[0].params if name not in {*params, "blas", PROGRAM, "threshold"}]
+        words = {self.kind, *(name for name in params if name not in NUMBERS)}
         return Table(
-            f"BLAS libraries in study {self.study.name}, each at its own best",
+            f"{self.title}, each at its own best",
             tuple(Column(head, words=head in words, wrap=Wrap.NEVER) for head in cells),
             tuple(zip(*cells.values(), strict=True)),
             bold=frozenset({0}),
@@ -195,7 +214,7 @@ class LibraryRanking:
         """The rates of each library, round by round; nothing without rounds."""
         turns = tuple(range(1, self.order.rounds + 1))
         series = tuple(Series(place.blas, turns, place.rates, line=True) for place in self.order.places)
-        title, caption = "The best of each BLAS, round by round", "Each point is one run."
+        caption, title = "Each point is one run.", f"The best of each {self.kind}, round by round"
         return [Figure(title, "round", "GFLOPS", series, x_whole=True, caption=caption)] if series else []
 
     def _gflops(self, name: str) -> float:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from hpl.witness import RankSight, parse_sights, parse_transports
+from hpl.witness import RankSight, parse_sights, parse_transports, parse_unlike
 from results.record import TrialRecord
 from results.report.model import Column, Table, Wrap
 
@@ -16,9 +16,34 @@ MOST_RANKS = 8
 def ranks_got_table(record: TrialRecord) -> Table | None:
     """Build the table of what ranks told of themselves when they began; None where none did."""
     sights = parse_sights(record.errors_text)
-    rows = [(name, text) for name, text in _rows(sights, parse_transports(record.errors_text)).items() if text]
+    told = {
+        **_rows(sights, parse_transports(record.errors_text)),
+        "not as planned": "; ".join(parse_unlike(record.errors_text)),
+    }
+    rows = [(name, text) for name, text in told.items() if text]
     columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
     return Table("What reached the ranks", columns, tuple(rows), headless=True) if rows else None
+
+
+def ranks_got(record: TrialRecord) -> dict[str, object]:
+    """What ranks told of themselves when they began, for scripts; empty where none did."""
+    sights = parse_sights(record.errors_text)
+    if not sights:
+        return {}
+    ranks = [
+        {
+            "rank": sight.rank,
+            "host": sight.host,
+            "cpus": _in_spans(sorted(sight.cpus)),
+            "variables": dict(sight.variables),
+        }
+        for sight in sights
+    ]
+    return {
+        "ranks": ranks,
+        "loaded_for_messages": list(parse_transports(record.errors_text)),
+        "not_as_planned": list(parse_unlike(record.errors_text)),
+    }
 
 
 def _rows(sights: Sequence[RankSight], transports: Sequence[str]) -> Mapping[str, str]:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from hpl.witness import parse_unlike
 from results.metrics import rate_text
 from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
@@ -23,6 +24,7 @@ from .library_ranking import LibraryRanking
 from .machine_did import measured_sentence
 from .published_results import known_table
 from .ranking import figures, interval_of
+from .ranks_got import ranks_got_table
 from .story import story_table
 from .virtual_cluster import cluster_table, virtual_cluster_of
 
@@ -50,7 +52,7 @@ def _measured(study: Study, run: TrialRecord, versions: Mapping[str, str]) -> di
     mpi = versions.get("mpi", "")
     return {
         "hpltune": versions.get("hpltune", ""),
-        "HPL": versions.get("hpl", ""),
+        study.workload.title: versions.get("hpl", ""),
         "MPI": mpi if mpi.startswith(chosen) else chosen,
         "compiler": versions.get("compiler", ""),
         f"BLAS {run.blas}": versions.get(f"blas {run.blas}", ""),
@@ -92,7 +94,8 @@ class StudyPage:
         parts += [*self._machine(), *self._repeat()]
         found = summary.to_json() if summary else {"study": self.study.name}
         facts = {**found, "cautions": self.found.context.cautions()}
-        report = Report(f"HPL on {self._place()}: study {self.study.marked_name}", tuple(parts), facts)
+        title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
+        report = Report(title, tuple(parts), facts)
         return self.found.context.page(report)
 
     def _answer(self) -> list[Part]:
@@ -104,7 +107,7 @@ class StudyPage:
         if is_shootout(self.study):
             headline += LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published
-        full = whole_memory(self.found.predicted, self.found.confirmed)
+        full = whole_memory(self.found.predicted, self.found.confirmed, self.found.of_rivals)
         others = [known_table(published.machines, "Published results", cpu=False)] if published else []
         return [Heading("The answer"), *headline, *summary.parts(SHOWN), *full, *others]
 
@@ -113,14 +116,11 @@ class StudyPage:
         machine = Equipment.of(self.study)
         record, ranking = fastest.record, self.found.summary.ranking if self.found.summary else ()
         merits = figures(machine, fastest.gflops, record)
-        half = half_rate_n(record, self.found.records)
         rate = f"{rate_text(fastest.gflops)} ({fastest.where(ranking)})"
         told = {
             f"{fastest.called} in GFLOPS": f"{rate}. {fastest.no_rmax}" if fastest.no_rmax else rate,
             "Nmax" if fastest.is_rmax else "N": str(fastest.N or ""),
-            "N½": f"{half:,.0f}, between two measured N"
-            if half
-            else "not known: no run of its configuration was slower than half of it",
+            "N½": self._half_rate(record),
             **{
                 f"{unit_of(name, machine)} at {_that(fastest)}": UNITS[name][1].format(value)
                 for name, value in merits.items()
@@ -130,6 +130,15 @@ class StudyPage:
         }
         columns = (Column("figure", words=True), Column("value", words=True))
         return Table("", columns, tuple((name, value) for name, value in told.items() if value), headless=True)
+
+    def _half_rate(self, record: TrialRecord) -> str:
+        """The N at which half of the rate is reached; "" where that is not asked of its workload."""
+        if not self.study.workload.is_hpl:
+            return ""
+        half = half_rate_n(record, self.found.records)
+        if half is None:
+            return "not known: no run of its configuration was slower than half of it"
+        return f"{half:,.0f}, between two measured N"
 
     def _way(self) -> list[Part]:
         """How the best configuration was found."""
@@ -197,8 +206,10 @@ class StudyPage:
         if best.command:
             parts.append(Copied(best.command))
         if best.hpl_dat:
-            parts += [Sentence(f"HPL.dat of trial {best.number}:"), Copied(best.hpl_dat.rstrip())]
-        return [*parts, programs_table(self.study, best)]
+            file = self.study.workload.input_name
+            parts += [Sentence(f"{file} of trial {best.number}:"), Copied(best.hpl_dat.rstrip())]
+        reached = ranks_got_table(best) if parse_unlike(best.errors_text) else None
+        return [*parts, programs_table(self.study, best), *([reached] if reached else [])]
 
     def _place(self) -> str:
         """The machine in a few words."""

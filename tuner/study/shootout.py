@@ -10,10 +10,12 @@ from results.stats.confidence import Standing
 from results.stats.ranking import Ranked, varying
 from search_spaces.space import SearchSpace
 
+from ..machine.inventory import PROGRAM
 from ..machine.problem_size import STEP
 from ..words import counted, listed
 from .objective import Objective
 
+BLAS = "blas"
 RIVAL = 0.5
 """A library whose best is below this part of the first is not confirmed: runs hardly ever differ by as much."""
 SMALL_N = 0.25
@@ -23,9 +25,11 @@ and messages, which grow with N^2, have four times their share of a time that gr
 
 @dataclass(frozen=True)
 class LibraryBest:
-    """The best configuration of one BLAS.
+    """The best configuration of one BLAS, or of one program.
 
     Attributes:
+        name: of the BLAS or program.
+        by: "blas" or "program".
         place: in the ranking of all configurations, from 1.
         behind_percent: by the study's objective, of the first.
         first_is_faster: probability that the first is faster than it, 0 to 1; None where that cannot be told.
@@ -34,7 +38,8 @@ class LibraryBest:
         params: what differs among the best of all libraries.
     """
 
-    blas: str
+    name: str
+    by: str
     place: int
     expected_gflops: float
     behind_percent: float
@@ -49,28 +54,37 @@ class LibraryBest:
         """Where the best of this BLAS stands."""
         certainty = "" if self.first_is_faster is None else f" ({self.first_is_faster:.0%} sure)"
         words = " ".join(f"{name}={value}" for name, value in self.params.items())
+        kind = "program " if self.by == PROGRAM else ""
         return (
-            f"The best with {self.blas} is in place {self.place} with {self.expected_gflops:.2f} GFLOPS, "
+            f"The best with {kind}{self.name} is in place {self.place} with {self.expected_gflops:.2f} GFLOPS, "
             f"{self.behind_percent:.1f} % behind{certainty}{f': {words}' if words else ''}."
         )
 
     def to_json(self) -> dict[str, object]:
         """All of it by name."""
-        return asdict(self)
+        return {self.by: self.name, **{key: value for key, value in asdict(self).items() if key not in {"name", "by"}}}
 
 
-def best_of_each(objective: Objective, ranking: Sequence[Ranked], sure: Standing | None) -> list[LibraryBest]:
-    """The best configuration of each BLAS of a whole ranking, best first; nothing where all have the same."""
+def best_of_each(
+    objective: Objective, ranking: Sequence[Ranked], sure: Standing | None, by: str = BLAS
+) -> list[LibraryBest]:
+    """The best configuration of each BLAS, or each program, of a whole ranking, best first; nothing with one of them.
+
+    Programs that bring a BLAS of their own stand among the libraries; so those are told only where several share one.
+    """
     places: dict[str, list[int]] = {}
     for place, entry in enumerate(ranking):
-        places.setdefault(blas_of(entry.params), []).append(place)
+        places.setdefault(str(entry.params.get(by, "")), []).append(place)
+    if by == PROGRAM and not _share_a_library(ranking):
+        return []
     if len(places) < 2:
         return []
     worths = [objective.worth(entry.params, entry.expected_gflops, entry.watts) for entry in ranking]
-    names = [name for name in varying([ranking[own[0]] for own in places.values()]) if name != "blas"]
+    names = [name for name in varying([ranking[own[0]] for own in places.values()]) if name != by]
     return [
         LibraryBest(
-            blas=name,
+            name=name,
+            by=by,
             place=own[0] + 1,
             expected_gflops=ranking[own[0]].expected_gflops,
             behind_percent=100 * (1 - worths[own[0]] / worths[0]),
@@ -84,12 +98,23 @@ def best_of_each(objective: Objective, ranking: Sequence[Ranked], sure: Standing
     ]
 
 
-def sentences(libraries: Sequence[LibraryBest], study: Study, ranking: Sequence[Ranked]) -> list[str]:
-    """What to tell of a comparison of libraries; nothing where there is none."""
-    if not libraries:
+def sentences(
+    libraries: Sequence[LibraryBest], programs: Sequence[LibraryBest], study: Study, ranking: Sequence[Ranked]
+) -> list[str]:
+    """What to tell of a comparison of libraries, and of programs; nothing where there is none."""
+    if not (libraries or programs):
         return []
     small = None if study.simulated else small_n(n_of(ranking[0]), memory_n(study))
-    return [*(one.sentence for one in libraries[1:]), repeated(libraries), *([small] if small else [])]
+    others = [one.sentence for one in (*libraries[1:], *programs[1:])]
+    return [*others, repeated(libraries or programs), *([small] if small else [])]
+
+
+def _share_a_library(ranking: Sequence[Ranked]) -> bool:
+    """Whether several programs of a ranking ran with one BLAS."""
+    by_library: dict[str, set[Scalar | None]] = {}
+    for entry in ranking:
+        by_library.setdefault(blas_of(entry.params), set()).add(entry.params.get(PROGRAM))
+    return any(len(programs) > 1 for programs in by_library.values())
 
 
 def repeated(libraries: Sequence[LibraryBest]) -> str:
@@ -97,8 +122,8 @@ def repeated(libraries: Sequence[LibraryBest]) -> str:
     every, twice = sum(one.configurations for one in libraries), sum(one.repeated for one in libraries)
     if twice in {0, every}:
         return f"{'Each' if twice else 'None'} of the {counted(every, 'configuration')} was run more than once."
-    each = ", ".join(f"{one.blas} {one.repeated} of {one.configurations}" for one in libraries)
-    never = [one.blas for one in libraries if one.runs < 2]
+    each = ", ".join(f"{one.name} {one.repeated} of {one.configurations}" for one in libraries)
+    never = [one.name for one in libraries if one.runs < 2]
     once = f" The best of {listed(never)} ran once." if never else ""
     return f"{twice} of {every} configurations were repeated ({each}).{once}"
 
@@ -114,7 +139,9 @@ def small_n(N: int, memory_n: int | None) -> str | None:
 
 
 def memory_n(study: Study) -> int | None:
-    """The N that a study's memory held when it began; None where that is not known."""
+    """The N that a study's memory held when it began; None where that is not known, and where HPL was not computed."""
+    if not study.workload.is_hpl:
+        return None
     free, cores, fraction = (
         study.host.get("memory_available_bytes"),
         study.host.get("physical_cores"),

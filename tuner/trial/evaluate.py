@@ -1,5 +1,6 @@
 """One trial: build, write, check the memory, run, judge."""
 
+import json
 import math
 import os
 import socket
@@ -16,7 +17,7 @@ from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
 from hpl.search_paths import SearchPaths
-from hpl.witness import WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
+from hpl.witness import UNLIKE, WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
 from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
@@ -29,7 +30,7 @@ from runners.settings.sys import TUNABLES, with_tunables
 
 from ..errors import TunerError
 from ..events import Listener, Notice
-from ..machine.inventory import Inventory
+from ..machine.inventory import Inventory, matrix_on_gpus
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
 from ..units import duration, gibibytes
@@ -217,7 +218,8 @@ class Evaluator:
             self._set_hosts(plan)
             began = time.monotonic()
             with run_folder(directory) as paths:
-                paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
+                for name in _inputs(plan):
+                    (paths.directory / name).write_text(plan.hpl_dat, encoding="utf-8")
                 job = _sampled(self._job(plan, program, directory, walltime_s))
                 with watch.of(job, job.nodes or here):
                     status = self.run_job(job, watch, stop, begins_s=self.begins_s)
@@ -240,12 +242,12 @@ class Evaluator:
         runs = len(plan.runs) if status.state is JobState.CANCELLED else min(len(times_s) + 1, len(plan.runs))
         measurements = watch.end(watch.solves(runs, times_s, _told(stderr, len(plan.runs))))
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
-        self._tell_what_reached(job, stderr)
+        lines = watch.lines() + self._unlike_line(job, stderr)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
             command=paths.read_command(),
             output=stdout,
-            errors_text=_with_lines(stderr, watch.lines()),
+            errors_text=_with_lines(stderr, lines),
             started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
@@ -258,15 +260,17 @@ class Evaluator:
             measurements=measurements,
         )
 
-    def _tell_what_reached(self, job: Job, stderr: str) -> None:
-        """Say once of a difference between what the ranks were to get and what they told of themselves."""
+    def _unlike_line(self, job: Job, stderr: str) -> str:
+        """Say once of each difference between what the ranks were to get and what they told, and return its line."""
         planned = {**job.mpi_parameters, **job.environment}
         cores = 0 if job.oversubscribe else job.threads_per_rank
         bound = job.binding == "core" and (bool(job.nodes) or not confined())
-        for sentence in unlike_the_plan(parse_sights(stderr), planned, cores, bound=bound):
+        sentences = unlike_the_plan(parse_sights(stderr), planned, cores, bound=bound)
+        for sentence in sentences:
             if sentence not in self._unlike_told:
                 self._unlike_told.add(sentence)
                 self.listener(Notice(f"{sentence}.", caution=True))
+        return f"{UNLIKE}{json.dumps({'sentences': sentences})}\n" if sentences else ""
 
     def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, launch_s: float) -> Verdict:
         """The verdict, without runs that cannot have been as HPL says."""
@@ -284,18 +288,23 @@ class Evaluator:
 
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.on_cores else 0.0
+        on_cores = plan.program.on_cores and not site.gpus
+        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
         ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
+        if not plan.program.workload.has_peak:
+            ceiling = 0.0
         return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0)
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""
         site = replace(self.site, blas=self.site.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
         if not site.node_names:
-            return with_kernel_rates(site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm")))
+            return with_kernel_rates(
+                site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True))
+            )
         from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
 
-        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm"))  # noqa: E731
+        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True))  # noqa: E731
         return with_node_kernels(site, self.search, told)[0]
 
     def _set_hosts(self, plan: TrialPlan) -> None:
@@ -317,6 +326,10 @@ class Evaluator:
             environment[STOP_AT] = str(plan.stop_at)
         copies = self.site.nodes is not None and self.site.nodes.cluster.copies
         interfaces, devices = self._interfaces(plan)
+        container = self.site.container
+        if container is not None:
+            container = container.of_ranks(environment, plan.ranks // (len(plan.launch.nodes) or self.site.node_count))
+            environment = container.variables_of(environment)
         return Job(
             program=(str(program.path), *plan.arguments),
             ranks=plan.ranks,
@@ -333,9 +346,10 @@ class Evaluator:
             interfaces=interfaces,
             ucx_devices=devices,
             oversubscribe=plan.oversubscribe,
-            inputs=(RunPaths(directory).hpl_dat.name,),
+            inputs=_inputs(plan),
             libraries=plan.program.libraries(program, mpi, plan.library) if copies else (),
             before=plan.before,
+            container=container,
         )
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -489,6 +503,11 @@ def _told(stderr: str, runs: int) -> Mapping[int, SolveConditions]:
     return {0: told[WHOLE]} if runs == 1 and WHOLE in told else told
 
 
+def _inputs(plan: TrialPlan) -> tuple[str, ...]:
+    """The names of the files that the program reads."""
+    return (plan.program.workload.input_name,) if plan.program.terms.reads_file else ()
+
+
 @contextmanager
 def run_folder(directory: Path) -> Iterator[RunPaths]:
     """Make the folder of a run and start the run there; what fails here is never the configuration's fault.
@@ -508,11 +527,11 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
     if plan.memory_bytes <= free:
         return None
-    N, where = max(run.N for run in plan.runs), "on the GPUs" if site.gpus else "free now"
-    return (
-        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}: "
-        "choose a smaller N or end other programs"
-    )
+    N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(site) else "free now"
+    needs = f"needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}"
+    if plan.program.terms.lacks("N"):
+        return f"the run {needs}: choose fewer equations of a rank, or end other programs"
+    return f"N={N} {needs}: choose a smaller N or end other programs"
 
 
 def _with_lines(stderr: str, lines: str) -> str:

@@ -42,12 +42,13 @@ from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
 from ..trial.workbench import Workbench
 from .parts import evaluators_of
-from .pilot import SMALLER_RUNS, predict_full, timed_at_first
-from .seeding import probes, seed_engine, tell_earlier
+from .pilot import timed_at_first
+from .seeding import Opening, probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, searched_n, size
+from .whole_memory import MOST_RIVALS, SMALLER_RUNS, predict_full
 
 if TYPE_CHECKING:
-    from .extrapolation import Extrapolation
+    from .prediction import NotedPrediction
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +57,7 @@ class TuneOutcome:
 
     Attributes:
         ranking: configurations, best median first; empty where no run was valid.
-        full: predicted run of the winner at the whole memory, or None where it was measured or cannot be told.
+        predicted: of the winner and its rivals at the whole memory, or None where that was measured.
         ended: the sentence why the search stopped.
         interrupted: the user stopped it; `hpltune tune --resume` goes on.
         left_to_others: other processes go on with it and confirm its winner.
@@ -64,7 +65,7 @@ class TuneOutcome:
 
     study: str
     ranking: Sequence[Ranked]
-    full: "Extrapolation | None" = None
+    predicted: "NotedPrediction | None" = None
     ended: str
     interrupted: bool
     left_to_others: bool = False
@@ -77,13 +78,13 @@ def tune(
     context: StudyContext,
     space: SearchSpace,
     *,
-    joined: bool = False,
+    opening: Opening | None = None,
 ) -> TuneOutcome:
     """Run a study that was entered.
 
     Args:
         space: the study's, on this workbench, with any N.
-        joined: other processes work on it too, on nodes of their own; who began it confirms the winner.
+        opening: simulates before the first full run; None where nothing is simulated.
 
     Raises:
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
@@ -94,7 +95,7 @@ def tune(
     compares = wants_all_blas(options.space, text)
     left_out = None if options.blas_only else too_slow(workbench.site, all_blas=compares)
     if left_out and "blas" in space.parameters and "blas" not in (options.overrides or {}):
-        context.say(left_out)
+        context.say(left_out, detail=True)
     prepare(space, workbench.evaluator, workbench, context)
     opened = StudyOpener(
         study=name,
@@ -120,8 +121,9 @@ def tune(
             opened=opened,
             unavailable=unavailable,
             evaluators=evaluators,
-            joined=joined,
+            joined=begun.joined,
             quiet=quiet,
+            opening=opening,
         )
         try:
             return campaign.run()
@@ -215,6 +217,7 @@ class Campaign:
         evaluators: one for each part of the nodes on which a trial runs.
         joined: who began the study confirms the winner.
         quiet: waits for a quiet machine before the confirmation; None waits for none.
+        opening: simulates before the first full run; None where nothing is simulated.
     """
 
     options: TuneOptions
@@ -224,6 +227,7 @@ class Campaign:
     evaluators: Sequence[Evaluator]
     joined: bool
     quiet: QuietWait | None = None
+    opening: Opening | None = None
 
     def run(self) -> TuneOutcome:
         """From the pilots to what was found.
@@ -248,7 +252,7 @@ class Campaign:
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
-        reserved_runs = confirmation.most_finalists * options.confirm + SMALLER_RUNS
+        reserved_runs = confirmation.most_finalists * options.confirm + SMALLER_RUNS * (1 + MOST_RIVALS)
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(
@@ -275,10 +279,11 @@ class Campaign:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
         evaluator, options, incumbent = self.evaluators[0], self.options, self.opened.ledger.incumbent
         measured = timed_at_first(session, evaluator, probes(evaluator.site))
+        simulated = self.opening(session, evaluator.site, measured) if self.opening else None
         with session.context.stop.preparing():
             engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
             programs = starts_of_each(session.space, PROGRAM)
-            first = [*seed_engine(options, session, engine), *programs, *_power_starts(session)]
+            first = [*seed_engine(options, session, engine, simulated), *programs, *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
             tell_earlier(session, engine, earlier, drift=drift, early_stopping=early_stopping, incumbent=incumbent)
         self.opened.ledger.count(earlier)
@@ -301,9 +306,9 @@ class Campaign:
         _note_unmeasured(session)
         session = replace(session, objective=of_study(store.study(study)))
         ranking = session.ranking()
-        full = None if self.options.full else predict_full(worker, ranking, self.options)
+        predicted = None if self.options.full else predict_full(worker, ranking, self.options)
         session.end()
-        return TuneOutcome(study=study, ranking=ranking, full=full, ended=ended, interrupted=session.stopped)
+        return TuneOutcome(study=study, ranking=ranking, predicted=predicted, ended=ended, interrupted=session.stopped)
 
     def _pilot_worker(self) -> LaunchWorker:
         """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""

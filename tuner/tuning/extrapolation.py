@@ -1,18 +1,16 @@
 """What a larger N would give: HPL's time there from smaller runs of a configuration, and how far off that may be."""
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from hpl.sizing import gflops as rate
 from hpl.sizing import seconds
-from results.record import Study
 from results.stats.intervals import non_negative
 from results.stats.noise import Array, Noise
-from results.store.store import Store
 
 from ..machine.problem_size import Sample
 from ..units import duration
@@ -113,20 +111,16 @@ def extrapolate(
     sizes = np.array([sample.N for sample in samples], dtype=float)
     times = np.array([sample.time_s for sample in samples])
     largest_n = max(sample.N for sample in samples)
-    fastest = max(fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples))
-    most_gflops = ceiling_gflops if fastest <= ceiling_gflops else math.inf
+    most_gflops = bound(samples, ceiling_gflops, fastest_gflops)
     terms = _fitted(sizes, times)
     can_tell = _gflops(terms, N) < most_gflops
     gflops = min(most_gflops, _gflops(terms, N))
     chance = np.random.default_rng(0)
-    sd = chance.choice(noise.sizes, DRAWS, p=noise.weights)[:, None]
-    off = np.exp(sd * chance.standard_normal((DRAWS, len(sizes) + 1)))
-    fits = [_fitted(sizes, times * row) for row in off[:, 1:]]
-    steady, before = (np.array([min(most_gflops, _gflops(fit, size)) for fit in fits]) for size in (N, largest_n))
+    steady, before, one_run = drawn_rates(samples, N, most_gflops, noise, chance)
     farther = math.log(N / largest_n)
     fewer = 0.0 if len(set(sizes)) > 2 else MISFIT_OF_FEWER * farther
     misfit = np.maximum(MISFIT * np.abs(np.log(steady / before)) + fewer, UNSEEN * farther**2)
-    drawn = steady * off[:, 0] * np.exp(misfit * chance.standard_normal(DRAWS))
+    drawn = steady * one_run * np.exp(misfit * chance.standard_normal(DRAWS))
     low, high = (float(edge) for edge in np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]))
     return Extrapolation(
         N=N,
@@ -139,6 +133,30 @@ def extrapolate(
     )
 
 
+def bound(samples: Sequence[Sample], ceiling_gflops: float, fastest_gflops: float = 0.0) -> float:
+    """The most that is promised of a run: the ceiling, and no bound where a run was faster already."""
+    fastest = max(fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples))
+    return ceiling_gflops if fastest <= ceiling_gflops else math.inf
+
+
+def drawn_rates(
+    samples: Sequence[Sample], N: int, most_gflops: float, noise: Noise, chance: np.random.Generator
+) -> tuple[Array, Array, Array]:
+    """Draw what runs that differ by the noise would tell.
+
+    Returns:
+        DRAWS usual rates at N, those at the largest N of the runs, and factors by which one more run differs.
+    """
+    sizes = np.array([sample.N for sample in samples], dtype=float)
+    times = np.array([sample.time_s for sample in samples])
+    sd = chance.choice(noise.sizes, DRAWS, p=noise.weights)[:, None]
+    off = np.exp(sd * chance.standard_normal((DRAWS, len(sizes) + 1)))
+    fits = [_fitted(sizes, times * row) for row in off[:, 1:]]
+    largest_n = max(sample.N for sample in samples)
+    steady, before = (np.array([min(most_gflops, _gflops(fit, size)) for fit in fits]) for size in (N, largest_n))
+    return steady, before, off[:, 0]
+
+
 def _fitted(sizes: Array, times: Array) -> Terms:
     terms = np.stack([sizes**3, sizes**2, sizes], axis=1) / times[:, None]
     scale = terms.max(axis=0)
@@ -149,31 +167,3 @@ def _fitted(sizes: Array, times: Array) -> Terms:
 def _gflops(terms: Terms, N: int) -> float:
     a, b, c = terms
     return rate(N, a * N**3 + b * N**2 + c * N)
-
-
-FACT = "whole_memory"
-
-
-@dataclass(frozen=True)
-class NotedPrediction:
-    """A prediction, and the trial that stands for the configuration it is made for."""
-
-    full: Extrapolation
-    trial: int
-
-
-def note_prediction(store: Store, study: str, noted: NotedPrediction) -> None:
-    """Keep a prediction in place of an older one."""
-    store.note_host(study, {FACT: {**asdict(noted.full), "trial": noted.trial}})
-
-
-def prediction_of(study: Study) -> NotedPrediction | None:
-    """Return what was predicted last; None where nothing was."""
-    known = study.host.get(FACT)
-    if not isinstance(known, Mapping):
-        return None
-    facts = dict(known)
-    trial = int(facts.pop("trial"))
-    facts["coefficients"], facts["gflops_range"] = tuple(facts["coefficients"]), tuple(facts["gflops_range"])
-    noted = Extrapolation(**facts)
-    return NotedPrediction(replace(noted, can_tell=noted.can_tell and not noted.too_far), trial)

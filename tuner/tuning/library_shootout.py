@@ -1,4 +1,7 @@
-"""`hpltune blas`: each BLAS is searched by itself for the same time, then the best of all run in rounds."""
+"""`hpltune blas`: each BLAS is searched by itself for the same time, then the best of all run in rounds.
+
+A program that brings its own BLAS is a library, too, under its name.
+"""
 
 import random
 import shlex
@@ -15,7 +18,7 @@ from ..budget import Meter
 from ..clock import RealClock
 from ..errors import NodesLostError, TunerError
 from ..events import PhaseStarted
-from ..machine.inventory import with_one_blas
+from ..machine.inventory import PROGRAM, bringing, rivals, with_one_blas
 from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
 from ..study.again import SteadyLoad, run_again
@@ -120,12 +123,12 @@ class BlasCampaign:
             self.meter.charge(record.cost_s or 0.0, trial=False)
 
     def run(self) -> Shootout:
-        """Search each library, the one with the fastest dgemm first, and run the rounds.
+        """Search each library, the one with the fastest dgemm first and programs last, and run the rounds.
 
         Raises:
             TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents it.
         """
-        names = [entry.name for entry in self.workbench.site.ranked_blas()]
+        names = rivals(self.workbench.site)
         quiet = quiet_wait(self.options, self.workbench, self.context)
         quiet.before("the first run")
         number = next_session(self.begun.earlier)
@@ -138,9 +141,9 @@ class BlasCampaign:
         study = store.study(self.begun.name)
         shown = shown_noise(study, store.records(study.name, kinds=(Kind.SEARCH,)))
         compared = near({name: one.best for name, one in champions.items()}, shown, dgemm)
-        rivals = {name: champions[name] for name in compared}
+        finalists = {name: champions[name] for name in compared}
         quiet.before("the rounds")
-        played = play(rivals, self.begun.name, self.context, self.meter, number + 2 * len(names))
+        played = play(finalists, self.begun.name, self.context, self.meter, number + 2 * len(names))
         stopped = self.context.stop.requested
         self.context.store.end_study(self.begun.name, "interrupted" if stopped else "complete")
         return Shootout(
@@ -206,7 +209,8 @@ class BlasCampaign:
             if self.context.stop.requested:
                 break
             options = self._options_of(name, N, len(names))
-            self.context.say(f"Library {place + 1} of {len(names)}: {name}, {options.budget}.")
+            kind = "Program" if name in bringing(self.workbench.site) else "Library"
+            self.context.say(f"{kind} {place + 1} of {len(names)}: {name}, {options.budget}.")
             search = LibrarySearch(
                 blas=name,
                 options=options,
@@ -239,7 +243,8 @@ class BlasCampaign:
         """The options of one library's search: its share of the time, and the N of the first library."""
         budget = self.options.budget
         wall_s = None if budget.wall_s is None else SEARCH_PART / libraries * budget.wall_s
-        overrides = {**(self.options.overrides or {}), **({"N": [str(N)]} if N else {})}
+        given = {key: texts for key, texts in (self.options.overrides or {}).items() if key != PROGRAM}
+        overrides = {**given, **({"N": [str(N)]} if N else {})}
         return replace(self.options, budget=replace(budget, wall_s=wall_s), overrides=overrides, blas_only=(name,))
 
     def _leave_out(self, name: str, reason: str) -> None:

@@ -12,8 +12,6 @@ from hpl.errors import HplError
 from hpl.params import Scalar
 from hpl.sizing import seconds
 from results.record import Invalidity, Kind, TrialRecord, TrialState
-from results.stats.levels import drift_corrected
-from results.stats.ranking import Ranked
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from runners.base import JobState
@@ -26,8 +24,7 @@ from ..budget import Budget
 from ..engines.points import starts
 from ..engines.probes import Messages, Probes
 from ..errors import TunerError
-from ..events import PhaseStarted
-from ..machine.inventory import Inventory, node_shape
+from ..machine.inventory import Inventory, node_shape, terms_here
 from ..machine.problem_size import (
     RUNS_IN_BUDGET,
     SMALLEST_N,
@@ -40,10 +37,9 @@ from ..machine.problem_size import (
     natural_nb,
     textbook,
 )
-from ..options import DEFAULT_WALL_S, TuneOptions
+from ..options import DEFAULT_WALL_S
 from ..stopping import Stopping
 from ..study.again import MOST_IN_A_ROW
-from ..study.ledger import noise_of_runs
 from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
 from ..trial.evaluate import Evaluator
@@ -51,7 +47,6 @@ from ..trial.plan import TrialPlan, plan
 
 if TYPE_CHECKING:
     from ..machine.calibrator import Figures
-    from .extrapolation import Extrapolation
 
 FIRST_RUN_S = 1.0
 """What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""
@@ -122,7 +117,9 @@ def _until_quiet(worker: LaunchWorker, first: TrialRecord) -> list[TrialRecord]:
         if session.stopped or session.meter.out_of_time(runs[-1].cost_s or 0.0):
             break
         why = runs[-1].disturbed
-        session.say(f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.")
+        session.say(
+            f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.", detail=True
+        )
         runs.append(worker.trial(first.params, Kind.PILOT))
     return runs
 
@@ -195,7 +192,7 @@ def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:
     choice = first_choice(site)
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
     NB = min(natural_nb(site, blas), max(32, N // 16))
-    terms = site.program.terms
+    terms = terms_here(site)
     ranks, threads = terms.layouts(node_shape(site), site.node_count)[0]
     return terms.fitted(textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=ranks, threads=threads))
 
@@ -212,40 +209,6 @@ def _first_n(site: Inventory, target_s: float, largest_n: int) -> int:
     rate = 0.5 * site.host.physical_cores * (probe.gflops if probe else 1.0)
     cubed = 1.5 * rate * 1e9 * min(FIRST_RUN_S, target_s / 8)
     return max(SMALLEST_N, min(largest_n, int(cubed ** (1 / 3)) // STEP * STEP))
-
-
-SMALLER_SIZES = (0.5, 0.25)
-"""Parts of the study's N at which the winner is run once more: with N itself they fix the three terms of T(N)."""
-SMALLER_RUNS = 0.3
-"""What those smaller runs cost in runs at N, start-up included."""
-
-
-def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> "Extrapolation | None":
-    """Run the winner at two smaller N and note what it should do at the whole memory; None where that is no larger."""
-    session, site = worker.session, worker.evaluator.site
-    if not ranking or session.stopped:
-        return None
-    winner = ranking[0]
-    best = session.context.store.get(session.study, winner.best_record_number)
-    if best.hpl is None:
-        return None
-    N = full_memory_n(site, NB=best.hpl.NB, P=best.hpl.P, Q=best.hpl.Q, fraction=options.memory_fraction)
-    if N <= best.hpl.N:
-        return None
-    from .extrapolation import NotedPrediction, extrapolate, note_prediction  # noqa: PLC0415 - needed at the end
-
-    session.context.listener(PhaseStarted("extrapolation", len(SMALLER_SIZES)))
-    samples: list[Sample] = samples_of([replace(best, gflops=winner.expected_gflops)])
-    for part in SMALLER_SIZES:
-        if session.stopped or session.meter.out_of_time(0.0):
-            break
-        smaller = max(SMALLEST_N, int(best.hpl.N * part) // STEP * STEP)
-        samples += samples_of([worker.trial({**winner.params, "N": smaller}, Kind.EXTRAPOLATION)])
-    shown = session.objective.noise_at_first
-    noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
-    full = extrapolate(samples, N, noise, site.ceiling_gflops, max(winner.gflops))
-    note_prediction(session.context.store, session.study, NotedPrediction(full, best.number))
-    return full
 
 
 FOLDER = "ping-pong"
@@ -269,6 +232,8 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
     ends nothing.
     """
     store, site = session.context.store, evaluator.site
+    if not site.program.workload.is_hpl:
+        return known
     before = stored(store, session.study, known)
     if before.messages is not None:
         return before
@@ -292,7 +257,7 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
     store.network.add_probe(probe)
     figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
-    session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
+    session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.", detail=True)
     return replace(known, messages=_messages(probe), half_nb=half_nb)
 
 

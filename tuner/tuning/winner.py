@@ -1,5 +1,6 @@
 """Writes what a study found: the winner's HPL.dat, one for the whole memory, and the command that ran it."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
@@ -12,8 +13,12 @@ from results.store.store import Store
 from runners.paths import AGENT
 from runners.settings.registry import host_settings
 
+from ..trial.evaluate import SENSORS, SENSORS_FILE
 from ..user_files import write_text
 from .campaign import TuneOutcome
+
+_WATCHED = re.compile(rf" (-x |-genv )?{SENSORS}[= ]{SENSORS_FILE}(?= )")
+"""What a command passes to ranks only so that hpltune can watch them, as each launcher passes it."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +28,8 @@ class WinnerFiles:
     Attributes:
         full_dat: HPL.dat for the whole memory, or None where the study measured there.
         confirm: the command that measures it, or None.
+        rival_dat: HPL.dat for the whole memory of the rival that may be faster there, or None.
+        confirm_rival: the command that measures that one, or None.
         sentences: all of it for the user.
     """
 
@@ -31,6 +38,8 @@ class WinnerFiles:
     full_dat: str | None
     confirm: str | None
     sentences: tuple[str, ...]
+    rival_dat: str | None = None
+    confirm_rival: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """The paths and commands by name."""
@@ -55,8 +64,9 @@ def write_winner(
         stale.unlink()
     winner = outcome.ranking[0]
     best = store.get(outcome.study, winner.best_record_number)
-    dat, command = folder / "HPL.dat", folder / "command.sh"
-    write_text(dat, best.hpl_dat)
+    name = store.study(outcome.study).workload.input_name
+    dat, command = folder / name, folder / "command.sh"
+    sentences = _write_input(dat, best)
     if best.simulated:
         seeded = f"hpltune tune ⟦from_simulation⟧ {shlex.quote(outcome.study)}{db}"
         beside = []
@@ -72,7 +82,7 @@ def write_winner(
     agent = Path(best.directory) / AGENT
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
-    sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
+    sentences.append(f"Its exact command line: {command}")
     known = host_settings()
     changed = [f"{name} = {value}" for name, value in best.params.items() if name in known]
     if changed:
@@ -80,19 +90,37 @@ def write_winner(
         if len(changed) > 1:
             put_back = "which are put back now; `hpltune run ⟦like⟧` sets them"
         sentences.append(f"It ran under {', '.join(changed)}, {put_back} again.")
-    full_dat = confirm = None
-    if outcome.full is not None and best.hpl is not None:
-        full = folder / "HPL-full.dat"
-        write_text(full, render(HplDat.of(replace(best.hpl, N=outcome.full.N))))
-        confirm = f"hpltune run {shlex.quote(str(full))} ⟦like⟧ {shlex.quote(outcome.study)}#{best.number}{db}"
-        full_dat = str(full)
+    files = WinnerFiles(str(dat), str(command), None, None, ())
+    if outcome.predicted is not None:
+        full, confirm = _at_whole_memory(folder / "HPL-full.dat", best, outcome.predicted.full.N, db)
+        files = replace(files, full_dat=full, confirm=confirm)
         sentences.append(f"HPL.dat for the whole memory: {full}")
-    return WinnerFiles(str(dat), str(command), full_dat, confirm, tuple(sentences))
+        if rival := outcome.predicted.overtaker:
+            trial = store.get(outcome.study, rival.trial)
+            file, confirm = _at_whole_memory(folder / f"HPL-{rival.trial}-full.dat", trial, rival.full.N, db)
+            files = replace(files, rival_dat=file, confirm_rival=confirm)
+    return replace(files, sentences=tuple(sentences))
+
+
+def _write_input(file: Path, best: TrialRecord) -> list[str]:
+    """Write the file that the program of a trial reads, if it reads one, and say so."""
+    if not best.hpl_dat:
+        return []
+    write_text(file, best.hpl_dat)
+    return [f"{file.name} of the best: {file}"]
+
+
+def _at_whole_memory(file: Path, record: TrialRecord, N: int, db: str) -> tuple[str, str]:
+    """Write the HPL.dat of a trial with another N; its path, and the command that measures it."""
+    if record.hpl is None:
+        raise ValueError(f"trial {record.number} has no parameters of HPL")
+    write_text(file, render(HplDat.of(replace(record.hpl, N=N))))
+    return str(file), f"hpltune run {shlex.quote(str(file))} ⟦like⟧ {shlex.quote(record.study)}#{record.number}{db}"
 
 
 def command_text(record: TrialRecord) -> str:
     """The script that repeats a trial in its own folder, where the trial's HPL.dat is."""
-    line = record.command
+    line = _WATCHED.sub("", record.command)
     if record.directory:
         line = line.replace(shlex.quote(record.directory), '"$PWD"')
     where = 'cd "$(dirname "$0")"'

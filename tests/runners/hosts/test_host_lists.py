@@ -43,6 +43,8 @@ def test_a_file_that_a_variable_names_has_each_host_once(
     monkeypatch.setenv(name, str(tmp_path / "nodes"))
     assert load_real_cluster(cluster_file(tmp_path, f"env:{name}")).hosts == hosts
     assert load_real_cluster(cluster_file(tmp_path, "file:nodes")).hosts == hosts
+    monkeypatch.setenv(name, "nodes")
+    assert load_real_cluster(cluster_file(tmp_path, f"env:{name}")).hosts == hosts
 
 
 @pytest.mark.parametrize(

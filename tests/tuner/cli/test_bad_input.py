@@ -16,6 +16,25 @@ from tuner.trial.workbench import look_around
 from tuner.user_dirs import UserDirs
 
 
+@pytest.mark.parametrize("command", ["tune", "blas"])
+@pytest.mark.parametrize(
+    ("setting", "sentence"),
+    [
+        ("sys.foo=1", "--set sys.foo: there is no such setting; did you mean sys.governor?"),
+        ("env.LD_PRELOAD=x", "--set env.LD_PRELOAD: hpltune chooses what ranks load: vary `blas`"),
+        ("sys.cores=7000", "--set sys.cores = 7000: cannot be had on this machine: it has no CPU 7000"),
+    ],
+)
+def test_a_setting_that_no_host_has_is_refused_before_anything_is_timed(
+    hpltune: Run, command: str, setting: str, sentence: str
+) -> None:
+    done = hpltune(command, "--set", setting)
+    assert done.returncode != 0
+    assert sentence in " ".join(done.stderr.split())
+    assert "Timing" not in done.stdout + done.stderr
+    assert "hosts_offer" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -29,11 +48,26 @@ from tuner.user_dirs import UserDirs
         (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),
         (("tune", "--xhpl", "/there/is/none"), "there is no such file"),
         (("tune", "--xhpl", "/etc"), "--xhpl /etc: it is no file"),
+        (
+            ("tune", "--xhpl", "/bin/true"),
+            "--xhpl /bin/true: this is no program of HPL: it holds neither",
+        ),
+        (
+            ("tune", "--set", "env.=1"),
+            "unknown parameter env.: a name follows the dot, as env.OMP_PROC_BIND",
+        ),
+        (("tune", "--set", "foo=1"), "threshold, binding, program.NAME, mpi.NAME, net.NAME, sys.NAME and env.NAME"),
         (("tune", "--power-command", "/there/is/none"), "--power-command /there/is/none: this cannot be started"),
         (("tune", "--power-command", "'unclosed"), "this cannot be started: No closing quotation"),
         (("tune", "--power-command", " "), "--power-command: this cannot be started: the command is empty"),
         (("tune", "--power-command", "echo 250 | cat"), "told '250 | cat' in place of watts"),
         (("tune", "--set", "env.X=a\nb"), "write NAME=VALUE"),
+        (("tune", "--wrap", "'unclosed"), "--wrap 'unclosed: a quotation mark is not closed"),
+        (("tune", "--wrap", "nonumactl --localalloc"), "nonumactl is not a program on this machine: install it"),
+        (("tune", "--wrap", "/etc/passwd"), "/etc/passwd cannot be executed"),
+        (("tune", "--wrap", "sh -c 'echo no such node >&2; exit 3'"), "sh ends with code 3 (no such node)"),
+        (("tune", "--wrap", "true"), "true does not start the program behind it"),
+        (("tune", "--wrap", "env", "--cluster", "kronos"), "--wrap is for real machines and changes nothing on a"),
         (("tune", "--resume", "--study", "none"), "there is no study none"),
         (("tune", "--resume", "--set", "N=1000"), "--set cannot be given with --resume"),
         (("tune", "--budget", "1h", "--resume", "--engine", "hpl"), "--engine cannot be given with --resume"),

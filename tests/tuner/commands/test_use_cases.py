@@ -6,7 +6,8 @@ import pytest
 
 from results.report.model import Sentence
 from results.store.store import Store
-from tuner.commands.dat import DatRequest, dat
+from tuner.asks.dat import DatAsk
+from tuner.commands.dat import dat
 from tuner.commands.hosts.build import BuildRequest, build
 from tuner.commands.hosts.doctor import DoctorRequest, doctor
 from tuner.commands.hosts.net_settings import NetRestoreRequest, net_restore
@@ -48,9 +49,9 @@ def test_build_returns_where_each_program_is(user_dirs: UserDirs) -> None:
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_dat_returns_a_file_and_why_it_is_so(user_dirs: UserDirs, tmp_path: Path) -> None:
-    result = dat(DatRequest(N=5000, NB=100, ranks=2), user_dirs)
+    result = dat(DatAsk(N=5000, NB=100, ranks=2), user_dirs)
     assert (result.params.N, result.params.NB, result.params.ranks) == (5000, 100, 2)
-    assert Sentence("NB=100: as asked.", unbroken=True) in result.report().parts
+    assert Sentence("NB=100: as asked.") in result.report().parts
     result.write(tmp_path / "HPL.dat")
     assert (tmp_path / "HPL.dat").read_text() == result.text
 

@@ -14,7 +14,8 @@ from results.store.store import Store
 from tuner.commands.stored.report import figure_source, page_of
 from tuner.reports.figures.size import size
 from tuner.study.lifecycle import LIKE
-from tuner.tuning.extrapolation import Extrapolation, NotedPrediction, note_prediction
+from tuner.tuning.extrapolation import Extrapolation
+from tuner.tuning.prediction import NotedPrediction, note_prediction
 
 FULL = Extrapolation(
     N=20_000,
@@ -55,7 +56,7 @@ def best(store: Store) -> TrialRecord:
 
 
 def test_the_prediction_has_its_interval_and_the_curve_that_it_comes_from(store: Store) -> None:
-    drawn = size(store.records("study"), best(store), FULL)
+    drawn = size(store.records("study"), best(store), NotedPrediction(FULL, 1))
     assert drawn is not None
     runs, curve, predicted = drawn.series
     assert runs.x == (3000.0, 6000.0)
@@ -65,7 +66,7 @@ def test_the_prediction_has_its_interval_and_the_curve_that_it_comes_from(store:
 
 
 def test_a_prediction_that_the_runs_cannot_tell_is_not_drawn(store: Store) -> None:
-    drawn = size(store.records("study"), best(store), replace(FULL, can_tell=False))
+    drawn = size(store.records("study"), best(store), NotedPrediction(replace(FULL, can_tell=False), 1))
     assert drawn is not None
     assert [series.name for series in drawn.series] == ["runs"]
 

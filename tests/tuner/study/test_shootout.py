@@ -111,6 +111,21 @@ def test_best_and_tune_say_where_each_library_stands_what_was_repeated_and_wheth
     ]
 
 
+def test_of_programs_that_share_a_library_each_ones_place_is_told() -> None:
+    def ran(program: str, blas: str, gflops: float) -> Ranked:
+        return Ranked(program + blas, {"program": program, "blas": blas, "NB": 64}, (gflops,), 1)
+
+    ranking = [ran("netlib", "openblas", 95.0), ran("hpcc", "openblas", 90.0), ran("netlib", "blis", 80.0)]
+    found = StudySummary(a_study(), Objective.of("gflops", a_study()), ranking)
+    told = printed(Report("", tuple(found.parts(5))), 300)
+    assert "The best with program hpcc is in place 2 with 90.00 GFLOPS, 5.3 % behind" in told
+    lines = found.to_json()["by_program"]
+    assert isinstance(lines, list)
+    assert [(line["program"], line["place"], line["params"]) for line in lines] == [("netlib", 1, {}), ("hpcc", 2, {})]
+    alone = [ran("netlib", "openblas", 95.0), ran("vendor", "vendor", 90.0)]
+    assert "by_program" not in StudySummary(a_study(), Objective.of("gflops", a_study()), alone).to_json()
+
+
 def test_the_exported_table_has_what_its_reader_must_know(store: Store) -> None:
     table, *below = export_study(store, ExportRequest("md")).text().split("\n\n")
     assert table.startswith("| rank |")

@@ -13,7 +13,7 @@ from record_builders import finished
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from hpl.witness import RankSight
-from tuner.reports.ranks_got import ranks_got_table
+from tuner.reports.ranks_got import ranks_got, ranks_got_table
 from tuner.trial.reached import unlike_the_plan
 
 PLANNED = {"OMP_NUM_THREADS": "2", "HPLTUNE_SENSORS": "sensors", "btl": "tcp"}
@@ -78,6 +78,23 @@ def test_a_trial_shows_what_its_ranks_told() -> None:
         ("variables that differ", "UCX_TLS is not set on 1 rank and is tcp on 1 rank"),
         ("loaded for messages", "pml ob1, btl tcp, libuct_ib"),
     )
+    said = (
+        'hpltune-unlike {"sentences": ["UCX_TLS differs between ranks: not set on rank 0 of n0 and tcp on rank 1"]}\n'
+    )
+    record = finished(1, errors_text="".join([*lines, moves, said]))
+    unlike = ranks_got_table(record)
+    assert unlike is not None
+    sentence = "UCX_TLS differs between ranks: not set on rank 0 of n0 and tcp on rank 1"
+    assert unlike.rows[-1] == ("not as planned", sentence)
+    assert ranks_got(record) == {
+        "ranks": [
+            {"rank": 0, "host": "n0", "cpus": "0-2,4", "variables": {"OMP_NUM_THREADS": "2"}},
+            {"rank": 1, "host": "n1", "cpus": "0-2,5", "variables": {"OMP_NUM_THREADS": "2", "UCX_TLS": "tcp"}},
+        ],
+        "loaded_for_messages": ["mca_pml_ob1", "mca_btl_tcp", "libuct_ib"],
+        "not_as_planned": [sentence],
+    }
+    assert ranks_got(finished(1)) == {}
     crowd = ranks_got_table(finished(1, errors_text="".join(told(rank, {}) for rank in range(40))))
     assert crowd is not None
     assert crowd.rows[0] == ("CPUs", "4 CPUs on 40 ranks")
@@ -105,3 +122,11 @@ def test_a_program_that_changes_what_its_ranks_get_is_cautioned(hpltune: Run, ho
     assert f"Caution: MKL_DYNAMIC is not set on rank 0 of {host}, not FALSE as planned" in said
     assert f"Caution: UCX_TLS differs between ranks: a0 on rank 0 of {host} and a1 on rank 1 of {host}." in said
     assert f"Caution: ranks 0 and 1 of {host} share a CPU, and each was to have its own." in said
+    study = "run-HPL-2"
+    kept = json.loads(hpltune("show", study, "1", "--json").stdout)["reached"]
+    assert f"ranks 0 and 1 of {host} share a CPU, and each was to have its own" in kept["not_as_planned"]
+    assert kept["ranks"][1]["variables"]["UCX_TLS"] == "a1"
+    hpltune("report", study, "-o", "page.html")
+    page = (home / "page.html").read_text()
+    assert "What reached the ranks" in page
+    assert "not as planned" in page

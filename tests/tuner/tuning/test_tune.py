@@ -22,7 +22,7 @@ from tuner.budget import Budget
 from tuner.options import TuneOptions
 from tuner.reports.figures.phases import phases_s
 from tuner.study.lifecycle import LIKE
-from tuner.tuning.extrapolation import prediction_of
+from tuner.tuning.prediction import prediction_of
 
 pytestmark = pytest.mark.usefixtures("mpirun")
 ASKED = {"search", "small", "prefix", "given-up"}
@@ -70,7 +70,7 @@ def test_a_study_ends_with_its_best_files_and_a_command_that_runs_them(hpltune: 
         noted = prediction_of(store.newest())
         run = store.get(store.newest().name, winner["trial"])
     assert noted is not None
-    assert json.loads(json.dumps(noted.full.to_json())) == best["full"]
+    assert json.loads(json.dumps(noted.to_json())) == best["full"]
     assert {"rfact", "update"} <= phases_s(run).keys()
 
 

@@ -13,12 +13,13 @@ from search_spaces.load import check_overrides, entries, space_text
 from ...database import db_option
 from ...errors import TunerError, UsageError
 from ...events import Listener
-from ...machine.inventory import Inventory
+from ...machine.inventory import Inventory, bringing, rivals
+from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
 from ...provision.setup import provision_if_needed
 from ...reports.library_ranking import LibraryRanking
 from ...settings.around_study import recover_at_start, settings_around
-from ...settings.dimensions import setting_dimensions
+from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
 from ...study.names import check_name
@@ -75,7 +76,7 @@ class BlasResult:
             said.append(self.on)
         facts = {**self.ranking.to_json(), "ended": self.ended, "left_out": dict(self.left_out)}
         parts = (*self.ranking.parts(), *(Sentence(text, unbroken="`" in text) for text in said))
-        return Report(f"BLAS libraries in study {study.name}", parts, facts)
+        return Report(self.ranking.title, parts, facts)
 
 
 def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasResult:
@@ -96,20 +97,23 @@ def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasRes
         else:
             require_trusted(session.store, session.user_dirs, study)
         with stop.preparing():
-            provision_if_needed(session.user_dirs, listener, options.blas_files, program=False)
+            built = program_of(options).built
+            provision_if_needed(session.user_dirs, listener, options.blas_files, program=not built)
         return _compared(request, study.name if study else request.study, options, session)
 
 
 def _compared(request: BlasRequest, name: str | None, options: TuneOptions, session: Session) -> BlasResult:
     store = session.store
     recover_at_start(store, partial(may_reach, store, session.user_dirs), session.listener)
+    text = store.study(name).space_text if request.resume and name else space_text(options.space)
+    names = entries(options.space, options.overrides, text)
+    require_settings(options, names)
     with session.stop.preparing():
         workbench = Workbench.open(options, session.user_dirs, session.listener, leave_out=request.resume)
     with closing(workbench):
         _require_two(workbench.site)
         begun = enter(name, options, store, workbench, resume=request.resume, join=False)
         session.cautions.begun(begun.name)
-        names = entries(options.space, options.overrides, store.study(begun.name).space_text)
         around = settings_around(workbench, store, begun.name, session.listener, names)
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench, session)
@@ -130,7 +134,7 @@ def check_options(options: TuneOptions) -> None:
     check_overrides(options.overrides or {}, setting_dimensions())
     if "blas" in (options.overrides or {}):
         raise UsageError("⟦set⟧ blas=… : here ⟦blas⟧ NAME chooses the libraries, once for each", field="set")
-    if len(options.blas_only) == 1:
+    if len(options.blas_only) + len(options.programs) == 1 and options.blas_only:
         raise UsageError("a comparison needs two libraries or more", field="blas", given=options.blas_only[0])
 
 
@@ -141,6 +145,7 @@ def _check(request: BlasRequest, session: Session) -> None:
         TunerError, SpaceError: a sentence says what.
     """
     check_options(request.options)
+    require_gpus(request.options)
     if request.study is not None:
         check_name(request.study)
         if request.study in {study.name for study in session.store.studies()}:
@@ -166,14 +171,19 @@ def _resumed(request: BlasRequest, session: Session) -> Study:
 
 
 def _require_two(site: Inventory) -> None:
-    """Refuse a machine with one library.
+    """Refuse a machine with one library, and a program with the name of one.
 
     Raises:
         TunerError: it has one.
+        UsageError: a program is called as a library is.
     """
-    names = [entry.name for entry in site.blas]
+    names = rivals(site)
+    twice = {entry.name for entry in site.blas} & set(bringing(site))
+    if twice:
+        name = min(twice)
+        raise UsageError("a BLAS library has this name: give the program another one", field="program", given=name)
     if len(names) < 2:
         raise TunerError(
-            f"only {listed(names)} is here, and a comparison needs two libraries: `hpltune setup` installs more, and "
-            "⟦blas⟧ NAME=/path/lib.so adds one of yours"
+            f"only {listed(names)} is here, and a comparison needs two libraries: `hpltune setup` installs more, "
+            "⟦blas⟧ NAME=/path/lib.so adds one of yours, and ⟦program⟧ NAME=FILE a program with its own"
         )

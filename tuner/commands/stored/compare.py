@@ -22,6 +22,7 @@ from results.store.store import Store
 from ...asks.compare import CompareAsk
 from ...database import open_store
 from ...errors import UsageError
+from ...machine.inventory import PROGRAM
 from ...reports.comparison import Comparison, InTurn, Side
 from ...reports.context import Context
 from ...study.lifecycle import SIDE
@@ -90,11 +91,12 @@ def compare(store: Store, request: CompareAsk) -> CompareResult:
     else:
         found = [_named(store, name) for name in request.studies]
     sides, samples = [side for side, _ in found], [sample for _, sample in found]
+    _refuse_workloads(sides)
     _refuse_copies(sides)
     several = request.by in {None, DATE} and any(not side.study.simulated for side in sides)
     occasions = _occasions(store, sides) if several else None
     differences: Sequence[Contrast] = contrasts(samples, request.difference_percent / 100.0, occasions)
-    if request.by == BLAS and is_shootout(sides[0].study):
+    if request.by in {BLAS, PROGRAM} and is_shootout(sides[0].study):
         differences = _as_rounds_tell(store, sides, differences, request.difference_percent / 100.0)
     return CompareResult(Comparison(sides, differences, request.difference_percent), request.by)
 
@@ -123,6 +125,20 @@ def _occasions(store: Store, sides: Sequence[Side]) -> Occasions:
     return known_occasions(
         store, [(side.study, store.get(side.study.name, side.best.best_record_number)) for side in ours]
     )
+
+
+def _refuse_workloads(sides: Sequence[Side]) -> None:
+    """Refuse sides of several workloads.
+
+    Raises:
+        UsageError: there are.
+    """
+    first = sides[0].study
+    for side in sides[1:]:
+        one, other = first.workload, side.study.workload
+        if one is not other:
+            both = f"study {first.name} is of {one.title} and study {side.study.name} of {other.title}"
+            raise UsageError(f"{both}, whose rates count other work: they are never compared")
 
 
 def _refuse_copies(sides: Sequence[Side]) -> None:
@@ -270,8 +286,10 @@ def _values(store: Store, study: Study, name: str) -> list[tuple[Side, RateSampl
     records = on_the_hosts_left(store.records(study.name))
     compared = ComparedStudy.of(study, of_study(study).ranked(rank(records)))
     bests: dict[Scalar, Ranked] = {}
-    if name == BLAS and is_shootout(study):
-        bests.update(champions(records, compared.ranking))
+    if name in {BLAS, PROGRAM} and is_shootout(study):
+        for one in champions(records, compared.ranking).values():
+            bests.setdefault(one.params.get(name, ""), one)
+        bests.pop("", None)
     for entry in compared.ranking:
         if name in entry.params:
             bests.setdefault(entry.params[name], entry)

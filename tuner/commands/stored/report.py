@@ -19,7 +19,7 @@ from ...reports.study_page import StudyPage
 from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...study.occasions import followers
-from ...tuning.extrapolation import prediction_of
+from ...tuning.prediction import prediction_of
 from ..report_files import write_page
 from .explain import taught_study
 
@@ -82,13 +82,17 @@ def figure_source(store: Store, study: Study) -> FigureSource:
     summary = StudySummary.of(study, stored.ranking, None, stored.configurations, stored.fastest)
     alike = {record.number for record in records if record.key == best.key}
     noted = prediction_of(study)
-    predicted = noted.full if noted and noted.trial in alike else None
+    predicted = noted if noted and noted.trial in alike else None
     confirmed = _confirmed(store, best, alike)
-    return FigureSource(study, records, best, summary, taught, predicted, confirmed, probes, disturbed)
+    of_rivals = {
+        rival.trial: _confirmed(store, store.get(study.name, rival.trial), {rival.trial})
+        for rival in (predicted.rivals if predicted else ())
+    }
+    return FigureSource(study, records, best, summary, taught, predicted, confirmed, probes, disturbed, of_rivals)
 
 
 def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[TrialRecord]:
-    """Read the runs at a larger N of files that were launched like one of these trials of the best configuration."""
+    """Read the runs at a larger N of files that were launched like one of these trials of a configuration."""
     if best.hpl is None:
         return []
     names = [name for name, number in followers(store, best.study).items() if number in alike]

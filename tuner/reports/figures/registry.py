@@ -1,7 +1,7 @@
 """Lists the figures of a study: a new one is one file and one line here."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from results.record import Study, TrialRecord
 from results.report.model import Drawable, Figure, Matrix, Part, Timeline
@@ -9,7 +9,7 @@ from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
 from ...study.rounds import is_shootout
-from ...tuning.extrapolation import Extrapolation
+from ...tuning.prediction import NotedPrediction
 from ..context import Context
 from ..story import convergence, full_runs
 from ..summary import StudySummary
@@ -39,10 +39,11 @@ class FigureSource:
         records: all its trials, in the order they were begun.
         best: the trial that stands for the best configuration; None where no run counts, as `summary` is then.
         taught: teaches the engine the study, which may be slow; None where nothing can be explained.
-        predicted: what a run of the best at the whole memory should give, as that was told when the study ended.
+        predicted: what runs of the best and its rivals at the whole memory should give, as told when the study ended.
         probes: measurements of messages that belong to it.
         disturbed: reads the disturbed runs that are worth a figure, with what ranks said.
         confirmed: runs of the best at a larger N, by `hpltune run --like`.
+        of_rivals: such runs of its rivals, by the trials that stand for them.
     """
 
     study: Study
@@ -50,10 +51,11 @@ class FigureSource:
     best: TrialRecord | None
     summary: StudySummary | None
     taught: Callable[[], TaughtStudy | None]
-    predicted: Extrapolation | None = None
+    predicted: NotedPrediction | None = None
     confirmed: Sequence[TrialRecord] = ()
     probes: Sequence[NetworkProbe] = ()
     disturbed: Callable[[], Sequence[TrialRecord]] = tuple
+    of_rivals: Mapping[int, Sequence[TrialRecord]] = field(default_factory=dict)
 
     @property
     def context(self) -> Context:
@@ -142,7 +144,10 @@ KINDS = (
     FigureKind("libraries", "the best of each BLAS and MPI, and how sure it is", "runs of two libraries", _libraries),
     FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),
     FigureKind(
-        "size", "the rate of the best configuration against N, and what is predicted", "runs of it at two N", _size
+        "size",
+        "the rate of the best configuration and its rivals against N, and what is predicted",
+        "runs of it at two N",
+        _size,
     ),
     FigureKind("phases", "how long each phase of HPL took in the best run", "an output of HPL with them", _phases),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),

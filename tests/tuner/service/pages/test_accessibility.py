@@ -26,6 +26,8 @@ PAGES = (
     "/new",
     "/new?from=waits",
     "/compare",
+    "/dat?cores=64&memory=256GiB",
+    "/dat?cores=64",
     "/compare?studies=before&studies=after",
     "/campaigns/after",
     "/campaigns/runs",

@@ -44,7 +44,7 @@ class BlasKind(CampaignKind):
     def report(self, document: Document, name: str, store: Store, offered: Offers) -> Report:  # noqa: ARG002 - the contract's
         """The ranking of the libraries."""
         ranking = LibraryRanking.stored(store, store.study(name))
-        return Report(f"BLAS libraries in study {name}", tuple(ranking.parts()), ranking.to_json())
+        return Report(ranking.title, tuple(ranking.parts()), ranking.to_json())
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
         """Compare, or go on with the study of this name."""

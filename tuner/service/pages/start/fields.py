@@ -69,7 +69,7 @@ CHOSEN = frozenset({"space", "cluster", "objective", "pareto", "engine", "progra
 """Keys of which a value is chosen of a list."""
 
 
-def _form_field(field: AskedField) -> FormField:
+def form_field(field: AskedField) -> FormField:
     """The field for a key of the document."""
     label = field.said.label or field.key.replace("_", " ").capitalize()
     return FormField(field.key, label, _kind(field), field.said.hint, listed=get_origin(field.type) is tuple)
@@ -93,7 +93,7 @@ def _groups() -> tuple[FieldGroup, ...]:
     found: dict[str, list[FormField]] = {section: [] for section in (FIRST, SIZES, HOW, PRICE, QUEUE)}
     for field in fields_of(TuneAsk):
         if not field.said.here:
-            found[field.said.section].append(_form_field(field))
+            found[field.said.section].append(form_field(field))
     found[FIRST].append(NAME)
     found[SIZES][:0] = OWN_FIELDS
     found[QUEUE].insert(0, PRIORITY)

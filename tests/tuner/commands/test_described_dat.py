@@ -1,0 +1,125 @@
+"""An HPL.dat for a machine of which only a few figures are known."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from hpl.dat_parse import parse
+from hpl.sizing import memory_bytes
+from tuner.asks.dat import DatAsk
+from tuner.commands.described_dat import described_dat
+from tuner.errors import UsageError
+
+Run = Callable[..., CompletedProcess[str]]
+LARGE = DatAsk(nodes=16, cores=64, memory="256GiB", network="100g")
+
+
+def test_n_fills_most_of_the_memory_in_whole_blocks_and_fits_it() -> None:
+    result = described_dat(LARGE)
+    params = result.params
+    assert params.N % params.NB == 0
+    assert 0.78 < 8 * params.N**2 / (16 * 256 * 2**30) <= 0.8
+    assert params.ranks * memory_bytes(params) < 16 * 256 * 2**30
+    assert any("80% of 16 nodes with 256.0 GiB each" in reason for reason in result.reasons)
+
+
+def test_every_line_of_the_file_has_its_reason() -> None:
+    words = " ".join(described_dat(LARGE).reasons)
+    lines = ("N=", "NB=", "PMAP=", "P=", "Q=", "PFACT=", "RFACT=", "NBMIN=", "NDIV=", "BCAST=", "DEPTH=", "SWAP=")
+    assert [line for line in (*lines, "L1", "EQUIL", "alignment", "threshold") if line not in words] == []
+
+
+def test_ranks_and_threads_together_take_all_cores_and_both_starters_say_the_same() -> None:
+    result = described_dat(LARGE)
+    facts = dict(result.facts)
+    assert result.params.ranks * (facts["threads_per_rank"] or 0) == 16 * 64
+    mpirun, srun = result.commands
+    assert "-np 128 --map-by ppr:8:node:PE=8" in mpirun
+    assert "-N 16 --ntasks-per-node=8 --cpus-per-task=8" in srun
+
+
+def test_behind_a_slow_network_fewer_ranks_run_on_a_flatter_grid_and_the_reason_says_so() -> None:
+    slow = described_dat(DatAsk(nodes=16, cores=64, memory="256GiB", network="10g"))
+    fast = described_dat(LARGE)
+    assert slow.params.ranks < fast.params.ranks
+    assert slow.params.Q / slow.params.P > fast.params.Q / fast.params.P
+    assert any("which is slow" in reason for reason in slow.reasons)
+    assert any("P is smaller" in reason for reason in slow.reasons)
+
+
+@pytest.mark.parametrize(("cpu", "NB"), [("zen2", 256), ("sapphirerapids", 384), ("Cortex-A72", 128), ("power9", 192)])
+def test_nb_follows_from_the_cpu_where_its_blocking_is_known(cpu: str, NB: int) -> None:
+    assert described_dat(DatAsk(cores=8, memory="16GiB", cpu=cpu)).params.NB == NB
+
+
+def test_the_expected_time_is_that_of_a_rate_that_is_asked() -> None:
+    result = described_dat(DatAsk(cores=1, memory="1GiB", N=10_000, gflops=2 / 3 * 1e3))
+    assert "Expected time: 1.0 s; at 667 GFLOPS, as asked." in result.reasons
+
+
+def test_without_a_rate_the_time_is_a_range_from_what_published_results_reach_of_rpeak() -> None:
+    result = described_dat(DatAsk(nodes=4, cores=16, memory="64GiB", network="25g", cpu="zen4", ghz=4.5))
+    facts = dict(result.facts)
+    assert facts["rpeak_gflops"] == 4 * 16 * 4.5 * 16
+    assert (facts["shortest_time_s"] or 0) < (facts["longest_time_s"] or 0)
+    assert any("clusters in `hpltune known` reach" in reason for reason in result.reasons)
+
+
+def test_one_core_needs_no_network_and_gets_no_look_ahead() -> None:
+    result = described_dat(DatAsk(cores=1, memory="1GiB"))
+    assert (result.params.ranks, result.params.DEPTH) == (1, 0)
+    assert not any("network" in reason for reason in result.reasons)
+
+
+def test_a_prime_number_of_ranks_is_told_to_be_slow() -> None:
+    result = described_dat(DatAsk(nodes=13, cores=1, memory="1GiB", network="10g"))
+    assert any("no grid near a square" in reason and "12 nodes may be faster" in reason for reason in result.reasons)
+
+
+@pytest.mark.parametrize(
+    ("ask", "field", "said"),
+    [
+        (DatAsk(nodes=4), "cores", "needs ⟦cores⟧ of each node"),
+        (DatAsk(cores=4), "memory", "needs ⟦memory⟧ of each node"),
+        (DatAsk(cores=4, memory="256"), "memory", "write a size with its unit"),
+        (DatAsk(cores=4, memory="much"), "memory", "write a size with its unit"),
+        (DatAsk(cores=4, memory="1GiB", network="quick"), "network", "write its speed in Gbit/s"),
+        (DatAsk(cores=4, memory="1GiB", cpu="zen44"), "cpu", "did you mean zen4"),
+        (DatAsk(cores=4, memory="1GiB", ghz=2.0), "cpu", "Rpeak is their product"),
+        (DatAsk(cores=4, memory="1GiB", flops_per_cycle=16), "ghz", "Rpeak is their product"),
+        (DatAsk(nodes=4, cores=4, memory="1GiB", ranks=6), "ranks", "a multiple of 4"),
+        (DatAsk(nodes=4, cores=4, memory="1GiB", ranks=20), "ranks", "at most 16"),
+        (DatAsk(cores=4, memory="1GiB", blas=("openblas",)), "blas", "leave it out"),
+    ],
+)
+def test_what_makes_no_sense_is_one_sentence_at_its_field(ask: DatAsk, field: str, said: str) -> None:
+    with pytest.raises(UsageError) as error:
+        described_dat(ask)
+    assert error.value.field == field
+    assert said in str(error.value)
+
+
+def test_the_command_writes_the_file_and_says_why(hpltune: Run, home: Path) -> None:
+    done = hpltune("dat", "--nodes", "2", "--cores", "8", "--memory", "32GiB", "--network", "hdr", "-o", "HPL.dat")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "Wrote HPL.dat; copy it to the machine beside xhpl" in done.stderr
+    assert parse((home / "HPL.dat").read_text()).ranks == 16
+    again = hpltune("dat", "--cores", "8", "--memory", "32GiB", "-o", "HPL.dat")
+    assert "HPL.dat is there already" in again.stderr
+
+
+def test_json_has_the_file_the_reasons_and_the_commands(hpltune: Run) -> None:
+    facts = json.loads(hpltune("dat", "--cores", "8", "--memory", "32GiB", "--json").stdout)
+    assert parse(facts["HPL.dat"]).Ns == (facts["N"],)
+    assert facts["reasons"]
+    assert any(command.startswith("mpirun") for command in facts["commands"])
+
+
+def test_a_mistake_on_the_command_line_names_its_option(hpltune: Run) -> None:
+    done = hpltune("dat", "--cores", "8", "--memory", "32")
+    assert done.returncode == 2
+    assert done.stderr.startswith("hpltune: --memory")
+    assert "such as 256GiB" in done.stderr

@@ -1,0 +1,49 @@
+"""The page that writes an HPL.dat for any machine, as a browser without JavaScript sees it."""
+
+from fastapi.testclient import TestClient
+
+from hpl.dat_parse import parse
+
+ADDRESS = "/dat?nodes=16&cores=64&memory=256GiB&network=100g&cpu=zen4&ghz=&flops_per_cycle=&gflops="
+
+
+def test_the_form_asks_for_the_fields_of_the_command_and_needs_no_script(client: TestClient) -> None:
+    answer = client.get("/dat")
+    assert answer.status_code == 200
+    assert '<form class="filled" method="get" action="/dat">' in answer.text
+    assert [
+        name for name in ("nodes", "cores", "memory", "network", "N", "NB") if f'name="{name}"' not in answer.text
+    ] == []
+    assert "<script" not in answer.text
+    assert "form-action 'self'" in answer.headers["content-security-policy"]
+    assert 'href="/dat"' in client.get("/").text
+
+
+def test_a_form_that_is_filled_in_shows_the_file_its_reasons_and_commands(client: TestClient) -> None:
+    page = client.get(ADDRESS).text
+    assert "HPLinpack benchmark input file" in page
+    assert "mpirun -np 128" in page
+    assert "the squarest grid with P" in page
+    assert 'value="256GiB"' in page
+
+
+def test_the_file_is_downloaded_as_it_is_shown(client: TestClient) -> None:
+    answer = client.get(ADDRESS.replace("/dat?", "/dat/HPL.dat?"))
+    assert answer.headers["content-disposition"] == 'attachment; filename="HPL.dat"'
+    assert parse(answer.text).ranks == 128
+
+
+def test_a_mistake_stands_at_its_field_with_what_was_written(client: TestClient) -> None:
+    answer = client.get("/dat", params={"cores": "4", "memory": "<b>256"})
+    assert answer.status_code == 422
+    assert 'id="memory-wrong"' in answer.text
+    assert "&lt;b&gt;256" in answer.text
+    for wrong in ({"cores": "many", "memory": "1GiB"}, {"nodes": "0", "cores": "1", "memory": "1GiB"}, {"nodes": "4"}):
+        assert client.get("/dat", params=wrong).status_code == 422
+    assert client.get("/dat/HPL.dat", params={"nodes": "4"}).status_code == 422
+
+
+def test_a_machine_that_no_hpl_can_use_is_one_sentence(client: TestClient) -> None:
+    answer = client.get("/dat", params={"nodes": "1000000", "cores": "10000", "memory": "900TiB", "network": "1g"})
+    assert answer.status_code == 422
+    assert "is not legal" in answer.text

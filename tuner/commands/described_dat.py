@@ -1,0 +1,210 @@
+"""The HPL.dat for a machine that a few figures describe: nothing is measured, and the machine need not exist."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from hpl.params import HplParams
+from hpl.sizing import NodeShare, cautions, flop_count, memory_bytes, n_for_memory, seconds
+
+from ..asks.dat import DatAsk
+from ..errors import UsageError
+from ..machine.described import SLOW_GBIT_S, DescribedMachine, read_cpu, read_network
+from ..machine.problem_size import NB_UNKNOWN
+from ..units import duration, gibibytes, parse_bytes
+from ..words import counted
+from .dat import DatResult, usual_reasons
+
+LEAST_RATIO = 4
+"""Q over P from which on a grid is far from square."""
+
+
+@dataclass(frozen=True)
+class _ExpectedRate:
+    """A rate of the whole machine that may be expected, and why."""
+
+    slowest_gflops: float
+    fastest_gflops: float
+    because: str
+
+
+def described_dat(ask: DatAsk) -> DatResult:
+    """Find a sensible configuration for the machine that an ask describes.
+
+    Raises:
+        HplError, TunerError: something is missing, or no such machine can run this.
+    """
+    machine = machine_of(ask)
+    ranks = ask.ranks or machine.nodes * machine.ranks_per_node
+    _check_ranks(ranks, machine)
+    here = ranks // machine.nodes
+    P, Q = machine.grid(ranks)
+    NB = ask.NB or (machine.cpu.NB if machine.cpu else NB_UNKNOWN)
+    nodes = [NodeShare(machine.memory_bytes, here)] * machine.nodes
+    N = ask.N or n_for_memory(nodes, fraction=ask.memory_fraction, NB=NB, P=P, Q=Q)
+    params = HplParams(N=N, NB=NB, P=P, Q=Q, swap_threshold=NB, DEPTH=1 if Q > 1 else 0)
+    rpeak_gflops = _rpeak_gflops(ask, machine)
+    reasons = (
+        *_sizes(ask, machine, params, here),
+        *usual_reasons(params),
+        *_expected(ask, machine, params, rpeak_gflops),
+        *cautions(params),
+        *_beyond(machine, params, here),
+    )
+    facts = {"ranks_per_node": here, "threads_per_rank": machine.cores // here, "rpeak_gflops": rpeak_gflops}
+    rate = _rate(ask, machine, params, rpeak_gflops)
+    if rate is not None:
+        facts["shortest_time_s"] = seconds(N, rate.fastest_gflops)
+        facts["longest_time_s"] = seconds(N, rate.slowest_gflops)
+    return DatResult(params, reasons, _commands(machine, ranks, here), tuple(facts.items()))
+
+
+def machine_of(ask: DatAsk) -> DescribedMachine:
+    """The machine that an ask describes.
+
+    Raises:
+        UsageError: cores or memory are missing, or something makes no sense.
+    """
+    for key, example in (("cores", "64"), ("memory", "256GiB")):
+        if getattr(ask, key) is None:
+            raise UsageError(f"a machine that is not here needs ⟦{key}⟧ of each node, such as {example}", field=key)
+    if ask.blas:
+        raise UsageError(
+            "libraries are looked for on this machine: leave it out for a machine that is not here", field="blas"
+        )
+    if ask.flops_per_cycle is not None and ask.ghz is None:
+        raise UsageError("⟦flops_per_cycle⟧ needs ⟦ghz⟧ beside it: Rpeak is their product", field="ghz")
+    if ask.ghz is not None and ask.flops_per_cycle is None and ask.cpu is None:
+        raise UsageError("⟦ghz⟧ needs ⟦cpu⟧ or ⟦flops_per_cycle⟧ beside it: Rpeak is their product", field="cpu")
+    return DescribedMachine(
+        nodes=ask.nodes or 1,
+        cores=ask.cores or 1,
+        memory_bytes=parse_bytes(ask.memory or "", "memory"),
+        network_gbit_s=None if ask.network is None else read_network(ask.network),
+        cpu=None if ask.cpu is None else read_cpu(ask.cpu),
+    )
+
+
+def _check_ranks(ranks: int, machine: DescribedMachine) -> None:
+    """Refuse ranks that cannot be spread evenly.
+
+    Raises:
+        UsageError: a node would get more of them than another, or than it has cores.
+    """
+    cores = machine.nodes * machine.cores
+    if ranks % machine.nodes or ranks > cores:
+        raise UsageError(
+            f"{counted(machine.nodes, 'node')} of {counted(machine.cores, 'core')} take a multiple of {machine.nodes}, "
+            f"at most {cores}",
+            field="ranks",
+            given=str(ranks),
+        )
+
+
+def _sizes(ask: DatAsk, machine: DescribedMachine, params: HplParams, here: int) -> Iterator[str]:
+    memory = gibibytes(machine.memory_bytes)
+    yield f"N={params.N}: " + (
+        "as asked."
+        if ask.N
+        else f"its matrix takes {ask.memory_fraction:.0%} of {counted(machine.nodes, 'node')} with {memory} each, "
+        f"rounded down to whole blocks of NB."
+    )
+    yield f"NB={params.NB}: " + _nb_reason(ask, machine)
+    threads = machine.cores // here
+    ranks = f"{counted(params.ranks, 'rank')}, {here} on each node with {counted(threads, 'thread')} each"
+    yield f"{ranks}: " + ("as asked." if ask.ranks else _layout_reason(machine, threads))
+    yield f"P={params.P}, Q={params.Q}: " + _grid_reason(machine, params)
+
+
+def _nb_reason(ask: DatAsk, machine: DescribedMachine) -> str:
+    if ask.NB:
+        return "as asked."
+    if machine.cpu is None:
+        return "a middle value; with ⟦cpu⟧ it is the blocking of the BLAS on that CPU."
+    if machine.cpu.NB == NB_UNKNOWN:
+        return f"a middle value, since the blocking of BLAS libraries on {machine.cpu.name} is not known."
+    return f"the blocking of OpenBLAS' dgemm on {machine.cpu.name}, so that the update is as fast as dgemm."
+
+
+def _layout_reason(machine: DescribedMachine, threads: int) -> str:
+    speed = machine.gbit_s_per_core
+    if machine.slow_network:
+        return (
+            f"the network has {speed:.2g} Gbit/s for each core, which is slow (below {SLOW_GBIT_S:g}), and fewer ranks "
+            "send less."
+        )
+    if threads > 1:
+        why = f"{threads} cores often share an L3 cache or a NUMA node."
+        return why if speed is None else f"{why} The network has {speed:.2g} Gbit/s for each core, which is not slow."
+    return "one for each core."
+
+
+def _grid_reason(machine: DescribedMachine, params: HplParams) -> str:
+    P, Q = params.P, params.Q
+    if machine.slow_network and params.ranks > 1:
+        why = f"with {params.ranks} ranks this grid sends least, as 3 P + Q tells: behind a slow network P is smaller."
+    else:
+        why = "the squarest grid with P <= Q."
+    if P == 1 and Q > LEAST_RATIO:
+        fewer = machine.nodes - 1
+        hint = f" {counted(fewer, 'node')} may be faster." if fewer > 0 else ""
+        why += f" {params.ranks} ranks have no grid near a square, which is slow.{hint}"
+    return why
+
+
+def _rpeak_gflops(ask: DatAsk, machine: DescribedMachine) -> float | None:
+    flops = ask.flops_per_cycle or (machine.cpu.core.flop_per_cycle if machine.cpu else None)
+    return None if ask.ghz is None or flops is None else machine.nodes * machine.cores * ask.ghz * flops
+
+
+def _rate(
+    ask: DatAsk, machine: DescribedMachine, params: HplParams, rpeak_gflops: float | None
+) -> _ExpectedRate | None:
+    """The rate to expect; None where nothing tells it."""
+    if ask.gflops is not None:
+        return _ExpectedRate(ask.gflops, ask.gflops, f"at {ask.gflops:,.0f} GFLOPS, as asked.")
+    if rpeak_gflops is None:
+        return None
+    usual = machine.usual
+    what = "clusters" if machine.nodes > 1 else "single machines"
+    because = (
+        f"half of the {usual.results} {what} in `hpltune known` reach {usual.low:.0%} to {usual.high:.0%} of Rpeak"
+    )
+    network_s = machine.network_s(params.N) if machine.slow_network else 0.0
+    if network_s:
+        because += f", and this network may add {duration(network_s)}"
+    flop = flop_count(params.N) / 1e9
+    slowest, fastest = (flop / (flop / (part * rpeak_gflops) + network_s) for part in (usual.low, usual.high))
+    return _ExpectedRate(slowest, fastest, f"{because}.")
+
+
+def _expected(ask: DatAsk, machine: DescribedMachine, params: HplParams, rpeak_gflops: float | None) -> Iterator[str]:
+    if rpeak_gflops is not None:
+        known = "as asked" if ask.flops_per_cycle or machine.cpu is None else machine.cpu.core.reasoning
+        flops = rpeak_gflops / machine.nodes / machine.cores / (ask.ghz or 1.0)
+        yield (
+            f"Rpeak = {machine.nodes} x {machine.cores} cores x {ask.ghz:g} GHz x {flops:.0f} FLOP/cycle = "
+            f"{rpeak_gflops:,.1f} GFLOPS. FLOP/cycle: {known}."
+        )
+    rate = _rate(ask, machine, params, rpeak_gflops)
+    if rate is None:
+        yield "The time is not known: add ⟦gflops⟧, or ⟦cpu⟧ and ⟦ghz⟧ for Rpeak."
+        return
+    shortest, longest = (duration(seconds(params.N, one)) for one in (rate.fastest_gflops, rate.slowest_gflops))
+    yield f"Expected time: {shortest if shortest == longest else f'{shortest} to {longest}'}; {rate.because}"
+
+
+def _beyond(machine: DescribedMachine, params: HplParams, here: int) -> Iterator[str]:
+    needed = here * memory_bytes(params)
+    if needed > machine.memory_bytes:
+        yield f"Caution: a node needs {gibibytes(needed)} for this N, but has {gibibytes(machine.memory_bytes)}."
+    if machine.nodes > 1 and machine.network_gbit_s is None:
+        yield "Caution: nobody told the ⟦network⟧, so it counts as a fast one."
+
+
+def _commands(machine: DescribedMachine, ranks: int, here: int) -> tuple[str, ...]:
+    """How Open MPI and Slurm start this."""
+    threads = machine.cores // here
+    return (
+        f"mpirun -np {ranks} --map-by ppr:{here}:node:PE={threads} --bind-to core -x OMP_NUM_THREADS={threads} ./xhpl",
+        f"OMP_NUM_THREADS={threads} srun -N {machine.nodes} --ntasks-per-node={here} --cpus-per-task={threads} ./xhpl",
+    )

@@ -1,0 +1,148 @@
+"""A machine that a few figures describe, and the shape of a run that experience advises for it."""
+
+import difflib
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from statistics import quantiles
+from typing import Any
+
+from hpl.rpeak import CoreType, CpuInfo, core_type
+from hpl.sizing import process_grids
+
+from ..errors import UsageError
+from .known_machines import known_machines
+from .problem_size import NB_BY_KERNEL, NB_UNKNOWN
+
+SLOW_GBIT_S = 0.5
+"""Gbit/s of the network for each core below which it counts as slow: a 10-Gbit/s link of a node with 32 cores."""
+CACHE_CORES = 8
+"""Cores that often share an L3 cache or a NUMA node: threads of a rank on a large node."""
+MOST_THREADS = 16
+"""Threads of a rank from which on the panel factorisation, which has few columns, gains nothing from more."""
+INFINIBAND_GBIT_S = {"sdr": 8, "ddr": 16, "qdr": 32, "fdr": 54, "edr": 100, "hdr": 200, "ndr": 400, "xdr": 800}
+"""Data rates of four lanes, as the InfiniBand Trade Association states them."""
+_SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt])(?:b|bit|be|bps|bit/s|b/s)?")
+_PER_GBIT = {"m": 1e-3, "g": 1.0, "t": 1e3}
+
+
+def read_network(text: str) -> float:
+    """Gbit/s meant by "100g", "2.5GbE", "100m" or "hdr".
+
+    Raises:
+        UsageError: it is no speed.
+    """
+    cleaned = text.strip().lower()
+    found = _SPEED.fullmatch(cleaned)
+    speed = float(found[1]) * _PER_GBIT[found[2]] if found else INFINIBAND_GBIT_S.get(cleaned, 0.0)
+    if not 0.0 < speed <= 1e5:
+        raise UsageError(
+            f"write its speed in Gbit/s such as 1g, 25g or 100g, or one of {', '.join(INFINIBAND_GBIT_S)}",
+            field="network",
+            given=text,
+        )
+    return speed
+
+
+@dataclass(frozen=True)
+class DescribedCpu:
+    """A CPU by the name that archspec gives it.
+
+    Attributes:
+        NB: K-blocking of the BLAS on it.
+        core: FLOP per cycle, and how they are known.
+    """
+
+    name: str
+    NB: int
+    core: CoreType
+
+
+def read_cpu(text: str) -> DescribedCpu:
+    """The CPU that archspec calls so, as "zen4" or "Skylake-AVX512".
+
+    Raises:
+        UsageError: archspec has no such name.
+    """
+    import archspec.cpu  # noqa: PLC0415 - its database takes 50 ms to load
+
+    targets: dict[str, Any] = dict(archspec.cpu.TARGETS)
+    name = re.sub(r"[\s-]+", "_", text.strip().lower())
+    if name not in targets:
+        near = difflib.get_close_matches(name, targets, n=3, cutoff=0.5)
+        known = f"did you mean {' or '.join(near)}?" if near else "archspec calls CPUs zen4, sapphirerapids, haswell, …"
+        raise UsageError(f"no CPU is called so: {known}", field="cpu", given=text)
+    target = targets[name]
+    likes = [name, *(["skylakex"] if "avx512f" in target.features else []), *(one.name for one in target.ancestors)]
+    kernels = (NB_BY_KERNEL.get(like.replace("_", "")) for like in likes)
+    NB = next((size for size in kernels if size), NB_UNKNOWN)
+    flags = frozenset(target.features)
+    return DescribedCpu(name, NB, core_type(CpuInfo({}, {}), 0, flags, name, efficiency=False))
+
+
+@dataclass(frozen=True)
+class DescribedMachine:
+    """Nodes that are alike.
+
+    Attributes:
+        cores: physical ones of a node.
+        memory_bytes: of a node.
+        network_gbit_s: of a node; None where nobody told it.
+    """
+
+    nodes: int
+    cores: int
+    memory_bytes: int
+    network_gbit_s: float | None = None
+    cpu: DescribedCpu | None = None
+
+    @property
+    def gbit_s_per_core(self) -> float | None:
+        """The speed of the network for each core; None for a single node, or where nobody told it."""
+        alone = self.nodes == 1 or self.network_gbit_s is None
+        return None if alone or self.network_gbit_s is None else self.network_gbit_s / self.cores
+
+    @property
+    def slow_network(self) -> bool:
+        """Whether the cores compute much faster than the network carries."""
+        speed = self.gbit_s_per_core
+        return speed is not None and speed < SLOW_GBIT_S
+
+    @cached_property
+    def ranks_per_node(self) -> int:
+        """One for each core of a small node, fewer with threads on a large one or behind a slow network."""
+        most = MOST_THREADS if self.slow_network else CACHE_CORES if self.cores > CACHE_CORES else 1
+        return self.cores // max(one for one in range(1, most + 1) if self.cores % one == 0)
+
+    def grid(self, ranks: int) -> tuple[int, int]:
+        """The squarest grid with P <= Q; behind a slow network the one with P <= Q whose ranks send least.
+
+        A rank sends N^2 (3 P + Q) / (2 P Q) numbers, as netlib's scalability analysis of HPL counts them.
+        """
+        grids = [(P, Q) for P, Q in process_grids(ranks) if P <= Q]
+        return min(grids, key=lambda grid: 3 * grid[0] + grid[1]) if self.slow_network else grids[0]
+
+    def network_s(self, N: int) -> float:
+        """Seconds that a node's network needs for what netlib's analysis says a process sends; 0 for a single node."""
+        if self.nodes == 1 or self.network_gbit_s is None:
+            return 0.0
+        P, Q = self.grid(self.nodes)
+        return 64.0 * N**2 * (3 * P + Q) / (2 * P * Q) / (self.network_gbit_s * 1e9)
+
+    @cached_property
+    def usual(self) -> "UsualEfficiency":
+        """What published results of single machines reach, or those of clusters."""
+        kinds = {"cluster"} if self.nodes > 1 else {"cpu", "board"}
+        found = (one.percent_of_peak for one in known_machines() if one.kind in kinds)
+        percents = [percent for percent in found if percent is not None]
+        low, _, high = quantiles(percents, n=4)
+        return UsualEfficiency(len(percents), low / 100, high / 100)
+
+
+@dataclass(frozen=True)
+class UsualEfficiency:
+    """The parts of Rpeak between which half of some published results are."""
+
+    results: int
+    low: float
+    high: float

@@ -1,0 +1,113 @@
+"""The page that writes an HPL.dat for any machine, which a few figures describe, and the file itself."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from urllib.parse import urlencode
+
+from fastapi import APIRouter, Request
+from fastapi.responses import HTMLResponse, PlainTextResponse, Response
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hpl.errors import HplError
+
+from ...asks.dat import FORM, DatAsk
+from ...asks.registry import key_of
+from ...commands.dat import DatResult
+from ...commands.described_dat import described_dat
+from ...errors import UsageError
+from ...messages.documents import query_of
+from ...words import named
+from ..authentication import needs
+from ..problems import Problem, wrong_document
+from .site import page
+from .start.fields import form_field
+
+router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
+ATTACHED = {"Content-Disposition": 'attachment; filename="HPL.dat"'}
+
+
+class _DatForm(BaseModel):
+    """A query of this form: what else is in the address is a mistake."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+if TYPE_CHECKING:
+    DatQuery = _DatForm
+else:
+    DatQuery = query_of(DatAsk, _DatForm)
+
+
+@dataclass(frozen=True)
+class WrongFieldError(Exception):
+    """Something that somebody wrote is wrong.
+
+    Attributes:
+        key: of the field; "" where no field is to blame.
+    """
+
+    key: str
+    sentence: str
+
+
+@router.get("/dat")
+def dat_page(request: Request) -> HTMLResponse:
+    """Show the form, and the file once it is filled in."""
+    given = _given(request)
+    result, wrong = None, None
+    try:
+        result = _result(given) if given else None
+    except WrongFieldError as error:
+        wrong = error
+    return page(
+        request,
+        "dat/page.html.j2",
+        422 if wrong else 200,
+        fields=[form_field(field) for field in FORM],
+        texts={field.key: [given.get(field.key, _default(field.default))] for field in FORM},
+        choices={},
+        by_field={wrong.key: wrong.sentence} if wrong else {},
+        wrong=wrong,
+        result=result,
+        query=urlencode(given),
+    )
+
+
+@router.get("/dat/HPL.dat")
+def dat_file(request: Request) -> Response:
+    """Send the file.
+
+    Raises:
+        Problem: something in the address is wrong.
+    """
+    try:
+        return PlainTextResponse(_result(_given(request)).text, headers=ATTACHED)
+    except WrongFieldError as error:
+        raise Problem(422, f"{error.key}: {error.sentence}" if error.key else error.sentence) from error
+
+
+def _default(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _given(request: Request) -> dict[str, str]:
+    """What is filled in."""
+    return {key: text.strip() for key, text in request.query_params.items() if text.strip()}
+
+
+def _result(given: dict[str, str]) -> DatResult:
+    """What comes of it.
+
+    Raises:
+        WrongFieldError: something is wrong.
+    """
+    try:
+        values = DatQuery.model_validate(given).model_dump()
+        return described_dat(DatAsk(**{**values, "blas": tuple(values["blas"])}))
+    except ValidationError as error:
+        first = wrong_document(error).errors[0]
+        raise WrongFieldError(first["path"], first["sentence"]) from error
+    except UsageError as error:
+        raise WrongFieldError(key_of(error.field or ""), named(str(error), key_of)) from error
+    except HplError as error:
+        raise WrongFieldError("", str(error)) from error
