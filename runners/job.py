@@ -109,6 +109,13 @@ class Job:
         return (*self.before, *inside, *self.program)
 
     @property
+    def launcher_options(self) -> tuple[str, ...]:
+        """Options of a launcher that puts ranks into the image."""
+        if self.container is None:
+            return ()
+        return self.container.runtime.of_launcher(self.container.rank(self.rank_directory))
+
+    @property
     def ranks_per_node(self) -> int:
         """The number of ranks on each node."""
         return self.ranks // max(1, len(self.nodes))

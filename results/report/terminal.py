@@ -30,8 +30,8 @@ HIGH = 5
 """Lines of the highest column of a histogram."""
 WIDE, WIDEST_COLUMN = 60, 3
 """Characters of all columns of a histogram, and of one at most."""
-_UNBROKEN = re.compile(r"[^\s`]*`[^`]*`\S*|(?<=: )(?:\./)?hpltune .*|\S+")
-"""A word, or a command to copy, which stays on one line."""
+_UNBROKEN = re.compile(r"\s*(?:[^\s`]*`[^`]*`\S*|(?<=: )(?:\./)?hpltune .*|\S+)")
+"""A word, or a command to copy, which stays on one line; with the blanks before it."""
 PLAIN = frozenset({"linux", "dumb"})
 """Kinds of terminals (TERM) whose fonts do not have these characters."""
 
@@ -72,11 +72,11 @@ def wrapped(text: str, width: int) -> list[str]:
             continue
         line = ""
         for word in _UNBROKEN.findall(paragraph):
-            longer = f"{line} {word}" if line else word
-            if line and cell_len(longer) > width:
+            if line and cell_len(line + word) > width:
                 lines.append(line)
-                longer = word
-            line = longer
+                line = word.lstrip()
+            else:
+                line += word
         lines.append(line)
     return lines
 

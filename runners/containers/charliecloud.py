@@ -37,7 +37,7 @@ class Charliecloud(ContainerRuntime):
         env = ("/usr/bin/env", "-u", "TMPDIR") if "TMPDIR" in os.environ else ()
         binds = [f"--bind={folder}" for folder in rank.folders if not folder.is_relative_to(SHARED)]
         joined = (f"--join-ct={rank.on_node}", f"--join-tag={rank.label}") if rank.on_node > 1 else ()
-        return (*env, self.program, *joined, *binds, f"--cd={rank.work}", rank.image, "--")
+        return (*env, self.started, *joined, *binds, f"--cd={rank.work}", rank.image, "--")
 
     def fault(self, image: str) -> str:
         """Say that a folder holds no system: ch-run needs three folders in it."""

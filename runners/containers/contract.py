@@ -30,6 +30,7 @@ class RankInImage:
         folders: of the host, which the rank sees at the same paths.
         work: its working folder, one of these or below one.
         on_node: ranks of the launch on this node.
+        gpus: the vendor of the GPUs that it computes on; "" where it computes on cores.
         label: of the launch, the same for all of its ranks.
     """
 
@@ -38,6 +39,7 @@ class RankInImage:
     work: Path
     on_node: int = 1
     label: str = ""
+    gpus: str = ""
 
 
 class ContainerRuntime(ABC):
@@ -46,6 +48,7 @@ class ContainerRuntime(ABC):
     Attributes:
         name: in `NAME=IMAGE`.
         program: that is started for each rank, found on PATH; "" where the launcher does it.
+        launcher: that does it; "" for any.
         asks: arguments by which it tells its version.
         images: what it takes, in words.
         named: its images may be names, not only files of this machine.
@@ -53,6 +56,7 @@ class ContainerRuntime(ABC):
 
     name: ClassVar[str]
     program: ClassVar[str]
+    launcher: ClassVar[str] = ""
     asks: ClassVar[tuple[str, ...]] = ("--version",)
     images: ClassVar[str]
     named: ClassVar[bool] = False
@@ -79,6 +83,15 @@ class ContainerRuntime(ABC):
         """Whether its program is here."""
         return bool(self.program) and shutil.which(self.program) is not None
 
+    @property
+    def started(self) -> str:
+        """The whole path of its program, where it is here: a launcher may have another PATH, as Open MPI's."""
+        return shutil.which(self.program) or self.program
+
+    def lacking(self) -> str:
+        """Return the sentence why it cannot be used on this machine; "" where it can."""
+        return "" if self.installed else f"{self.name} is not installed: its program {self.program} is not on PATH"
+
     def version(self) -> str:
         """Return what its program says of its version; "" where it is not here or does not run."""
         if not self.installed:
@@ -88,7 +101,7 @@ class ContainerRuntime(ABC):
             said = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30, env=environment)
         except (OSError, subprocess.SubprocessError):
             return ""
-        return said.stdout.strip().partition("\n")[0] or self.program
+        return (said.stdout or said.stderr).strip().partition("\n")[0] or self.program
 
     def fault(self, image: str) -> str:
         """Return the sentence why an image cannot be one of its own; "" where it may be."""
@@ -117,6 +130,7 @@ class Container:
         folders: of the host, which ranks see at the same paths.
         sha256: of an image that is a file; "" for others.
         preloads: libraries of the host can be preloaded inside.
+        gpus: the vendor of the GPUs that ranks compute on.
         inside: variables that only the program gets, as libraries to preload, which the runtime could not load.
         on_node: ranks of a launch on each node.
         label: of a launch, which no other has: what an earlier one left behind shall not be found.
@@ -127,6 +141,7 @@ class Container:
     folders: tuple[Path, ...] = ()
     sha256: str = ""
     preloads: bool = True
+    gpus: str = ""
     inside: Mapping[str, str] = field(default_factory=dict)
     on_node: int = 1
     label: str = ""
@@ -148,7 +163,7 @@ class Container:
         """Return what the runtime needs to know of a rank with this working folder."""
         seen = any(work.is_relative_to(folder) for folder in self.folders)
         folders = self.folders if seen else (*self.folders, work)
-        return RankInImage(self.image, folders, work, self.on_node, self.label)
+        return RankInImage(self.image, folders, work, self.on_node, self.label, self.gpus)
 
     def words(self, work: Path) -> tuple[str, ...]:
         """Return what stands before the program in the command of each rank."""

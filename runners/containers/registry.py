@@ -3,10 +3,19 @@
 from pathlib import Path
 
 from ..errors import RunnerError
+from .apptainer import Apptainer, Singularity
 from .charliecloud import Charliecloud
 from .contract import ContainerRuntime
+from .podman import Podman
+from .slurm import SlurmImage
 
-RUNTIMES: tuple[ContainerRuntime, ...] = (Charliecloud(),)
+RUNTIMES: tuple[ContainerRuntime, ...] = (
+    Charliecloud(),
+    Apptainer(),
+    Singularity(),
+    Podman(),
+    SlurmImage(),
+)
 """In the order in which they are asked whether an image is theirs."""
 
 
@@ -42,8 +51,8 @@ def runtime_for(text: str, *, asked_here: bool = True) -> tuple[ContainerRuntime
     image = _whole(image)
     if why := runtime.fault(image):
         raise ImageError(why)
-    if runtime.program and asked_here and not runtime.installed:
-        raise ImageError(f"{runtime.name} is not installed: its program {runtime.program} is not on PATH")
+    if (asked_here or runtime.launcher) and (why := runtime.lacking()):
+        raise ImageError(why)
     return runtime, image
 
 

@@ -254,6 +254,10 @@ class Cluster(Part):
         """The transport of commands to the nodes."""
         return Ssh(self.ssh)
 
+    def with_peak(self, gflops: float) -> "Cluster":
+        """Return it with the peak that somebody gives for all nodes together."""
+        return self.model_copy(update={"node": self.node.model_copy(update={"rpeak_gflops": gflops / self.size})})
+
     def table(self) -> dict[str, Any]:
         """Return the content of the file as values for JSON."""
         empty = {name for name in ("hosts_from", "switches", "speeds", "wrap", "container") if not getattr(self, name)}

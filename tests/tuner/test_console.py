@@ -149,6 +149,13 @@ def test_a_command_at_the_end_is_never_broken_and_neither_is_a_line_of_its_own()
     assert wrapped(f"Measure it with\n  {command}", 40)[-1] == f"  {command}"
 
 
+def test_blanks_between_the_columns_of_a_line_stay_where_it_is_broken() -> None:
+    assert wrapped("#1  75.50 GFLOPS  openblas  best 75.50  2 trials left", 42) == [
+        "#1  75.50 GFLOPS  openblas  best 75.50  2",
+        "trials left",
+    ]
+
+
 def test_a_terminal_tells_cautions_once_at_the_end_and_only_their_number_before_the_first_result() -> None:
     text = StringIO()
     with display(Console(file=text, force_terminal=True, width=80, color_system=None)) as listener:

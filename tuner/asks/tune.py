@@ -135,6 +135,15 @@ class SearchSettings(Ask):
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
     ] = True
+    simulated_opening: Annotated[
+        bool,
+        AskField(
+            "On a cluster, simulate a virtual copy of it before the first full run, in at most a twentieth of the "
+            "budget, and learn from that. Needs SimGrid.",
+            label="Simulate nothing before the first full run on a cluster",
+            useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+        ),
+    ] = True
     wait_for_quiet: WaitForQuiet = USUAL_QUIET
     seed: Annotated[
         int, AskField("Seed of the engine's random numbers.", panel=SEARCH, label="Seed", least=0, most=LARGEST_SEED)

@@ -44,6 +44,9 @@ def container_of(options: TuneOptions, cluster: "Cluster | None", user_dirs: Use
     batch = cluster.batch if cluster else None
     try:
         runtime, image = runtime_for(options.image, asked_here=batch is None)
+        if runtime.launcher and (batch is None or batch.launcher != runtime.launcher):
+            needs = f'a cluster behind a batch system with launcher = "{runtime.launcher}"'
+            raise ImageError(f"{runtime.name}=IMAGE needs {needs}: name another runtime")
         folders = _folders(user_dirs)
         if why := runtime.prepare(image, folders):
             raise ImageError(why)
@@ -112,8 +115,9 @@ def in_container(
     Raises:
         TunerError: the program cannot run in the image; the sentence says why.
     """
+    container = replace(container, gpus=site.program.gpus_of)
     if not container.runtime.installed:
-        listener(Notice(f"Nothing of the image {container.image} was looked at: its runtime is not on this host."))
+        listener(Notice(f"The image {container.image} was not looked into: only its nodes can start something in it."))
         return replace(site, container=container)
     for program in (site.programs or {"": site.program}).values():
         question = _ImageQuestion(site, container, program, search)

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas
+from hpl.blas.nvblas import NAME as NVBLAS
+from hpl.blas.nvblas import VENDOR, is_nvblas
 from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover, kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
@@ -40,6 +42,7 @@ class SurveyWish:
         program: what shall run; only for one that is built a BLAS is looked for.
         programs: by name, where a study has several; `program` is the first of them.
         rpeak_gflops: overrules the detected peak.
+        elsewhere: ranks run on nodes that tell of themselves, so that this host needs no GPU.
     """
 
     extra_blas: Mapping[str, Path] = field(default_factory=dict)
@@ -48,6 +51,7 @@ class SurveyWish:
     program: HplProgram = TO_BUILD
     programs: Mapping[str, HplProgram] = field(default_factory=dict)
     rpeak_gflops: float | None = None
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,6 +178,9 @@ def survey(
         hpl.errors.HplError: MPI or a named library is missing or does not load.
         TunerError: a BLAS that is wanted is not on this machine, or none is.
     """
+    on_gpus = asks_nvblas(wanted.only, wanted.extra_blas)
+    if on_gpus:
+        require_own_study(wanted.only, here=not wanted.elsewhere)
     rpeak = instruments.rpeak()
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
@@ -181,18 +188,58 @@ def survey(
     inventory = Inventory(
         host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program, offer=offer, programs=wanted.programs
     )
-    if wanted.program.gpus_of:
-        inventory = _with_gpus(inventory, wanted)
+    if (wanted.program.gpus_of or on_gpus) and not wanted.elsewhere:
+        name, vendor = (NVBLAS, VENDOR) if on_gpus else (wanted.program.name, wanted.program.gpus_of)
+        inventory = _with_gpus(inventory, name, vendor, wanted.rpeak_gflops)
     if not wanted.program.takes_blas:  # those that are built stand first
         return inventory
-    inventory = replace(inventory, blas=tuple(instruments.blas(search, wanted.extra_blas)))
+    found = instruments.blas(search, wanted.extra_blas)
+    inventory = replace(inventory, blas=tuple(entry for entry in found if on_gpus or entry.family != NVBLAS))
     if wanted.only:
         inventory = replace(inventory, blas=tuple(inventory.named(name) for name in wanted.only))
     for name in wanted.asked:
         inventory.named(name)
     if not inventory.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with ⟦blas⟧ NAME=/path/lib.so")
-    return with_kernel_rates(inventory, search, on_probe, instruments)
+    return inventory if on_gpus else with_kernel_rates(inventory, search, on_probe, instruments)
+
+
+def asks_nvblas(names: Collection[str], files: Mapping[str, Path]) -> bool:
+    """Whether NVBLAS is among the libraries that were asked for."""
+    return NVBLAS in names or any(is_nvblas(file) for file in files.values())
+
+
+def computes_on_gpus(options: TuneOptions) -> bool:
+    """Whether the program of a study, or its BLAS, computes on GPUs."""
+    return bool(program_of(options).gpus_of) or asks_nvblas(options.blas_only, options.blas_files or {})
+
+
+def require_gpus(options: TuneOptions) -> None:
+    """Refuse NVBLAS on this machine where it has no GPU, before anything is installed or started.
+
+    Raises:
+        hpl.programs.gpus.NoGpuError, TunerError: as `require_own_study`.
+    """
+    if options.on_machines and not options.real_cluster and asks_nvblas(options.blas_only, options.blas_files or {}):
+        require_own_study(options.blas_only, here=True)
+
+
+def require_own_study(names: Collection[str], *, here: bool) -> None:
+    """Refuse NVBLAS beside other libraries, and where it runs here on a machine that shows no GPU of NVIDIA.
+
+    Raises:
+        hpl.programs.gpus.NoGpuError: it shows none.
+        TunerError: there are others.
+    """
+    from hpl.programs.gpus import for_program  # noqa: PLC0415 - only what computes on GPUs needs it
+
+    if here:
+        for_program(NVBLAS, VENDOR)
+    if len(names) > 1:
+        raise TunerError(
+            f"{NVBLAS} computes on GPUs, which have another Rpeak than cores: give it a study of its own, and "
+            "`hpltune compare` sets both beside each other"
+        )
 
 
 def _for_all(search: SearchPaths, wanted: SurveyWish, instruments: Instruments) -> tuple[Mpi, ...]:
@@ -213,17 +260,20 @@ def _for_all(search: SearchPaths, wanted: SurveyWish, instruments: Instruments) 
     return usable
 
 
-def _with_gpus(inventory: Inventory, wanted: SurveyWish) -> Inventory:
+def _with_gpus(inventory: Inventory, name: str, vendor: str, rpeak_gflops: float | None) -> Inventory:
     """Add the GPUs of this host, and their peak in place of that of the cores.
+
+    Args:
+        name: of what computes on them.
 
     Raises:
         NoGpuError: there is none, or nobody knows its peak and the user gave none.
     """
     from hpl.programs.gpus import for_program, peak_gflops  # noqa: PLC0415 - only a program of GPUs needs it
 
-    found = for_program(wanted.program.name, wanted.program.gpus_of)
+    found = for_program(name, vendor)
     inventory = replace(inventory, gpus=found)
-    if wanted.rpeak_gflops is not None or not wanted.program.workload.has_peak:
+    if rpeak_gflops is not None or not inventory.program.workload.has_peak:
         return inventory
     gflops, sentence = peak_gflops(found)
     return replace(inventory, rpeak=replace(inventory.rpeak, gflops=gflops, reasoning=(sentence,)))

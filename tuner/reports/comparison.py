@@ -66,12 +66,14 @@ class InTurn:
         rounds: that were begun, as "6 rounds".
         ended: the sentence why these are fewer than asked for, or "".
         failures: sentences on the runs that do not count.
+        unlike: sentences on what the sides were started with, where that differs.
     """
 
     study: str
     rounds: str
     ended: str = ""
     failures: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """Say what this means for the verdict, and what went wrong."""
@@ -79,7 +81,7 @@ class InTurn:
             f"Measured in turn, in one occasion ({self.rounds}, study {self.study}): a difference between occasions "
             "does not count."
         )
-        return [told, *([self.ended] if self.ended else []), *self.failures]
+        return [told, *([self.ended] if self.ended else []), *self.failures, *self.unlike]
 
 
 @dataclass(frozen=True)

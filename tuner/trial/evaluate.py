@@ -30,7 +30,7 @@ from runners.settings.sys import TUNABLES, with_tunables
 
 from ..errors import TunerError
 from ..events import Listener, Notice
-from ..machine.inventory import Inventory
+from ..machine.inventory import Inventory, matrix_on_gpus
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
 from ..units import duration, gibibytes
@@ -288,7 +288,8 @@ class Evaluator:
 
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.on_cores else 0.0
+        on_cores = plan.program.on_cores and not site.gpus
+        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
         ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
         if not plan.program.workload.has_peak:
             ceiling = 0.0
@@ -526,7 +527,7 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
     if plan.memory_bytes <= free:
         return None
-    N, where = max(run.N for run in plan.runs), "on the GPUs" if site.gpus else "free now"
+    N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(site) else "free now"
     needs = f"needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}"
     if plan.program.terms.lacks("N"):
         return f"the run {needs}: choose fewer equations of a rank, or end other programs"

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpl.blas.catalogue import BlasLibrary
+from hpl.blas.nvblas import NAME as NVBLAS
+from hpl.blas.nvblas import ONE_GPU
 from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from hpl.programs.family import AskedStart, HplProgram
@@ -210,7 +212,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, pl
         environment=environment,
         launch=placement.launch,
         settings=placement.settings,
-        before=(*site.wrap, *before, *start.before),
+        before=(*site.wrap, *before, *start.before, *(ONE_GPU if library and library.family == NVBLAS else ())),
         program=site.program,
         arguments=start.arguments,
     )

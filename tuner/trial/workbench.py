@@ -17,8 +17,15 @@ from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import PROGRAM, Inventory, bringing
 from ..machine.mpi_start import require_start
-from ..machine.rank_start import require_wrap
-from ..machine.survey import SurveyWish, program_of, programs_of, survey, usable_mpis, with_kernel_rates
+from ..machine.survey import (
+    SurveyWish,
+    computes_on_gpus,
+    program_of,
+    programs_of,
+    survey,
+    usable_mpis,
+    with_kernel_rates,
+)
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted, listed
@@ -98,7 +105,7 @@ class Workbench:
             whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out, without=bad)
         for notice in notices:
             listener(notice)
-        if probing:
+        if probing and not whole.gpus:
             whole = _with_kernels(whole, search, listener)
         whole = _with_sources(whole, search, options)
         if options.rpeak_gflops is not None:
@@ -235,8 +242,10 @@ def _require_starts(options: TuneOptions, cluster: "Cluster | None", search: Sea
     Raises:
         TunerError: one starts none.
     """
-    if wanted:
-        require_wrap(_wrap(options, cluster), cluster)
+    if wanted and (wrap := _wrap(options, cluster)):
+        from ..machine.rank_start import require_wrap  # noqa: PLC0415 - only a wrapper needs it
+
+        require_wrap(wrap, cluster)
     if cluster is not None or not wanted:
         return
     mpis = usable_mpis(search, program_of(options))
@@ -272,6 +281,8 @@ def cluster_of(options: TuneOptions) -> "Cluster | None":
     from runners.hosts.cluster import stored_cluster  # noqa: PLC0415 - only a cluster needs it
 
     cluster = stored_cluster(options.real_cluster)
+    if options.rpeak_gflops is not None and computes_on_gpus(options):
+        cluster = cluster.with_peak(options.rpeak_gflops)
     if cluster.batch and options.nodes_left_out:
         return cluster.model_copy(update={"batch": cluster.batch.without(options.nodes_left_out)})
     return cluster.model_copy(update={"speeds": options.node_speeds}) if options.node_speeds else cluster
@@ -315,6 +326,7 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
             program=program_of(options),
             programs=programs_of(options),
             rpeak_gflops=options.rpeak_gflops,
+            elsewhere=(options.real_cluster or {}).get("backend") == "ssh",
         ),
         telling(listener) if probing else None,
     )

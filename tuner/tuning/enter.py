@@ -54,7 +54,7 @@ def enter(
     if name is None or not (resume or join):
         begun = begin(store, name, options, machine_facts(options, workbench))
     elif join:
-        begun = BegunStudy(name, _joined(store, name, workbench.site))
+        begun = BegunStudy(name, _joined(store, name, workbench.site), joined=True)
     else:
         begun = go_on(store, name, options, run="trial")
     if options.real_cluster is None and busy_sentence(workbench.site.host.physical_cores):

@@ -24,7 +24,7 @@ from ..budget import Budget
 from ..engines.points import starts
 from ..engines.probes import Messages, Probes
 from ..errors import TunerError
-from ..machine.inventory import Inventory, node_shape
+from ..machine.inventory import Inventory, node_shape, terms_here
 from ..machine.problem_size import (
     RUNS_IN_BUDGET,
     SMALLEST_N,
@@ -192,7 +192,7 @@ def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:
     choice = first_choice(site)
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
     NB = min(natural_nb(site, blas), max(32, N // 16))
-    terms = site.program.terms
+    terms = terms_here(site)
     ranks, threads = terms.layouts(node_shape(site), site.node_count)[0]
     return terms.fitted(textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=ranks, threads=threads))
 

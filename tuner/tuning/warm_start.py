@@ -56,11 +56,13 @@ class Advice:
         source: where that is from.
         points: legal points of this space with the rate they had elsewhere, best first; there may be none.
         sentence: how much of the source that is.
+        tried: how many of the best are tried first.
     """
 
     source: str
     points: tuple[tuple[dict[str, Scalar], float | None], ...]
     sentence: str
+    tried: int = FIRST
 
 
 def require_same_workload(store: Store, name: str, workload: Workload) -> None:
@@ -159,7 +161,7 @@ def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
         for point, gflops in one.points:
             if gflops is not None:
                 engine.tell(point, Outcome(gflops, rung=Rung(Fidelity.EARLIER, float(number))))
-        first += [point for point, _ in one.points[:FIRST]]
+        first += [point for point, _ in one.points[: one.tried]]
     return first
 
 

@@ -5,11 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from stand_in_runtimes import apptainer, podman, srun_with_pyxis
 
+from runners.batch.slurm.srun import Srun
+from runners.containers.apptainer import Apptainer, Singularity
 from runners.containers.charliecloud import Charliecloud
 from runners.containers.contract import Container
 from runners.containers.looking import ImageFacts, parse_look
+from runners.containers.podman import Podman
 from runners.containers.registry import RUNTIMES, ImageError, runtime_for
+from runners.containers.slurm import SlurmImage
 from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
 
@@ -37,8 +42,15 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "image"
 
 
-def test_the_runtime_stands_between_a_wrapper_and_the_program(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def nothing_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runtimes stand in commands by their names, where nobody knows their paths."""
+    monkeypatch.setattr("shutil.which", lambda _: None)
     monkeypatch.delenv("TMPDIR", raising=False)
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_the_runtime_stands_between_a_wrapper_and_the_program() -> None:
     container = Container(Charliecloud(), "/images/hpl", (Path("/data"), Path("/cache")))
     line = job(container, {"A": "1"}).line
     assert line == (
@@ -111,3 +123,63 @@ hpltune-image loads /cache/witness.so
         loads=True,
     )
     assert parse_look("") == ImageFacts()
+
+
+@pytest.mark.usefixtures("nothing_installed")
+@pytest.mark.parametrize("runtime", [Apptainer(), Singularity()])
+def test_apptainer_shows_folders_and_the_gpus_of_the_program(runtime: Apptainer) -> None:
+    line = Container(runtime, "/images/hpl.sif", (Path("/data"),), gpus="NVIDIA").words(WORK)
+    assert line == (runtime.program, "exec", "--nv", "--bind=/data", "--pwd=/data/runs/1", "/images/hpl.sif")
+
+
+@pytest.mark.usefixtures("nothing_installed")
+def test_podman_leaves_network_processes_and_memory_to_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    line = Container(Podman(), "localhost/hpl:2.3", (Path("/data"),)).words(WORK)
+    assert line[:3] == ("podman", "run", "--rm")
+    assert {"--network=host", "--pid=host", "--ipc=host", "--env-host", "--userns=keep-id"} <= set(line)
+    assert line[-2:] == ("--pull=never", "localhost/hpl:2.3")
+    assert "--volume=/data:/data" in line
+    assert Podman().variables == {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
+
+
+def test_srun_puts_all_of_the_command_into_the_image() -> None:
+    container = Container(SlurmImage(), "nvcr.io#nvidia/hpc-benchmarks:26.02", (Path("/data"), Path("/cache")))
+    command = Srun(1).command(job(container, {"LD_PRELOAD": "/cache/witness.so"}))
+    at = command.index("--container-image=nvcr.io#nvidia/hpc-benchmarks:26.02")
+    assert command[at + 1 :] == [
+        *("--container-mounts=/data:/data,/cache:/cache", "--container-workdir=/data/runs/1"),
+        *("numactl", "--localalloc", "/usr/bin/env", "LD_PRELOAD=/cache/witness.so", "/opt/xhpl", "-x"),
+    ]
+
+
+def test_an_image_goes_to_the_first_installed_runtime_that_takes_it(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    sif = tmp_path / "hpl.sif"
+    sif.touch()
+    with pytest.raises(ImageError, match="podman, which knows images by name, is not installed"):
+        runtime_for("localhost/hpl:2.3")
+    apptainer(programs, "singularity")
+    podman(programs)
+    assert runtime_for(str(sif))[0].name == "singularity"
+    assert runtime_for(str(folder))[0].name == "singularity"
+    assert runtime_for(f"podman={folder}")[0].name == "podman"
+    assert runtime_for("localhost/hpl:2.3")[0].name == "podman"
+    assert runtime_for("docker://alpine")[0].name == "singularity"
+    with pytest.raises(ImageError, match=r"podman has no image localhost/hpl:2\.4: `podman pull"):
+        runtime_for("localhost/hpl:2.4")
+    assert Podman().digest("localhost/hpl:2.3") == "0123456789abcdef"
+    assert Podman().version() == "podman version 4.3.1"
+
+
+def test_an_srun_without_pyxis_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    other = srun_with_pyxis(tmp_path)
+    assert runtime_for("slurm=hpl.sqfs")[0].name == "slurm"
+    other.write_text("#!/bin/sh\necho no such thing\n")
+    with pytest.raises(ImageError, match="this srun starts no images: Slurm needs the plugin pyxis for that"):
+        runtime_for("slurm=hpl.sqfs")

@@ -1,11 +1,13 @@
 """Ranks in an image: with real Charliecloud where it is here, and what is said of an image that does not do."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 from as_user import Run
 from images import copied, image, require_charliecloud, tree
+from stand_in_runtimes import apptainer, podman, srun_with_pyxis
 
 SETTINGS = ("N=400", "NB=64", "grid=1x2", "layout=2x1")
 ONE = (*(word for setting in SETTINGS for word in ("--set", setting)), "--trials", "1", "--confirm", "0")
@@ -43,7 +45,7 @@ def test_our_program_and_one_of_the_image_run_in_real_containers(hpltune: Run, h
     ours = hpltune("tune", *ONE, "--container", str(bare), "--study", "boxed")
     assert ours.returncode == 0, ours.stderr
     trial = last(hpltune, "boxed")
-    assert " ch-run --join-ct=2 " in str(trial["command"])
+    assert "/ch-run --join-ct=2 " in str(trial["command"])
     assert trial["library"] == str(blas), "ranks in the image told what they run"
     told = " ".join(hpltune("compare", "plain", "boxed").stdout.split())
     assert f"plain has none and boxed has charliecloud={bare}" in told
@@ -85,3 +87,38 @@ def test_an_image_that_cannot_be_used_is_told_in_a_sentence(hpltune: Run, home: 
     assert "name its whole path in the image" in done.stderr
     done = hpltune("tune", *ONE, "--container", str(empty), "--cluster", "kronos")
     assert "--container is for real machines" in done.stderr
+
+
+@pytest.mark.parametrize("runtime", ["apptainer", "singularity", "podman"])
+def test_a_program_of_an_image_runs_through_each_runtime(
+    hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch, runtime: str
+) -> None:
+    programs = home / "runtimes"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    folder = image(home / "image")
+    given = folder
+    if runtime == "podman":
+        podman(programs)
+        given = Path("localhost/hpl:2.3")
+    else:
+        apptainer(programs, runtime)
+    done = hpltune("tune", *ONE, "--container", f"{runtime}={given}", "--xhpl", str(prints_hpl), "--study", "boxed")
+    assert done.returncode == 0, done.stderr
+    command = str(last(hpltune, "boxed")["command"])
+    assert f" {programs / runtime} {'run' if runtime == 'podman' else 'exec'} " in command
+    assert f" {given} " in command
+    assert command.endswith(str(prints_hpl))
+    again = hpltune("tune", "--resume", "--study", "boxed", "--trials", "2")
+    assert again.returncode == 0, again.stderr
+    assert f" {given} " in str(last(hpltune, "boxed")["command"])
+
+
+def test_srun_starts_images_only_behind_a_batch_system(
+    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    srun_with_pyxis(home)
+    monkeypatch.setenv("PATH", f"{home}:{os.environ['PATH']}")
+    done = hpltune("tune", *ONE, "--container", "slurm=hpl.sqfs")
+    assert done.returncode == 2
+    assert 'slurm=IMAGE needs a cluster behind a batch system with launcher = "srun"' in done.stderr

@@ -23,7 +23,7 @@ from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
 from ...machine.problem_size import SMALLEST_N, matrix_bytes
-from ...machine.survey import program_of
+from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...provision.plan import needs
@@ -39,7 +39,7 @@ from ...tuning import campaign
 from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
 from ...tuning.parts import require_alike_parts
-from ...tuning.seeding import simulated_ranking
+from ...tuning.seeding import Opening, simulated_ranking
 from ...tuning.sizing import load_space, planned_n
 from ...user_files import require_writable
 from ...words import counted
@@ -262,6 +262,7 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
         if not options.whole_table:
             space_text(options.space)
         check_overrides(options.overrides or {}, setting_dimensions())
+    require_gpus(options)
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)
     if options.cluster is None:
@@ -331,7 +332,18 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench, session, planned_n(space, store.records(begun.name)))
-            return campaign.tune(options, begun, ready, session.context, space, joined=join)
+            opening = None if join else _opening(options, session)
+            return campaign.tune(options, begun, ready, session.context, space, opening=opening)
+
+
+def _opening(options: TuneOptions, session: Session) -> Opening | None:
+    """What simulates before the first full run; None where that was not asked, or something else is known already."""
+    known = options.warm_start or options.from_simulation
+    if not options.simulated_opening or options.real_cluster is None or options.engine != "hpl" or known:
+        return None
+    from ...simulation.opening import SimulatedOpening  # noqa: PLC0415 - only a cluster needs it
+
+    return SimulatedOpening(session.user_dirs, options.hpl_source, options.seed)
 
 
 def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
