@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 
 from .plain import finite, finite_figures, time_text
-from .record import FIGURES, Kind, TrialRecord
+from .record import FIGURES, TrialRecord
 
 GRID = re.compile(r"[1-9]\d{0,8}x[1-9]\d{0,8}")
 Cell = str | int | float | bool | None
@@ -45,9 +45,9 @@ class TrialPlace:
     cautions: str = ""
 
 
-def imported_size(record: TrialRecord) -> dict[str, Cell]:
-    """Return N, NB and grid of an imported trial whose output does not tell all parameters of HPL; else nothing."""
-    if record.kind is not Kind.IMPORTED or record.hpl is not None:
+def told_size(record: TrialRecord) -> dict[str, Cell]:
+    """Return N, NB and grid of a trial without all parameters of HPL, as an imported one; else nothing."""
+    if record.hpl is not None:
         return {}
     sizes = {name: record.params.get(name) for name in ("N", "NB", "grid")}
     return sizes if GRID.fullmatch(str(sizes["grid"])) and type(sizes["N"]) is type(sizes["NB"]) is int else {}
@@ -70,7 +70,7 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
     row["invalidity"] = record.invalidity.value if record.invalidity else None
     row["started_at"] = time_text(record.started_at)
     row["ended_at"] = time_text(record.ended_at) if record.ended_at else None
-    row.update(imported_size(record) if record.hpl is None else record.hpl.words())
+    row.update(told_size(record) if record.hpl is None else record.hpl.words())
     if record.observed is not None:
         row["library"], row["library_version"] = record.observed.library, record.observed.version
         row["library_kernel"], row["library_threads"] = record.observed.kernel, record.observed.threads

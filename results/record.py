@@ -10,9 +10,12 @@ from typing import Literal
 
 from hpl.output import SHORTEST_S, proves
 from hpl.params import HplParams, Scalar
+from hpl.workload import Workload, workload_named
 
 from .disturbance import Disturbance, can_tell, disturbance_of
 
+WORKLOAD = "workload"
+"""The fact of a host that names what the program of a study computes; studies of HPL lack it."""
 SIMULATOR = "simulator"
 """The key of `versions` that only simulated and replayed studies and trials have."""
 REPLAY_OF = "replay of "
@@ -117,6 +120,11 @@ class Study:
     state: StudyState = "running"
 
     @property
+    def workload(self) -> Workload:
+        """What its program computes."""
+        return workload_named(self.host.get(WORKLOAD))
+
+    @property
     def simulated(self) -> bool:
         """Whether no machine ran its trials: a simulator did, or a table told what they gave."""
         return SIMULATOR in self.versions
@@ -138,7 +146,9 @@ class Study:
 
     @property
     def marked_name(self) -> str:
-        """Its name, with "(simulated)" or "(replayed)" where no machine ran its trials."""
+        """Its name, with "(simulated)" or "(replayed)" where no machine ran its trials, or with its workload."""
+        if not self.workload.is_hpl:
+            return f"{self.name} ({self.workload.title})"
         return f"{self.name} ({self.how})" if self.simulated else self.name
 
     @property
@@ -178,7 +188,8 @@ class TrialRecord:
         started_at, ended_at: with their time zone; the end is None while it runs, or if nobody saw it.
         invalidity: the stage that failed; None unless the state is FAILED.
         reason: the sentence why it does not count; "" if it counts.
-        hpl: HPL's parameters; None if the trial failed before it had them, or if an imported output does not tell all.
+        hpl: HPL's parameters; None if the trial failed before it had them, if an imported output does not tell all, and
+            in studies of another workload.
         blas, kernel: the BLAS and the kernel that were asked for; `observed` says what ran.
         ranks: MPI ranks, at least 1.
         threads: per rank, at least 1.

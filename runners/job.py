@@ -4,10 +4,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .errors import InvalidJobError
 from .forwarded import parameter_fault, plain
 from .hosts.host_names import host_named
+
+if TYPE_CHECKING:
+    from .containers.contract import Container
 
 BINDINGS = ("core", "l3cache", "numa", "socket", "none")
 """Units to which a rank can be bound; with "core" it gets one core for each of its threads."""
@@ -40,6 +44,7 @@ class Job:
         agent: program that starts the MPI library's daemons on nodes; it gets a node and a command. Runners set it.
         inputs: names of those files in the folder that ranks read.
         libraries: files of shared libraries that the program uses; nodes without a shared folder get copies.
+        container: the image in which each rank runs; `before` stays outside.
         copied_to: working folder of ranks on nodes that share no folder with this host. Runners set it.
 
     Raises:
@@ -66,6 +71,7 @@ class Job:
     libraries: tuple[Path, ...] = ()
     copied_to: Path | None = None
     before: tuple[str, ...] = ()
+    container: "Container | None" = None
 
     def __post_init__(self) -> None:
         self._require(bool(self.program) and Path(self.program[0]).is_absolute(), "program", "an absolute path")
@@ -99,7 +105,15 @@ class Job:
     @property
     def line(self) -> tuple[str, ...]:
         """The command of each rank."""
-        return (*self.before, *self.program)
+        inside = () if self.container is None else self.container.words(self.rank_directory)
+        return (*self.before, *inside, *self.program)
+
+    @property
+    def launcher_options(self) -> tuple[str, ...]:
+        """Options of a launcher that puts ranks into the image."""
+        if self.container is None:
+            return ()
+        return self.container.runtime.of_launcher(self.container.rank(self.rank_directory))
 
     @property
     def ranks_per_node(self) -> int:

@@ -108,7 +108,7 @@ class LocalRunner(Runner):
         """Refuse a job that cannot be started, before anything is written."""
         if self._closed:
             raise SubmitError("this runner was closed: it takes no further job", transient=False)
-        if not _executable(job.program[0]):
+        if job.container is None and not _executable(job.program[0]):
             raise InvalidJobError(_not_executable(Path(job.program[0])))
         if not job.directory.is_dir():
             raise InvalidJobError(f"{job.directory} is not a folder a job can run in")

@@ -10,20 +10,22 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hpl.blas.registry import CATALOGUE
 from hpl.build.toolchain import NAMES
 from hpl.params import Scalar
-from hpl.programs.terms import OWN
+from hpl.programs.terms import HPL_LINES, OWN
 
 from .errors import MistakePlace, SettingError, SpaceError
 from .machine import PROGRAM, Machine
 from .parameters.automatic import AUTO, automatic, by_program, full_layouts, layouts_by_cores, layouts_by_nodes
 from .parameters.dimension import CORES, DIMENSIONS, Dimension, Settings, dimension, shown
 from .parameters.parameter import Parameter, converted, values
-from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, of_settings, taken_by
+from .restriction import ALWAYS, RESTRICTIONS, Restriction, forbidden, known_to, of_settings, taken_by
 from .space import SIZES, SearchSpace, never_legal
+
+V = TypeVar("V")
 
 KEYS: Mapping[str, tuple[type, str]] = {
     "name": (str, "a text"),
@@ -105,7 +107,8 @@ def load(
     if table.get("cluster") and machine.more_cores == Machine.more_cores:
         machine = replace(machine, more_cores=f"add ⟦cluster⟧ {table['cluster']}, which this space is made for")
     wished = overrides or {}
-    given = _with_own(entries(place, wished, text, settings), wished, machine)
+    _require_lines(wished, machine)
+    given = _without_lacking(_with_own(entries(place, wished, text, settings), wished, machine), machine)
     if all(size in given for size in SIZES):
         raise SpaceError(f"{place}: N and memory_fraction both say how large the matrix is: keep one of them")
     places = {
@@ -119,12 +122,37 @@ def load(
             _check_decider(places[parameter.name], parameter, parameters.get(parameter.by), machine, listed=listed)
     broadcasts = parameters["BCAST"].values if "BCAST" in parameters else ()
     of_others = [*taken_by(machine, broadcasts), *of_settings(parameters, machine)]
-    restrictions = [*ALWAYS, *of_others, *_restrictions(place, table), *_forbids(place, table, settings)]
-    starts = _starts(place, table, settings)
+    known = known_to(machine, [*ALWAYS, *_restrictions(place, table)])
+    restrictions = [*known, *of_others, *_forbids(place, table, settings)]
+    starts = [_without_lacking(start, machine) for start in _starts(place, table, settings)]
     try:
         return SearchSpace(table.get("name", place), machine, [*parameters.values()], restrictions, starts)
     except SpaceError as error:
         raise SpaceError(f"{place}: {error}") from error
+
+
+def _lacks(name: str, machine: Machine) -> bool:
+    """Return whether a parameter is of HPL.dat or of the size of a matrix, and no program of a machine has it."""
+    return machine.terms.lacks("N" if name in SIZES else name)
+
+
+def _require_lines(wished: Iterable[str], machine: Machine) -> None:
+    """Refuse parameters that the programs of a machine do not have.
+
+    Raises:
+        SpaceError: the sentence names one.
+    """
+    for name in wished:
+        if _lacks(name, machine):
+            lines = [line for line in DIMENSIONS if line in HPL_LINES and not _lacks(line, machine)]
+            own = [parameter.point_name for terms in machine.all_terms for parameter in terms.own]
+            has = ", ".join(dict.fromkeys(("layout", *lines, *own)))
+            raise MistakePlace.of_setting(name).wrong(SpaceError(f"the program has no such parameter (it has: {has})"))
+
+
+def _without_lacking(given: Mapping[str, V], machine: Machine) -> dict[str, V]:
+    """Return the entries without those that the programs of a machine do not have."""
+    return {name: entry for name, entry in given.items() if not _lacks(name, machine)}
 
 
 def _with_own(given: Mapping[str, Any], wished: Mapping[str, Any], machine: Machine) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def _places(point: Point, machine: Machine, kept: Sequence[int]) -> list[tuple[i
     A node that no rank fills comes after all others.
     """
     ranks, _ = ranks_and_threads(point["layout"])
-    P, Q = parse_grid(str(point["grid"]))
+    P, Q = parse_grid(str(point.get("grid", f"1x{ranks}")))
     found = []
     for rank in _first_ranks(ranks, machine, kept):
         by_columns = (rank // P, rank % P) if point.get("PMAP") == "column" else (rank % Q, rank // Q)

@@ -3,11 +3,11 @@
 A new restriction is one function and one line in RESTRICTIONS.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
-from hpl.params import HplParams, Scalar, parse_grid
+from hpl.params import Scalar, parse_grid
 from hpl.programs.terms import OwnRule
 from hpl.sizing import n_that_fits
 
@@ -152,14 +152,17 @@ def nbmin_at_most_nb(point: Point, _machine: Machine) -> str | None:
 
 def fits_memory(point: Point, machine: Machine) -> str | None:
     """Require that the matrices and panels of all ranks fit the memory."""
-    params = HplParams.from_words(point)
+    params = machine.terms.run_of(point)
     memory_bytes, free = machine.terms.memory_bytes, machine.without(dropped_nodes(point)).memory_bytes
     needed = params.ranks * memory_bytes(params)
     if needed <= free:
         return None
+    of_gpus = " of the GPUs' memory" if machine.shape.gpus else ""
+    if machine.terms.lacks("N"):
+        asked = f"the equations of {params.ranks} ranks need {_gibibytes(needed)}"
+        return f"{asked}, but only {_gibibytes(free)}{of_gpus} may be used: take fewer of each rank, or fewer ranks"
     asked = f"N = {params.N} with NB = {params.NB} needs {_gibibytes(needed)}"
     largest = n_that_fits(params, free, memory_bytes)
-    of_gpus = " of the GPUs' memory" if machine.shape.gpus else ""
     smaller = f"take at most N = {largest}" if largest else "take a smaller NB"
     return f"{asked}, but only {_gibibytes(free)}{of_gpus} may be used: {smaller}"
 
@@ -245,6 +248,23 @@ ALWAYS: tuple[Restriction, ...] = (
     Restriction("fits_memory", _MEMORY, fits_memory),
 )
 """Restrictions of every space: a point that breaks one cannot run."""
+
+
+def known_to(machine: Machine, rules: Sequence[Restriction]) -> list[Restriction]:
+    """List the restrictions of lines of HPL.dat that the programs of a machine have; they have all the same ones.
+
+    What fits the memory is decided by a program's own parameters where it has no N.
+    """
+    terms = machine.terms
+    own = tuple(parameter.point_name for each in machine.all_terms for parameter in each.own)
+    found = []
+    for rule in rules:
+        if rule.check is fits_memory:
+            found.append(replace(rule, needs=(*own, *_LAYOUT)) if terms.lacks("N") else rule)
+        elif not any(map(terms.lacks, rule.needs)):
+            found.append(rule)
+    return found
+
 
 _OF_SETTINGS: Mapping[str, Restriction] = {
     CORES: Restriction("cores_hold_ranks", (CORES, *_LAYOUT), cores_hold_ranks),

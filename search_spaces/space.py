@@ -13,8 +13,8 @@ from math import prod
 import numpy as np
 
 from hpl.canonical import canonical
-from hpl.params import HplParams, Scalar
-from hpl.sizing import NodeShare, SizingError, n_for_memory
+from hpl.params import Scalar
+from hpl.sizing import DOUBLE, NodeShare, SizingError, n_for_memory
 
 from .blocks import components, dependants_last, legal_parts
 from .errors import SpaceError
@@ -241,8 +241,8 @@ class SearchSpace:
 
     @property
     def largest_n(self) -> int:
-        """The largest N of its points."""
-        return self.asked_n or int(self.first["N"])
+        """The largest N of its points; 0 where its program has no N."""
+        return self.asked_n or int(self.first.get("N", 0))
 
     @cached_property
     def starts(self) -> tuple[dict[str, Scalar], ...]:
@@ -298,7 +298,9 @@ class SearchSpace:
 
     def _representative_words(self, full: Point) -> dict[str, Scalar]:
         """Return what points share that run the same instructions on alike nodes: HPL's parameters and the order."""
-        words = {**canonical(HplParams.from_words(full)).words(), **self.machine.running(full).terms.ignores}
+        terms = self.machine.running(full).terms
+        known = canonical(terms.run_of(full)).words()
+        words = {**{name: value for name, value in known.items() if not terms.lacks(name)}, **terms.ignores}
         return {**words, "rank_order": self._orders.of(full)} if "rank_order" in full else words
 
     def _refused(self, start: Point) -> str | None:
@@ -353,7 +355,7 @@ class Completion:
         """Add the defaults of all dimensions that a point leaves out; N has none."""
         full, machine = dict(params), self.machine.running(params)
         for name, dimension in DIMENSIONS.items():
-            if name not in full:
+            if name not in full and not machine.terms.lacks(name):
                 value = dimension.default(full, machine)
                 if value is not None:
                     full[name] = machine.terms.taken(name, value)
@@ -364,10 +366,13 @@ class Completion:
     def with_n(self, full: Point) -> dict[str, Scalar]:
         """Add N to a point with all else: that of the machine, or the one that fills a part of its memory.
 
+        A program without N needs none.
+
         Raises:
             SpaceError: neither is known.
         """
-        if "N" in full:
+        machine = self.machine.running(full)
+        if "N" in full or machine.terms.lacks("N"):
             return dict(full)
         if "memory_fraction" not in full:
             if self.machine.N is None:
@@ -375,7 +380,8 @@ class Completion:
             return {**full, "N": self.machine.N}
         ranks, _ = ranks_and_threads(full["layout"])
         P, _, Q = str(full["grid"]).partition("x")
-        node = NodeShare(self.machine.without(dropped_nodes(full)).memory_bytes, ranks)
+        memory_bytes = machine.without(dropped_nodes(full)).memory_bytes * DOUBLE // machine.terms.element_bytes
+        node = NodeShare(memory_bytes, ranks)
         try:
             N = n_for_memory([node], fraction=float(full["memory_fraction"]), NB=int(full["NB"]), P=int(P), Q=int(Q))
         except SizingError as error:

@@ -22,6 +22,7 @@ OPTIONS_OF_OTHERS = {
     "hpl/build/toolchain.py": "an option of update-alternatives",
     "runners/hosts/node_facts.py": "a script of a shell",
     "runners/readiness/fact_table.py": "commands of a shell",
+    "runners/containers/looking.py": "a script of a shell",
     "runners/launchers/base.py": "an option of containers",
     "runners/batch/slurm/options.py": "options of sbatch, which a cluster file lists",
     "runners/batch/slurm/srun.py": "options of srun",

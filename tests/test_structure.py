@@ -15,6 +15,7 @@ MOST_LINES, SMALL_LINES, FEWEST_MODULES, MOST_FIELDS, MOST_METHODS = 600, 80, 4,
 REGISTRIES = {
     "hpl/blas/registry.py": "one file a maker of BLAS libraries",
     "hpl/programs/registry.py": "one file a family of programs",
+    "runners/containers/registry.py": "one file a container runtime",
     "tuner/preflight/registry.py": "one file a family of things that spoil runs",
     "runners/settings/registry.py": "one file a family of settings",
     "tuner/reports/figures/registry.py": "one file a figure",

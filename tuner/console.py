@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import IO, Any, cast
 
@@ -19,8 +19,11 @@ from rich.progress import (
 from rich.segment import Segment
 from rich.text import Text
 
+from hpl.params import Scalar
+from hpl.variant import is_code
+from results.metrics import rate_text
 from results.report.model import Report, outcome
-from results.report.terminal import print_report
+from results.report.terminal import blocks, can_draw, print_report, say
 
 from .events import (
     PHASES,
@@ -45,6 +48,16 @@ WIDE, BESIDE, LEAST = 120, 64, 12
 """Columns from which labels are shown whole, those that times and figures take beside them, and what is left of one."""
 UNREAD = 141
 """Exit code where nobody reads the output: 128 + SIGPIPE."""
+FEWEST_DRAWN, MOST_DRAWN = 3, 40
+"""Rates that make a line of small blocks, and those that it shows at most, the last ones."""
+SHORT_PHASES = {
+    "pilot": "pilot runs",
+    "confirmation": "the best again",
+    "rounds": "rounds",
+    "turns": "in turn",
+    "extrapolation": "smaller runs",
+}
+"""What the bar of the budget says while a part of a study goes on; "search" says itself."""
 PIPE_WIDTH = 160
 """Columns where the output is no terminal: wide enough for tables, and for `less -S`."""
 
@@ -77,12 +90,15 @@ def output(*, stderr: bool = False) -> Console:
 
 
 class PlainLines:
-    """One line per event that matters, for logs and pipes."""
+    """One line per event that matters, for logs, pipes and screen readers."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._labels: dict[int, str] = {}
         self._head: str | None = None
+
+    def close(self) -> None:
+        """Say what was kept for the end: nothing."""
 
     def __call__(self, event: Event) -> None:
         """Print the event, if it is worth a line; the head of a part of the study, once it has a run."""
@@ -91,7 +107,7 @@ class PlainLines:
             self._head = None
         match event:
             case Notice():
-                self._print(event.sentence)
+                self._notice(event)
             case Remark(text):
                 with suppress(OSError):
                     print(f"hpltune: {printable(with_options(text))}", file=sys.stderr)
@@ -105,14 +121,20 @@ class PlainLines:
             case TrialStarted(number=number, label=label):
                 self._labels[number] = label
             case TrialEnded(record=record):
-                self._print(line(event, self._labels.pop(record.number, "")))
+                self._ended(event, self._labels.pop(record.number, ""))
             case BuildStep(text, done, total) if text.startswith("linking") or done == total:
                 self._print(f"Building xhpl: {text}")
             case _:
                 pass
 
-    def _print(self, text: str) -> None:
-        self._console.print(text, markup=False, highlight=False, soft_wrap=True)
+    def _notice(self, event: Notice) -> None:
+        self._print(event.sentence)
+
+    def _ended(self, event: TrialEnded, label: str) -> None:
+        self._print(line(event, label))
+
+    def _print(self, text: str, style: str | None = None) -> None:
+        say(self._console, text, style)
 
 
 def line(event: TrialEnded, label: str) -> str:
@@ -123,12 +145,88 @@ def line(event: TrialEnded, label: str) -> str:
     return f"#{event.record.number:<4d} {outcome(event.record)}  {label}{again}{best}{left}"
 
 
-class LiveDisplay:
-    """Finished trials scroll by; below them the running trial's own progress and the budget's."""
+class ShortLines(PlainLines):
+    """What scrolls by on a terminal: trials by what sets them apart, no details, and cautions at the end."""
 
     def __init__(self, console: Console) -> None:
-        self._lines = PlainLines(console)
-        self._progress = Progress(
+        super().__init__(console)
+        self._cautions: list[str] = []
+        self._ran = False
+        self._best: str | None = None
+        self._best_params: Mapping[str, Scalar] = {}
+
+    def close(self) -> None:
+        """Tell the cautions."""
+        if self._cautions:
+            self._print(f"\n{counted(len(self._cautions), 'caution')}", "bold")
+        for caution in dict.fromkeys(self._cautions):
+            self._print(f"- {caution}")
+
+    def _notice(self, event: Notice) -> None:
+        if event.caution:
+            self._cautions.append(f"{event.text[:1].upper()}{event.text[1:]}")
+        elif not event.detail:
+            self._print(event.text)
+
+    def _ended(self, event: TrialEnded, label: str) -> None:
+        if not self._ran and self._cautions:
+            self._print(f"{counted(len(self._cautions), 'caution')} so far, told at the end.")
+        self._ran, record = True, event.record
+        told = f"#{record.number:<4d} {outcome(record)}  "
+        if not record.ranked:
+            self._print(f"{told}{short_label(label)}")
+            return
+        better = event.best is not None and event.best != self._best
+        words = f"{told}{self._apart(record.params, label, better=better)}"
+        self._best = event.best
+        self._best_params = record.params if better else self._best_params
+        self._print(cut(words, self._console.width), "green" if better else None)
+
+    def _apart(self, params: Mapping[str, Scalar], label: str, *, better: bool) -> str:
+        """What a configuration has that the best so far has not."""
+        if not self._best_params:
+            return f"best so far: {short_label(label)}" if better else short_label(label)
+        other = [f"{name}={params[name]}" for name in params if params[name] != self._best_params.get(name)]
+        if better:
+            return f"best so far, now with {' '.join(other)}" if other else "best so far, the same again"
+        return f"the best with {' '.join(other)}" if other else "the best again"
+
+
+def short_label(label: str) -> str:
+    """The label of a trial without HPL's own code for its parameters, which only who knows HPL can read."""
+    return " ".join(word for word in label.split(" ") if not is_code(word))
+
+
+def cut(text: str, width: int) -> str:
+    """A text that one line holds."""
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+class _RatesBelow(Progress):
+    """Bars of what runs, and below them the rates so far as a line of small blocks."""
+
+    rates: Sequence[float] = ()
+
+    def get_renderables(self) -> Iterator[RenderableType]:
+        """Yield what is shown."""
+        yield from super().get_renderables()
+        if len(self.rates) >= FEWEST_DRAWN:
+            drawn = self.rates[-MOST_DRAWN:]
+            yield Text(f"  rates {blocks(drawn, drawn)} {rate_text(min(drawn))} to {rate_text(max(drawn))} GFLOPS")
+
+
+class LiveDisplay:
+    """Finished trials scroll by; below them the running trial's own progress, the budget's, and the rates so far.
+
+    Args:
+        verbose: details, cautions when they are found, and HPL's own codes scroll by, too.
+    """
+
+    def __init__(self, console: Console, *, verbose: bool = False) -> None:
+        self._verbose = verbose
+        self._lines = PlainLines(console) if verbose else ShortLines(console)
+        self._draws = can_draw(console)
+        self._progress = _RatesBelow(
             SpinnerColumn(),
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24 if console.width >= WIDE else 6),
@@ -149,14 +247,17 @@ class LiveDisplay:
         self._progress.start()
 
     def stop(self) -> None:
-        """Give them back."""
+        """Give them back, and tell what was kept for the end."""
         self._progress.stop()
+        self._lines.close()
 
     def __call__(self, event: Event) -> None:
         """Update the display."""
         if not isinstance(event, BuildStep | WorkStarted):
             self._lines(event)
         match event:
+            case Notice(detail=True) | PhaseStarted():
+                self._tell(event)
             case BuildStep(text, done, total):
                 self._progress.update(
                     self._build, description=text, completed=done, total=total, visible=not text.startswith("linking")
@@ -171,10 +272,10 @@ class LiveDisplay:
             case TrialStarted(number=number, label=label, expected_s=expected_s, after=after):
                 self._remove(after)
                 self._remove(number)
+                self._progress.update(self._build, visible=False)
                 note = "" if expected_s is None else f"about {duration(expected_s)}"
-                words = f"#{number} {label}"
-                words = words if len(words) <= self._room else f"{words[: self._room - 1]}…"
-                self._trials[number] = self._progress.add_task(words, total=1.0, note=note)
+                words = f"#{number} {label if self._verbose else short_label(label)}"
+                self._trials[number] = self._progress.add_task(cut(words, self._room), total=1.0, note=note)
             case TrialProgress(number=number, fraction=fraction, elapsed_s=elapsed_s) if number in self._trials:
                 left_s = elapsed_s * (1 / fraction - 1) if fraction > 0.02 else None
                 note = "" if left_s is None else f"{duration(left_s)} left"
@@ -184,6 +285,13 @@ class LiveDisplay:
             case _:
                 pass
 
+    def _tell(self, event: Notice | PhaseStarted) -> None:
+        """Show what is done now: a detail, or the part of the study that goes on."""
+        if isinstance(event, PhaseStarted):
+            self._progress.update(self._budget, description=SHORT_PHASES.get(event.name, event.name))
+        elif not self._verbose:
+            self._progress.update(self._build, description=event.text, completed=0, total=None, visible=True)
+
     def _remove(self, number: int | None) -> None:
         task = None if number is None else self._trials.pop(number, None)
         if task is not None:
@@ -191,6 +299,8 @@ class LiveDisplay:
 
     def _end_trial(self, event: TrialEnded) -> None:
         self._remove(event.record.number)
+        if event.record.ranked and event.record.gflops is not None and event.best is not None and self._draws:
+            self._progress.rates = [*self._progress.rates, event.record.gflops]
         if event.spent is not None:
             words = [f"{event.left} left"] if event.left else []
             words += [f"best {event.best.removesuffix(' GFLOPS')}"] if event.best else []
@@ -226,15 +336,19 @@ class Droppable:
 
 
 @contextmanager
-def display(console: Console) -> Iterator[Listener]:
-    """A listener that suits where the output goes; what it cannot write is dropped, so that no study ends for it."""
+def display(console: Console, *, verbose: bool = False) -> Iterator[Listener]:
+    """A listener that suits where the output goes; what it cannot write is dropped, so that no study ends for it.
+
+    Args:
+        verbose: a terminal shows all that a log has.
+    """
     stream = console.file
     console.file = cast("IO[str]", Droppable(stream))
     try:
-        if not console.is_terminal:
+        if not console.is_terminal or console.is_dumb_terminal:
             yield PlainLines(console)
             return
-        live = LiveDisplay(console)
+        live = LiveDisplay(console, verbose=verbose)
         live.start()
         try:
             yield live

@@ -29,10 +29,12 @@ class Notice:
 
     Attributes:
         caution: readers of the study's rates must know it too, so it is kept with the study.
+        detail: only who wants to know all needs it; on a terminal it is told with ⟦verbose⟧ alone.
     """
 
     text: str
     caution: bool = False
+    detail: bool = False
 
     @property
     def sentence(self) -> str:

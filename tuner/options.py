@@ -35,6 +35,7 @@ class TuneOptions(SearchSettings):
         node_speeds: what a check of the nodes measured, in GFLOPS by host; None for what the cluster's file tells.
         nodes_left_out: nodes that are not used, because that check found them bad; with a batch system also slow ones.
         power_command: a program that prints watts; "" for none.
+        container: the image in which ranks run, as IMAGE or NAME=IMAGE; "" for that of the cluster's file.
         wrap: words before the program of every rank; empty for those of the cluster's file.
         shootout: each BLAS is searched by itself, and then the best of all run in rounds, as `hpltune blas` asks.
     """
@@ -57,6 +58,7 @@ class TuneOptions(SearchSettings):
     node_speeds: Mapping[str, float] | None = None
     nodes_left_out: tuple[str, ...] = ()
     power_command: str = ""
+    container: str = ""
     wrap: tuple[str, ...] = ()
     shootout: bool = False
 
@@ -64,6 +66,11 @@ class TuneOptions(SearchSettings):
     def on_machines(self) -> bool:
         """Whether machines run HPL: no simulator, and no table."""
         return self.cluster is None and self.replay is None
+
+    @property
+    def image(self) -> str:
+        """The image in which ranks run, as it was asked for or stands in the cluster's file; "" for none."""
+        return self.container or str((self.real_cluster or {}).get("container") or "")
 
     @property
     def whole_table(self) -> bool:
@@ -125,8 +132,11 @@ def parse_blas(values: Sequence[str]) -> tuple[tuple[str, ...], dict[str, Path]]
     return tuple(dict.fromkeys(names)), files
 
 
-def parse_programs(values: Sequence[str]) -> dict[str, Path]:
+def parse_programs(values: Sequence[str], image: str = "") -> dict[str, Path]:
     """Split `--program` values into names and files.
+
+    Args:
+        image: the image in which they are; "" for this machine.
 
     Raises:
         UsageError: no name, no file, a file that is not there or cannot be executed, or two files of one name.
@@ -136,7 +146,7 @@ def parse_programs(values: Sequence[str]) -> dict[str, Path]:
         name, _, file = value.partition("=")
         if not file or not re.fullmatch(r"[\w.+-]+", name) or name == "auto":
             raise UsageError("write NAME=FILE, as amd-zen=/opt/amd-zen-hpl/xhpl", field="program", given=value)
-        path = user_program(file, field="program")
+        path = user_program(file, field="program", image=image)
         if files.setdefault(name, path) != path:
             other = f"{name} is {files[name]} already: give {path} a name of its own"
             raise UsageError(other, field="program", given=value)
@@ -160,15 +170,20 @@ def user_source(path: Path | None) -> Path | None:
     return None if path is None else path.expanduser().absolute()
 
 
-def user_program(name: str, field: str = "xhpl") -> Path:
+def user_program(name: str, field: str = "xhpl", *, image: str = "") -> Path:
     """The absolute path of `--xhpl`, checked to be an executable file.
 
     Args:
         field: that names it.
+        image: the image in which it is; "" for a program of this machine.
 
     Raises:
         TunerError: it is missing or cannot be executed.
     """
+    if image:
+        if not name.startswith("/"):
+            raise UsageError(f"name its whole path in the image {image}", field=field, given=name)
+        return Path(name)
     absolute = Path(name).expanduser().absolute()
     if not absolute.is_file():
         why = "it is no file" if absolute.exists() else "there is no such file"

@@ -20,11 +20,17 @@ BELOW_ROOT = ("lib", "lib64", "lib/intel64", "lib_LP64")
 
 @dataclass(frozen=True)
 class LibraryFile:
-    """A file that may be a BLAS: its catalogue name, its real path, and where it was found."""
+    """A file that may be a BLAS: its catalogue name, its real path, and where it was found.
+
+    Attributes:
+        behind, settings: as of a BlasLibrary.
+    """
 
     blas: str
     path: Path
     origin: str
+    behind: Path | None = None
+    settings: Path | None = None
 
 
 def look(
@@ -125,6 +131,8 @@ class BlasLibrary:
         symbol_prefix: the prefix of every Fortran symbol ("scipy_" or "").
         origin: a phrase that says where it was found ("/usr/lib/x86_64-linux-gnu", "private prefix", "--blas").
         kernel_ids: the library's numbers of its kernels, where it uses numbers (BLIS).
+        behind: another BLAS, which a program needs for what this one lacks; None where it lacks nothing.
+        settings: the folder of its files of settings, where it reads such.
     """
 
     blas: str
@@ -135,6 +143,8 @@ class BlasLibrary:
     symbol_prefix: str
     origin: str
     kernel_ids: tuple[tuple[str, int], ...] = ()
+    behind: Path | None = None
+    settings: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,13 @@ def _dgemm_gflops(library: ctypes.CDLL, prefix: str, seconds: float) -> float:
     return 2.0 * rows * rows * block / best / 1e9
 
 
+def _nvblas(library: ctypes.CDLL, prefix: str) -> Facts | None:  # noqa: ARG001 - all makers are asked alike
+    if not Path(library._name).name.startswith("libnvblas.so"):  # noqa: SLF001 - ctypes has no other name for its file
+        return None
+    driver = "/libcuda.so" in Path("/proc/self/maps").read_text(encoding="utf-8")
+    return {"family": "nvblas", "threading": "pthreads", "kernel": "gpu" if driver else "cpu"}
+
+
 def _openblas(library: ctypes.CDLL, prefix: str) -> Facts | None:
     config = _string(library, f"{prefix}openblas_get_config")
     if not config:
@@ -150,7 +157,7 @@ def _unknown(library: ctypes.CDLL, prefix: str) -> Facts:  # noqa: ARG001
     return {"family": "other"}
 
 
-MAKERS: tuple[Callable[[ctypes.CDLL, str], Facts | None], ...] = (_openblas, _blis, _mkl, _atlas, _unknown)
+MAKERS: tuple[Callable[[ctypes.CDLL, str], Facts | None], ...] = (_nvblas, _openblas, _blis, _mkl, _atlas, _unknown)
 
 
 def examine(path: str, seconds: float) -> Facts:

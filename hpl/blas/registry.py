@@ -8,6 +8,7 @@ from .blis import Blis
 from .catalogue import NAMED, Blas, BlasError, BlasLibrary, LibraryFile, NoSuchBlasError, Threading
 from .family import BlasFamily, thread_variables
 from .mkl import Mkl
+from .nvblas import SETTINGS, NvBlas, completed, is_nvblas
 from .openblas import PYPI, OpenBlas
 from .plain import ATLAS, OTHER, REFERENCE
 from .probe import HERE, Probe, ProbedCpu, Timing, ask, probe
@@ -16,6 +17,7 @@ FAMILIES: dict[str, BlasFamily] = {
     "openblas": OpenBlas(),
     "blis": Blis(),
     "mkl": Mkl(),
+    "nvblas": NvBlas(),
     "atlas": ATLAS,
     "reference": REFERENCE,
     "other": OTHER,
@@ -71,7 +73,11 @@ def describe(found: LibraryFile, search: SearchPaths, maker: str | None) -> Blas
     Raises:
         BlasError: the file does not load or is no BLAS that HPL can use.
     """
-    answer = ask(found.path, thread_variables(1), search, seconds=0.0)
+    variables = thread_variables(1)
+    if is_nvblas(found.path):
+        found = completed(found, search)
+        variables |= {SETTINGS: f"{found.settings}/auto"}
+    answer = ask(found.path, variables, search, seconds=0.0)
     shown = str(answer["family"])
     return BlasLibrary(
         blas=found.blas,
@@ -82,6 +88,8 @@ def describe(found: LibraryFile, search: SearchPaths, maker: str | None) -> Blas
         symbol_prefix=str(answer["symbol_prefix"]),
         origin=found.origin,
         kernel_ids=tuple(sorted(answer.get("kernel_ids", {}).items())),
+        behind=found.behind,
+        settings=found.settings,
     )
 
 

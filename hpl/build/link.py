@@ -8,6 +8,7 @@ import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 from elftools.common.exceptions import ELFError
@@ -43,12 +44,19 @@ def link_arguments(library: BlasLibrary, search: SearchPaths, folder: Path, fina
         with suppress(FileExistsError):
             (folder / LIBRARIES / name).symlink_to(library.path)
         home = final / LIBRARIES
+    behind = [] if library.behind is None else link_arguments(_only(library.behind, library), search, folder, final)
     private = search.prefix is not None and search.prefix in library.path.parents
     folders = library_folders(search) if private else ()
     rpath = [f"-Wl,-rpath,{path}" for path in dict.fromkeys([home, library.path.parent, *folders])]
     beneath = [str(path) for path in _companions(library.path, folders)]
     needed = ["-Wl,--no-as-needed", *beneath] if beneath else []
-    return ["-L", str(library.path.parent), str(library.path), *needed, "-Wl,--disable-new-dtags", *rpath]
+    own = ["-L", str(library.path.parent), str(library.path), *needed, "-Wl,--disable-new-dtags", *rpath]
+    return [*(["-Wl,--no-as-needed"] if behind else []), *own, *behind]
+
+
+def _only(file: Path, front: BlasLibrary) -> BlasLibrary:
+    """Return the library that stands behind another one."""
+    return replace(front, path=file, behind=None, settings=None)
 
 
 def _companions(path: Path, folders: Sequence[Path]) -> list[Path]:
@@ -158,6 +166,11 @@ def _mpi_in(library: Path) -> str | None:
         content = library.read_bytes()
         return next((name for name, words in _SAYS.items() if words in content), None)
     return None
+
+
+def mpi_of_file(library: str) -> str | None:
+    """Return the name of the MPI library that a file of this name is of; None where nobody knows."""
+    return _named(library) or ("mpich" if library.startswith("libmpi.so.12") else None)
 
 
 def _named(library: str) -> str | None:

@@ -251,4 +251,5 @@ def _library_identity(library: BlasLibrary) -> list[str]:
         stat = library.path.stat()
     except OSError as error:
         raise BuildError(f"the BLAS library {library.path} is gone: {error.strerror}") from error
-    return [str(library.path), str(stat.st_size), str(stat.st_mtime_ns), library.symbol_prefix]
+    behind = [] if library.behind is None else [str(library.behind)]
+    return [str(library.path), str(stat.st_size), str(stat.st_mtime_ns), library.symbol_prefix, *behind]

@@ -63,6 +63,18 @@ static void say_cpus(char *out, size_t size)
     }
 }
 
+static int is_mapped(const char *part)
+{
+    char map[1024];
+    int found = 0;
+    FILE *maps = fopen("/proc/self/maps", "re");
+    while (maps && !found && fgets(map, sizeof map, maps))
+        found = strstr(map, part) != NULL;
+    if (maps)
+        fclose(maps);
+    return found;
+}
+
 struct blas {
     const char *version, *kernel;
     char text[256];
@@ -120,6 +132,26 @@ static int ask_mkl(struct blas *blas)
     get(blas->text, (int)sizeof blas->text - 1);
     blas->version = blas->text;
     blas->threads = number_of(symbol("", "MKL_Get_Max_Threads"));
+    return 1;
+}
+
+/* NVBLAS begins with the GPU at its first large product; without the driver the BLAS behind it computes all. */
+static int ask_nvblas(const char *file, void *dgemm, struct blas *blas)
+{
+    enum { LARGE = 2048 };
+    const char *name = strrchr(file, '/');
+    double *matrix = NULL, one = 1.0, zero = 0.0;
+    int n = LARGE;
+    dgemm_t *multiply;
+    if (strncmp(name ? name + 1 : file, "libnvblas.so", 12) != 0)
+        return 0;
+    memcpy(&multiply, &dgemm, sizeof multiply);
+    matrix = calloc(2 * (size_t)LARGE * LARGE, sizeof *matrix);
+    if (matrix)
+        multiply("N", "N", &n, &n, &n, &one, matrix, &n, matrix, &n, &zero, matrix + (size_t)LARGE * LARGE, &n);
+    free(matrix);
+    blas->kernel = is_mapped("/libcuda.so") ? "gpu" : "cpu";
+    blas->threads = number_of(symbol("", "openblas_get_num_threads"));
     return 1;
 }
 
@@ -289,7 +321,7 @@ __attribute__((constructor)) static void hpltune_witness(void)
         char real[4096];
         hpltune_quote(file, sizeof file, realpath(where.dli_fname, real) ? real : where.dli_fname);
     }
-    if (!ask_openblas(prefix, &blas) && !ask_blis(&blas))
+    if (!ask_nvblas(file, dgemm, &blas) && !ask_openblas(prefix, &blas) && !ask_blis(&blas))
         ask_mkl(&blas);
     hpltune_quote(version, sizeof version, blas.version);
     hpltune_quote(kernel, sizeof kernel, blas.kernel);

@@ -15,11 +15,13 @@ from ..blas.catalogue import BlasLibrary
 from ..blas.registry import family
 from ..build.link import libraries_of
 from ..build.toolchain import Mpi, OnStep
+from ..dat import HplDat, render
 from ..errors import AskedError, HplError
 from ..output import HplOutput
 from ..params import HplParams, Scalar
 from ..search_paths import SearchPaths
 from ..witness import RankReport
+from ..workload import HPL, Workload
 from .terms import TAKES_ALL, NodeShape, Terms
 
 
@@ -42,7 +44,7 @@ class AskedStart:
     """A launch that is planned.
 
     Attributes:
-        runs: what HPL.dat asks for.
+        runs: what its input asks for.
         threads: of each rank.
         node: the shape of each node.
         own: values of the program's own parameters, by their names in its terms.
@@ -78,6 +80,8 @@ class ProgramStart:
 
 LOCAL_RANK = "${OMPI_COMM_WORLD_LOCAL_RANK:-${MPI_LOCALRANKID:-${SLURM_LOCALID:-0}}}"
 """A rank's number on its node, in the words of a shell: Open MPI's, MPICH's and Intel MPI's, Slurm's."""
+GLOBAL_RANK = "${OMPI_COMM_WORLD_RANK:-${PMIX_RANK:-${PMI_RANK:-${SLURM_PROCID:-0}}}}"
+"""A rank's number among all."""
 
 
 def with_variable(name: str, value: str) -> tuple[str, ...]:
@@ -104,10 +108,11 @@ class UserProgramError(HplError, AskedError):
 
 
 class HplProgram(ABC):
-    """A program that computes HPL.
+    """A program that computes HPL, or another workload.
 
     Attributes:
         name: of its family; it stands where a BLAS would if the program brings its own.
+        workload: what it computes; a study has programs of one workload only.
         terms: what it takes of a configuration.
         built: hpltune builds it for each MPI; else it is there.
         takes_blas: it runs with a BLAS of this machine; else it brings its own.
@@ -121,6 +126,7 @@ class HplProgram(ABC):
     """
 
     name: ClassVar[str]
+    workload: ClassVar[Workload] = HPL
     terms: ClassVar[Terms] = TAKES_ALL
     built: ClassVar[bool] = False
     takes_blas: ClassVar[bool] = False
@@ -186,8 +192,16 @@ class HplProgram(ABC):
         """List the libraries that are copied with it to nodes without a shared folder; of its own BLAS nobody knows."""
         return () if library is None else libraries_of(ready.path, library, mpi.variables())
 
-    def start(self, asked: AskedStart) -> ProgramStart:  # noqa: ARG002 - for families that need more than HPL.dat
-        """Return what its command needs besides HPL.dat in the folder where it runs."""
+    def input_text(self, asked: AskedStart) -> str:
+        """Write the file that it reads."""
+        return render(HplDat.of(asked.runs[0]))
+
+    def cautions(self, point: Mapping[str, Scalar]) -> Sequence[str]:  # noqa: ARG002 - for families that have some
+        """Say what readers must know of the rates of points like this one, without full stops."""
+        return ()
+
+    def start(self, asked: AskedStart) -> ProgramStart:  # noqa: ARG002 - for families that need more than their file
+        """Return what its command needs besides the file that it reads in the folder where it runs."""
         return ProgramStart()
 
     def parse(self, stdout: str) -> HplOutput:

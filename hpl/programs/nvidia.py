@@ -33,6 +33,18 @@ def nvshmem_is_on(point: Mapping[str, Scalar], _ranks: int) -> str | None:
     return None
 
 
+def near_gpus(asked: AskedStart) -> tuple[str, ...]:
+    """Return the options that give each rank of a node its GPU, and the cores and the memory near it."""
+    gpus = asked.node.gpus[: asked.ranks_on_node]
+    lists = {OPTION: [str(number) for number in range(asked.ranks_on_node)]}
+    if asked.own[AFFINITY] == "near" and gpus and all(gpu.cpus and gpu.numa_node is not None for gpu in gpus):
+        lists |= {
+            "--cpu-affinity": [gpu.cpus for gpu in gpus],
+            "--mem-affinity": [str(gpu.numa_node) for gpu in gpus],
+        }
+    return tuple(word for name, values in lists.items() for word in (name, ":".join(values)))
+
+
 @dataclass(frozen=True)
 class NvidiaHpl(ProgramFile):
     """The script that gives each rank its GPU, its cores and its memory."""
@@ -80,16 +92,8 @@ class NvidiaHpl(ProgramFile):
 
     def start(self, asked: AskedStart) -> ProgramStart:
         """Give each rank of a node its GPU, and the cores and the memory near it; all else is in variables."""
-        gpus = asked.node.gpus[: asked.ranks_on_node]
-        lists = {OPTION: [str(number) for number in range(asked.ranks_on_node)]}
-        if asked.own[AFFINITY] == "near" and gpus and all(gpu.cpus and gpu.numa_node is not None for gpu in gpus):
-            lists |= {
-                "--cpu-affinity": [gpu.cpus for gpu in gpus],
-                "--mem-affinity": [str(gpu.numa_node) for gpu in gpus],
-            }
-        words = [word for name, values in lists.items() for word in (name, ":".join(values))]
         own = {f"HPL_{name.upper()}": str(value) for name, value in asked.own.items() if name != AFFINITY}
-        return ProgramStart(("--dat", "HPL.dat", *words), environment=own)
+        return ProgramStart(("--dat", "HPL.dat", *near_gpus(asked)), environment=own)
 
     def unproven(self, asked: AskedLibrary, reports: Sequence[RankReport], found: HplOutput) -> str | None:
         """Look at the codes of its results, which are shorter than netlib's."""

@@ -1,4 +1,4 @@
-"""All families of programs that compute HPL. A new family is one file and one line here.
+"""All families of programs that compute HPL, HPL-MxP or HPCG. A new family is one file and one line here.
 
 All but netlib's are imported only where a file may be one of their programs, or a source theirs.
 """
@@ -8,6 +8,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from filelock import FileLock
@@ -15,6 +16,7 @@ from filelock import FileLock
 from ..build.source import HplSource, Recognise, SourceError, UserSourceError, find_source, unpacked
 from ..errors import HplError
 from ..search_paths import SearchPaths
+from ..workload import HPL, Workload
 from .built import SourceProgram
 from .family import HplProgram, UserProgramError
 from .netlib import NetlibHpl
@@ -30,12 +32,14 @@ NEAR = 0.8
 def families() -> tuple[type[HplProgram], ...]:
     """Return all families in the order in which they are asked what a file is; the last takes any file."""
     from .amd_zen import AmdZenHpl  # noqa: PLC0415 - see above
+    from .hpcg import Hpcg, NvidiaHpcg  # noqa: PLC0415
     from .intel_mp import IntelHpl  # noqa: PLC0415
+    from .mxp import NvidiaMxp, RocHplMxp  # noqa: PLC0415
     from .nvidia import NvidiaHpl  # noqa: PLC0415
     from .rochpl import RocHpl  # noqa: PLC0415
     from .yours import YourXhpl  # noqa: PLC0415
 
-    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, YourXhpl)
+    return (*_built(), AmdZenHpl, IntelHpl, NvidiaHpl, RocHpl, NvidiaMxp, RocHplMxp, NvidiaHpcg, Hpcg, YourXhpl)
 
 
 def program_at(file: Path | None) -> HplProgram:
@@ -47,6 +51,15 @@ def program_at(file: Path | None) -> HplProgram:
     if file is None:
         return TO_BUILD
     return next(program for family in families() if (program := family.recognised(file)) is not None)
+
+
+def in_image(program: HplProgram, file: Path | None) -> HplProgram:
+    """Return a program with its path in an image, where it was recognised by another path; one that is built stays."""
+    from .yours import ProgramFile  # noqa: PLC0415
+
+    if file is None or not isinstance(program, ProgramFile):
+        return program
+    return replace(program, file=file, in_image=True)
 
 
 def programs_named(files: Mapping[str, Path], asked: Sequence[str] = ()) -> dict[str, HplProgram]:
@@ -70,7 +83,24 @@ def programs_named(files: Mapping[str, Path], asked: Sequence[str] = ()) -> dict
             known, vendors = ", ".join((*built, *files)), ", ".join(_of_vendors())
             file = f"name its file with ⟦program⟧ {name}=FILE (families of programs are {vendors})"
             raise UserProgramError(f"there is no program {name} (there are: {known}): {file}")
-    return dict(sorted(found.items(), key=lambda named: not named[1].built))
+    found = dict(sorted(found.items(), key=lambda named: not named[1].built))
+    _require_one_workload(found)
+    return found
+
+
+def _require_one_workload(programs: Mapping[str, HplProgram]) -> None:
+    """Refuse programs of two workloads.
+
+    Raises:
+        UserProgramError: there are.
+    """
+    first = next(iter(programs.items()), None)
+    for name, program in programs.items():
+        if first is not None and program.workload is not first[1].workload:
+            both = f"{first[0]} computes {first[1].workload.title} and {name} computes {program.workload.title}"
+            raise UserProgramError(
+                f"{both}, whose rates are never ranked together: give each a study of its own", field="program"
+            )
 
 
 def _named(name: str, file: Path) -> HplProgram:
@@ -118,6 +148,11 @@ def _lying(family: type[HplProgram], home: Path) -> Iterator[Path]:
             continue
         pattern = os.path.expandvars(place.replace("~", str(home), 1)).lstrip("/")
         yield from (path for path in sorted(Path("/").glob(pattern)) if os.access(path, os.X_OK))
+
+
+def workload_of(name: object) -> Workload:
+    """Return what the programs of a family compute; HPL for a family that is not known."""
+    return next((family.workload for family in families() if family.name == name), HPL)
 
 
 def terms_of(name: object) -> Terms:

@@ -15,12 +15,29 @@ from .family import AskedStart, ProgramStart, UserProgramError
 from .terms import OWN, OwnParameter, OwnRule, Terms
 from .yours import ProgramFile, beginning, holds
 
-PROGRAM, WRAPPER, STARTER = "rochpl", "run_rochpl", "mpirun_rochpl"
+PROGRAM = "rochpl"
 MARK = b"rocHPL client command line options"
 AUTO = "auto"
 LOCAL_GRID = "local_grid"
 LOCAL_GRIDS = (AUTO, *(f"{p}x{q}" for p, q in ((1, 2), (2, 1), (1, 4), (2, 2), (4, 1), (1, 8), (2, 4), (4, 2), (8, 1))))
-_BINARY = re.compile(r"^rochpl_bin=(\S+)$", re.MULTILINE)
+
+
+def installed(file: Path, program: str, title: str) -> bool:
+    """Return whether a file has the name of a program of AMD's, or of the script that starts each rank of it.
+
+    Raises:
+        UserProgramError: it is the script that starts MPI itself, or a script whose program is not there.
+    """
+    wrapper = f"run_{program}"
+    if file.name == f"mpirun_{program}":
+        other = f"this script starts MPI by itself: name {wrapper} beside it"
+        raise UserProgramError(other, field="xhpl", given=file)
+    if file.name == wrapper:
+        started = re.search(rf"^{program}_bin=(\S+)$", beginning(file), re.MULTILINE)
+        if started is not None and not Path(started[1]).is_file():
+            gone = f"its program {started[1]} is not there: install {title} where this script was installed from"
+            raise UserProgramError(gone, field="xhpl", given=file)
+    return file.name in {program, wrapper}
 
 
 def local_grid(value: Scalar, grid: Scalar, ranks: int) -> tuple[int, int]:
@@ -68,16 +85,7 @@ class RocHpl(ProgramFile):
         Raises:
             UserProgramError: it is the script that starts MPI itself, or a script whose program is not there.
         """
-        if file.name == STARTER:
-            other = f"this script starts MPI by itself: name {WRAPPER} beside it"
-            raise UserProgramError(other, field="xhpl", given=file)
-        if file.name == WRAPPER:
-            program = _BINARY.search(beginning(file))
-            if program is not None and not Path(program[1]).is_file():
-                gone = f"its program {program[1]} is not there: install rocHPL where this script was installed from"
-                raise UserProgramError(gone, field="xhpl", given=file)
-        known = file.name in {PROGRAM, WRAPPER} or holds(file, MARK)
-        return cls(file) if known else None
+        return cls(file) if installed(file, PROGRAM, "rocHPL") or holds(file, MARK) else None
 
     def start(self, asked: AskedStart) -> ProgramStart:
         """Give it its grids and its split; all else is read from HPL.dat."""

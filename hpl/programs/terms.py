@@ -1,6 +1,6 @@
 """What a family of programs takes of a configuration: lines of HPL.dat, parameters of its own, memory, ranks."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from .. import sizing
@@ -107,6 +107,13 @@ def divisors(node: NodeShape) -> tuple[int, ...]:
 
 
 VENDORS_BCASTS = tuple(member.word for member in Bcast if member.of_vendors)
+HPL_LINES = frozenset(HplParams(1, 1, 1, 1).words())
+"""The parameters of HPL.dat, by their names in spaces."""
+
+
+def nothing_stands_in(_point: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
+    """Return what stands for lines of HPL.dat that a program has all of."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -125,6 +132,10 @@ class Terms:
         ranks_on_node: the numbers of ranks on a node that are worth trying, its own advice first; their threads fill
             the cores.
         no_other_ranks: whether it refuses all other numbers.
+        lines: the parameters of HPL.dat that it has; all others are no parameters of its studies.
+        stands_in: returns what stands for N, NB and grid of a point, where the program has none of them.
+        element_bytes: bytes of an element of the matrix.
+        reads_file: whether it reads the input file of its workload in its folder; else its command says all.
     """
 
     ignores: Mapping[str, Scalar] = field(default_factory=dict, hash=False)
@@ -136,6 +147,22 @@ class Terms:
     memory_bytes: Callable[[HplParams], int] = sizing.memory_bytes
     ranks_on_node: Callable[[NodeShape], tuple[int, ...]] = divisors
     no_other_ranks: bool = False
+    lines: Collection[str] = HPL_LINES
+    stands_in: Callable[[Mapping[str, Scalar]], Mapping[str, Scalar]] = nothing_stands_in
+    element_bytes: int = sizing.DOUBLE
+    reads_file: bool = True
+
+    def lacks(self, name: str) -> bool:
+        """Return whether a parameter is of HPL.dat, and this program has none of its name."""
+        return name in HPL_LINES and name not in self.lines
+
+    def run_of(self, point: Mapping[str, Scalar]) -> HplParams:
+        """Return what a complete point asks for, as HPL's parameters.
+
+        Raises:
+            hpl.params.HplParamsError: a value is not legal.
+        """
+        return HplParams.from_words({**self.stands_in(point), **point})
 
     def refusal(self, name: str, value: Scalar) -> str | None:
         """Return the sentence that the program refuses a value of HPL.dat, or None."""

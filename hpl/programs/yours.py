@@ -13,8 +13,8 @@ from ..build.toolchain import Mpi, OnStep
 from ..search_paths import SearchPaths
 from .family import HplProgram, ReadyProgram, UserProgramError
 
-OTHERS = {"mxp": "HPL-MxP", "hpl-ai": "HPL-AI", "hpl_ai": "HPL-AI", "hpcg": "HPCG"}
-"""Benchmarks whose programs are told from HPL's by their names."""
+OTHERS = {"mxp": "HPL-MxP", "hpl-ai": "HPL-AI", "hpl_ai": "HPL-AI"}
+"""Benchmarks whose programs are told from HPL's by their names, where no family knows them."""
 MOST_OF_SCRIPT = 100_000
 """Bytes of a script that are read."""
 MARKS = (b"HPL.dat", b"HPLinpack")
@@ -28,23 +28,28 @@ ARGUMENTS = re.compile(r"\$\{?[@*?#!$0-9]\}?")
 
 @dataclass(frozen=True)
 class ProgramFile(HplProgram):
-    """An executable with a BLAS of its own; the witness is preloaded into it, so that its ranks tell what they run."""
+    """An executable with a BLAS of its own; the witness is preloaded into it, so that its ranks tell what they run.
+
+    Attributes:
+        in_image: the file is not on this machine, but in the image in which ranks run.
+    """
 
     file: Path
+    in_image: bool = False
 
     @property
     def description(self) -> str:
         """Whose it is, and its path."""
-        return f"the user's {self.file}"
+        return f"{self.file} of the image" if self.in_image else f"the user's {self.file}"
 
     @property
     def files(self) -> tuple[Path, ...]:
-        """The executable."""
-        return (self.file,)
+        """The executable, unless it is in an image."""
+        return () if self.in_image else (self.file,)
 
     def linked_mpi(self) -> str | None:
         """Return the MPI library that it is linked with, where the loader tells it."""
-        return linked_mpi(self.file)
+        return None if self.in_image else linked_mpi(self.file)
 
     def ready(
         self,
@@ -91,7 +96,10 @@ class YourXhpl(ProgramFile):
         """
         other = next((benchmark for name, benchmark in OTHERS.items() if name in file.name.lower()), None)
         if other is not None:
-            sentence = f"this is {other}, another benchmark, which hpltune does not tune: name a program of HPL"
+            sentence = (
+                f"this has the name of {other}, another benchmark, and is no program of it that hpltune can start: "
+                "name NVIDIA's hpl-mxp.sh, AMD's run_rochplmxp, or a program of HPL"
+            )
             raise UserProgramError(sentence, field="xhpl", given=file)
         if file.is_file() and (lack := _lack(file)):
             raise UserProgramError(f"this is no program of HPL: {lack}", field="xhpl", given=file)

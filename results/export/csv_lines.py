@@ -25,6 +25,8 @@ def to_hpl_dat(record: TrialRecord) -> str:
         return record.hpl_dat
     if record.hpl is None:
         missing = "its output does not tell all parameters" if record.kind is Kind.IMPORTED else "it was never planned"
+        if record.command:
+            missing = "its program reads none"
         raise NoHplDatError(f"trial {record.number} of study {record.study} has no HPL.dat: {record.reason or missing}")
     return render(HplDat.of(record.hpl))
 

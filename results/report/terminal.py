@@ -1,9 +1,11 @@
 """Prints a report on a terminal: tables that no narrow terminal cuts off, and figures of a few characters."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table as RichTable
@@ -28,6 +30,8 @@ HIGH = 5
 """Lines of the highest column of a histogram."""
 WIDE, WIDEST_COLUMN = 60, 3
 """Characters of all columns of a histogram, and of one at most."""
+_UNBROKEN = re.compile(r"\s*(?:[^\s`]*`[^`]*`\S*|(?<=: )(?:\./)?hpltune .*|\S+)")
+"""A word, or a command to copy, which stays on one line; with the blanks before it."""
 PLAIN = frozenset({"linux", "dumb"})
 """Kinds of terminals (TERM) whose fonts do not have these characters."""
 
@@ -40,12 +44,41 @@ def print_report(console: Console, report: Report) -> None:
         elif isinstance(part, Copied):
             console.print(part.text, soft_wrap=True)
         elif isinstance(part, Sentence):
-            console.print(part.text, soft_wrap=part.unbroken, style=STYLES[part.tone])
+            say(console, part.text, STYLES[part.tone])
         elif isinstance(part, Table):
             print_table(console, part)
         elif isinstance(part, Figure) and part.in_text and can_draw(console):
             for line in text_lines(part):
                 console.print(line)
+
+
+def say(console: Console, text: str, style: str | None = None) -> None:
+    """Print a sentence: on a terminal broken between words only, elsewhere on one line.
+
+    A command in backticks or after a colon, and a line that begins with blanks, are never broken by us: they can be
+    copied as they are.
+    """
+    if console.is_terminal:
+        text = "\n".join(wrapped(console.render_str(text, markup=False, emoji=False).plain, console.width))
+    console.print(text, soft_wrap=True, style=style)
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """Break a text into lines between words; a word or command that is wider than a line has one of its own."""
+    lines = []
+    for paragraph in text.split("\n"):
+        if paragraph.startswith(" ") or cell_len(paragraph) <= width:
+            lines.append(paragraph)
+            continue
+        line = ""
+        for word in _UNBROKEN.findall(paragraph):
+            if line and cell_len(line + word) > width:
+                lines.append(line)
+                line = word.lstrip()
+            else:
+                line += word
+        lines.append(line)
+    return lines
 
 
 def print_table(console: Console, table: Table) -> None:
@@ -139,8 +172,9 @@ def spark_line(figure: Figure) -> str | None:
     line = next((one for one in figure.series if one.line), None)
     if line is None or len(set(line.y)) < 2:
         return None
-    blocks = "".join(_block(y, min(line.y), max(line.y)) for y in _evenly(line.x, line.y))
-    return f"{figure.title}: {blocks} {line.y[0]:.4g} to {line.y[-1]:.4g} {figure.y_axis}"
+    return (
+        f"{figure.title}: {blocks(_evenly(line.x, line.y), line.y)} {line.y[0]:.4g} to {line.y[-1]:.4g} {figure.y_axis}"
+    )
 
 
 def text_lines(figure: Figure) -> list[str]:
@@ -196,5 +230,8 @@ def _evenly(x: Sequence[float | str], y: Sequence[float]) -> list[float]:
     return found
 
 
-def _block(value: float, least: float, most: float) -> str:
-    return LEVELS[round((len(LEVELS) - 1) * (value - least) / (most - least))]
+def blocks(values: Sequence[float], of: Sequence[float]) -> str:
+    """Write values as small blocks: the least of `of` as the lowest one, the most as the highest."""
+    least, most, steps = min(of), max(of), len(LEVELS) - 1
+    wide = (most - least) or 1.0
+    return "".join(LEVELS[round(steps * (one - least) / wide) if most > least else steps // 2] for one in values)

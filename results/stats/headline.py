@@ -12,6 +12,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from hpl.workload import HPL, Workload
+
 from ..metrics import rate_text
 from ..record import Kind, Study, TrialRecord
 from .disturbed_runs import undisturbed
@@ -65,19 +67,22 @@ class FastestRun:
         filled: part of the memory of its nodes that its matrix takes; None where that is not known.
         source: what told its rate and nothing of a memory, "imported" or "replayed"; "" where a machine, real or
             virtual, is known.
+        workload: what its program computes: only HPL has an Rmax.
     """
 
     record: TrialRecord
     N: int | None
     filled: float | None
     source: str = ""
+    workload: Workload = HPL
 
     @classmethod
     def of(cls, study: Study, record: TrialRecord) -> "FastestRun":
         """Hold the fastest run of a study against the study's memory."""
         N, memory_bytes = n_of_run(record), _memory_bytes(study, record)
         source = study.how if study.imported or study.replayed else ""
-        return cls(record, N, DOUBLE * N * N / memory_bytes if N and memory_bytes else None, source)
+        filled = DOUBLE * N * N / memory_bytes if N and memory_bytes and study.workload.is_hpl else None
+        return cls(record, N, filled, source, study.workload)
 
     @property
     def gflops(self) -> float:
@@ -92,13 +97,17 @@ class FastestRun:
     @property
     def is_rmax(self) -> bool:
         """Whether its rate may be called Rmax: it took long enough, and its matrix fills the memory, if one knows."""
-        return not (self.source or self.record.too_short) and (
-            self.filled is None or self.filled >= LEAST_FILLED * ADVISED
+        return (
+            self.workload.is_hpl
+            and not (self.source or self.record.too_short)
+            and (self.filled is None or self.filled >= LEAST_FILLED * ADVISED)
         )
 
     @property
     def called(self) -> str:
-        """The word for its rate: "Rmax", "rate at N=1,856", or "imported rate at N=1,856"."""
+        """The word for its rate: "Rmax", "rate at N=1,856", "imported rate at N=1,856", or "HPCG rating"."""
+        if not self.workload.is_hpl:
+            return f"{self.workload.rate}{self._at_n}"
         return "Rmax" if self.is_rmax else f"{self.source} rate{self._at_n}".lstrip()
 
     @property
@@ -121,6 +130,11 @@ class FastestRun:
 
     def sentence(self, ranking: Sequence[Ranked]) -> str:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
+        if not self.workload.is_hpl:
+            return (
+                f"The {self.workload.rate} is {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
+                f"{self._at_least(ranking)}"
+            )
         if self.is_rmax:
             fastest = " ".join(filter(None, ("the fastest", self._which(ranking), "run")))
             return (
@@ -142,7 +156,9 @@ class FastestRun:
 
     @property
     def no_rmax(self) -> str:
-        """Why its rate is not called Rmax; "" where it is."""
+        """Why its rate is not called Rmax; "" where it is, and where nothing of its workload is."""
+        if not self.workload.is_hpl:
+            return ""
         if self.record.too_short:
             return f"That is no Rmax: {short_sentence(self.record)}."
         if self.source:

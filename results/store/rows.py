@@ -21,7 +21,7 @@ from hpl.params import HplParams, parse_grid
 
 from ..disturbance import disturbance_of
 from ..errors import DamagedError
-from ..flat import COLUMNS, Cell, TrialPlace, imported_size
+from ..flat import COLUMNS, Cell, TrialPlace, told_size
 from ..plain import finite, finite_figures, time_text, unicode_text
 from ..record import (
     FIGURES,
@@ -251,7 +251,7 @@ def _hpl_columns(record: TrialRecord) -> dict[str, Any]:
 
 def _size_columns(record: TrialRecord) -> dict[str, Any]:
     """Return N, NB, P and Q of an imported trial, which are known where not all of HPL's parameters are."""
-    sizes = imported_size(record)
+    sizes = told_size(record)
     if not sizes:
         return {}
     P, Q = parse_grid(str(sizes["grid"]))

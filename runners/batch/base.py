@@ -133,7 +133,7 @@ class OwnLauncher:
 
     def starts(self, mpi: str) -> bool:
         """Whether it can start the ranks of an MPI library, as far as it says."""
-        return not self.ways or any(way.partition("_v")[0] == self.needed[mpi] for way in self.ways)
+        return not self.ways or any(self.needed[mpi] in {way, way.partition("_v")[0]} for way in self.ways)
 
 
 @dataclass(frozen=True)

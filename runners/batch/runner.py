@@ -121,7 +121,7 @@ class BatchRunner(Runner):
         """Refuse a job that can never run here, before anything is written."""
         if self._closed:
             raise SubmitError("this runner was closed: it takes no further job", transient=False)
-        if not (Path(job.program[0]).is_file() and os.access(job.program[0], os.X_OK)):
+        if job.container is None and not (Path(job.program[0]).is_file() and os.access(job.program[0], os.X_OK)):
             raise InvalidJobError(f"{job.program[0]} is not an executable file")
         if not job.directory.is_dir():
             raise InvalidJobError(f"{job.directory} is not a folder a job can run in")

@@ -135,6 +135,7 @@ class Cluster(Part):
         speeds: how fast hosts compute, in any unit, as `hpltune nodes check` measures DGEMM; equal where empty.
         power: who tells the power of the nodes; None where nobody is named.
         wrap: words before the program of every rank.
+        container: the image in which ranks run, as IMAGE or NAME=IMAGE; "" for none.
     """
 
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
@@ -158,6 +159,7 @@ class Cluster(Part):
     speeds: Mapping[Host, Positive] = Field(default_factory=dict)
     power: PowerTable | None = None
     wrap: tuple[Word, ...] = ()
+    container: Annotated[str, matching(r"[^\n]*", "an image on one line")] = ""
 
     @model_validator(mode="before")
     @classmethod
@@ -197,6 +199,8 @@ class Cluster(Part):
             raise ValueError(
                 f'stage = "copy" needs backend "ssh": {title} starts runs from a folder that all nodes share'
             )
+        if self.copies and self.container:
+            raise ValueError('stage = "copy" sends no images to nodes: leave out container, or share a folder')
         seen: dict[str, str] = {}
         for host in self.hosts:
             if host.lower() in seen:
@@ -250,9 +254,13 @@ class Cluster(Part):
         """The transport of commands to the nodes."""
         return Ssh(self.ssh)
 
+    def with_peak(self, gflops: float) -> "Cluster":
+        """Return it with the peak that somebody gives for all nodes together."""
+        return self.model_copy(update={"node": self.node.model_copy(update={"rpeak_gflops": gflops / self.size})})
+
     def table(self) -> dict[str, Any]:
         """Return the content of the file as values for JSON."""
-        empty = {name for name in ("hosts_from", "switches", "speeds", "wrap") if not getattr(self, name)}
+        empty = {name for name in ("hosts_from", "switches", "speeds", "wrap", "container") if not getattr(self, name)}
         empty |= set() if self.copies else {"stage", "stage_folder"}
         values = self.model_dump(mode="json", exclude_none=True, exclude=empty, serialize_as_any=True)
         return {self.backend if name == "batch" else name: value for name, value in values.items()}

@@ -95,6 +95,75 @@ NEW_ID = "rm /etc/machine-id; systemd-machine-id-setup"
 """What gives a machine an id of its own."""
 
 
+MOST_GPUS = 64
+"""Of one node, that are read."""
+SHAPE = r"""
+different() { cat "$root"/sys/devices/system/cpu/cpu[0-9]*/"$1" 2>/dev/null | sort -u | wc -l; }
+say sockets "$(different topology/physical_package_id)"
+say numa_count "$(ls -d "$root"/sys/devices/system/node/node[0-9]* 2>/dev/null | wc -l)"
+say l3_caches "$(different cache/index3/shared_cpu_list)"
+near() { echo "$(cat "$1/numa_node" 2>/dev/null)|$(cat "$1/local_cpulist" 2>/dev/null)"; }
+command -v nvidia-smi >/dev/null 2>&1 &&
+    timeout 30 nvidia-smi --query-gpu=name,memory.total,pci.bus_id --format=csv,noheader,nounits 2>/dev/null |
+    while IFS=, read -r model mib bus; do
+        bus=$(printf '%s' "${bus#"${bus%????????????}"}" | tr A-F a-f)
+        say gpu "NVIDIA|$model|$((${mib:-0} * 1048576))|$(near "$root/sys/bus/pci/devices/$bus")"
+    done
+for device in "$root"/sys/class/drm/card*/device; do
+    [ "$(cat "$device/vendor" 2>/dev/null)" = 0x1002 ] || continue
+    bytes=$(cat "$device/mem_info_vram_total" 2>/dev/null) model=$(cat "$device/product_name" 2>/dev/null)
+    [ -z "$bytes" ] || say gpu "AMD|${model:-GPU $(cat "$device/device" 2>/dev/null)}|$bytes|$(near "$device")"
+done
+"""
+"""Says it with SAY; $root is the folder with /sys, "" for the node's own."""
+
+
+@dataclass(frozen=True)
+class NodeGpu:
+    """A GPU of a node.
+
+    Attributes:
+        vendor: "NVIDIA" or "AMD".
+        numa_node, cpus: near it, as its kernel lists them; None and "" where that does not tell.
+    """
+
+    vendor: str
+    model: str
+    memory_bytes: int
+    numa_node: int | None = None
+    cpus: str = ""
+
+
+@dataclass(frozen=True)
+class HostShape:
+    """What of a node ranks may be spread over; 0 where it does not tell."""
+
+    sockets: int = 0
+    numa_nodes: int = 0
+    l3_caches: int = 0
+    gpus: tuple[NodeGpu, ...] = ()
+
+
+def told_shape(said: Mapping[str, Sequence[str]]) -> HostShape:
+    """Make the shape of what SHAPE said, by name."""
+    found = [gpu for line in said.get("gpu", [])[:MOST_GPUS] if (gpu := _gpu(line)) is not None]
+    return HostShape(_count(said, "sockets"), _count(said, "numa_count"), _count(said, "l3_caches"), tuple(found))
+
+
+def _count(said: Mapping[str, Sequence[str]], name: str) -> int:
+    text = said.get(name, [""])[0].strip()
+    return int(text) if text.isdecimal() and len(text) < 6 else 0
+
+
+def _gpu(line: str) -> NodeGpu | None:
+    parts = [part.strip() for part in line.split("|")]
+    if len(parts) != 5 or not parts[2].isdecimal() or len(parts[2]) > 15 or parts[2] == "0":
+        return None
+    vendor, model, memory, numa_node, cpus = parts
+    printable = "".join(letter for letter in model if letter.isprintable())[:80]
+    return NodeGpu(vendor, printable, int(memory), int(numa_node) if numa_node.isdecimal() else None, cpus[:200])
+
+
 _NETWORKS = r"""
 PATH=$PATH:/usr/sbin:/sbin ip -o -4 addr show up 2>/dev/null | while read -r _ name _ address _; do
     [ "$(cat "/sys/class/net/$name/carrier" 2>/dev/null)" = 0 ] || say network "$name $address"
@@ -123,7 +192,7 @@ shift
 for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
 exit 0
 """
-SCRIPT = f"root=\n{SAY}{TELL_IDENTITY}{SYSTEM}{_NETWORKS}{_FACTS}"
+SCRIPT = f"root=\n{SAY}{TELL_IDENTITY}{SYSTEM}{SHAPE}{_NETWORKS}{_FACTS}"
 """$1 is an MPI launcher; the other arguments are files."""
 
 
@@ -141,6 +210,7 @@ class NodeSays:
         identity: what tells it from others.
         rdma: ports of InfiniBand and RoCE, as UCX names them ("mlx5_0:1"), and the interface that each has, or "".
         system: what it has for settings of the system.
+        shape: what ranks may be spread over, with its GPUs.
     """
 
     node: str
@@ -156,6 +226,7 @@ class NodeSays:
     identity: Identity = field(default_factory=Identity)
     rdma: Mapping[str, str] = field(default_factory=dict)
     system: SystemFacts = field(default_factory=SystemFacts)
+    shape: HostShape = field(default_factory=HostShape)
 
 
 def ask_nodes(
@@ -202,6 +273,7 @@ def parse_says(node: str, text: str) -> NodeSays:
         identity=told_identity(text),
         rdma={port: own for port, _, own in ports if DEVICE.fullmatch(port)},
         system=system,
+        shape=told_shape(said),
     )
 
 

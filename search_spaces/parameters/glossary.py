@@ -8,6 +8,11 @@ from collections.abc import Mapping
 
 GLOSSARY: Mapping[str, str] = {
     "program": "The program that computes HPL: netlib's, or one of a vendor with its own arithmetic and parameters.",
+    "program.nx": (
+        "Equations of a rank of HPCG in one direction; `program.ny` and `program.nz` are those in the other two. Few "
+        "stay in a cache, which HPCG's rules do not allow; the shape decides which memory is read in one go."
+    ),
+    "program.seconds": "How long a run of HPCG computes. A result is official from 1800 s on.",
     "nodes_dropped": (
         "How many of the slowest nodes are left out. All ranks wait for the slowest one, so fewer nodes can be faster."
     ),
@@ -19,7 +24,10 @@ GLOSSARY: Mapping[str, str] = {
         "Number of equations. The work grows with N^3 and the messages only with N^2, so a larger N is faster "
         "until the memory is full (8 N^2 bytes)."
     ),
-    "memory_fraction": "Part of the free memory that the matrix may fill; it gives N.",
+    "memory_fraction": (
+        "Part of the free memory that the matrix may fill; it gives N. HPL-MxP keeps 4 N^2 bytes on the GPUs, and its "
+        "best N need not be the largest."
+    ),
     "NB": (
         "Columns in a block: HPL factors and sends so many at a time. Small blocks slow dgemm; large blocks leave"
         " some ranks idle near the end."

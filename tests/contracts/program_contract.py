@@ -11,7 +11,6 @@ from waiting import PATIENCE_S
 from hpl.blas.catalogue import BlasLibrary, Threading
 from hpl.blas.registry import discover
 from hpl.build.toolchain import Mpi, find_mpis
-from hpl.dat import HplDat, render
 from hpl.output import HplResult
 from hpl.params import HplParams, Scalar
 from hpl.programs import registry
@@ -39,6 +38,8 @@ class ProgramContract:
 
     printed = result_of()
     """What its program prints of RUN."""
+    run = RUN
+    """What its program is asked for."""
     node = ONE_SOCKET
     """Where it is asked to start."""
 
@@ -93,8 +94,9 @@ class ProgramContract:
 
     @pytest.mark.real
     def test_its_real_output_is_read(self, program: HplProgram, ready: ReadyProgram, mpi: Mpi, tmp_path: Path) -> None:
-        (tmp_path / "HPL.dat").write_text(render(HplDat.of(self.taken(program, RUN))))
         start = program.start(self.asked(program))
+        if program.terms.reads_file:
+            (tmp_path / program.workload.input_name).write_text(program.input_text(self.asked(program)))
         root = ["--allow-run-as-root"] if mpi.name == "openmpi" and os.geteuid() == 0 else []
         done = subprocess.run(
             [str(mpi.mpirun), *root, "-np", "1", *start.before, str(ready.path), *start.arguments],
@@ -135,14 +137,15 @@ class ProgramContract:
                 assert HplParams.from_words({**words, name: value}).words()[name] == value
 
     def test_what_it_takes_is_not_refused(self, program: HplProgram) -> None:
-        assert not list(program.terms.refusals(program.terms.fitted(RUN.words()), 1))
+        assert not list(program.terms.refusals(program.terms.fitted(self.run.words()), 1))
 
     def test_each_value_of_its_own_parameters_is_legal_and_another_start(self, program: HplProgram) -> None:
         for own in program.terms.own:
             assert own.point_name == OWN + own.name
             assert own.accepts(own.default), own.expected
             assert all(map(own.accepts, own.values)), own.expected
-            starts = [program.start(self.asked(program, **{own.name: value})) for value in own.values]
+            asked = [self.asked(program, **{own.name: value}) for value in own.values]
+            starts = [(program.start(each), program.input_text(each)) for each in asked]
             assert all(starts.count(start) == 1 for start in starts)
         start = program.start(self.asked(program))
         assert all(isinstance(text, str) for text in (*start.arguments, *start.environment.values()))
@@ -161,7 +164,8 @@ class ProgramContract:
     @classmethod
     def asked(cls, program: HplProgram, **own: Scalar) -> AskedStart:
         values = {**program.terms.own_of({}), **own}
-        return AskedStart((RUN,), ranks=1, threads=1, nodes=1, node=cls.node, own=values)
+        run = cls.taken(program, cls.run)
+        return AskedStart((run,), ranks=1, threads=1, nodes=1, node=cls.node, own=values)
 
     @staticmethod
     def taken(program: HplProgram, run: HplParams) -> HplParams:

@@ -171,6 +171,117 @@ checked()
     return _stand_in(folder / "run_rochpl", text, gflops)
 
 
+HPCGS_RUN = """
+lines = [line.split() for line in open("hpcg.dat")]
+sizes, seconds = [int(word) for word in lines[2]], int(lines[3][0])
+if min(sizes) < 0.125 * max(sizes):
+    refuse("The ratio of the smallest local dimension to the largest is too small")
+if any(size < 16 or size % 8 for size in sizes):
+    refuse("The local dimensions are none of HPCG's")
+ranks = int(os.environ.get("OMPI_COMM_WORLD_SIZE") or os.environ.get("PMI_SIZE") or 1)
+time_s = 0.15
+time.sleep(time_s)
+if rank():
+    sys.exit()
+rate = GFLOPS * (1.0 if sizes == [32, 16, 16] else 0.8) / ranks
+told = {"Machine Summary::Distributed Processes": ranks}
+told |= {f"Local Domain Dimensions::{name}": size for name, size in zip(("nx", "ny", "nz"), sizes)}
+told |= {"Reproducibility Information::Scaled residual mean": 1.2e-16, "Benchmark Time Summary::Total": time_s}
+told |= {"GFLOP/s Summary::Raw Total": rate * 1.01, "Final Summary": ""}
+told["Final Summary::HPCG result is VALID with a GFLOP/s rating of"] = rate
+written = "HPCG-Benchmark\\nversion=3.1\\n" + "".join(f"{name}={value}\\n" for name, value in told.items())
+"""
+
+
+def hpcg(folder: Path, gflops: float = 4.0) -> Path:
+    """HPCG's reference program: fastest with 32 x 16 x 16 equations of a rank; its report is in a file of its own."""
+    text = f"""{HPCGS_RUN}
+with open("HPCG-Benchmark_3.1_2026-11-28_05-56-06.txt", "w") as report:
+    report.write(written)
+"""
+    return _stand_in(folder / "xhpcg", text, gflops)
+
+
+def nvidia_hpcg(folder: Path, gflops: float = 4.0) -> Path:
+    """NVIDIA's `hpcg.sh`: it wants a GPU for each rank, and prints the report."""
+    text = f"""
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+if not {{"--dat", "--gpu-affinity", "--p2p", "--l2cmp"}}.issuperset(given) or given["--dat"] != "hpcg.dat":
+    refuse(f"hpcg.sh: unknown option in {{arguments}}")
+{HPCGS_RUN}
+if len(given["--gpu-affinity"].split(":")) != ranks:
+    refuse("a rank has no GPU")
+print(written)
+"""
+    return _stand_in(folder / "hpcg.sh", text, gflops)
+
+
+MXPS_RATE = """
+memory = 4 * N * N / (P * Q)
+rate = GFLOPS * (1.0 if memory < 0.6 * GPU_BYTES else 0.68) * (1.0 if NB == 3072 else 0.9)
+time_s = (2 / 3 * N**3 + 1.5 * N**2) / rate / 1e9
+"""
+
+
+def nvidia_mxp(folder: Path, gflops: float = 3e7, gpu_bytes: float = 85.5e9) -> Path:
+    """NVIDIA's `hpl-mxp.sh`: fastest with NB = 3072 where the matrix takes less than 60 % of the GPUs' memory."""
+    text = f"""
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+known = {{"--n", "--nb", "--nprow", "--npcol", "--nporder", "--gpu-affinity", "--cpu-affinity", "--mem-affinity",
+         "--sloppy-type", "--u-panel-chunk-nbs", "--use-mpi-panel-broadcast", "--prioritize-trsm",
+         "--prioritize-factorization", "--use-separate-stream-for-gemm", "--fill-device"}}
+if not known.issuperset(given) or len(arguments) % 2:
+    refuse(f"hpl-mxp.sh: unknown option in {{arguments}}")
+N, NB, P, Q = (int(given[name]) for name in ("--n", "--nb", "--nprow", "--npcol"))
+if given["--nporder"] not in ("row", "column") or len(given["--gpu-affinity"].split(":")) != P * Q:
+    refuse("a rank has no GPU")
+if rank():
+    sys.exit()
+GPU_BYTES = {gpu_bytes}
+{MXPS_RATE}
+print("HPL-MxP-NVIDIA 26.2.0  -- NVIDIA accelerated HPL-MxP benchmark -- NVIDIA", flush=True)
+time.sleep(time_s)
+print(f"LU seconds: AVG = {{time_s:.2f}}, MAX = {{time_s:.2f}} (0->here), MIN = {{time_s:.2f}} (0->here)")
+print("GMRES iteration  2, L-infinite residual = 5.83940550e-14")
+print("GMRES seconds: AVG = 0.00, MAX = 0.00 (0->here), MIN = 0.00 (0->here)")
+print(" ****** HPL MxP Result    ****** ")
+print("  ||Ax-b||_oo     . . . . . . . . . . . . . . . . .          =    5.839405E-14")
+print("  ||Ax-b||_oo / (EPS * (||A||_oo * ||x||_oo + ||b||_oo) * N) =    9.644059E-04 ...... PASSED\\n")
+print(f"    N = {{N}}, NB = {{NB}}, NPROW = {{P}}, NPCOL = {{Q}}, SLOPPY-TYPE = 2")
+print(f"       GFLOPS = {{rate:.4e}}, per GPU = {{rate / P / Q:12.2f}}")
+print(f"    LU GFLOPS = {{rate:.4e}}, per GPU = {{rate / P / Q:12.2f}}")
+"""
+    return _stand_in(folder / "hpl-mxp.sh", text, gflops)
+
+
+def roc_mxp(folder: Path, gflops: float = 3e7, gpu_bytes: float = 64 * 2**30) -> Path:
+    """rocHPL-MxP through `run_rochplmxp`: it reads HPL-MxP.dat, computes whole blocks, and prints as netlib's HPL."""
+    text = f"""
+arguments = sys.argv[1:]
+given = dict(zip(arguments[::2], arguments[1::2]))
+lines = [line.split() for line in open(given["-i"])]
+N, NB, order, P, Q, broadcast = (int(lines[number][0]) for number in (5, 7, 8, 9, 10, 13))
+if int(lines[3][0]) != 6 or N % NB or broadcast > 5:
+    refuse("HPL-MxP.dat")
+if (P, Q) != (int(given["-P"]), int(given["-Q"])) or P % int(given["-p"]) or Q % int(given["-q"]):
+    refuse("Invalid MPI grid parameters; Unable to form node-local grid; aborting")
+if rank():
+    sys.exit()
+GPU_BYTES = {gpu_bytes}
+{MXPS_RATE}
+print("=" * 80, flush=True)
+time.sleep(time_s)
+print("T/V                N    NB     P     Q               Time                 Gflops\\n" + "-" * 80)
+print(f"W{{'RC'[order]}}{{broadcast}}{{N:17d}} {{NB:5d}} {{P:5d}} {{Q:5d}} {{time_s:18.2f}}     {{rate:18.3e}}")
+print(f"Final Score:    {{rate:7.4e}} GFLOPS ")
+print(f"||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)= {{0.0011:16.7f}} ...... PASSED")
+print("\\nEnd of Tests.\\n")
+"""
+    return _stand_in(folder / "run_rochplmxp", text, gflops)
+
+
 def _folder(path: Path) -> Path:
     path.mkdir(parents=True, exist_ok=True)
     return path

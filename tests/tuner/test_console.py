@@ -1,6 +1,6 @@
 """What a terminal shows of running trials."""
 
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 
 import pytest
 from engine_contract import space_of
@@ -8,7 +8,7 @@ from record_builders import finished
 from rich.console import Console
 
 from results.report.model import Column, Report, Sentence, Table
-from results.report.terminal import print_report
+from results.report.terminal import print_report, wrapped
 from tuner.console import PlainLines, Terminal, display
 from tuner.events import Notice, PartFound, PhaseStarted, Remark, TrialEnded, TrialStarted, WorkEnded, WorkStarted
 from tuner.trial.varying_label import legend, varying_label
@@ -42,7 +42,8 @@ def test_where_only_trials_are_limited_it_is_told_how_many_are_left() -> None:
     text = StringIO()
     with display(Console(file=text, force_terminal=True, width=120)) as listener:
         listener(TrialEnded(finished(1), "95.44 GFLOPS", 0.95, "1 trial"))
-        assert "best 95.44  1 trial left" in text.getvalue()
+        listener(TrialStarted(2, "the next", None))
+        assert "1 trial left, best 95.44" in text.getvalue()
         listener(TrialEnded(finished(2), "95.44 GFLOPS", 1.0))
         shown = text.tell()
         listener(TrialStarted(3, "the best again", None))
@@ -119,6 +120,98 @@ def test_parts_of_a_report_are_shown_while_the_command_still_works() -> None:
         listener(PartFound((Sentence("The model is good."), table)))
         assert "The model is good." in text.getvalue()
         assert "│    1 │  +5 % │" in text.getvalue()
+
+
+LONG = "Trial 4 was disturbed by others and may still win, so it runs again: `hpltune doctor` tells what disturbs it."
+
+
+@pytest.mark.parametrize("width", [40, 80])
+def test_on_a_terminal_sentences_break_between_words_and_commands_do_not_break(width: int) -> None:
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=width, color_system=None)) as listener:
+        listener(Notice(LONG))
+        shown = text.getvalue()
+    assert [word for word in LONG.replace("`hpltune doctor`", "").split() if word not in shown] == []
+    assert "`hpltune doctor`" in shown
+    assert max(map(len, wrapped(LONG, width))) <= width
+
+
+def test_in_a_log_a_sentence_is_one_line_without_control_characters() -> None:
+    text = StringIO()
+    with display(Console(file=text, width=80)) as listener:
+        listener(Notice(LONG, caution=True))
+    assert text.getvalue() == f"Caution: {LONG}\n"
+
+
+def test_a_command_at_the_end_is_never_broken_and_neither_is_a_line_of_its_own() -> None:
+    command = "hpltune run /a/long/path/to/HPL-full.dat --like default-1#17"
+    assert wrapped(f"Wrote a file that you can measure, and measure it with: {command}", 40)[-1] == command
+    assert wrapped(f"Measure it with\n  {command}", 40)[-1] == f"  {command}"
+
+
+def test_blanks_between_the_columns_of_a_line_stay_where_it_is_broken() -> None:
+    assert wrapped("#1  75.50 GFLOPS  openblas  best 75.50  2 trials left", 42) == [
+        "#1  75.50 GFLOPS  openblas  best 75.50  2",
+        "trials left",
+    ]
+
+
+def test_a_terminal_tells_cautions_once_at_the_end_and_only_their_number_before_the_first_result() -> None:
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=80, color_system=None)) as listener:
+        listener(Notice("the machine is busy: stop what else runs.", caution=True))
+        listener(Notice("Rpeak is too low: give it.", caution=True))
+        listener(TrialEnded(finished(1)))
+        listener(Notice("Rpeak is too low: give it.", caution=True))
+        before = text.getvalue()
+    assert "2 cautions so far, told at the end." in before
+    assert "busy" not in before
+    after = text.getvalue()[len(before) :]
+    assert "- The machine is busy: stop what else runs." in after
+    assert after.count("Rpeak") == 1
+
+
+@pytest.mark.parametrize("verbose", [True, False])
+def test_details_and_hpls_own_codes_are_for_who_asks_for_them(*, verbose: bool) -> None:
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=120, color_system=None), verbose=verbose) as listener:
+        listener(TrialStarted(1, "openblas NB=64 WR11C2R4 SWAP=mix", None))
+        listener(TrialEnded(finished(1)))
+        assert ("WR11C2R4" in text.getvalue()) is verbose
+        assert ("NB=64 SWAP=mix" in text.getvalue()) is not verbose
+
+
+def test_a_trial_is_told_by_what_sets_it_apart_from_the_best_so_far() -> None:
+    text = StringIO()
+    first, other = {"NB": 64, "BCAST": "1rM"}, {"NB": 64, "BCAST": "2rM"}
+    with display(Console(file=text, force_terminal=True, width=120, color_system=None)) as listener:
+        listener(TrialStarted(1, "openblas NB=64", None))
+        listener(TrialEnded(finished(1, 70.0, params=first), "70.00 GFLOPS"))
+        listener(TrialEnded(finished(2, 60.0, params=other), "70.00 GFLOPS"))
+        listener(TrialEnded(finished(3, 69.0, params=first), "70.00 GFLOPS"))
+        listener(TrialEnded(finished(4, 80.0, params={**first, "NB": 96}), "80.00 GFLOPS"))
+    told = ("best so far: openblas NB=64", "the best with BCAST=2rM", "the best again", "best so far, now with NB=96")
+    assert [words for words in told if words not in text.getvalue()] == []
+
+
+def test_the_rates_so_far_are_drawn_where_the_terminal_has_the_characters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    text = TextIOWrapper(BytesIO(), encoding="utf-8")
+    with display(Console(file=text, force_terminal=True, width=80, color_system=None)) as listener:
+        for number, gflops in enumerate((50.0, 60.0, 70.0), start=1):
+            listener(TrialEnded(finished(number, gflops), "70.00 GFLOPS", 0.1 * number))
+        listener(TrialStarted(4, "the next", None))
+    text.flush()
+    assert "rates ▁▅█ 50.00 to 70.00 GFLOPS" in text.buffer.getvalue().decode()
+
+
+def test_a_dumb_terminal_gets_plain_lines_and_no_spinner(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    text = StringIO()
+    with display(Console(file=text, force_terminal=True, width=80, color_system=None)) as listener:
+        listener(TrialStarted(1, "openblas", None))
+        listener(TrialEnded(finished(1)))
+    assert text.getvalue() == "#1       75.50 GFLOPS  openblas\n"
 
 
 HOSTILE = "\x1b]0;title\x07node\x1b[2J \u202e\x9b31m"

@@ -118,6 +118,17 @@ Programs = Annotated[
         useless=(Useless.WITH_TABLE, Useless.SIMULATED),
     ),
 ]
+Container = Annotated[
+    str,
+    AskField(
+        "Run the program of every rank in this image, as IMAGE or RUNTIME=IMAGE; `hpltune doctor` lists the runtimes. "
+        "⟦xhpl⟧ names a program in it; without it the image needs MPI and BLAS only.",
+        metavar="IMAGE",
+        panel=MACHINE,
+        here=True,
+        useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+    ),
+]
 Wrap = Annotated[
     str,
     AskField(

@@ -26,6 +26,7 @@ from .field import (
 from .shared import (
     USUAL_QUIET,
     Cluster,
+    Container,
     Engine,
     Jobs,
     Libraries,
@@ -131,6 +132,15 @@ class SearchSettings(Ask):
             "Run one configuration again after every tenth full run, in at most a tenth of the budget, to see "
             "whether the machine changes. These runs count as ⟦trials⟧; with less than 20 there are none.",
             label="Leave out runs that tell whether the machine changes",
+            useless=(Useless.WITH_TABLE, Useless.SIMULATED),
+        ),
+    ] = True
+    simulated_opening: Annotated[
+        bool,
+        AskField(
+            "On a cluster, simulate a virtual copy of it before the first full run, in at most a twentieth of the "
+            "budget, and learn from that. Needs SimGrid.",
+            label="Simulate nothing before the first full run on a cluster",
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
     ] = True
@@ -269,6 +279,7 @@ class TuneAsk(SearchSettings):
     blas: Libraries = ()
     program: Program = None
     programs: Programs = ()
+    container: Container = ""
     wrap: Wrap = ""
     hpl_source: Source = None
     price_usd: Price = None

@@ -22,13 +22,25 @@ NAME = "hpltune"
 app = typer.Typer(
     cls=Program,
     name=NAME,
-    no_args_is_help=True,
+    invoke_without_command=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds the fastest way to run High Performance Linpack on a machine, and proves it.",
     epilog="Start with [bold]hpltune tune[/bold]: five minutes, and you have the best HPL.dat it could find.",
 )
+
+DOORS = """\
+hpltune finds the fastest way to run High Performance Linpack, and proves it.
+
+  hpltune tune                         for this machine: five minutes
+  hpltune reproduce kronos --trials 0  no cluster? a published one, simulated
+  hpltune dat --nodes 16 --cores 64 --memory 256GiB --network 100g
+                                       an HPL.dat for any machine, with reasons
+
+The first run on a machine installs what is missing (compiler, MPI, BLAS).
+`hpltune --help` lists all commands, and `hpltune tune --help` all options."""
+"""What a newcomer reads first."""
 
 WRONG = 2
 """Exit code of wrong usage, as Typer's own: nothing was run, and the same again fails in the same way."""
@@ -71,6 +83,8 @@ def _root(
 ) -> None:
     """Finds the fastest way to run High Performance Linpack on a machine, and proves it."""
     choose_server(context, server)
+    if context.invoked_subcommand is None:
+        typer.echo(DOORS)
 
 
 def _fail(sentence: str, exit_code: int = 1) -> NoReturn:

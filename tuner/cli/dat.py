@@ -36,6 +36,8 @@ def dat(
 
         hpltune dat --nodes 4 --cores 4 --memory 8GiB --network 1g --cpu cortex_a72 --ghz 1.8
     """
+    from results.report.terminal import say
+
     from ..commands.dat import dat as dat_here
     from ..commands.described_dat import described_dat
     from ..errors import UsageError
@@ -51,6 +53,6 @@ def dat(
     if place is not None:
         result.write(place)
         then = "copy it to the machine beside xhpl" if result.commands else f"measure it with: hpltune run {place}"
-        errors().print(f"Wrote {place}; {then}", soft_wrap=True)
+        say(errors(), f"Wrote {place}; {then}")
     elif not as_json:
         print(result.text, end="")

@@ -36,6 +36,8 @@ def report(
 
         hpltune report before after --static
     """
+    from results.report.terminal import say
+
     from ..commands.stored.report import ReportRequest, report_studies
 
     there = asked_server(context, {"db", "static"})
@@ -46,4 +48,4 @@ def report(
         return
     with open_store(db, create=False) as store:
         result = report_studies(store, ReportRequest(tuple(studies or ()), out, not static))
-    console().print(f"Wrote {result.out}. Open it in a browser.", soft_wrap=True)
+    say(console(), f"Wrote {result.out}. Open it in a browser.")

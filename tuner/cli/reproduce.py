@@ -48,6 +48,8 @@ def reproduce(
 
         hpltune reproduce kronos --trials 0 --json
     """
+    from results.report.terminal import say
+
     from ..commands import reproduce as use_case
     from ..console import output
     from ..engines.registry import check_engine
@@ -67,6 +69,6 @@ def reproduce(
     told, page = early.rest(result.report()), result.page()
     show_and_write(console, told, files, as_json=as_json and not result.unfinished, page=page)
     if result.stopped is not None and as_json:
-        console.print(result.stopped.sentence, soft_wrap=True)
+        say(console, result.stopped.sentence)
     if result.interrupted:
         raise typer.Exit(INTERRUPTED)

@@ -6,11 +6,11 @@ from typing import Annotated
 import typer
 
 from ..asks.field import BUDGET, MACHINE, MOST_RUNS
-from ..asks.shared import Cluster, Program, Rpeak, Source, Wrap
+from ..asks.shared import Cluster, Container, Program, Rpeak, Source, Wrap
 from .common import Db, Json, complete_study, given
 from .terminal import INTERRUPTED, show_report, watched
 
-OF_REAL_MACHINES = frozenset({"layout", "kernel", "oversubscribe", "xhpl", "wrap"})
+OF_REAL_MACHINES = frozenset({"layout", "kernel", "oversubscribe", "xhpl", "container", "wrap"})
 """What a virtual cluster has no use for: one rank a core, one thread a rank, and libraries of its own."""
 
 
@@ -70,6 +70,7 @@ def run(
         ),
     ] = None,
     xhpl: Program = None,
+    container: Container = "",
     wrap: Wrap = "",
     hpl_source: Source = None,
     rpeak: Rpeak = None,
@@ -117,7 +118,8 @@ def run(
     options = TuneOptions(
         blas_only=names,
         blas_files=files,
-        xhpl=None if xhpl is None else user_program(xhpl),
+        xhpl=None if xhpl is None else user_program(xhpl, image=container or (real.cluster.container if real else "")),
+        container=container,
         wrap=parse_wrap(wrap),
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,

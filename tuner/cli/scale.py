@@ -156,7 +156,7 @@ def scale(
         full=full,
         blas_only=names,
         blas_files=blas_files,
-        xhpl=None if xhpl is None else user_program(xhpl),
+        xhpl=None if xhpl is None else user_program(xhpl, image=real.cluster.container if real else ""),
         hpl_source=user_source(hpl_source),
         rpeak_gflops=rpeak,
         real_cluster=real.cluster.table() if real else None,

@@ -83,6 +83,8 @@ def report_there(asked: Asked, names: "Sequence[str]", out: Path) -> None:
     Raises:
         UsageError: several are asked for.
     """
+    from results.report.terminal import say
+
     from ..errors import UsageError
     from ..user_files import write_text
 
@@ -90,7 +92,7 @@ def report_there(asked: Asked, names: "Sequence[str]", out: Path) -> None:
         raise UsageError("a service writes the report of one campaign: name one")
     with opened(asked) as client:
         write_text(out, client.campaign(names[0] if names else _newest(client)).report_html())
-    console().print(f"Wrote {out}. Open it in a browser.", soft_wrap=True)
+    say(console(), f"Wrote {out}. Open it in a browser.")
 
 
 def export_there(asked: Asked, kind: str, name: str | None, trial: int | None, out: Path | None) -> None:

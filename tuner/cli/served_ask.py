@@ -33,10 +33,12 @@ def ask_there(asked: Asked, kind: str, ask: Ask, name: str | None = None, *, as_
     Raises:
         TunerError: it is refused, or it failed.
     """
+    from results.report.terminal import say
+
     document = {"kind": kind, **keys_there(ask), **({} if name is None else {"name": name})}
     with opened(asked) as client:
         entry = client.hand_in(document)
-        _console(as_json=as_json).print(f"Handed in campaign {entry.name} at {asked.server.url}.", soft_wrap=True)
+        say(_console(as_json=as_json), f"Handed in campaign {entry.name} at {asked.server.url}.")
         return watch_there(asked, client, client.campaign(entry.name), everything=True, as_json=as_json)
 
 
@@ -101,6 +103,8 @@ def _show_end(
     Raises:
         TunerError: it failed, or found nothing.
     """
+    from results.report.terminal import say
+
     from ..client.problems import ServiceError
     from ..errors import TunerError
     from ..messages.addresses import printed_address
@@ -124,13 +128,13 @@ def _show_end(
             else:
                 show_printed(client, address, as_json=False)
         if search and not as_json:
-            console.print(f"Its HPL.dat: {asked.words} export dat {name} > HPL.dat", soft_wrap=True)
+            say(console, f"Its HPL.dat: {asked.words} export dat {name} > HPL.dat")
     except ServiceError as error:
         if ended or error.status not in {404, 409}:
             raise
     if not ended:
         said = f"Campaign {name} is {campaign.info().state}." if entry is None else standing(entry)
-        console.print(f"{said} `{asked.words} campaign resume {name}` lets it go on.", soft_wrap=True)
+        say(console, f"{said} `{asked.words} campaign resume {name}` lets it go on.")
         raise typer.Exit(INTERRUPTED)
     return facts
 

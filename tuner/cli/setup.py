@@ -11,7 +11,9 @@ from .terminal import show_report
 def setup(
     with_: Annotated[
         list[str] | None,
-        typer.Option("--with", metavar="NAME", help="Also mkl, openblas-pypi, intelmpi or simgrid. Repeatable."),
+        typer.Option(
+            "--with", metavar="NAME", help="Also mkl, openblas-pypi, intelmpi, nvblas or simgrid. Repeatable."
+        ),
     ] = None,
     private: Annotated[
         bool, typer.Option("--private", help="Use only the private prefix, as without root, even as root.")

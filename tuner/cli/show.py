@@ -1,12 +1,13 @@
 """`hpltune show`: what is in the database."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from .common import LARGEST_INT, Db, Json, complete_study, console, open_store
 from .server import asked_server
-from .terminal import print_output, show_report
+from .terminal import ReportFiles, print_output, show_and_write
 
 
 def show(
@@ -33,6 +34,13 @@ def show(
             "--count", "-n", min=1, max=LARGEST_INT, help="Rows of a page. Default: 20 studies or 100 trials."
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Write the page of a TRIAL too: beside the best, what the machine did, HPL.dat, output.",
+        ),
+    ] = None,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -47,6 +55,8 @@ def show(
         hpltune show default-1 --page 2
 
         hpltune show default-1 12 --output
+
+        hpltune show default-1 12 --html trial.html
     """
     from ..commands.stored.show import (
         StudiesRequest,
@@ -61,15 +71,22 @@ def show(
 
     if output and trial is None:
         raise UsageError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
+    if html is not None and (trial is None or output):
+        raise UsageError(
+            "--html is for one trial, without --output: hpltune show default-1 12 --html trial.html. "
+            "hpltune report writes the page of a study"
+        )
     if failed and (study is None or trial is not None):
         raise UsageError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
-    asked_there = asked_server(context, {"db"})
+    asked_there = asked_server(context, {"db", "html"})
     if asked_there is not None:
         from .served import ShowWords, show_there
 
         words = ShowWords(study, trial, failed, output, everything, page, count)
         show_there(asked_there, words, as_json=as_json)
         return
+    files, trial_page = ReportFiles(html), None
+    files.require()
     with open_store(db, create=False) as store:
         if study is None:
             asked = StudiesRequest(None, everything=True) if as_json else StudiesRequest(Page(page, count), everything)
@@ -81,5 +98,5 @@ def show(
             if output and not as_json:
                 print_output(found.output)
                 return
-            report = found.report()
-        show_report(console(), report, as_json=as_json)
+            report, trial_page = found.report(), found.page() if html is not None else None
+        show_and_write(console(), report, files, as_json=as_json, page=trial_page)

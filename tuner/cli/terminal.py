@@ -21,16 +21,20 @@ INTERRUPTED = 130
 
 
 @contextmanager
-def watched(console: "Console", *, ends_at_once: bool = False) -> "Iterator[tuple[Listener, StopRequest]]":
+def watched(
+    console: "Console", *, ends_at_once: bool = False, verbose: bool = False
+) -> "Iterator[tuple[Listener, StopRequest]]":
     """Show what a command does while the block runs, and turn Ctrl-C into a request to stop it.
 
     Args:
         ends_at_once: the first request ends what runs.
+        verbose: a terminal shows all that a log has.
     """
     from ..console import display
     from .signals import announce_end, announce_stop, stop_on_signals
 
-    with stop_on_signals(announce_end if ends_at_once else announce_stop) as stop, display(console) as listener:
+    asked = announce_end if ends_at_once else announce_stop
+    with stop_on_signals(asked) as stop, display(console, verbose=verbose) as listener:
         yield listener, stop
 
 
@@ -146,6 +150,8 @@ def show_and_write(
     Raises:
         TunerError: a file cannot be written.
     """
+    from results.report.terminal import say
+
     from .common import errors
 
     said: list[str] = []
@@ -154,4 +160,4 @@ def show_and_write(
     finally:
         show_report(console, report, as_json=as_json)
     for sentence in said:
-        (errors() if as_json else console).print(sentence, soft_wrap=True)
+        say(errors() if as_json else console, sentence)

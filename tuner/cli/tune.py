@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ..commands.campaigns.tune import TuneResult
 
-HERE = frozenset({"db", "join", "out"})
+HERE = frozenset({"db", "join", "out", "verbose"})
 """Options beside those of an ask that make no sense for a service."""
 
 
@@ -51,6 +51,14 @@ def tune(
             metavar="DIR", rich_help_panel=OUTPUT, help="Folder for the HPL.dat and the command line of the best."
         ),
     ] = None,
+    verbose: Annotated[
+        bool,
+        typer.Option(
+            "--verbose",
+            rich_help_panel=OUTPUT,
+            help="Show on a terminal all that a log has: details, cautions at once, HPL's own codes of trials.",
+        ),
+    ] = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -121,7 +129,7 @@ def tune(
         ask = replace(ask, budget=None, trials=None, run_time=None)
     options = tune_options(ask, ThisMachine())
     console = output(stderr=as_json)
-    with watched(console) as (listener, stop):
+    with watched(console, verbose=verbose) as (listener, stop):
         result = search(TuneRequest(options, study, resume, out, db, join, more), listener, stop)
     _show(result, console, as_json=as_json)
     raise typer.Exit(INTERRUPTED if result.interrupted else 0)
@@ -133,12 +141,14 @@ def _show(result: "TuneResult", console: "Console", *, as_json: bool) -> None:
     Raises:
         TunerError, OSError: the files could not be written.
     """
+    from results.report.terminal import say
+
     if result.summary is not None and (as_json or not result.nothing_to_do):
         show_report(console, result.report(), as_json=as_json)
     if result.failure is not None:
         raise result.failure
     for notice in result.notices:
-        console.print(notice.text, soft_wrap=notice.unbroken)
+        say(console, notice.text)
 
 
 def _beside(option: str) -> frozenset[str]:
@@ -155,7 +165,7 @@ def _check_beside(context: typer.Context, option: str, but: str, beside: frozens
     from ..errors import UsageError
 
     others = {parameter.name or "" for parameter in context.command.params} - beside
-    for refused in given(context, others - {"study", "resume", "join", "as_json"}):
+    for refused in given(context, others - {"study", "resume", "join", "as_json", "verbose"}):
         raise UsageError(
             f"{refused} cannot be given with --{option}: the study has options of its own, {but}; "
             f"leave --{option} out for a new study"

@@ -47,6 +47,9 @@ def telling(study: Study, records: Sequence[TrialRecord]) -> list[TrialRecord]:
     """
     if not study.space_text:
         raise TunerError(f"study {study.name} {_unsearched(study)}: there is nothing to explain")
+    if not study.workload.is_hpl:
+        known = "what matters is told by a model of HPL's time"
+        raise TunerError(f"study {study.name} is of {study.workload.title}, and {known}: there is nothing to explain")
     found = [record for record in records if record.kind in EXPLAINED]
     if not found:
         raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")

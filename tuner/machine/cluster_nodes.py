@@ -33,6 +33,7 @@ from .node_checks import (
     node_faults,
     said_together,
 )
+from .node_shapes import common_gpus, gpus_of, gpus_rpeak, on_gpus, shaped, unlike_nodes
 
 AskNodes = Callable[
     [Transport, Sequence[str], Sequence[Path], Path | None], Mapping[str, NodeSays | UnreachableError | ProcessError]
@@ -98,7 +99,16 @@ def survey_nodes(
     if between.doubtful or (between.names and not cluster.interfaces):
         cautions.append(Notice(f"{between.sentence}.", caution=between.doubtful))
     offer = HostsOffer({node.node: node.system for node in says})
-    inventory = on_nodes(replace(inventory, blas=blas, offer=offer), nodes, _rpeak(cluster, says, inventory, cores))
+    inventory = replace(inventory, blas=blas, offer=offer, host=shaped(inventory.host, says))
+    name, vendor = on_gpus(inventory)
+    if vendor:
+        found = gpus_of(says, name, vendor)
+        inventory = replace(inventory, gpus=common_gpus(found))
+        rpeak = gpus_rpeak(cluster, found, inventory, cores)
+    else:
+        rpeak = _rpeak(cluster, says, inventory, cores)
+    cautions += [Notice(f"{sentence}.", caution=True) for sentence in unlike_nodes(says, vendor)]
+    inventory = on_nodes(inventory, nodes, rpeak)
     return inventory, [*notices, Notice(_size(says, cores)), *cautions]
 
 

@@ -7,13 +7,15 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from hpl.blas.catalogue import Blas, BlasLibrary
+from hpl.blas.nvblas import NAME as NVBLAS
 from hpl.blas.probe import Probe
 from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
 from hpl.programs.family import HplProgram
 from hpl.programs.registry import TO_BUILD
-from hpl.programs.terms import Gpu, NodeShape
+from hpl.programs.terms import Gpu, NodeShape, Terms
 from hpl.rpeak import Rpeak, cpu_flags
+from results.record import WORKLOAD
 from runners.hosts.host_facts import HostFacts, memory_available_bytes
 from runners.settings.registry import HostsOffer
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -23,6 +25,7 @@ from ..words import counted
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
+    from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
 PROGRAM = "program"
@@ -31,6 +34,8 @@ GPUS = "gpus"
 """Fact of a study: the GPUs of a node that its program computes on."""
 WRAP = "wrap"
 """Fact of a study: the words before the program of every rank."""
+CONTAINER, CONTAINER_SHA256 = "container", "container_sha256"
+"""Facts of a study: the image in which ranks run, and its digest, which a folder has not."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""
@@ -84,7 +89,8 @@ class Inventory:
         flags: instruction sets of all nodes; None takes those of this host.
         offer: what the hosts offer of settings.
         wrap: words before the program of every rank.
-        gpus: of each node, that the program computes on; empty where it computes on cores.
+        container: the image in which ranks run; None for the nodes' own files.
+        gpus: of each node, that the program or its BLAS computes on; empty where they compute on cores.
     """
 
     host: HostFacts
@@ -100,6 +106,7 @@ class Inventory:
     programs: Mapping[str, HplProgram] = field(default_factory=dict)
     called: str = ""
     wrap: tuple[str, ...] = ()
+    container: "Container | None" = None
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -123,7 +130,7 @@ class Inventory:
 
     def free_bytes(self) -> int:
         """Memory that a run may use now, on all nodes together; of GPUs all that they have."""
-        if self.gpus:
+        if matrix_on_gpus(self):
             return matrix_memory_bytes(self)
         return self.host.memory_available_bytes if self.nodes else memory_available_bytes()
 
@@ -133,10 +140,14 @@ class Inventory:
         timed = {CORE_DGEMM: round(self.dgemm_gflops, 2), CORE_RPEAK: round(self.rpeak.core_gflops, 2)}
         families = {name: program.name for name, program in self.programs.items()}
         own: dict[str, object] = {PROGRAM: families or self.program.name} if families or self.program.terms.own else {}
+        if not self.program.workload.is_hpl:
+            own[WORKLOAD] = self.program.workload.name
         if self.gpus:
             own[GPUS] = [asdict(gpu) for gpu in self.gpus]
         if self.wrap:
             own[WRAP] = shlex.join(self.wrap)
+        if self.container is not None:
+            own |= {CONTAINER: str(self.container), CONTAINER_SHA256: self.container.sha256}
         return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}
 
     @property
@@ -195,7 +206,8 @@ class Inventory:
             if entry.name == blas:
                 return entry
         found = ", ".join(entry.name for entry in self.blas) or "none"
-        raise TunerError(f"BLAS {blas} is not on this machine (found: {found}): `hpltune setup` installs more")
+        how = f"`hpltune setup ⟦with⟧ {blas}` installs it" if blas == NVBLAS else "`hpltune setup` installs more"
+        raise TunerError(f"BLAS {blas} is not on this machine (found: {found}): {how}")
 
     def environment(self, blas: str, kernel: str, threads: int) -> dict[str, str]:
         """Kernel and thread variables of the ranks."""
@@ -253,7 +265,9 @@ class Inventory:
             chosen = self.ranked_blas() if all_blas else self.promising()
             facts = {
                 entry.name: BlasFacts(
-                    kernels=self.kernels(entry.name, slow=all_blas if slow_kernels is None else slow_kernels),
+                    kernels=("auto", *family(entry.family).kernels(flags, entry.libraries[0]))
+                    if entry.family == NVBLAS
+                    else self.kernels(entry.name, slow=all_blas if slow_kernels is None else slow_kernels),
                     threaded=entry.threaded,
                     known_kernels=tuple(family(entry.family).kernels(flags, entry.libraries[0])),
                     usual_kernel=_usual_kernel(self.probes.get(entry.name, ())),
@@ -271,7 +285,7 @@ class Inventory:
             nodes=self.node_count,
             node_list=self.nodes.listed if self.nodes else (),
             chooser=batch.words.title if batch else "",
-            terms=self.program.terms,
+            terms=terms_here(self),
             offer=self.offer,
             shape=node_shape(self),
             programs=seen,
@@ -301,12 +315,26 @@ def node_shape(inventory: Inventory) -> NodeShape:
     """Return what of each node ranks may be spread over."""
     host = inventory.host
     each = host.physical_cores // inventory.node_count
-    return NodeShape(each, host.sockets or 1, host.numa_nodes or 1, host.l3_caches or 1, inventory.gpus)
+    gpus = inventory.gpus if matrix_on_gpus(inventory) else ()
+    return NodeShape(each, host.sockets or 1, host.numa_nodes or 1, host.l3_caches or 1, gpus)
+
+
+def matrix_on_gpus(inventory: Inventory) -> bool:
+    """Return whether the matrix is in the memory of GPUs: a program keeps it there, a BLAS sends tiles of it."""
+    return bool(inventory.gpus and inventory.program.gpus_of)
+
+
+def terms_here(inventory: Inventory) -> Terms:
+    """Return what the program takes, with one rank a GPU where its BLAS computes on them."""
+    gpus = len(inventory.gpus)
+    if not gpus or inventory.program.gpus_of:
+        return inventory.program.terms
+    return replace(inventory.program.terms, ranks_on_node=lambda _node: (gpus,), no_other_ranks=True)
 
 
 def matrix_memory_bytes(inventory: Inventory) -> int:
     """Return the memory that a matrix on all nodes may take: what was free, or that of all GPUs where they compute."""
-    if not inventory.gpus:
+    if not matrix_on_gpus(inventory):
         return inventory.host.memory_available_bytes
     return inventory.node_count * len(inventory.gpus) * min(gpu.memory_bytes for gpu in inventory.gpus)
 

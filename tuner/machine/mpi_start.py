@@ -19,6 +19,7 @@ from hpl.errors import HplError
 from hpl.private_files import private_folder
 from hpl.search_paths import SearchPaths
 from runners.base import JobState, Runner
+from runners.containers.contract import Container
 from runners.errors import RunnerError
 from runners.job import Job
 from runners.launchers.base import INHERITED, TOO_FEW_FILES, Launcher, assignments, inherited_mpi
@@ -95,6 +96,20 @@ def require_start(mpi: Mpi, search: SearchPaths) -> None:
         kept.write_text(f"{start.took_s:.2f} s\n", encoding="ascii")
 
 
+def require_start_in(mpi: Mpi, search: SearchPaths, container: Container) -> None:
+    """Make sure that an MPI library of this host starts ranks in an image, where they load the library of the image.
+
+    Raises:
+        TunerError: it starts none; the sentence says why.
+    """
+    start = _start(mpi, search, (), container)
+    if start.why_not:
+        raise TunerError(
+            f"{mpi.name} {mpi.version} of this host does not start {RANKS} ranks in the image {container.image}: "
+            f"{start.why_not}; the image needs the same MPI library"
+        )
+
+
 def refused(mpi: Mpi, start: Start) -> str:
     """The sentence that an MPI library starts no ranks here."""
     return f"{mpi.name} {mpi.version} does not start {RANKS} ranks here: {start.why_not}"
@@ -119,10 +134,11 @@ def _them(blamed: Collection[str]) -> str:
     return "it" if len(blamed) == 1 else "them"
 
 
-def _start(mpi: Mpi, search: SearchPaths, without: Collection[str]) -> Start:
+def _start(mpi: Mpi, search: SearchPaths, without: Collection[str], container: Container | None = None) -> Start:
     """Start two ranks once.
 
     Args:
+        container: the image in which they run.
         without: variables of this process that the launcher shall not inherit.
     """
     began_s = time.monotonic()
@@ -130,7 +146,7 @@ def _start(mpi: Mpi, search: SearchPaths, without: Collection[str]) -> Start:
         launcher: Launcher = InstalledMpi(mpi.name, mpi.mpirun, mpi.version).launcher()
         launcher = _Without(launcher, without) if without else launcher
         with TemporaryDirectory(prefix="hpltune-start-") as folder:
-            why_not = _ended(mpi, launcher, start_program(mpi, search), Path(folder))
+            why_not = _ended(mpi, launcher, start_program(mpi, search), Path(folder), container)
     except (HplError, RunnerError) as error:
         why_not = str(error)
     except OSError as error:
@@ -148,7 +164,7 @@ def start_program(mpi: Mpi, search: SearchPaths, ranks: int = RANKS) -> tuple[st
         return ("/bin/echo", SAYS, str(ranks))
 
 
-def _ended(mpi: Mpi, launcher: Launcher, program: tuple[str, ...], folder: Path) -> str:
+def _ended(mpi: Mpi, launcher: Launcher, program: tuple[str, ...], folder: Path, container: Container | None) -> str:
     """Start a program and wait for its end; return why it was not as it should be, or ""."""
     job = Job(
         program=program,
@@ -158,6 +174,8 @@ def _ended(mpi: Mpi, launcher: Launcher, program: tuple[str, ...], folder: Path)
         oversubscribe=True,
         launcher_environment=dict(mpi.environment),
         mpi=mpi.name,
+        container=container and container.of_ranks({}, RANKS),
+        environment=container.variables_of({}) if container else {},
     )
     with LocalRunner(launcher) as runner:
         return why_not_started(runner, launcher, job, mpi)

@@ -13,7 +13,7 @@ NB_BY_KERNEL = {
     "neoversen1": 320, "neoversev1": 320, "cortexa76": 256, "cortexa72": 128, "armv8": 128,
 }  # fmt: skip
 """K-blocking of OpenBLAS' dgemm (DGEMM_DEFAULT_Q in param.h): HPL's update has K = NB, so it is the natural NB."""
-NB_BY_FAMILY = {"blis": 256, "mkl": 384, "atlas": 160, "reference": 64}
+NB_BY_FAMILY = {"blis": 256, "mkl": 384, "nvblas": 512, "atlas": 160, "reference": 64}
 """K-blocking of BLIS' haswell, zen and skx configurations; Intel's advice for AVX-512; measured for ATLAS."""
 NB_UNKNOWN = 192
 MEMORY_FRACTION = 0.8

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from hpl.blas.catalogue import Blas
+from hpl.blas.nvblas import NAME as NVBLAS
+from hpl.blas.nvblas import VENDOR, is_nvblas
 from hpl.blas.probe import NotTimedError, Probe, Timing
 from hpl.blas.registry import discover, kernel_survey
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.programs.family import HplProgram
-from hpl.programs.registry import TO_BUILD, program_at, programs_named
+from hpl.programs.registry import TO_BUILD, in_image, program_at, programs_named
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from runners.hosts.host_facts import busy_sentence, host_facts
@@ -19,7 +21,7 @@ from runners.registry import LAUNCHERS
 from runners.settings.registry import HostsOffer
 from search_spaces.parameters.automatic import AUTO
 
-from ..errors import TunerError
+from ..errors import TunerError, UsageError
 from ..options import TuneOptions
 from .inventory import PROGRAM, Inventory
 
@@ -40,6 +42,7 @@ class SurveyWish:
         program: what shall run; only for one that is built a BLAS is looked for.
         programs: by name, where a study has several; `program` is the first of them.
         rpeak_gflops: overrules the detected peak.
+        elsewhere: ranks run on nodes that tell of themselves, so that this host needs no GPU.
     """
 
     extra_blas: Mapping[str, Path] = field(default_factory=dict)
@@ -48,6 +51,7 @@ class SurveyWish:
     program: HplProgram = TO_BUILD
     programs: Mapping[str, HplProgram] = field(default_factory=dict)
     rpeak_gflops: float | None = None
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,11 @@ def programs_of(options: TuneOptions) -> Mapping[str, HplProgram]:
     asked = [name for name in (options.overrides or {}).get(PROGRAM, ()) if name != AUTO]
     if options.shootout and options.programs and not asked:
         asked = [TO_BUILD.name, *options.programs]
-    return programs_named(options.programs, asked) if options.programs or asked else {}
+    if not (options.programs or asked):
+        return {}
+    found = programs_named({name: _seen(options, file) for name, file in options.programs.items()}, asked)
+    inside = options.programs if options.image else {}
+    return {name: in_image(program, inside.get(name)) for name, program in found.items()}
 
 
 def program_of(options: TuneOptions) -> HplProgram:
@@ -89,7 +97,33 @@ def program_of(options: TuneOptions) -> HplProgram:
     Raises:
         hpl.programs.family.UserProgramError: it cannot be started as it is.
     """
-    return next(iter(programs_of(options).values()), None) or program_at(options.xhpl)
+    return next(iter(programs_of(options).values()), None) or _of_user(options)
+
+
+def _of_user(options: TuneOptions) -> HplProgram:
+    """The only program of a study: the user's, or one to build."""
+    if not options.image or options.xhpl is None:
+        return program_at(options.xhpl)
+    return in_image(program_at(_seen(options, options.xhpl)), options.xhpl)
+
+
+def _seen(options: TuneOptions, file: Path) -> Path:
+    """The path by which this machine sees a program: one in an image that is a folder lies below it."""
+    folder = Path(options.image.rpartition("=")[2]).expanduser()
+    return folder / file.relative_to("/") if options.image and folder.is_dir() else file
+
+
+def require_hpl(options: TuneOptions) -> None:
+    """Refuse a program of another workload, which reads no HPL.dat.
+
+    Raises:
+        UsageError: it is one.
+        hpl.programs.family.UserProgramError: as `program_of`.
+    """
+    workload = program_of(options).workload
+    if not workload.is_hpl:
+        only = f"this computes {workload.title}, which reads no HPL.dat: only `hpltune tune` runs it"
+        raise UsageError(only, field="xhpl", given=options.xhpl or "")
 
 
 def startable(found: Sequence[Mpi]) -> tuple[Mpi, ...]:
@@ -144,6 +178,9 @@ def survey(
         hpl.errors.HplError: MPI or a named library is missing or does not load.
         TunerError: a BLAS that is wanted is not on this machine, or none is.
     """
+    on_gpus = asks_nvblas(wanted.only, wanted.extra_blas)
+    if on_gpus:
+        require_own_study(wanted.only, here=not wanted.elsewhere)
     rpeak = instruments.rpeak()
     if wanted.rpeak_gflops is not None:
         rpeak = rpeak.overruled(wanted.rpeak_gflops)
@@ -151,18 +188,58 @@ def survey(
     inventory = Inventory(
         host_facts(rpeak.cores), rpeak, mpis, (), {}, wanted.program, offer=offer, programs=wanted.programs
     )
-    if wanted.program.gpus_of:
-        inventory = _with_gpus(inventory, wanted)
+    if (wanted.program.gpus_of or on_gpus) and not wanted.elsewhere:
+        name, vendor = (NVBLAS, VENDOR) if on_gpus else (wanted.program.name, wanted.program.gpus_of)
+        inventory = _with_gpus(inventory, name, vendor, wanted.rpeak_gflops)
     if not wanted.program.takes_blas:  # those that are built stand first
         return inventory
-    inventory = replace(inventory, blas=tuple(instruments.blas(search, wanted.extra_blas)))
+    found = instruments.blas(search, wanted.extra_blas)
+    inventory = replace(inventory, blas=tuple(entry for entry in found if on_gpus or entry.family != NVBLAS))
     if wanted.only:
         inventory = replace(inventory, blas=tuple(inventory.named(name) for name in wanted.only))
     for name in wanted.asked:
         inventory.named(name)
     if not inventory.blas:
         raise TunerError("no BLAS library was found: run `hpltune setup`, or name one with ⟦blas⟧ NAME=/path/lib.so")
-    return with_kernel_rates(inventory, search, on_probe, instruments)
+    return inventory if on_gpus else with_kernel_rates(inventory, search, on_probe, instruments)
+
+
+def asks_nvblas(names: Collection[str], files: Mapping[str, Path]) -> bool:
+    """Whether NVBLAS is among the libraries that were asked for."""
+    return NVBLAS in names or any(is_nvblas(file) for file in files.values())
+
+
+def computes_on_gpus(options: TuneOptions) -> bool:
+    """Whether the program of a study, or its BLAS, computes on GPUs."""
+    return bool(program_of(options).gpus_of) or asks_nvblas(options.blas_only, options.blas_files or {})
+
+
+def require_gpus(options: TuneOptions) -> None:
+    """Refuse NVBLAS on this machine where it has no GPU, before anything is installed or started.
+
+    Raises:
+        hpl.programs.gpus.NoGpuError, TunerError: as `require_own_study`.
+    """
+    if options.on_machines and not options.real_cluster and asks_nvblas(options.blas_only, options.blas_files or {}):
+        require_own_study(options.blas_only, here=True)
+
+
+def require_own_study(names: Collection[str], *, here: bool) -> None:
+    """Refuse NVBLAS beside other libraries, and where it runs here on a machine that shows no GPU of NVIDIA.
+
+    Raises:
+        hpl.programs.gpus.NoGpuError: it shows none.
+        TunerError: there are others.
+    """
+    from hpl.programs.gpus import for_program  # noqa: PLC0415 - only what computes on GPUs needs it
+
+    if here:
+        for_program(NVBLAS, VENDOR)
+    if len(names) > 1:
+        raise TunerError(
+            f"{NVBLAS} computes on GPUs, which have another Rpeak than cores: give it a study of its own, and "
+            "`hpltune compare` sets both beside each other"
+        )
 
 
 def _for_all(search: SearchPaths, wanted: SurveyWish, instruments: Instruments) -> tuple[Mpi, ...]:
@@ -183,17 +260,20 @@ def _for_all(search: SearchPaths, wanted: SurveyWish, instruments: Instruments) 
     return usable
 
 
-def _with_gpus(inventory: Inventory, wanted: SurveyWish) -> Inventory:
+def _with_gpus(inventory: Inventory, name: str, vendor: str, rpeak_gflops: float | None) -> Inventory:
     """Add the GPUs of this host, and their peak in place of that of the cores.
+
+    Args:
+        name: of what computes on them.
 
     Raises:
         NoGpuError: there is none, or nobody knows its peak and the user gave none.
     """
     from hpl.programs.gpus import for_program, peak_gflops  # noqa: PLC0415 - only a program of GPUs needs it
 
-    found = for_program(wanted.program.name, wanted.program.gpus_of)
+    found = for_program(name, vendor)
     inventory = replace(inventory, gpus=found)
-    if wanted.rpeak_gflops is not None:
+    if rpeak_gflops is not None or not inventory.program.workload.has_peak:
         return inventory
     gflops, sentence = peak_gflops(found)
     return replace(inventory, rpeak=replace(inventory.rpeak, gflops=gflops, reasoning=(sentence,)))

@@ -16,8 +16,8 @@ from ..user_files import write_text
 
 APT_ENVIRONMENT = {"DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C"}
 PIP_ENVIRONMENT = {"PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PIP_USER": "0"}
-WITH_OTHERS = ("mkl", "impi-devel")
-"""Wheels that need others: MKL's threads, and the runtime of Intel MPI."""
+WITH_OTHERS = ("mkl", "impi-devel", "nvidia-cublas-cu12")
+"""Wheels that need others: MKL's threads, the runtime of Intel MPI, and what compiles for GPUs."""
 LOCK_WAIT_S = 60
 """How long apt-get waits for another package manager to finish."""
 

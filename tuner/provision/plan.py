@@ -66,6 +66,7 @@ EXTRAS = {
     "mkl": Package("mkl", "PyPI", "blas", "Intel's oneMKL, under Intel's licence", 970),
     "openblas-pypi": WHEELS[2],
     "intelmpi": Package("impi-devel", "PyPI", "mpi", "Intel MPI, under Intel's licence", 306),
+    "nvblas": Package("nvidia-cublas-cu12", "PyPI", "blas", "NVIDIA's cuBLAS with NVBLAS, under NVIDIA's licence", 910),
     "simgrid": Package("libsimgrid-dev", "apt", "simulator", "SimGrid, for virtual clusters", 200),
 }
 """What --with adds: wheels into the private prefix, Debian packages by root."""

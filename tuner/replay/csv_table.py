@@ -11,6 +11,7 @@ from pathlib import Path
 
 from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
 from hpl.params import Scalar
+from hpl.programs.registry import workload_of
 from hpl.sizing import seconds
 from results.flat import COLUMNS
 from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
@@ -113,6 +114,8 @@ def read_csv(path: Path) -> RecordedLandscape:
     first: dict[tuple[tuple[str, Scalar], ...], Row] = {}
     left_out: Counter[str] = Counter()
     for row in rows:
+        if not (workload := workload_of(row.text("blas"))).is_hpl:
+            raise row.wrong("blas", f"expected a run of HPL, and this is one of {workload.title}")
         why = _left_out(row)
         if why:
             left_out[why] += 1

@@ -19,7 +19,7 @@ from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, varying
 
 from ..machine.equipment import host_count
-from ..machine.inventory import WRAP
+from ..machine.inventory import CONTAINER, CONTAINER_SHA256, WRAP
 from ..words import counted, listed
 
 MOST_SENTENCES = 6
@@ -66,12 +66,14 @@ class InTurn:
         rounds: that were begun, as "6 rounds".
         ended: the sentence why these are fewer than asked for, or "".
         failures: sentences on the runs that do not count.
+        unlike: sentences on what the sides were started with, where that differs.
     """
 
     study: str
     rounds: str
     ended: str = ""
     failures: tuple[str, ...] = ()
+    unlike: tuple[str, ...] = ()
 
     def sentences(self) -> list[str]:
         """Say what this means for the verdict, and what went wrong."""
@@ -79,7 +81,7 @@ class InTurn:
             f"Measured in turn, in one occasion ({self.rounds}, study {self.study}): a difference between occasions "
             "does not count."
         )
-        return [told, *([self.ended] if self.ended else []), *self.failures]
+        return [told, *([self.ended] if self.ended else []), *self.failures, *self.unlike]
 
 
 @dataclass(frozen=True)
@@ -372,6 +374,8 @@ FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
     ("CPU", lambda side: side.study.host.get("cpu_model")),
     ("nodes", lambda side: host_count(side.study.host, "nodes")),
     ("cores", lambda side: side.study.host.get("physical_cores")),
+    ("container", lambda side: _of_runs(side.study, CONTAINER)),
+    ("content of the container", lambda side: _of_runs(side.study, CONTAINER_SHA256)),
     ("words before the program", lambda side: _of_runs(side.study, WRAP)),
 )
 """What should be the same on all sides, by its name in a sentence; unknown values are None."""

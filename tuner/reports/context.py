@@ -8,6 +8,7 @@ from typing import TypeVar
 from results.record import Study, TrialRecord
 from results.report.model import Drawable, Part, Report, Sentence, Tone
 
+from ..machine.inventory import CONTAINER, WRAP
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
 from ..words import counted
@@ -125,6 +126,8 @@ def machine_rows(study: Study) -> list[tuple[str, str]]:
         "NUMA nodes": host.get("numa_nodes"),
         "hardware threads of a core": host.get("threads_per_core"),
         "frequency governor": host.get("governor"),
+        "container": host.get(CONTAINER),
+        "words before the program": host.get(WRAP),
         "system": " ".join(str(host[name]) for name in ("os_release", "kernel") if host.get(name)),
     }
     return [(name, str(value)) for name, value in told.items() if value]

@@ -17,6 +17,7 @@ from results.store.study_list import Tally
 
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
+from ..study.objective import UNITS, unit_of
 from ..units import duration
 from .figures.phases import phases_s, phases_text
 from .ranking import figures
@@ -80,6 +81,7 @@ class StudyLine:
             "space": self.study.space_name,
             "engine": self.study.engine,
             "rates": self.study.how,
+            "workload": self.study.workload.name,
             "trials": self.tally.trials,
             "failed": self.tally.failed,
             **(self.rates.to_json() if self.rates else NO_RATES),
@@ -87,8 +89,8 @@ class StudyLine:
 
 
 def studies_table(lines: Sequence[StudyLine]) -> Table:
-    """Build a table with a row for each study; how rates came about is told where some were not measured."""
-    apart = any(line.study.simulated for line in lines)
+    """Build a table with a row for each study; how rates came about, and of what, is told where that differs."""
+    apart = any(line.study.simulated or not line.study.workload.is_hpl for line in lines)
     estimated = any(line.rates and line.rates.expected_gflops is not None for line in lines)
     heads = ("study", "when", "state", "engine", "trials", "failed", *(["rates"] if apart else []), "fastest GFLOPS")
     heads += ("expected GFLOPS",) if estimated else ()
@@ -106,7 +108,8 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
     estimate = None if line.rates is None else line.rates.expected_gflops
     expected = "" if estimate is None else rate_text(estimate)
     tally = line.tally
-    how = [line.study.how] if apart else []
+    of = "" if line.study.workload.is_hpl else f", {line.study.workload.title}"
+    how = [f"{line.study.how}{of}"] if apart else []
     return (
         line.study.name,
         when,
@@ -226,7 +229,8 @@ def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
         return {}
     machine = Equipment.of(study)
     merits = figures(machine, record.gflops, record) if record.ranked else {}
-    rate = " ".join([rate_text(record.gflops), *(f"{name}={value:.2f}" for name, value in merits.items())])
+    told = [f"{UNITS[name][1].format(value)} {unit_of(name, machine)}" for name, value in merits.items()]
+    rate = ", ".join([rate_text(record.gflops), *told])
     doubt = above_peak(study, [merits.get("percent_of_peak")])
     checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
     residual = "none, because nothing was computed: simulated" if record.simulated else checked

@@ -141,7 +141,7 @@ def published_standing(study: Study, fastest: FastestRun | None) -> PublishedSta
 
 def _comparable(study: Study) -> tuple[KnownMachine, ...]:
     """The real cluster of a simulated study, or machines with exactly the study's CPU."""
-    if study.replayed:
+    if study.replayed or not study.workload.is_hpl:
         return ()
     if study.simulated:
         name = str(study.host.get("virtual_cluster", ""))

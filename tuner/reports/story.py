@@ -35,7 +35,7 @@ def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
     tests = improvements(records)
     rows = tuple(_row(record, machine) for record in tests)
     fastest = fastest_run(study, tests)
-    small = ", no Rmax" if fastest and not (fastest.is_rmax or fastest.source) else ""
+    small = ", no Rmax" if fastest and fastest.no_rmax and not fastest.source else ""
     last = f" The last gave the {fastest.called}{small}." if fastest else ""
     words = {"P x Q", "library", "network"}
     table = Table(

@@ -52,7 +52,7 @@ def _measured(study: Study, run: TrialRecord, versions: Mapping[str, str]) -> di
     mpi = versions.get("mpi", "")
     return {
         "hpltune": versions.get("hpltune", ""),
-        "HPL": versions.get("hpl", ""),
+        study.workload.title: versions.get("hpl", ""),
         "MPI": mpi if mpi.startswith(chosen) else chosen,
         "compiler": versions.get("compiler", ""),
         f"BLAS {run.blas}": versions.get(f"blas {run.blas}", ""),
@@ -94,7 +94,8 @@ class StudyPage:
         parts += [*self._machine(), *self._repeat()]
         found = summary.to_json() if summary else {"study": self.study.name}
         facts = {**found, "cautions": self.found.context.cautions()}
-        report = Report(f"HPL on {self._place()}: study {self.study.marked_name}", tuple(parts), facts)
+        title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
+        report = Report(title, tuple(parts), facts)
         return self.found.context.page(report)
 
     def _answer(self) -> list[Part]:
@@ -115,14 +116,11 @@ class StudyPage:
         machine = Equipment.of(self.study)
         record, ranking = fastest.record, self.found.summary.ranking if self.found.summary else ()
         merits = figures(machine, fastest.gflops, record)
-        half = half_rate_n(record, self.found.records)
         rate = f"{rate_text(fastest.gflops)} ({fastest.where(ranking)})"
         told = {
             f"{fastest.called} in GFLOPS": f"{rate}. {fastest.no_rmax}" if fastest.no_rmax else rate,
             "Nmax" if fastest.is_rmax else "N": str(fastest.N or ""),
-            "N½": f"{half:,.0f}, between two measured N"
-            if half
-            else "not known: no run of its configuration was slower than half of it",
+            "N½": self._half_rate(record),
             **{
                 f"{unit_of(name, machine)} at {_that(fastest)}": UNITS[name][1].format(value)
                 for name, value in merits.items()
@@ -132,6 +130,15 @@ class StudyPage:
         }
         columns = (Column("figure", words=True), Column("value", words=True))
         return Table("", columns, tuple((name, value) for name, value in told.items() if value), headless=True)
+
+    def _half_rate(self, record: TrialRecord) -> str:
+        """The N at which half of the rate is reached; "" where that is not asked of its workload."""
+        if not self.study.workload.is_hpl:
+            return ""
+        half = half_rate_n(record, self.found.records)
+        if half is None:
+            return "not known: no run of its configuration was slower than half of it"
+        return f"{half:,.0f}, between two measured N"
 
     def _way(self) -> list[Part]:
         """How the best configuration was found."""
@@ -199,7 +206,8 @@ class StudyPage:
         if best.command:
             parts.append(Copied(best.command))
         if best.hpl_dat:
-            parts += [Sentence(f"HPL.dat of trial {best.number}:"), Copied(best.hpl_dat.rstrip())]
+            file = self.study.workload.input_name
+            parts += [Sentence(f"{file} of trial {best.number}:"), Copied(best.hpl_dat.rstrip())]
         reached = ranks_got_table(best) if parse_unlike(best.errors_text) else None
         return [*parts, programs_table(self.study, best), *([reached] if reached else [])]
 

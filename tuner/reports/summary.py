@@ -4,19 +4,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from results.metrics import rate_text
 from results.record import Study
 from results.report.model import Part, Sentence
 from results.stats.confidence import Standing
 from results.stats.headline import FastestRun
 from results.stats.ranking import Ranked
 
+from ..machine.equipment import Equipment
 from ..machine.inventory import PROGRAM
 from ..study.objective import BETTER, Objective, of_study
 from ..study.rounds import is_shootout
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted
 from .published_results import PublishedStanding, published_standing
-from .ranking import how_sure, ranking_json, ranking_parts
+from .ranking import figures, how_sure, ranking_json, ranking_parts
 
 
 @dataclass(frozen=True)
@@ -79,15 +81,36 @@ class StudySummary:
         """Where the fastest run stands against published results; None where there are none to compare."""
         return published_standing(self.study, self.fastest)
 
-    def parts(self, count: int) -> list[Part]:
-        """Report the front, or so many of the ranking, and how sure the first is the best."""
+    @property
+    def how_sure(self) -> str | None:
+        """How sure the first is the best, as a sentence; None of a front, and where nothing depends on chance."""
+        return None if self.front else how_sure(self.study, self.ranking, self.sure)
+
+    def best_in_short(self) -> str:
+        """The rate of the first of the ranking, as one sentence."""
+        best = self.ranking[0]
+        percent = figures(Equipment.of(self.study), best.expected_gflops, best).get("percent_of_peak")
+        of_peak = "" if percent is None else f", {percent:.1f} % of peak"
+        least = "at least " if best.disturbance is not None else ""
+        told = f"{least}{rate_text(best.expected_gflops)} GFLOPS{of_peak}"
+        if self.study.how == "simulated":
+            return f"{told}, simulated."
+        disturbed = ", all disturbed" if least else ""
+        return f"{told}: expected of one more run, from {counted(best.runs, 'run')}{disturbed}."
+
+    def parts(self, count: int, *, sure: bool = True) -> list[Part]:
+        """Report the front, or so many of the ranking, and how sure the first is the best.
+
+        Args:
+            sure: without it something else tells that.
+        """
         against = self.objective.against
         if self.front:
             parts = ranking_parts(self.study, self.front, self.ranking, against, self.fastest)
         else:
             parts = ranking_parts(self.study, self.ranking[:count], self.ranking, fastest=self.fastest)
-            sure = how_sure(self.study, self.ranking, self.sure)
-            said = (*([sure] if sure else []), *sentences(self.libraries, self.programs, self.study, self.ranking))
+            told = self.how_sure if sure else None
+            said = (*([told] if told else []), *sentences(self.libraries, self.programs, self.study, self.ranking))
             parts += map(Sentence, said)
         if against and (self.front or not against.by_measured_power):
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"

@@ -20,6 +20,7 @@ from ..errors import UsageError
 from ..events import CAUTION, Listener, Notice
 from ..machine.inventory import Inventory
 from ..machine.problem_size import first_choice, full_memory_n, matrix_bytes, natural_nb
+from ..machine.survey import require_hpl
 from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
 from ..preflight.looking import before_runs
@@ -218,6 +219,7 @@ def scale_real(request: ScaleRequest, listener: Listener, stop: StopRequest) -> 
     Raises:
         TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
     """
+    require_hpl(request.options)
     with stop.preparing():
         provision_if_needed(UserDirs.of_user(), listener, request.options.blas_files, program=False)
     with open_session(request.db, listener, stop) as session:

@@ -124,6 +124,18 @@ def report_page(store: Store, asked: Asked) -> bytes:
     return to_html([all_with_options(page.report())], datetime.now(UTC)).encode()
 
 
+def trial_page(store: Store, asked: Asked) -> bytes:
+    """Write the page of one trial, which leads to its campaign, the trials beside it, and its files."""
+    from results.report.html import Frame, to_html
+
+    from ..commands.stored.show import TrialRequest, show_trial
+    from .pages.frames import links_of_trial
+
+    found = show_trial(store, TrialRequest(asked["name"], asked["number"]))
+    frame = Frame(links_of_trial(found.record, store.count(asked["name"])))
+    return to_html([all_with_options(found.page())], frame=frame).encode()
+
+
 def comparison_page(store: Store, asked: Asked) -> bytes:
     """Write what `hpltune compare` says of studies as a page."""
     from results.report.html import Frame, to_html
@@ -173,6 +185,7 @@ def explanation(store: Store, asked: Asked) -> bytes:
 
 OF_STUDIES: Mapping[str, Callable[[Store, Asked], bytes]] = {
     "report": report_page,
+    "trial": trial_page,
     "comparison": comparison_page,
     "compared": compared,
     "parquet": parquet_file,

@@ -72,6 +72,16 @@ class StudyFiles:
         study, stamp = await self._answers.read(lambda: known(name))
         return await self._of((kind, name, study.created_at), stamp, kind.value, name=name)
 
+    async def trial(self, name: str, number: int) -> bytes:
+        """Give the page of one trial of a study.
+
+        Raises:
+            ResultsError: there is no such study.
+            Problem: others wait already, or it takes too long.
+        """
+        study, stamp = await self._answers.read(lambda: self._answers.known(name))
+        return await self._of(("trial", name, number, study.created_at), stamp, "trial", name=name, number=number)
+
     async def comparison(self, names: Sequence[str]) -> bytes:
         """Give the page of studies that are compared.
 

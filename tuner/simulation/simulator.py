@@ -27,7 +27,7 @@ from runners.virtual.cost_model import cost_model, kernel_sends
 from runners.virtual.platform import Setup, platform_xml
 
 from ..engines.outcomes import FULL, Rung
-from ..stopping import Stopping, StopRequest
+from ..stopping import Stopping
 from ..trial.evaluate import LaunchResult, run_folder
 from ..trial.judge import Failure, Verdict, another_run, ended_early
 from ..trial.ladder import at_rung, part_at
@@ -265,7 +265,7 @@ def simulate(
     *,
     jobs: int,
     limit_s: float,
-    stop: StopRequest,
+    stop: Stopping,
     every_message: bool | None = None,
 ) -> list[Simulated]:
     """Simulate configurations, several at a time.

@@ -78,8 +78,9 @@ class Incumbent:
         """The GFLOPS that one more run of some configuration reaches; None where the configuration runs to its end.
 
         It holds with CERTAINTY, for a noise as repeats tell, small ones too, or as is usual and as the machine has
-        shown before anything ran twice, so that luck is no bar. The first run goes to its end, and so does a repeat: if
-        only the slow ones were given up, the fast ones would speak for their configuration.
+        shown before anything ran twice, so that luck is no bar. A configuration that ran once sets no bar that no other
+        reaches, because its run may have been faster by more than the noise. The first run goes to its end, and so does
+        a repeat: if only the slow ones were given up, the fast ones would speak for their configuration.
 
         Args:
             session: says which configurations can run now.
@@ -94,7 +95,9 @@ class Incumbent:
         if not measured or any(entry.key == key for entry in measured):
             return None
         noise = noise_of_runs([record for record in runs if record.kind is Kind.SMALL], measured, shown)
-        return max(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY) for entry in measured)
+        reached = [(noise.one_more(entry.median_gflops, entry.runs, CERTAINTY), entry.runs) for entry in measured]
+        second = sorted(gflops for gflops, _ in reached)[-2:][0]
+        return max([second, *(gflops for gflops, runs in reached if runs > 1)])
 
 
 def noise_of_runs(small: Iterable[TrialRecord], measured: Collection[Ranked], shown: float) -> Noise:

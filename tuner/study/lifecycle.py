@@ -38,10 +38,15 @@ class MachineFacts:
 
 @dataclass(frozen=True)
 class BegunStudy:
-    """A study that this process works on, and its trials of earlier times."""
+    """A study that this process works on, and its trials of earlier times.
+
+    Attributes:
+        joined: other processes work on it too, on nodes of their own; who began it confirms the winner.
+    """
 
     name: str
     earlier: Sequence[TrialRecord] = ()
+    joined: bool = False
 
 
 def begin(

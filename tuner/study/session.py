@@ -29,9 +29,9 @@ class StudyContext:
     stop: StopRequest
     runs: Path
 
-    def say(self, sentence: str, *, caution: bool = False) -> None:
+    def say(self, sentence: str, *, caution: bool = False, detail: bool = False) -> None:
         """Show the user a sentence; a caution is kept with the study."""
-        self.listener(Notice(sentence, caution))
+        self.listener(Notice(sentence, caution, detail))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,9 +59,9 @@ class StudySession:
         """Whether the user wants nothing more to be started."""
         return self.context.stop.requested
 
-    def say(self, sentence: str) -> None:
+    def say(self, sentence: str, *, detail: bool = False) -> None:
         """Show the user a sentence."""
-        self.context.say(sentence)
+        self.context.say(sentence, detail=detail)
 
     def records(self, kinds: Collection[Kind] | None = None) -> Sequence[TrialRecord]:
         """The study's trials of these kinds, or all, in the order they were begun."""
@@ -97,7 +97,7 @@ class StudySession:
         """Say what the names of the trials mean, and where a front can have one configuration only."""
         sentence = legend(self.space)
         if sentence:
-            self.say(sentence)
+            self.say(sentence, detail=True)
         against = self.objective.against
         if against and self.largest_front == 1:
             self.say(

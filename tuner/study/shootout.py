@@ -139,7 +139,9 @@ def small_n(N: int, memory_n: int | None) -> str | None:
 
 
 def memory_n(study: Study) -> int | None:
-    """The N that a study's memory held when it began; None where that is not known."""
+    """The N that a study's memory held when it began; None where that is not known, and where HPL was not computed."""
+    if not study.workload.is_hpl:
+        return None
     free, cores, fraction = (
         study.host.get("memory_available_bytes"),
         study.host.get("physical_cores"),

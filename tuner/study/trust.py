@@ -132,6 +132,7 @@ def programs_of(options: TuneOptions) -> Iterator[NamedProgram]:
     for name in BATCH_SYSTEMS.keys() & cluster.keys():
         if further := tuple(map(str, (cluster[name] or {}).get("further") or ())):
             yield NamedProgram(f"{batch_system(name).words.submit} with", further)
+    yield from _around_ranks(options)
     if options.xhpl is not None:
         yield NamedProgram("the program", (str(options.xhpl),))
     for path in options.programs.values():
@@ -140,6 +141,17 @@ def programs_of(options: TuneOptions) -> Iterator[NamedProgram]:
         yield NamedProgram("the BLAS library", (str(path),))
     if options.hpl_source is not None:
         yield NamedProgram("what is built from", (str(options.hpl_source),))
+
+
+def _around_ranks(options: TuneOptions) -> Iterator[NamedProgram]:
+    """What stands around the program of each rank, and what measures the power meanwhile."""
+    for wrap in (options.wrap, tuple(map(str, (options.real_cluster or {}).get("wrap") or ()))):
+        if wrap:
+            yield NamedProgram("the wrapper", wrap)
+    if options.image:
+        yield NamedProgram("the image", (options.image.rpartition("=")[2],))
+    if options.power_command:
+        yield NamedProgram("the meter", tuple(options.power_command.split()))
 
 
 def _ssh(command: tuple[str, ...]) -> NamedProgram:

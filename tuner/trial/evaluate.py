@@ -30,7 +30,7 @@ from runners.settings.sys import TUNABLES, with_tunables
 
 from ..errors import TunerError
 from ..events import Listener, Notice
-from ..machine.inventory import Inventory
+from ..machine.inventory import Inventory, matrix_on_gpus
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
 from ..units import duration, gibibytes
@@ -218,7 +218,8 @@ class Evaluator:
             self._set_hosts(plan)
             began = time.monotonic()
             with run_folder(directory) as paths:
-                paths.hpl_dat.write_text(plan.hpl_dat, encoding="utf-8")
+                for name in _inputs(plan):
+                    (paths.directory / name).write_text(plan.hpl_dat, encoding="utf-8")
                 job = _sampled(self._job(plan, program, directory, walltime_s))
                 with watch.of(job, job.nodes or here):
                     status = self.run_job(job, watch, stop, begins_s=self.begins_s)
@@ -287,18 +288,23 @@ class Evaluator:
 
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if plan.program.on_cores else 0.0
+        on_cores = plan.program.on_cores and not site.gpus
+        core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
         ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
+        if not plan.program.workload.has_peak:
+            ceiling = 0.0
         return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0)
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""
         site = replace(self.site, blas=self.site.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
         if not site.node_names:
-            return with_kernel_rates(site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm")))
+            return with_kernel_rates(
+                site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True))
+            )
         from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
 
-        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm"))  # noqa: E731
+        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True))  # noqa: E731
         return with_node_kernels(site, self.search, told)[0]
 
     def _set_hosts(self, plan: TrialPlan) -> None:
@@ -320,6 +326,10 @@ class Evaluator:
             environment[STOP_AT] = str(plan.stop_at)
         copies = self.site.nodes is not None and self.site.nodes.cluster.copies
         interfaces, devices = self._interfaces(plan)
+        container = self.site.container
+        if container is not None:
+            container = container.of_ranks(environment, plan.ranks // (len(plan.launch.nodes) or self.site.node_count))
+            environment = container.variables_of(environment)
         return Job(
             program=(str(program.path), *plan.arguments),
             ranks=plan.ranks,
@@ -336,9 +346,10 @@ class Evaluator:
             interfaces=interfaces,
             ucx_devices=devices,
             oversubscribe=plan.oversubscribe,
-            inputs=(RunPaths(directory).hpl_dat.name,),
+            inputs=_inputs(plan),
             libraries=plan.program.libraries(program, mpi, plan.library) if copies else (),
             before=plan.before,
+            container=container,
         )
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -492,6 +503,11 @@ def _told(stderr: str, runs: int) -> Mapping[int, SolveConditions]:
     return {0: told[WHOLE]} if runs == 1 and WHOLE in told else told
 
 
+def _inputs(plan: TrialPlan) -> tuple[str, ...]:
+    """The names of the files that the program reads."""
+    return (plan.program.workload.input_name,) if plan.program.terms.reads_file else ()
+
+
 @contextmanager
 def run_folder(directory: Path) -> Iterator[RunPaths]:
     """Make the folder of a run and start the run there; what fails here is never the configuration's fault.
@@ -511,11 +527,11 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     free = site.free_bytes() * len(plan.launch.nodes or site.node_names or [""]) // site.node_count
     if plan.memory_bytes <= free:
         return None
-    N, where = max(run.N for run in plan.runs), "on the GPUs" if site.gpus else "free now"
-    return (
-        f"N={N} needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}: "
-        "choose a smaller N or end other programs"
-    )
+    N, where = max(run.N for run in plan.runs), "on the GPUs" if matrix_on_gpus(site) else "free now"
+    needs = f"needs {gibibytes(plan.memory_bytes)}, but only {gibibytes(free)} of memory are {where}"
+    if plan.program.terms.lacks("N"):
+        return f"the run {needs}: choose fewer equations of a rank, or end other programs"
+    return f"N={N} {needs}: choose a smaller N or end other programs"
 
 
 def _with_lines(stderr: str, lines: str) -> str:

@@ -97,7 +97,8 @@ def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> F
     """Why results may be missing; None when HPL ran to its end."""
     if found.finished and len(found.results) >= len(plan.runs):
         return None
-    return ended_early(status, found, stderr, f"HPL printed {len(found.results)} of {len(plan.runs)} results")
+    title = plan.program.workload.title
+    return ended_early(status, found, stderr, f"{title} printed {len(found.results)} of {len(plan.runs)} results")
 
 
 def ended_early(status: JobStatus, found: HplOutput, stderr: str, otherwise: str) -> Failure:

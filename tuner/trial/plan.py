@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpl.blas.catalogue import BlasLibrary
+from hpl.blas.nvblas import NAME as NVBLAS
+from hpl.blas.nvblas import ONE_GPU
 from hpl.dat import HplDat, render
 from hpl.params import HplParams, Scalar
 from hpl.programs.family import AskedStart, HplProgram
@@ -69,7 +71,7 @@ class TrialPlan:
 
     Attributes:
         runs: what HPL.dat asks for, in HPL's own order; one for a search trial, several for a user's file.
-        hpl_dat: the file's text, exactly as it will be written.
+        hpl_dat: the text of the file that the program reads, exactly as it will be written; HPL.dat for HPL.
         blas: name in the BLAS catalogue, or of the program's family where that brings its own.
         library: the file the program is linked with; None where it brings its own.
         kernel: "auto" or the kernel asked of the BLAS.
@@ -133,12 +135,11 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
     """
     site = running(site, str(params.get(PROGRAM, "")))
     ranks, threads = parse_layout(str(params["layout"]))
-    hpl_params = HplParams.from_words(params)
+    hpl_params = site.program.terms.run_of(params)
     if hpl_params.ranks != ranks:
         raise PlanError(
             f"the grid {hpl_params.P}x{hpl_params.Q} needs {hpl_params.ranks} ranks, the layout starts {ranks}"
         )
-    dat = HplDat.of(hpl_params)
     placement = Placement(
         blas=str(params["blas"]),
         kernel=str(params.get("kernel", "auto")),
@@ -148,7 +149,7 @@ def plan(params: Mapping[str, Scalar], site: Inventory) -> TrialPlan:
         settings=settings_of(params, site),
         own=params,
     )
-    return placed(site, (hpl_params,), render(dat), placement)
+    return placed(site, (hpl_params,), None, placement)
 
 
 @dataclass(frozen=True)
@@ -170,11 +171,12 @@ class Placement:
     own: Mapping[str, Scalar] = field(default_factory=dict)
 
 
-def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement: Placement) -> TrialPlan:
-    """Plan the launch of a given HPL.dat, with the library and the environment that its BLAS needs.
+def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str | None, placement: Placement) -> TrialPlan:
+    """Plan the launch of an HPL.dat, with the library and the environment that its BLAS needs.
 
     Args:
         runs: what the file asks for.
+        hpl_dat: its text; None lets the program's family write its input for the first run.
 
     Raises:
         PlanError: the program refuses a value of the file.
@@ -190,7 +192,8 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
     blas, kernel, threads = placement.blas, placement.kernel, placement.threads
     library = site.library(blas, threads)
     site.mpi_named(placement.launch.mpi)
-    start = site.program.start(AskedStart(runs, placement.ranks, threads, site.node_count, node_shape(site), own))
+    asked = AskedStart(runs, placement.ranks, threads, site.node_count, node_shape(site), own)
+    start = site.program.start(asked)
     environment = {**site.environment(blas, kernel, threads), **start.environment}
     before: list[str] = []
     for name, value in placement.settings.items():
@@ -200,7 +203,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
             before += _before(known, known.text(value), site)
     return TrialPlan(
         runs=runs,
-        hpl_dat=hpl_dat,
+        hpl_dat=site.program.input_text(asked) if hpl_dat is None else hpl_dat,
         blas=blas,
         library=library,
         kernel=kernel,
@@ -209,7 +212,7 @@ def placed(site: Inventory, runs: tuple[HplParams, ...], hpl_dat: str, placement
         environment=environment,
         launch=placement.launch,
         settings=placement.settings,
-        before=(*site.wrap, *before, *start.before),
+        before=(*site.wrap, *before, *start.before, *(ONE_GPU if library and library.family == NVBLAS else ())),
         program=site.program,
         arguments=start.arguments,
     )
@@ -322,5 +325,6 @@ def label(plan: TrialPlan, varied: str = "") -> str:
     kernel = "" if plan.kernel == "auto" else f"/{plan.kernel}"
     more = f" (+{len(plan.runs) - 1} more)" if len(plan.runs) > 1 else ""
     mpi = f" {plan.launch.mpi}" if plan.launch.mpi else ""
-    words = f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads} {run.P}x{run.Q} N={run.N} NB={run.NB} {varied}"
+    size = "" if plan.program.terms.lacks("N") else f" {run.P}x{run.Q} N={run.N} NB={run.NB}"
+    words = f"{plan.blas}{kernel}{mpi} {plan.ranks}x{plan.threads}{size} {varied}"
     return f"{words.rstrip()}{more}"

@@ -86,7 +86,7 @@ def finished(
         state=state,
         invalidity=fault.invalidity if fault and state is TrialState.FAILED else None,
         reason=with_options(fault.reason) if fault else "",
-        hpl=asked,
+        hpl=asked if plan.program.workload.is_hpl else None,
         blas=plan.blas,
         kernel=plan.kernel,
         ranks=plan.ranks,

@@ -17,8 +17,15 @@ from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
 from ..machine.inventory import PROGRAM, Inventory, bringing
 from ..machine.mpi_start import require_start
-from ..machine.rank_start import require_wrap
-from ..machine.survey import SurveyWish, program_of, programs_of, survey, usable_mpis, with_kernel_rates
+from ..machine.survey import (
+    SurveyWish,
+    computes_on_gpus,
+    program_of,
+    programs_of,
+    survey,
+    usable_mpis,
+    with_kernel_rates,
+)
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted, listed
@@ -27,6 +34,7 @@ from .observers.energy.contract import COMMANDED
 from .observers.energy.meters import PowerMeters
 
 if TYPE_CHECKING:
+    from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
 
@@ -72,11 +80,11 @@ class Workbench:
         """
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
+        container = _container(options, cluster, user_dirs)
         _require_starts(options, cluster, search, wanted=starting)
         meters = _meters(options, cluster)
-        site = replace(
-            look_around(options, user_dirs, listener, probing=probing and cluster is None), wrap=_wrap(options, cluster)
-        )
+        site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
+        site = replace(_inside(site, container, options, search, listener), wrap=_wrap(options, cluster))
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
         if cluster is None:
             site = _with_sources(site, search, options)
@@ -97,7 +105,7 @@ class Workbench:
             whole, notices = survey_nodes(cluster, site, user_dirs.shared, leave_out=leave_out, without=bad)
         for notice in notices:
             listener(notice)
-        if probing:
+        if probing and not whole.gpus:
             whole = _with_kernels(whole, search, listener)
         whole = _with_sources(whole, search, options)
         if options.rpeak_gflops is not None:
@@ -200,14 +208,44 @@ def _wrap(options: TuneOptions, cluster: "Cluster | None") -> tuple[str, ...]:
     return options.wrap or (cluster.wrap if cluster else ())
 
 
+def _container(options: TuneOptions, cluster: "Cluster | None", user_dirs: UserDirs) -> "Container | None":
+    """The image in which ranks run; None for none.
+
+    Raises:
+        TunerError: it cannot be used.
+    """
+    if not options.image:
+        return None
+    from ..machine.containers import container_of  # noqa: PLC0415 - only an image needs it
+
+    return container_of(options, cluster, user_dirs)
+
+
+def _inside(
+    site: Inventory, container: "Container | None", options: TuneOptions, search: SearchPaths, listener: Listener
+) -> Inventory:
+    """The same machine with ranks in an image, which is looked into; without one just the same.
+
+    Raises:
+        TunerError: the program cannot run in it.
+    """
+    if container is None:
+        return site
+    from ..machine.containers import in_container  # noqa: PLC0415 - only an image needs it
+
+    return in_container(site, container, options, search, listener)
+
+
 def _require_starts(options: TuneOptions, cluster: "Cluster | None", search: SearchPaths, *, wanted: bool) -> None:
     """Make sure that wrappers start programs, and on this machine MPI libraries ranks: those asked for, else the first.
 
     Raises:
         TunerError: one starts none.
     """
-    if wanted:
-        require_wrap(_wrap(options, cluster), cluster)
+    if wanted and (wrap := _wrap(options, cluster)):
+        from ..machine.rank_start import require_wrap  # noqa: PLC0415 - only a wrapper needs it
+
+        require_wrap(wrap, cluster)
     if cluster is not None or not wanted:
         return
     mpis = usable_mpis(search, program_of(options))
@@ -225,7 +263,7 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
     whole, notices = with_node_kernels(
         whole,
         search,
-        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU")),
+        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU", detail=True)),
     )
     for notice in notices:
         listener(notice)
@@ -243,6 +281,8 @@ def cluster_of(options: TuneOptions) -> "Cluster | None":
     from runners.hosts.cluster import stored_cluster  # noqa: PLC0415 - only a cluster needs it
 
     cluster = stored_cluster(options.real_cluster)
+    if options.rpeak_gflops is not None and computes_on_gpus(options):
+        cluster = cluster.with_peak(options.rpeak_gflops)
     if cluster.batch and options.nodes_left_out:
         return cluster.model_copy(update={"batch": cluster.batch.without(options.nodes_left_out)})
     return cluster.model_copy(update={"speeds": options.node_speeds}) if options.node_speeds else cluster
@@ -286,6 +326,7 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
             program=program_of(options),
             programs=programs_of(options),
             rpeak_gflops=options.rpeak_gflops,
+            elsewhere=(options.real_cluster or {}).get("backend") == "ssh",
         ),
         telling(listener) if probing else None,
     )
@@ -293,4 +334,4 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
 
 def telling(listener: Listener) -> Callable[[str], None]:
     """What says that the kernels of a BLAS are timed now."""
-    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run"))
+    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run", detail=True))

@@ -54,7 +54,7 @@ def enter(
     if name is None or not (resume or join):
         begun = begin(store, name, options, machine_facts(options, workbench))
     elif join:
-        begun = BegunStudy(name, _joined(store, name, workbench.site))
+        begun = BegunStudy(name, _joined(store, name, workbench.site), joined=True)
     else:
         begun = go_on(store, name, options, run="trial")
     if options.real_cluster is None and busy_sentence(workbench.site.host.physical_cores):
@@ -106,7 +106,7 @@ def machine_facts(options: TuneOptions, workbench: Workbench) -> MachineFacts:
     site = workbench.site
     return MachineFacts(
         host={**site.facts(), **({POWER_SOURCE: source} if (source := power_source(options, workbench)) else {})},
-        rpeak_gflops=site.rpeak.gflops,
+        rpeak_gflops=site.rpeak.gflops if site.program.workload.has_peak else None,
         price_usd=site.share_of(options.price_usd),
         power_w=site.share_of(options.power_w),
         versions=versions(site),

@@ -24,7 +24,7 @@ from ..budget import Budget
 from ..engines.points import starts
 from ..engines.probes import Messages, Probes
 from ..errors import TunerError
-from ..machine.inventory import Inventory, node_shape
+from ..machine.inventory import Inventory, node_shape, terms_here
 from ..machine.problem_size import (
     RUNS_IN_BUDGET,
     SMALLEST_N,
@@ -117,7 +117,9 @@ def _until_quiet(worker: LaunchWorker, first: TrialRecord) -> list[TrialRecord]:
         if session.stopped or session.meter.out_of_time(runs[-1].cost_s or 0.0):
             break
         why = runs[-1].disturbed
-        session.say(f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.")
+        session.say(
+            f"Trial {runs[-1].number} was disturbed ({why}), and N follows from it: it runs again.", detail=True
+        )
         runs.append(worker.trial(first.params, Kind.PILOT))
     return runs
 
@@ -190,7 +192,7 @@ def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:
     choice = first_choice(site)
     blas, kernel = str(choice["blas"]), str(choice["kernel"])
     NB = min(natural_nb(site, blas), max(32, N // 16))
-    terms = site.program.terms
+    terms = terms_here(site)
     ranks, threads = terms.layouts(node_shape(site), site.node_count)[0]
     return terms.fitted(textbook(N=N, NB=NB, blas=blas, kernel=kernel, ranks=ranks, threads=threads))
 
@@ -230,6 +232,8 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
     ends nothing.
     """
     store, site = session.context.store, evaluator.site
+    if not site.program.workload.is_hpl:
+        return known
     before = stored(store, session.study, known)
     if before.messages is not None:
         return before
@@ -253,7 +257,7 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
     store.network.add_probe(probe)
     figures = (probe.latency_us, probe.bandwidth_mbit_s / 8e3)
     latency, rate = (f"{one:.0f}" if one >= 10 else f"{one:.2g}" for one in figures)
-    session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.")
+    session.say(f"Ping-pong between two ranks: {latency} us, {rate} GB/s.", detail=True)
     return replace(known, messages=_messages(probe), half_nb=half_nb)
 
 

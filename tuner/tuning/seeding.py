@@ -1,6 +1,6 @@
 """Tells an engine what is known at its start: from probes, from elsewhere, and from earlier sessions of its study."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,10 @@ from ..trial.early_stopping import EarlyStopping
 from ..trial.ladder import rung_of
 
 if TYPE_CHECKING:
-    from .warm_start import Source
+    from .warm_start import Advice, Source
 
+Opening = Callable[[StudySession, Inventory, Probes], "Advice | None"]
+"""Makes what a simulation of these nodes advises, from what was timed on them; None where nothing is simulated."""
 COUNT = 5
 """Configurations taken over: simulations rank well, so the real best is among the first few."""
 OF_THIS_MACHINE = ("N", "layout", "blas", "kernel", "binding")
@@ -75,8 +77,13 @@ def probes(site: Inventory) -> Probes:
     return Probes(dgemm, site.node_count)
 
 
-def seed_engine(options: TuneOptions, session: StudySession, engine: Engine) -> Sequence[Point]:
+def seed_engine(
+    options: TuneOptions, session: StudySession, engine: Engine, opening: "Advice | None" = None
+) -> Sequence[Point]:
     """Tell an engine what is known from elsewhere.
+
+    Args:
+        opening: what was simulated for this study.
 
     Returns:
         The points to try before it is asked.
@@ -84,7 +91,7 @@ def seed_engine(options: TuneOptions, session: StudySession, engine: Engine) -> 
     Raises:
         TunerError: a source is none any more.
     """
-    if not options.warm_start and not options.from_simulation:
+    if not options.warm_start and not options.from_simulation and opening is None:
         return []
     from .warm_start import advice, advise, contradictions, read_source  # noqa: PLC0415 - most learn from no other
 
@@ -98,6 +105,8 @@ def seed_engine(options: TuneOptions, session: StudySession, engine: Engine) -> 
         if ranking and not taught.points:
             taught = replace(taught, sentence=_only_tried(options.from_simulation, session.space.name))
         found.append(taught)
+    if opening is not None:
+        found.append(opening)
     for sentence in (*(one.sentence for one in found), *contradictions(found, session.space)):
         session.say(sentence)
     return [*first, *advise(engine, found)]

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hpl.params import Scalar
 from results.record import Kind, TrialRecord
 from search_spaces.load import load, passed_over, wants_all_blas
-from search_spaces.space import SearchSpace
+from search_spaces.space import SIZES, SearchSpace
 
 from ..engines.outcomes import FULL, Ladder
 from ..errors import TunerError
@@ -37,6 +38,11 @@ from ..trial.plan import parse_layout
 from ..units import duration
 from .pilot import pilot, target_s
 from .whole_memory import SMALLER_RUNS
+
+FIRST_RUNS = 2
+"""Times that the first run of another workload than HPL is tried."""
+MOST_LOOKED_AT = 2000
+"""Points among which that run has the most equations: all others then take less time."""
 
 
 def load_space(options: TuneOptions, site: Inventory, N: int, text: str) -> SearchSpace:
@@ -116,6 +122,8 @@ def size(worker: LaunchWorker, options: TuneOptions) -> StudySize:
         TunerError: no pilot runs, or the budget or an allocation is smaller than one run.
     """
     session, site = worker.session, worker.evaluator.site
+    if not site.program.workload.is_hpl:
+        return _sized_by_first_run(worker, options)
     wanted_s = target_s(options.budget, _runs_wanted(options, session.space), site.longest_s)
     session.context.listener(PhaseStarted("pilot", None))
     earlier = session.records()
@@ -143,6 +151,55 @@ def size(worker: LaunchWorker, options: TuneOptions) -> StudySize:
     return _sized(session, samples, run_s, site)
 
 
+def _sized_by_first_run(worker: LaunchWorker, options: TuneOptions) -> StudySize:
+    """Run a first configuration of another workload than HPL, at its smallest N, and say what its runs take.
+
+    Its sizes are those of its space: no budget chooses them, and a smaller run tells nothing of which is the fastest.
+
+    Raises:
+        TunerError: it does not run, or the budget or an allocation is smaller than one run.
+    """
+    session, workload = worker.session, worker.evaluator.site.program.workload
+    terms = worker.evaluator.site.program.terms
+    if session.space.asked_n is None and not terms.lacks("N"):
+        raise TunerError(
+            f"the space {session.space.name} leaves N to the budget, and the N that is best for {workload.title} is "
+            "none that a budget can tell: give some with ⟦set⟧ N=…"
+        )
+    session.context.listener(PhaseStarted("pilot", None))
+    for sentence in passed_over(session.space, options.overrides or {}):
+        session.say(sentence)
+    first = session.records((Kind.PILOT,))
+    while not any(record.ranked for record in first) and len(first) < FIRST_RUNS and not session.stopped:
+        first = [*first, worker.trial(session.space.measured(first_point(session.space)), Kind.PILOT)]
+    run = next((record for record in first if record.ranked), None)
+    if run is None and not session.stopped:
+        raise TunerError(f"the first run of {workload.title} failed, so nothing can be tuned: {first[-1].reason}")
+    if run is None or run.cost_s is None or run.time_s is None:
+        return StudySize(session, RunTimeEstimate())
+    run_s = run.cost_s
+    if not terms.lacks("N"):
+        run_s = launch_s([Sample(int(run.params["N"]), run.time_s, run.cost_s)], session.space.largest_n)
+    if not any(record.kind in SEARCHED for record in session.records()):
+        _check_budget(session, run_s, options, None)
+    _check_allocation(session, run_s, worker.evaluator.site)
+    session.say(f"A run of {workload.title} should take about {duration(run_s)}.")
+    for caution in worker.evaluator.site.program.cautions(run.params):
+        session.context.say(f"{caution}.", caution=True)
+    return StudySize(session, RunTimeEstimate(run_s, run.cost_s - run.time_s))
+
+
+def first_point(space: SearchSpace) -> dict[str, Scalar]:
+    """Return the first legal point of a space that has the smallest matrix, or without a matrix the most equations."""
+    name = next((size for size in SIZES if size in space.parameters), None)
+    if name is None:
+        run_of = space.machine.terms.run_of
+        numbers = range(min(len(space), MOST_LOOKED_AT))
+        return space.point(max(numbers, key=lambda number: run_of(space.complete(space.point(number))).N))
+    least = min(space.parameters[name].values, key=float)
+    return space.nearest({**space.point(0), name: least}, keep=name)
+
+
 def _in_space(session: StudySession, options: TuneOptions, site: Inventory, N: int, *, largest_n: int) -> StudySession:
     """The session in the space at a study's N; says which node allows no larger one, and what the space passes over."""
     if site.nodes and site.nodes.scarcest and session.space.asked_n is None and largest_n <= N:
@@ -168,9 +225,12 @@ def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> N
         TunerError: they do.
     """
     if run_s > site.longest_s:
+        size, smaller = f" of N={session.space.largest_n}", "choose a smaller N with ⟦set⟧ N=…"
+        if site.program.terms.lacks("N"):
+            size, smaller = "", "let runs compute for less time"
         raise TunerError(
-            f"a run of N={session.space.largest_n} takes about {duration(run_s)}, an allocation gives "
-            f"{duration(site.longest_s)}: raise time_limit_s or choose a smaller N with ⟦set⟧ N=…"
+            f"a run{size} takes about {duration(run_s)}, an allocation gives {duration(site.longest_s)}: raise "
+            f"time_limit_s or {smaller}"
         )
 
 

@@ -11,6 +11,7 @@ from hpl.dat_parse import HplDatError
 from hpl.dat_parse import parse as parse_dat
 from hpl.errors import HplError
 from hpl.params import Scalar
+from hpl.workload import HPL, Workload
 from results.stats.ranking import rank
 from results.store.store import Store
 from search_spaces.space import SearchSpace
@@ -55,11 +56,25 @@ class Advice:
         source: where that is from.
         points: legal points of this space with the rate they had elsewhere, best first; there may be none.
         sentence: how much of the source that is.
+        tried: how many of the best are tried first.
     """
 
     source: str
     points: tuple[tuple[dict[str, Scalar], float | None], ...]
     sentence: str
+    tried: int = FIRST
+
+
+def require_same_workload(store: Store, name: str, workload: Workload) -> None:
+    """Refuse to learn from a study of another workload, and from HPL's files for another one.
+
+    Raises:
+        UsageError: it is one.
+    """
+    stored = next((study.workload for study in store.studies() if study.name == name), HPL)
+    if stored is not workload:
+        other = f"this is of {stored.title}, and the study of {workload.title}: nothing of it helps"
+        raise UsageError(other, field="warm_start", given=name)
 
 
 def read_source(store: Store, name: str) -> Source:
@@ -146,7 +161,7 @@ def advise(engine: Engine, found: Sequence[Advice]) -> list[dict[str, Scalar]]:
         for point, gflops in one.points:
             if gflops is not None:
                 engine.tell(point, Outcome(gflops, rung=Rung(Fidelity.EARLIER, float(number))))
-        first += [point for point, _ in one.points[:FIRST]]
+        first += [point for point, _ in one.points[: one.tried]]
     return first
 
 

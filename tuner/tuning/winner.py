@@ -64,8 +64,9 @@ def write_winner(
         stale.unlink()
     winner = outcome.ranking[0]
     best = store.get(outcome.study, winner.best_record_number)
-    dat, command = folder / "HPL.dat", folder / "command.sh"
-    write_text(dat, best.hpl_dat)
+    name = store.study(outcome.study).workload.input_name
+    dat, command = folder / name, folder / "command.sh"
+    sentences = _write_input(dat, best)
     if best.simulated:
         seeded = f"hpltune tune ⟦from_simulation⟧ {shlex.quote(outcome.study)}{db}"
         beside = []
@@ -81,7 +82,7 @@ def write_winner(
     agent = Path(best.directory) / AGENT
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
-    sentences = [f"HPL.dat of the best: {dat}", f"Its exact command line: {command}"]
+    sentences.append(f"Its exact command line: {command}")
     known = host_settings()
     changed = [f"{name} = {value}" for name, value in best.params.items() if name in known]
     if changed:
@@ -99,6 +100,14 @@ def write_winner(
             file, confirm = _at_whole_memory(folder / f"HPL-{rival.trial}-full.dat", trial, rival.full.N, db)
             files = replace(files, rival_dat=file, confirm_rival=confirm)
     return replace(files, sentences=tuple(sentences))
+
+
+def _write_input(file: Path, best: TrialRecord) -> list[str]:
+    """Write the file that the program of a trial reads, if it reads one, and say so."""
+    if not best.hpl_dat:
+        return []
+    write_text(file, best.hpl_dat)
+    return [f"{file.name} of the best: {file}"]
 
 
 def _at_whole_memory(file: Path, record: TrialRecord, N: int, db: str) -> tuple[str, str]:

@@ -28,6 +28,7 @@ class SlurmTable(BatchSystem, ABC):
 
     Attributes:
         launcher: "mpirun" of the MPI library inside the allocation, or "srun".
+        mpi: the way in which ranks of srun find each other; None for the one that the MPI library usually needs.
         time_limit_s: at least 60, rounded up to minutes; a trial's walltime and a minute must fit into it.
         partition, account, qos: None for the site's default.
         constraint: features that nodes must have, as sbatch takes them.
@@ -48,6 +49,7 @@ class SlurmTable(BatchSystem, ABC):
     )
 
     launcher: Literal["mpirun", "srun"] = "mpirun"
+    mpi: Literal["pmix", "pmix_v3", "pmix_v4", "pmix_v5", "pmi2", "none"] | None = None
     partition: str | None = None
     account: str | None = None
     qos: str | None = None
@@ -63,6 +65,8 @@ class SlurmTable(BatchSystem, ABC):
             raise ValueError(f"time_limit_s = {self.time_limit_s}, expected at least 60")
         if self.queue_limit_s > 10**8:
             raise ValueError(f"queue_limit_s = {self.queue_limit_s}, expected at most {10**8}")
+        if self.mpi and self.launcher != "srun":
+            raise ValueError('mpi is an option of srun: add launcher = "srun", or leave it out')
         patterns = {"constraint": _CONSTRAINT, "nodelist": _NODES, "exclude": _NODES}
         for name in CHOICES:
             value = getattr(self, name)

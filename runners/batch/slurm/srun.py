@@ -79,7 +79,7 @@ class Srun:
         argv = [
             *(str(self.srun), f"--mpi={self.mpi}", f"--nodes={self.nodes}", f"--ntasks={job.ranks}"),
             *(f"--ntasks-per-node={job.ranks // self.nodes}", "--distribution=block", *self._binding(job)),
-            *("--kill-on-bad-exit=1", "--export=ALL", f"--chdir={job.directory}"),
+            *("--kill-on-bad-exit=1", "--export=ALL", f"--chdir={job.directory}", *job.launcher_options),
         ]
         if not self.parameter_prefix:
             require_variables(tuple(job.mpi_parameters))

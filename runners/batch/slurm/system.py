@@ -121,7 +121,7 @@ class Slurm(SlurmTable):
         named = self.partition.split(",") if self.partition else [part.name for part in known if part.default]
         asked = tuple(part for part in known if part.name in named)
         nodes = candidates(self.partition, self.nodelist, self.exclude, self.constraint) if asked else ()
-        needed = {mpi: way for mpi, (way, _) in BY_MPI.items()}
+        needed = {mpi: self.mpi or way for mpi, (way, _) in BY_MPI.items()}
         return BatchFacts(known, asked, nodes, OwnLauncher("srun", "--mpi", "srun --mpi=list", mpi_types(), needed))
 
     def hosts(self, job: str) -> tuple[str, ...]:
@@ -180,7 +180,10 @@ class Slurm(SlurmTable):
 
     def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:
         """Return srun where the table says so."""
-        return Srun(self.nodes, *BY_MPI[mpi]) if self.launcher == "srun" else its_own
+        if self.launcher != "srun":
+            return its_own
+        way, prefix = BY_MPI[mpi]
+        return Srun(self.nodes, self.mpi or way, prefix)
 
     def for_launcher(self, ranks: int) -> Mapping[str, str]:
         """Return Slurm's variables: mpirun reads the tasks on each node as its slots."""

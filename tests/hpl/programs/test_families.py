@@ -10,12 +10,23 @@ import pytest
 from made_up_family import MadeUp, made_up_program, score_of
 from program_contract import RUN, ProgramContract, result_of
 from replayed import replaying
-from vendor_programs import amd_zen_hpl, fake_gpus, intel_hpl, nvidia_hpl, roc_hpl
+from vendor_programs import (
+    amd_zen_hpl,
+    fake_gpus,
+    hpcg,
+    intel_hpl,
+    nvidia_hpcg,
+    nvidia_hpl,
+    nvidia_mxp,
+    roc_hpl,
+    roc_mxp,
+)
 
 from hpl.blas.catalogue import BlasLibrary
 from hpl.build.source import HplSource, SourceError
 from hpl.build.toolchain import Mpi
-from hpl.params import Scalar, parse_grid
+from hpl.output import HplResult
+from hpl.params import HplParams, Scalar, parse_grid
 from hpl.programs import registry
 from hpl.programs.family import AskedLibrary, AskedStart, HplProgram, ReadyProgram, UserProgramError
 from hpl.programs.gpus import NoGpuError, for_program, gpus, peak_gflops
@@ -24,6 +35,7 @@ from hpl.programs.netlib import NetlibHpl
 from hpl.programs.registry import TO_BUILD, obtain, program_at, with_source
 from hpl.programs.terms import TAKES_ALL, Gpu, NodeShape
 from hpl.search_paths import SearchPaths
+from hpl.workload import HPCG, HPL_MXP
 
 
 def source(root: Path, *files: str) -> Path:
@@ -78,9 +90,9 @@ class TestYourXhpl(ProgramContract):
     def program(self, tmp_path: Path) -> HplProgram:
         return program_at(replaying(tmp_path))
 
-    @pytest.mark.parametrize("name", ["hpl-mxp.sh", "run_rochplmxp", "xhpcg", "xhpl_ai_hpl-ai"])
+    @pytest.mark.parametrize("name", ["hpl-mxp.sh", "xhpl_mxp", "xhpl_ai_hpl-ai"])
     def test_other_benchmarks_are_refused_by_their_names(self, tmp_path: Path, name: str) -> None:
-        with pytest.raises(UserProgramError, match="another benchmark, which hpltune does not tune"):
+        with pytest.raises(UserProgramError, match="another benchmark, and is no program of it that hpltune can start"):
             program_at(tmp_path / name)
 
     def test_any_other_file_is_one(self, tmp_path: Path) -> None:
@@ -241,6 +253,149 @@ class TestRocHpl(ProgramContract):
         assert sentence == (
             "program.local_grid = 8x1 does not divide the grid 2x4 over nodes with 8 ranks each: rocHPL refuses it"
         )
+
+
+class TestHpcg(ProgramContract):
+    printed = (
+        "HPCG-Benchmark\nversion=3.1\nMachine Summary::Distributed Processes=1\n"
+        "Local Domain Dimensions::nx=104\nLocal Domain Dimensions::ny=104\nLocal Domain Dimensions::nz=104\n"
+        "Reproducibility Information::Scaled residual mean=1.26595e-16\nBenchmark Time Summary::Total=60.4\n"
+        "GFLOP/s Summary::Raw Total=0.180435\nFinal Summary=\n"
+        "Final Summary::HPCG result is VALID with a GFLOP/s rating of=0.179654\n"
+    )
+
+    @pytest.fixture
+    def program(self, tmp_path: Path) -> HplProgram:
+        return program_at(hpcg(tmp_path))
+
+    @staticmethod
+    def is_of_run(result: HplResult) -> bool:
+        return (result.N, result.NB, result.P, result.Q, result.passed) == (104**3, 1, 1, 1, True)
+
+    def test_its_file_has_the_equations_of_a_rank_and_the_seconds(self, program: HplProgram) -> None:
+        assert program.workload is HPCG
+        asked = self.asked(program, nx=64, ny=32, seconds=1800)
+        assert program.input_text(asked).splitlines()[2:] == ["64 32 104", "1800"]
+
+    def test_a_short_run_is_not_official(self, program: HplProgram) -> None:
+        (caution,) = program.cautions({"program.seconds": 60})
+        assert "so its rating is not official: HPCG demands 1800 s" in caution
+        assert not program.cautions({"program.seconds": 1800})
+
+    def test_a_result_that_hpcg_calls_invalid_does_not_count(self, program: HplProgram) -> None:
+        invalid = self.printed.rpartition("Final Summary::")[0] + "Final Summary::HPCG result is=INVALID.\n"
+        (result,) = program.parse(invalid).results
+        assert result.why_not() == "HPCG says that its result is INVALID"
+
+    @pytest.mark.parametrize(
+        ("sizes", "sentence"),
+        [
+            ((100, 104, 104), "program.nx = 100 is refused by HPCG: take a multiple of 8"),
+            ((16, 192, 192), "16x192x192 equations of a rank are refused by HPCG: take no size below 0.125"),
+        ],
+    )
+    def test_sizes_that_hpcg_does_not_take_are_refused(
+        self, program: HplProgram, sizes: tuple[int, int, int], sentence: str
+    ) -> None:
+        own = {f"program.{name}": size for name, size in zip(("nx", "ny", "nz"), sizes, strict=True)}
+        (said,) = program.terms.refusals({**RUN.words(), **own}, 1)
+        assert said.startswith(sentence)
+
+    def test_nvidias_program_needs_its_script(self, tmp_path: Path) -> None:
+        binary = tmp_path / "xhpcg-cuda"
+        binary.write_bytes(b"\x7fELF libcusparse HPCG result is VALID with a GFLOP/s rating of")
+        with pytest.raises(UserProgramError, match=r"name hpcg\.sh"):
+            program_at(binary)
+
+
+class TestNvidiaHpcg(TestHpcg):
+    node = NodeShape(16, gpus=(Gpu("NVIDIA", "H100", 2**36, 0, "0-15"),))
+    printed = TestHpcg.printed.replace("=104", "=256")
+
+    @pytest.fixture
+    def program(self, tmp_path: Path) -> HplProgram:
+        return program_at(nvidia_hpcg(tmp_path))
+
+    @staticmethod
+    def is_of_run(result: HplResult) -> bool:
+        return (result.N, result.passed) == (256**3, True)
+
+    def test_its_file_has_the_equations_of_a_rank_and_the_seconds(self, program: HplProgram) -> None:
+        asked = self.asked(program, p2p=4)
+        assert program.input_text(asked).splitlines()[2:] == ["256 256 256", "60"]
+        assert " ".join(program.start(asked).arguments) == "--dat hpcg.dat --gpu-affinity 0 --p2p 4 --l2cmp 0"
+
+
+class TestNvidiaMxp(ProgramContract):
+    node = NodeShape(16, gpus=(Gpu("NVIDIA", "H100", 2**36, 0, "0-15"),))
+    run = HplParams(100_000, 2048, 1, 1)
+    printed = (
+        "HPL-MxP-NVIDIA 24.6.0  -- NVIDIA accelerated HPL-MxP benchmark -- NVIDIA\n"
+        "LU seconds: AVG = 1.36, MAX = 1.36 (0->a), MIN = 1.36 (0->a)\n"
+        "GMRES seconds: AVG = 1.07, MAX = 1.07 (0->a), MIN = 1.07 (0->a)\n\n ****** HPL MxP Result    ****** \n\n"
+        "  ||Ax-b||_oo     . . . . . . . . . . . . . . . . .          =    5.839405E-14\n"
+        "  ||Ax-b||_oo / (EPS * (||A||_oo * ||x||_oo + ||b||_oo) * N) =    9.644059E-04 ...... PASSED\n\n"
+        "    N = 100000, NB = 2048, NPROW = 1, NPCOL = 1, SLOPPY-TYPE = 2\n"
+        "       GFLOPS = 2.7415e+05, per GPU =  274152.31\n    LU GFLOPS = 4.8842e+05, per GPU =  488416.20\n"
+    )
+
+    @pytest.fixture
+    def program(self, tmp_path: Path) -> HplProgram:
+        return program_at(nvidia_mxp(tmp_path))
+
+    @staticmethod
+    def is_of_run(result: HplResult) -> bool:
+        return (result.N, result.NB, result.P, result.Q, result.passed) == (100_000, 2048, 1, 1, True)
+
+    def test_its_command_says_all(self, program: HplProgram) -> None:
+        assert program.workload is HPL_MXP
+        asked = self.asked(program, sloppy_type="FP8", prioritize_trsm=1)
+        assert " ".join(program.start(asked).arguments) == (
+            "--n 100000 --nb 2048 --nprow 1 --npcol 1 --nporder row --sloppy-type FP8 --prioritize-trsm 1 "
+            "--gpu-affinity 0 --cpu-affinity 0-15 --mem-affinity 0"
+        )
+
+    def test_its_time_is_that_of_both_parts(self, program: HplProgram) -> None:
+        (result,) = program.parse(self.printed).results
+        assert result.time_s == pytest.approx(2.43, abs=0.01)
+        assert not result.why_not()
+        (result,) = program.parse(self.printed.replace("MAX = 1.36", "MAX = 3.36")).results
+        assert "do not fit 4.43" in result.why_not()
+
+
+class TestRocHplMxp(ProgramContract):
+    node = NodeShape(16, gpus=(Gpu("AMD", "MI210", 2**36),))
+    run = HplParams(61440, 2560, 1, 1)
+    printed = (
+        "T/V                N    NB     P     Q               Time                 Gflops\n"
+        "WR0            61440  2560     1     1               1.55              1.000e+05\n"
+        "||Ax-b||_oo/(eps*(||A||_oo*||x||_oo+||b||_oo)*N)=        0.0011000 ...... PASSED\n"
+        "End of Tests.\n"
+    )
+
+    @pytest.fixture
+    def program(self, tmp_path: Path) -> HplProgram:
+        return program_at(roc_mxp(tmp_path))
+
+    @staticmethod
+    def is_of_run(result: HplResult) -> bool:
+        return (result.N, result.NB, result.P, result.Q, result.passed) == (61440, 2560, 1, 1, True)
+
+    def test_its_file_has_no_lines_that_it_lacks(self, program: HplProgram) -> None:
+        assert program.workload is HPL_MXP
+        asked = self.asked(program)
+        assert " ".join(program.start(asked).arguments) == "-P 1 -Q 1 -p 1 -q 1 -i HPL-MxP.dat"
+        lines = program.input_text(asked).splitlines()
+        assert (len(lines), lines[5].split()[0], lines[7].split()[0]) == (14, "61440", "2560")
+        assert lines[13].startswith("1            BCASTs")
+
+    def test_a_part_of_a_block_is_refused(self, program: HplProgram) -> None:
+        (sentence,) = program.terms.refusals({**self.run.words(), "N": 61441}, 1)
+        assert sentence == "N = 61441 is no multiple of NB = 2560: rocHPL-MxP computes whole blocks only"
+
+    def test_its_starter_is_refused(self, tmp_path: Path) -> None:
+        with pytest.raises(UserProgramError, match="name run_rochplmxp beside it"):
+            program_at(tmp_path / "mpirun_rochplmxp")
 
 
 class TestGpus:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import typer.main
+from as_user import Run
 from rich.text import Text
 from typer.testing import CliRunner
 
@@ -51,3 +52,13 @@ def test_arguments_are_shown_with_their_names_only(name: str, command: Any) -> N
 @pytest.mark.parametrize("group", [(), ("net",), ("study",), ("token",), ("campaign",)])
 def test_a_group_of_commands_shows_no_type_in_front_of_its_flags(group: tuple[str, ...]) -> None:
     assert "<" not in CliRunner().invoke(app, [*group, "--help"]).output
+
+
+def test_a_newcomer_who_types_the_name_alone_reads_three_doors_in_ten_lines(hpltune: Run) -> None:
+    done = hpltune()
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(lines) <= 10
+    assert max(map(len, lines)) <= 80
+    doors = ("hpltune tune", "hpltune reproduce kronos", "hpltune dat")
+    assert [door for door in doors if door not in done.stdout] == []

@@ -145,7 +145,13 @@ def test_the_command_prints_the_verdict_and_json_beside_its_progress(hpltune: Ru
     assert "Measured in turn, in one occasion (4 rounds, study compare-1)" in " ".join(done.stdout.split())
     scripted = hpltune(*names, "--json")
     [pair] = json.loads(scripted.stdout)
-    assert pair["measured_in_turn"] == {"study": "compare-2", "rounds": "4 rounds", "ended": "", "failures": []}
+    assert pair["measured_in_turn"] == {
+        "study": "compare-2",
+        "rounds": "4 rounds",
+        "ended": "",
+        "failures": [],
+        "unlike": [],
+    }
 
 
 @pytest.mark.usefixtures("mpirun", "two")

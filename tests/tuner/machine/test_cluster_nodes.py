@@ -5,9 +5,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from vendor_programs import nvidia_hpl
 
 from hpl.blas.catalogue import Blas, BlasLibrary, Threading
 from hpl.build.toolchain import Mpi
+from hpl.programs.gpus import NoGpuError
 from hpl.programs.registry import program_at
 from hpl.rpeak import Rpeak
 from hpl.search_paths import SearchPaths
@@ -15,7 +17,7 @@ from results.report.text_forms import to_markdown
 from runners.batch.slurm.system import Slurm
 from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
-from runners.hosts.node_facts import Identity, NodeSays
+from runners.hosts.node_facts import HostShape, Identity, NodeGpu, NodeSays
 from runners.toml_file import GIB
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.errors import TunerError
@@ -152,6 +154,58 @@ def test_a_blas_that_a_node_lacks_is_left_out_and_named(tmp_path: Path) -> None:
 def test_the_users_own_program_is_looked_for_on_all_nodes(tmp_path: Path) -> None:
     with pytest.raises(TunerError, match="node n1, n2 has no /opt/xhpl: install it there, at the same path"):
         surveyed(tmp_path, heard(*alike()), program=program_at(Path("/opt/xhpl")))
+
+
+H100 = NodeGpu("NVIDIA", "NVIDIA H100 80GB HBM3", 80 * 2**30, 0, "0-15")
+
+
+def with_gpus(tmp_path: Path, *gpus: tuple[NodeGpu, ...], cluster: Cluster = CLUSTER) -> tuple[Inventory, str]:
+    """A program of GPUs on nodes that tell of these, started from a host that has none."""
+    program = program_at(nvidia_hpl(tmp_path))
+    files = {**alike()[0].files, **{str(file): "1-0" for file in program.files}}
+    shapes = [HostShape(2, 8, 24, own) for own in gpus]
+    says = [replace(node, files=files, shape=shape) for node, shape in zip(alike(), shapes, strict=True)]
+    return surveyed(tmp_path, heard(*says), cluster, program=program)
+
+
+def test_ranks_memory_and_peak_follow_from_the_gpus_of_the_nodes(tmp_path: Path) -> None:
+    found, notices = with_gpus(tmp_path, (H100, H100), (H100, H100))
+    machine = found.machine(all_blas=True, N=None)
+    assert machine.terms.layouts(machine.node, machine.nodes) == [(4, 4)]
+    assert (machine.memory_bytes, found.rpeak.gflops) == (4 * 80 * 2**30, 4 * 67e3)
+    assert (found.host.sockets, found.host.numa_nodes, found.host.l3_caches) == (2, 8, 24)
+    assert found.gpus[0].cpus == "0-15"
+    assert "different GPUs" not in notices
+
+
+def test_nodes_with_other_gpus_are_told_in_one_sentence(tmp_path: Path) -> None:
+    small = replace(H100, model="NVIDIA A100-SXM4-40GB", memory_bytes=40 * 2**30, numa_node=1)
+    found, notices = with_gpus(tmp_path, (H100, H100), (small,))
+    assert (
+        "nodes have different GPUs (n1: 2 x NVIDIA H100 80GB HBM3; n2: 1 x NVIDIA A100-SXM4-40GB): 1 a node are used, "
+        "and the least memory decides N."
+    ) in notices
+    assert (found.free_bytes(), found.rpeak.gflops) == (2 * 40 * 2**30, 67e3 + 19.5e3)
+    assert found.gpus[0].numa_node is None, "what is near one is not near the other"
+    with pytest.raises(TunerError, match="node n2: nvidia computes on GPUs of NVIDIA, and it shows none"):
+        with_gpus(tmp_path, (H100,), ())
+
+
+def test_the_peak_of_gpus_that_nobody_knows_is_given(tmp_path: Path) -> None:
+    other = replace(H100, model="GeForce")
+    with pytest.raises(NoGpuError, match="of GeForce in double precision is not known: give that of all with ⟦rpeak⟧"):
+        with_gpus(tmp_path, (other,), (other,))
+    found, _ = with_gpus(tmp_path, (other,), (other,), cluster=CLUSTER.with_peak(400.0))
+    assert found.rpeak.gflops == 200.0, "two of four nodes"
+
+
+def test_nodes_of_other_shapes_are_told(tmp_path: Path) -> None:
+    one, two = alike()
+    ask = heard(replace(one, shape=HostShape(2, 8, 24)), replace(two, shape=HostShape(1, 1, 8)))
+    found, notices = surveyed(tmp_path, ask)
+    told = "nodes differ (n1: 2 sockets, 8 NUMA nodes, 24 L3 caches; n2: 1 socket, 1 NUMA node, 8 L3 caches): ranks are"
+    assert told in notices
+    assert (found.host.sockets, found.host.l3_caches) == (1, 8)
 
 
 def test_nodes_that_differ_are_told(tmp_path: Path) -> None:

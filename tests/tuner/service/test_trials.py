@@ -184,3 +184,40 @@ def test_a_list_tells_of_a_trial_as_soon_as_it_has_ended(client: TestClient, sto
     assert trials() == 1
     store.finish(finished(store.begin(begun("Run-0_%", "new")), 71.0, "Run-0_%"))
     assert trials() == 2
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("one")
+def test_each_trial_has_a_page_that_leads_to_its_campaign_and_its_files(client: TestClient) -> None:
+    campaign, page = client.get("/campaigns/one").text, client.get("/campaigns/one/trials/1")
+    assert '<a href="/campaigns/one/trials/1">1</a>' in campaign
+    assert page.status_code == 200
+    assert "Trial 1 of study one" in page.text
+    for address in (
+        "/campaigns/one",
+        "/campaigns/one/trials/2",
+        f"{ONE}/trials/1/HPL.dat",
+        f"{ONE}/trials/1/output.txt",
+    ):
+        assert f'href="{address}"' in page.text
+        assert client.get(address).status_code == 200
+    assert "/campaigns/one/trials/0" not in page.text
+    assert "unsafe" not in page.headers["content-security-policy"]
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("one")
+def test_the_page_of_a_failed_trial_and_of_one_at_work_offer_only_what_there_is(client: TestClient) -> None:
+    failed, running = client.get("/campaigns/one/trials/2").text, client.get("/campaigns/one/trials/3").text
+    assert "no compiler" in failed
+    assert "trials/2/HPL.dat" not in failed
+    assert "trials/3/output.txt" not in running
+    assert "/campaigns/one/trials/4" not in running
+
+
+@pytest.mark.usefixtures("one")
+@pytest.mark.parametrize(("number", "status"), [("4", 404), ("0", 422), ("x", 422)])
+def test_the_page_of_an_unknown_trial_is_a_page_that_says_so(client: TestClient, number: str, status: int) -> None:
+    answer = client.get(f"/campaigns/one/trials/{number}", headers={"Accept": "text/html"})
+    assert answer.status_code == status
+    assert answer.headers["content-type"].startswith("text/html")

@@ -138,3 +138,20 @@ def test_an_unknown_campaign_has_no_page(client: TestClient) -> None:
     answer = client.get("/campaigns/nobody")
     assert answer.status_code == 404
     assert answer.json()["detail"] == "There is no campaign nobody: /api/v1/campaigns lists all."
+
+
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("address", ["/", "/new", "/compare", "/node-checks", "/dat"])
+def test_every_page_leads_to_all_others_and_says_who_looks_at_it(client: TestClient, address: str) -> None:
+    page = client.get(address).text
+    assert set(Elements(page).links) >= {"/", "/new", "/compare", "/node-checks", "/dat", "/docs"}
+    assert f'<a href="{address}" aria-current="page">' in page
+    assert '<div class="visitor">' in page
+    assert "Sign out" not in page, "nobody signed in here"
+
+
+@pytest.mark.usefixtures("three")
+def test_the_list_says_how_a_campaign_stands_with_an_icon_and_when_it_began(client: TestClient) -> None:
+    page = client.get("/").text
+    assert '<span class="state complete">complete</span>' in page
+    assert re.search(r'<time datetime="20\d\d-[^"]*\+00:00">20\d\d-\d\d-\d\d \d\d:\d\d UTC</time>', page)

@@ -56,7 +56,9 @@ def ways(file: Path, home: Path) -> list[tuple[str, ...]]:
     ]
 
 
-@pytest.mark.parametrize("kind", ["program", "library", "source", "ssh", "sbatch"])
+@pytest.mark.parametrize(
+    "kind", ["program", "library", "source", "ssh", "sbatch", "wrap", "wrap of the cluster", "meter", "image"]
+)
 def test_what_only_a_shared_database_names_is_told_and_not_run(
     hpltune: Run, home: Path, shared: Path, evil: Path, kind: str
 ) -> None:
@@ -66,6 +68,10 @@ def test_what_only_a_shared_database_names_is_told_and_not_run(
         "library": {"blas_only": ("mine",), "blas_files": {"mine": evil}},
         "source": {"hpl_source": evil},
         "ssh": {"real_cluster": {**cluster, "ssh": [str(evil)]}},
+        "wrap": {"wrap": (str(evil), "-x")},
+        "wrap of the cluster": {"real_cluster": {**cluster, "wrap": [str(evil)]}},
+        "meter": {"power_command": f"{evil} --watts"},
+        "image": {"container": f"charliecloud={evil}"},
         "sbatch": {"real_cluster": {**cluster, "slurm": {"nodes": 2, "further": [f"--prolog={evil}"]}}},
     }
     planted(shared, **named[kind])

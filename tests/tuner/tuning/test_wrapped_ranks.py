@@ -42,6 +42,8 @@ def test_a_comparison_says_that_one_side_was_wrapped(hpltune: Run) -> None:
         assert done.returncode == 0, done.stderr
     told = hpltune("compare", "plain", "wrapped").stdout
     assert "plain has none and wrapped has env WRAPPED=1" in " ".join(told.split())
+    told = hpltune("compare", "plain", "wrapped", "--interleaved", "--rounds", "2").stdout
+    assert "plain has none and wrapped has env WRAPPED=1" in " ".join(told.split())
 
 
 def test_a_cluster_file_names_the_wrapper_word_by_word(tmp_path: Path) -> None:

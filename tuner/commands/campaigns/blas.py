@@ -14,7 +14,7 @@ from ...database import db_option
 from ...errors import TunerError, UsageError
 from ...events import Listener
 from ...machine.inventory import Inventory, bringing, rivals
-from ...machine.survey import program_of
+from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
 from ...provision.setup import provision_if_needed
 from ...reports.library_ranking import LibraryRanking
@@ -145,6 +145,7 @@ def _check(request: BlasRequest, session: Session) -> None:
         TunerError, SpaceError: a sentence says what.
     """
     check_options(request.options)
+    require_gpus(request.options)
     if request.study is not None:
         check_name(request.study)
         if request.study in {study.name for study in session.store.studies()}:

@@ -423,6 +423,9 @@ def baseline_of(store: Store, name: str, *, command: str = "check", field: str =
     if study.simulated:
         asked = f"⟦{field}⟧ {study.name}" if field else study.name
         raise UsageError(f"{command} measures real machines: {asked} was {study.how}", field=field)
+    if not study.workload.is_hpl:
+        of = f"{head}that study is of {study.workload.title}, which reads no HPL.dat: only `hpltune tune` runs it"
+        raise UsageError(of, field=field, given=given)
     ranking = ranking_of(store, study)
     if not ranking:
         raise UsageError(f"{head}that study has no valid run to compare with", field=field, given=given)

@@ -1,7 +1,7 @@
 """`hpltune compare --interleaved`: the best configurations of studies run in turn, here and now, and are compared."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -22,6 +22,7 @@ from ...budget import Budget, Meter
 from ...clock import RealClock
 from ...errors import UsageError
 from ...events import Listener, Notice, PhaseStarted
+from ...machine.inventory import CONTAINER, WRAP
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...reports.comparison import InTurn
@@ -129,10 +130,19 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
         if missing:
             return InTurnResult(study, None, _no_comparison(study, missing, turns, stop), stop.requested)
         rounds = counted(turns.begun, "round")
-        told = InTurn(study, rounds, turns.ended, tuple(_failures(turns.records)))
+        told = InTurn(study, rounds, turns.ended, tuple(_failures(turns.records)), tuple(_unlike_starts(takers)))
         names = [one.name for one in takers]
         found = compared_in_turn(store, store.study(study), names, told, request.compared.difference_percent)
         return InTurnResult(study, found, interrupted=stop.requested)
+
+
+def _unlike_starts(takers: Sequence[TurnTaker]) -> Iterator[str]:
+    """Say where the sides run in other images, or with other words before their programs."""
+    for fact, what in ((CONTAINER, "container"), (WRAP, "words before the program")):
+        values = {taker.name: str(taker.workbench.site.facts().get(fact, "none")) for taker in takers}
+        if len(set(values.values())) > 1:
+            each = listed([f"{name} has {value}" for name, value in values.items()])
+            yield f"The sides differ in {what}, which may be the reason for a difference: {each}."
 
 
 def _sides(request: InTurnRequest, store: Store) -> list[Baseline]:

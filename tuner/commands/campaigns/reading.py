@@ -41,8 +41,8 @@ class NamedThings(Protocol):
     def cluster(self, name: str) -> str:
         """The file of a cluster, or its shipped name."""
 
-    def program(self, name: str) -> Path:
-        """The file of an xhpl."""
+    def program(self, name: str, image: str) -> Path:
+        """The file of an xhpl, on the machine or in an image."""
 
     def libraries(self, names: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, Path]]:
         """The names of BLAS libraries, and the files of those that are not in the catalogue."""
@@ -62,13 +62,13 @@ class ThisMachine:
         """The same."""
         return name
 
-    def program(self, name: str) -> Path:
-        """The whole path of a program that can be run.
+    def program(self, name: str, image: str) -> Path:
+        """The whole path of a program that can be run, on this machine or in an image.
 
         Raises:
             UsageError: there is none.
         """
-        return user_program(name)
+        return user_program(name, image=image)
 
     def libraries(self, names: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, Path]]:
         """Names, and NAME=FILE.
@@ -107,6 +107,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
     longest_wait_s(ask.wait_for_quiet, budget.whole_s, budget.wall_s)
     check_objective(ask.objective)
     check_pareto(ask.pareto, ask.objective)
+    image = ask.container or (real.cluster.container if real else "")
     settings: dict[str, Any] = {field.name: getattr(ask, field.name) for field in fields(SearchSettings)}
     return TuneOptions(
         **settings,
@@ -115,12 +116,13 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
         overrides={name: override_texts(values) for name, values in ask.set.items()},
         blas_only=names,
         blas_files=files,
-        xhpl=None if ask.program is None else things.program(ask.program),
-        programs=_programs(ask),
+        xhpl=None if ask.program is None else things.program(ask.program, image),
+        programs=_programs(ask, image),
         hpl_source=user_source(ask.hpl_source),
         price_usd=ask.price_usd or (real.price_usd if real else None),
         power_w=ask.power_w or (real.power_w if real else None),
         power_command=ask.power_command,
+        container=ask.container,
         wrap=parse_wrap(ask.wrap),
         real_cluster=real.cluster.table() if real else None,
         cluster=simulation.cluster,
@@ -130,7 +132,7 @@ def tune_options(ask: TuneAsk, things: NamedThings) -> TuneOptions:
     )
 
 
-def _programs(ask: TuneAsk) -> Mapping[str, Path]:
+def _programs(ask: TuneAsk, image: str) -> Mapping[str, Path]:
     """The files that are named as programs.
 
     Raises:
@@ -138,7 +140,7 @@ def _programs(ask: TuneAsk) -> Mapping[str, Path]:
     """
     if ask.programs and ask.program is not None:
         raise UsageError("⟦xhpl⟧ is the only program of a study: name it with ⟦program⟧ NAME=FILE", field="program")
-    return parse_programs(ask.programs)
+    return parse_programs(ask.programs, image)
 
 
 def blas_options(ask: BlasAsk, things: NamedThings) -> TuneOptions:

@@ -21,6 +21,7 @@ from ...events import Listener, Notice
 from ...machine.inventory import PROGRAM, Inventory, cores_told, running
 from ...machine.problem_size import first_choice
 from ...machine.quiet import QuietWait, look_at
+from ...machine.survey import require_hpl
 from ...options import TuneOptions, user_program
 from ...preflight.looking import before_runs
 from ...reports.ranking import run_facts, run_sentences
@@ -164,8 +165,9 @@ def opened(request: RunRequest, session: Session, *, stored_nodes: bool) -> Work
         stored_nodes: on as many nodes as the trial had that the run shall be like, and without those that are silent.
 
     Raises:
-        TunerError, HplError: a sentence says what is missing.
+        TunerError, HplError: a sentence says what is missing, or that the program runs no HPL.dat.
     """
+    require_hpl(request.options)
     with session.stop.preparing():
         workbench = Workbench.open(request.options, session.user_dirs, session.listener, leave_out=stored_nodes)
     return _on_its_nodes(request, workbench, session) if stored_nodes else workbench
@@ -199,7 +201,10 @@ def _where(request: RunRequest, store: Store) -> TuneOptions:
         node_speeds=on.node_speeds,
         nodes_left_out=on.nodes_left_out,
         blas_files=given.blas_files if own else stored.blas_files,
-        xhpl=given.xhpl if own or stored.xhpl is None else user_program(str(stored.xhpl)),
+        xhpl=given.xhpl
+        if own or stored.xhpl is None
+        else user_program(str(stored.xhpl), image=given.image or on.image),
+        container=given.container or on.container,
         wrap=given.wrap or on.wrap,
         hpl_source=given.hpl_source or stored.hpl_source,
         rpeak_gflops=given.rpeak_gflops or on.rpeak_gflops,

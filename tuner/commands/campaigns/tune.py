@@ -2,15 +2,17 @@
 
 import json
 import shlex
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
-from results.report.model import Report, Sentence
+from results.report.model import Heading, Part, Report, Sentence, Tone
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
 from search_spaces.parameters.dimension import MPI_PARAMETERS
@@ -21,7 +23,7 @@ from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
 from ...machine.problem_size import SMALLEST_N, matrix_bytes
-from ...machine.survey import program_of
+from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...provision.plan import needs
@@ -37,7 +39,7 @@ from ...tuning import campaign
 from ...tuning.campaign import TuneOutcome
 from ...tuning.enter import enter
 from ...tuning.parts import require_alike_parts
-from ...tuning.seeding import simulated_ranking
+from ...tuning.seeding import Opening, simulated_ranking
 from ...tuning.sizing import load_space, planned_n
 from ...user_files import require_writable
 from ...words import counted
@@ -85,6 +87,8 @@ def prolonged(options: TuneOptions, more: BudgetExtension) -> TuneOptions:
 
 INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
+OTHER_ENGINE = "bayes"
+"""Searches workloads of which the usual engine knows nothing."""
 SHOWN = 5
 """Configurations that the report of a study shows."""
 
@@ -142,24 +146,38 @@ class TuneResult:
         title = f"Study {self.study}"
         if self.summary is None:
             return Report(title)
-        ranking, written = tuple(self.summary.parts(SHOWN)), self.written
+        ranking, written = tuple(self.summary.parts(SHOWN, sure=self.written is None)), self.written
         if written is None:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
         predicted = self.predicted
         if predicted is not None and written.confirm is not None:
             full = predicted.full
-            measure = "Confirm it with" if full.can_tell else "Measure it with"
-            text = (
-                f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}. "
-                f"{measure}\n  {written.confirm}"
+            sentences.append(
+                Sentence(f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}.")
             )
-            sentences.append(Sentence(text, unbroken=True))
             if predicted.overtaker and written.confirm_rival:
                 text = f"{predicted.sentence(predicted.overtaker)}. Try it with\n  {written.confirm_rival}"
                 sentences.append(Sentence(text, unbroken=True))
         facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
-        return Report(title, (*ranking, *sentences), facts)
+        return Report(title, (*ranking, *sentences, *self._end(written)), facts)
+
+    def _end(self, written: "WinnerFiles") -> Iterator[Part]:
+        """What a reader in a hurry needs: the best, how sure that is, and what to do next."""
+        summary = self.summary
+        if summary is None:
+            return
+        yield Heading("In short")
+        if not summary.front:
+            yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
+        if summary.how_sure:
+            yield Sentence(f"Sure? {summary.how_sure}")
+        if self.predicted is not None and written.confirm is not None:
+            can_tell = self.predicted.full.can_tell
+            measure = "confirm the prediction with" if can_tell else "measure the whole memory with"
+            yield Sentence(f"Next: {measure}\n  {written.confirm}", unbroken=True)
+        else:
+            yield Sentence(f"Next: `hpltune explain {self.study}` says what matters.")
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
@@ -175,6 +193,8 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
     with open_session(request.db, listener, stop) as session:
         with stop.preparing():
             name, options = _which(request, session.store)
+            if not (request.resume or request.join) and options.on_machines:
+                options = of_its_workload(options, listener)
             complete = _completed(request, name, options, session)
             if complete is not None:
                 return complete
@@ -242,15 +262,17 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
         if not options.whole_table:
             space_text(options.space)
         check_overrides(options.overrides or {}, setting_dimensions())
+    require_gpus(options)
     if options.from_simulation:
         simulated_ranking(store, options.from_simulation)
     if options.cluster is None:
         check_inputs(options.objective, options.pareto, **facts_that_count(options))
     if options.warm_start:
-        from ...tuning.warm_start import read_source  # noqa: PLC0415 - most studies learn from no other
+        from ...tuning.warm_start import read_source, require_same_workload  # noqa: PLC0415 - most learn from no other
 
         for source in options.warm_start:
             read_source(store, source)
+            require_same_workload(store, source, program_of(options).workload if options.on_machines else HPL)
 
 
 def facts_that_count(options: TuneOptions) -> dict[str, float | None]:
@@ -310,7 +332,18 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
         around = settings_around(workbench, store, begun.name, listener, names)
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench, session, planned_n(space, store.records(begun.name)))
-            return campaign.tune(options, begun, ready, session.context, space, joined=join)
+            opening = None if join else _opening(options, session)
+            return campaign.tune(options, begun, ready, session.context, space, opening=opening)
+
+
+def _opening(options: TuneOptions, session: Session) -> Opening | None:
+    """What simulates before the first full run; None where that was not asked, or something else is known already."""
+    known = options.warm_start or options.from_simulation
+    if not options.simulated_opening or options.real_cluster is None or options.engine != "hpl" or known:
+        return None
+    from ...simulation.opening import SimulatedOpening  # noqa: PLC0415 - only a cluster needs it
+
+    return SimulatedOpening(session.user_dirs, options.hpl_source, options.seed)
 
 
 def _on_virtual_cluster(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneOutcome:
@@ -333,6 +366,35 @@ def _on_table(request: TuneRequest, name: str | None, options: TuneOptions, sess
     outcome = tune_replayed(options, name, table, session.context, resume=request.resume)
     session.cautions.begun(outcome.study)
     return outcome
+
+
+def of_its_workload(options: TuneOptions, listener: Listener) -> TuneOptions:
+    """The options of a study with the space and the engine of what its program computes.
+
+    Raises:
+        UsageError: something is asked for that only HPL has.
+        hpl.programs.family.UserProgramError: the program cannot be started as it is.
+    """
+    workload = program_of(options).workload
+    if workload.is_hpl:
+        return options
+    engine, space = options.engine, options.space
+    if options.full:
+        only = f"⟦full⟧ gives the N of HPL, and this is {workload.title}: name sizes with ⟦set⟧"
+        raise UsageError(only, field="full")
+    if options.pareto:
+        raise UsageError(f"⟦pareto⟧ is for HPL, and this is {workload.title}: leave it out", field="pareto")
+    if not workload.has_peak and options.objective == "percent-of-peak":
+        none = f"the peak in double precision is none of {workload.title}: choose gflops"
+        raise UsageError(none, field="objective", given=options.objective)
+    if options.from_simulation:
+        raise UsageError(f"simulations are of HPL, and this is {workload.title}: leave it out", field="from_simulation")
+    if engine == TuneOptions.engine:
+        engine = OTHER_ENGINE
+        listener(Notice(f"This is {workload.title}: the engine {options.engine} knows HPL only, so {engine} searches."))
+    if space == TuneOptions.space:
+        space = workload.space
+    return replace(options, engine=engine, space=space)
 
 
 def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]:
@@ -425,8 +487,9 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     inventory, listener = workbench.site, session.listener
     listener(Notice(f"Study {name}: {options}"))
     mpi = inventory.mpi
-    listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin})."))
-    listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it."))
+    listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin}).", detail=True))
+    if inventory.program.workload.has_peak:
+        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it.", detail=True))
     waits = campaign.quiet_wait(options, workbench, session.context).waits
     spoilers = before_runs(
         workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits

@@ -20,6 +20,7 @@ from hpl.programs.registry import families, found_here, obtain
 from hpl.rpeak import Rpeak, cpu_flags, detect
 from hpl.search_paths import SearchPaths
 from results.report.model import Column, Report, Sentence, Table, Tone, Wrap
+from runners.containers.registry import RUNTIMES
 from runners.errors import UnreachableError
 from runners.hosts.host_facts import HostFacts, busy_sentence, host_facts
 from runners.hosts.transport import Local, say
@@ -177,7 +178,7 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     above_peak = dgemm_beats_peak(rpeak, fastest_dgemm_gflops(probes))
     found += Findings(advice=(above_peak,) if above_peak else ())
     found += _power()
-    found += _source(search) + _programs() + Findings({"SimGrid": _simgrid()})
+    found += _source(search) + _programs() + _containers() + Findings({"SimGrid": _simgrid()})
     found += Findings(advice=tuple(_open_to_others(request.user_dirs)))
     if memory_gb_s is not None:
         found += Findings({"memory rate": f"{memory_gb_s:.3g} GB/s, STREAM's triad on all cores"})
@@ -249,6 +250,14 @@ def _programs() -> Findings:
         facts[f"program {name}"] = f"{where}; it needs {needs[name]}"
     shown = Counter(f"{gpu.model}, {gibibytes(gpu.memory_bytes)}" for gpu in gpus())
     return Findings({**facts, "GPUs": "; ".join(f"{count} x {gpu}" for gpu, count in shown.items()) or "none"})
+
+
+def _containers() -> Findings:
+    """Runtimes that start ranks in an image."""
+    here = {runtime.name: version for runtime in RUNTIMES if (version := runtime.version())}
+    lacking = [runtime.name for runtime in RUNTIMES if runtime.program and runtime.name not in here]
+    found = ", ".join(f"{name} ({version})" for name, version in here.items()) or "none"
+    return Findings({"containers": f"{found}; not found: {', '.join(lacking)}" if lacking else found})
 
 
 def _simgrid() -> str:

@@ -4,7 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from hpl.blas.nvblas import NAME as NVBLAS
+from hpl.blas.nvblas import VENDOR
 from hpl.errors import HplError
+from hpl.programs.gpus import for_program
 from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 from results.report.model import Report, Sentence
@@ -105,11 +108,14 @@ def plan_setup(request: SetupRequest) -> PlannedSetup:
 
     Raises:
         UsageError: there is no such extra.
+        NoGpuError: it computes on GPUs, and this machine shows none.
         SetupError: it cannot be had without root.
     """
     unknown = [name for name in request.extras if name not in EXTRAS]
     if unknown:
         raise UsageError(f"expected one of {', '.join(EXTRAS)}", field="with", given=unknown[0])
+    if NVBLAS in request.extras:
+        for_program(NVBLAS, VENDOR)
     missing = needs(request.user_dirs, system=request.installers.system)
     chosen = plan(missing, absent_extras(request.extras, request.user_dirs), as_root=request.as_root)
     return PlannedSetup(request, missing, chosen)

@@ -91,6 +91,7 @@ def compare(store: Store, request: CompareAsk) -> CompareResult:
     else:
         found = [_named(store, name) for name in request.studies]
     sides, samples = [side for side, _ in found], [sample for _, sample in found]
+    _refuse_workloads(sides)
     _refuse_copies(sides)
     several = request.by in {None, DATE} and any(not side.study.simulated for side in sides)
     occasions = _occasions(store, sides) if several else None
@@ -124,6 +125,20 @@ def _occasions(store: Store, sides: Sequence[Side]) -> Occasions:
     return known_occasions(
         store, [(side.study, store.get(side.study.name, side.best.best_record_number)) for side in ours]
     )
+
+
+def _refuse_workloads(sides: Sequence[Side]) -> None:
+    """Refuse sides of several workloads.
+
+    Raises:
+        UsageError: there are.
+    """
+    first = sides[0].study
+    for side in sides[1:]:
+        one, other = first.workload, side.study.workload
+        if one is not other:
+            both = f"study {first.name} is of {one.title} and study {side.study.name} of {other.title}"
+            raise UsageError(f"{both}, whose rates count other work: they are never compared")
 
 
 def _refuse_copies(sides: Sequence[Side]) -> None:

@@ -51,6 +51,7 @@ def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
 
     Raises:
         ResultsError: there is no such study, or no run of it counts.
+        TunerError: it is of another workload than HPL.
     """
     study = store.study(name) if name else store.newest()
     records = store.records(study.name)
@@ -60,6 +61,8 @@ def submission_sheet(store: Store, name: str | None = None) -> SheetResult:
             f"study {study.name} has no run whose residual was checked and PASSED, so there is nothing to submit: "
             f"`hpltune show {study.name}` lists what ran"
         )
+    if not study.workload.is_hpl:
+        raise TunerError(f"study {study.name} is of {study.workload.title}: the sheet is for the lists of HPL")
     return SheetResult(Sheet(study, fastest, records))
 
 

@@ -28,6 +28,7 @@ from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
 from ...reports.ranks_got import ranks_got, ranks_got_table
 from ...reports.story import convergence
+from ...reports.trial_page import TrialReport
 from ...settings.words import sentence
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
@@ -217,6 +218,7 @@ class TrialResult:
         killed: numbers of the study's trials that nobody works on any more.
         others: trials of the same launch.
         with_output: as asked.
+        best: the run that stands for the best configuration of the study; None where none counts.
     """
 
     study: Study
@@ -224,6 +226,7 @@ class TrialResult:
     killed: Collection[int]
     others: Sequence[int]
     with_output: bool = False
+    best: TrialRecord | None = None
 
     @property
     def output(self) -> str:
@@ -239,6 +242,10 @@ class TrialResult:
         parts = (table, *(part for part in more if part is not None))
         return Report(table.title, parts, {**facts, "output": self.output} if self.with_output else facts)
 
+    def page(self) -> Report:
+        """The page of the trial, beside the best of its study."""
+        return TrialReport(self.study, self.record, self.killed, self.others, self.best).report()
+
 
 def show_trial(store: Store, request: TrialRequest) -> TrialResult:
     """Show one trial in full.
@@ -247,9 +254,10 @@ def show_trial(store: Store, request: TrialRequest) -> TrialResult:
         ResultsError: there is no such study or trial.
     """
     record = store.get(request.study, request.number)
-    killed = store.left_behind(request.study, frozenset())
-    others = store.of_the_launch(record)
-    return TrialResult(store.study(request.study), record, killed, others, request.output)
+    study, killed = store.study(request.study), store.left_behind(request.study, frozenset())
+    ranking = rank_stored(store, study).ranking
+    best = store.get(study.name, ranking[0].best_record_number) if ranking else None
+    return TrialResult(study, record, killed, store.of_the_launch(record), request.output, best)
 
 
 LineOf = Callable[[Study, StudyExtent], StudyLine]

@@ -80,7 +80,7 @@ class Offers:
         """
         return str(self.clusters.get(name) or _known(name, self.cluster_names, "cluster", "cluster"))
 
-    def program(self, name: str) -> Path:
+    def program(self, name: str, image: str) -> Path:  # noqa: ARG002 - the service knows the whole path
         """The file of a program.
 
         Raises:

@@ -19,7 +19,7 @@ from ...messages.documents import query_of
 from ...words import named
 from ..authentication import needs
 from ..problems import Problem, wrong_document
-from .rendering import FILLED_HEADERS, rendered
+from .site import page
 from .start.fields import form_field
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
@@ -59,8 +59,10 @@ def dat_page(request: Request) -> HTMLResponse:
         result = _result(given) if given else None
     except WrongFieldError as error:
         wrong = error
-    page = rendered(
+    return page(
+        request,
         "dat/page.html.j2",
+        422 if wrong else 200,
         fields=[form_field(field) for field in FORM],
         texts={field.key: [given.get(field.key, _default(field.default))] for field in FORM},
         choices={},
@@ -69,7 +71,6 @@ def dat_page(request: Request) -> HTMLResponse:
         result=result,
         query=urlencode(given),
     )
-    return HTMLResponse(page, 422 if wrong else 200, headers=FILLED_HEADERS)
 
 
 @router.get("/dat/HPL.dat")

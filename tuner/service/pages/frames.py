@@ -2,13 +2,12 @@
 
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import suppress
 from hashlib import sha256
 from urllib.parse import quote
 
 from results.errors import NoHplDatError
 from results.export.csv_lines import to_hpl_dat
-from results.record import TrialRecord
+from results.record import TrialRecord, TrialState
 from results.report.html import page_script, page_style
 
 HPL_DAT = ("HPL.dat of the best", "HPL.dat")
@@ -37,20 +36,54 @@ def address_of(name: str) -> str:
     return f"/campaigns/{quote(name, safe='')}"
 
 
+def trial_address(name: str, number: int) -> str:
+    """The address of the page of one trial of a campaign."""
+    return f"{address_of(name)}/trials/{number}"
+
+
 def links_of(name: str, best: TrialRecord | None) -> tuple[tuple[str, str], ...]:
-    """Where the page of a campaign leads: to all campaigns, and to those of its files that there are.
+    """Where the page of a campaign leads: to those of its files that there are.
 
     Args:
         best: the run that stands for the best configuration; None where none counts.
     """
     offered = (*([] if best is None else _of_best(best)), *OF_ALL_TRIALS)
     files = ((label, f"/api/v1{address_of(name)}/{file}") for label, file in offered)
-    return (("All campaigns", "/"), *files)
+    return tuple(files)
+
+
+def links_of_trial(record: TrialRecord, trials: int) -> tuple[tuple[str, str], ...]:
+    """Where the page of a trial leads: to its campaign, the trials beside it, and its files.
+
+    Args:
+        trials: how many its campaign has.
+    """
+    campaign, number = address_of(record.study), record.number
+    beside = (
+        (label, at) for label, at in (("trial before", number - 1), ("next trial", number + 1)) if 0 < at <= trials
+    )
+    files = [("HPL.dat" if record.hpl else "input file", "HPL.dat")] if _has_dat(record) else []
+    if record.state is not TrialState.RUNNING:
+        files += [("output", "output.txt"), ("standard error", "errors.txt")]
+    return (
+        ("All campaigns", "/"),
+        (f"Campaign {record.study}", campaign),
+        *((label, trial_address(record.study, at)) for label, at in beside if 0 < at <= trials),
+        *((label, f"/api/v1{trial_address(record.study, number)}/{file}") for label, file in files),
+    )
+
+
+def _has_dat(record: TrialRecord) -> bool:
+    """Whether its parameters make an HPL.dat."""
+    try:
+        to_hpl_dat(record)
+    except NoHplDatError:
+        return False
+    return True
 
 
 def _of_best(best: TrialRecord) -> Iterator[tuple[str, str]]:
-    with suppress(NoHplDatError):
-        to_hpl_dat(best)
-        yield HPL_DAT
+    if _has_dat(best):
+        yield HPL_DAT if best.hpl else ("input file of the best", HPL_DAT[1])
     if best.command and not best.simulated:
         yield COMMAND

@@ -13,7 +13,6 @@ from pydantic import Field
 from results.errors import UnknownStudyError
 from results.metrics import rate_text
 from results.store.service.campaign_entry import CampaignEntry, QueueState
-from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from results.store.study_list import StudiesAsked
 
@@ -25,7 +24,7 @@ from ...messages.plain_paths import without_paths
 from ...reports.lists import StudyLine
 from ..api.campaigns import Word
 from ..api.cursors import campaign_cursor, campaign_place
-from ..authentication import caller_of, needs
+from ..authentication import needs
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.kinds.base import node_set
 from ..campaigns.offered import Offers
@@ -34,6 +33,7 @@ from ..parts import Parts
 from .frames import PAGE_HEADERS, address_of
 from .queue import TIME, waiting_now
 from .rendering import FILLED_HEADERS, rendered
+from .site import page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[needs("read")])
 REFRESH_S = 15
@@ -109,7 +109,6 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
         "query": query,
         "filtered": bool(query.filters),
         "polled": urlencode(kept),
-        "may_start": caller_of(request).scope.covers(AccessScope.RUN),
         "goes_on": await answers.read(lambda: goes_on(parts.store)),
         "states": [(one, one) for one in choices["state"]],
         "spaces": [(one, one) for one in choices["space"]],
@@ -117,7 +116,7 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
         "refresh_s": REFRESH_S,
         "look_s": LOOK_S,
     }
-    return HTMLResponse(rendered("home/page.html.j2", **values), headers=FILLED_HEADERS)
+    return page(request, "home/page.html.j2", **values)
 
 
 @router.get("/board")
@@ -129,7 +128,7 @@ async def board_part(request: Request, parts: Parts, query: Asked) -> HTMLRespon
 
 
 @router.get("/compare")
-async def compare(parts: Parts, query: ComparedStudies) -> HTMLResponse:
+async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTMLResponse:
     """Compare campaigns, or let people choose some."""
     names, wrong, status = query.studies, "", 200
     try:
@@ -139,8 +138,8 @@ async def compare(parts: Parts, query: ComparedStudies) -> HTMLResponse:
         wrong, status = _sentence(error), 404
     except UsageError as error:
         wrong, status = _sentence(error), 422
-    page = await parts.answers.read(lambda: compare_form(parts.store, parts.answers.line, names, wrong))
-    return HTMLResponse(page, status, headers=FILLED_HEADERS)
+    rows = await parts.answers.read(lambda: comparable(parts.store, parts.answers.line))
+    return page(request, "home/compare.html.j2", status, rows=rows, picked=names, wrong=wrong, address_of=address_of)
 
 
 def _sentence(error: Exception) -> str:
@@ -153,11 +152,13 @@ class CampaignRow:
     """A line of the list.
 
     Attributes:
+        at, when: it began, for programs and for people.
         state: how the campaign stands, in the queue where that tells more than its study.
         fastest, expected: GFLOPS of the fastest run, and of one more run of no. 1 where that was estimated.
     """
 
     name: str
+    at: str
     when: str
     state: str
     space: str
@@ -192,16 +193,11 @@ def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> s
     return rendered("home/board.html.j2", **values)
 
 
-def compare_form(store: Store, line_of: LineOf, picked: Sequence[str], wrong: str) -> str:
-    """The page where people choose what to compare.
-
-    Args:
-        wrong: what is wrong with those that are chosen; "" where nothing is.
-    """
+def comparable(store: Store, line_of: LineOf) -> list[CampaignRow]:
+    """The newest campaigns, among which people choose what to compare."""
     found = list_campaigns(store, CampaignsRequest(SHOWN), line_of)
     handed_in = store.queue.of_names([line.study.name for line in found.lines])
-    rows = [_row(line, handed_in.get(line.study.name)) for line in found.lines]
-    return rendered("home/compare.html.j2", rows=rows, picked=picked, wrong=wrong, address_of=address_of)
+    return [_row(line, handed_in.get(line.study.name)) for line in found.lines]
 
 
 def goes_on(store: Store) -> bool:
@@ -220,6 +216,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
     study, tally = line.study, line.tally
     return CampaignRow(
         study.name,
+        study.created_at.isoformat(),
         study.created_at.strftime(TIME),
         standing(line.state, entry),
         without_paths(study.space_name),

@@ -40,7 +40,8 @@ from ..parts import Parts, ServiceParts, no_query
 from ..problems import Problem
 from .frames import PAGE_HEADERS, address_of
 from .queue import Buttons, buttons_of, may_change, why_failed
-from .rendering import FILLED_HEADERS, rendered
+from .rendering import rendered
+from .site import page
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
 LISTED = 100
@@ -65,14 +66,8 @@ async def checks_page(request: Request, parts: Parts) -> HTMLResponse:
     """List checks of nodes, and start one."""
     lines = await parts.answers.read(lambda: parts.store.node_checks.lines(count=LISTED))
     rows = [(line, moment(line.checked_at), standing(line)) for line in lines]
-    page = rendered(
-        "nodes/list.html.j2",
-        rows=rows,
-        may_start=caller_of(request).scope.covers(AccessScope.RUN),
-        clusters=sorted(parts.offered.clusters),
-        csrf=csrf_field(request),
-    )
-    return HTMLResponse(page, headers=FILLED_HEADERS)
+    clusters = sorted(parts.offered.clusters)
+    return page(request, "nodes/list.html.j2", rows=rows, clusters=clusters, csrf=csrf_field(request))
 
 
 @router.post("/node-checks", dependencies=[needs("run")])
@@ -94,7 +89,8 @@ async def check_page(request: Request, parts: Parts, number: CheckNumber) -> HTM
     part = await read(lambda: check_part(store, number))
     line = await read(lambda: store.node_checks.line(number))
     entry = await read(lambda: store.queue.find(line.campaign or ""))
-    page = rendered(
+    return page(
+        request,
         "nodes/page.html.j2",
         part=part,
         line=line,
@@ -104,7 +100,6 @@ async def check_page(request: Request, parts: Parts, number: CheckNumber) -> HTM
         change=f"{address_of(entry.name)}/do" if entry and may_change(entry, caller_of(request)) else None,
         admin=caller_of(request).scope.covers(AccessScope.ADMIN),
     )
-    return HTMLResponse(page, headers=FILLED_HEADERS)
 
 
 @router.get("/node-checks/{number}/report", dependencies=[Depends(no_query)])

@@ -28,6 +28,7 @@ from ..problems import Problem
 from .frames import address_of
 from .queue import buttons_of, like, may_change, standing_of
 from .rendering import FILLED_HEADERS, rendered
+from .site import page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 LOOK_S = 2
@@ -102,8 +103,7 @@ def waiting_page(request: Request, parts: ServiceParts, name: str) -> HTMLRespon
         Problem: nobody handed in a campaign of this name.
     """
     part = _part(request, parts, handed_in_entry(parts.store, name))
-    values = {"name": name, "part": part, "address": address_of(name), "look_s": LOOK_S}
-    return HTMLResponse(rendered("queue/page.html.j2", **values), headers=FILLED_HEADERS)
+    return page(request, "queue/page.html.j2", name=name, part=part, address=address_of(name), look_s=LOOK_S)
 
 
 def _part(request: Request, parts: ServiceParts, entry: CampaignEntry) -> StandingPart:

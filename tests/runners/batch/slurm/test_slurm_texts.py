@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from runners.base import JobState
 from runners.batch.allocation import AllocationTerms
-from runners.batch.base import JobPhase
+from runners.batch.base import JobPhase, OwnLauncher
 from runners.batch.slurm.nodes import (
     SlurmNode,
     nodes_command,
@@ -24,6 +24,8 @@ from runners.batch.slurm.states import SqueueLine, parse_squeue, squeue_command,
 from runners.batch.slurm.submit import minutes, parse_sbatch, refusal, salloc_command, sbatch_command, too_much
 from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
+from runners.job import Job
+from runners.launchers.openmpi import OpenMpi
 from runners.toml_file import ClusterFileError, validated
 
 TABLE = Slurm(nodes=2)
@@ -44,6 +46,8 @@ class TestOptions:
             ({"queue_limit_s": 0.0}, "queue_limit_s"),
             ({"partition": "a b"}, "partition = 'a b'"),
             ({"account": "-x"}, "account"),
+            ({"mpi": "pmi2"}, 'mpi is an option of srun: add launcher = "srun"'),
+            ({"mpi": "pmi1", "launcher": "srun"}, "mpi = pmi1"),
             ({"qos": "a;b"}, "qos"),
             ({"constraint": "$(x)"}, "constraint"),
             ({"nodelist": "n1 n2"}, "nodelist"),
@@ -339,3 +343,17 @@ def test_nodes_are_held_with_the_same_wishes_as_jobs_are_submitted_with(tmp_path
     assert (held[0], held[-1], "--nodelist=n[1-2]" in held) == ("salloc", "cat", True)
     submitted = sbatch_command(table, 64, 600, tmp_path / "log", ("job.sh",))
     assert set(held) - {"salloc", "--no-kill", "--wait-all-nodes=1", "cat"} <= set(submitted)
+
+
+def test_the_way_of_srun_is_that_of_the_library_unless_the_table_says_another() -> None:
+    own = OpenMpi(Path("/usr/bin/mpirun"), 4, as_root=False)
+    usual, told = (Slurm(nodes=1, launcher="srun", mpi=way).launcher_of("openmpi", own) for way in (None, "pmi2"))
+    job = Job(program=("/xhpl",), ranks=1, directory=Path("/data"))
+    assert "--mpi=pmix" in usual.command(job)
+    assert "--mpi=pmi2" in told.command(job)
+
+
+@pytest.mark.parametrize(("way", "starts"), [("pmix", True), ("pmix_v4", True), ("pmix_v5", False), ("pmi2", False)])
+def test_srun_starts_ranks_only_in_ways_that_it_lists(way: str, starts: bool) -> None:  # noqa: FBT001
+    srun = OwnLauncher("srun", "--mpi", "srun --mpi=list", ("none", "pmix_v4"), {"openmpi": way})
+    assert srun.starts("openmpi") is starts

@@ -44,7 +44,7 @@ def test_the_page_shows_the_best_the_way_there_and_the_newest_trial_first(client
     page = client.get(PAGE).text
     assert "The fastest run so far grew from 70.00 to 80.00 GFLOPS in 13 s of machine time." in page
     newest = page.index('id="trials"')
-    assert page.index(">4</td><td>search", newest) < page.index(">1</td><td>search", newest)
+    assert page.index(">4</a></td><td>search", newest) < page.index(">1</a></td><td>search", newest)
 
 
 def test_the_heat_map_has_the_best_of_each_nb_and_grid_as_text(client: TestClient, store: Store) -> None:

@@ -42,7 +42,7 @@ def test_a_person_gets_a_page_and_a_program_a_document(
     assert page.headers["content-type"].startswith("text/html")
     assert document.headers["content-type"] == "application/problem+json"
     assert sentence in page.text
-    assert '<a href="/">All campaigns</a>' in page.text
+    assert 'class="brand" href="/"' in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
     assert client.get(address, headers={**PAGE, "HX-Request": "true"}).headers["content-type"] != "text/html"
 

@@ -81,6 +81,20 @@ def test_a_faster_run_does_not_lower_the_bar(make_study: MakeStudy) -> None:
     assert study.lower_bound("another") == pytest.approx(bar, rel=1e-3)
 
 
+def test_what_one_run_alone_reaches_is_no_bar_until_it_was_repeated(make_study: MakeStudy) -> None:
+    study = make_study()
+    for gflops in (99.9, 100.0, 100.1, 100.0):
+        study.keep("often", Kind.SEARCH, gflops)
+    bar = study.lower_bound("another")
+    study.keep("lucky", Kind.SEARCH, 130.0)
+    assert study.lower_bound("another") == pytest.approx(bar, rel=1e-3)
+    for gflops in (129.5, 130.2):
+        study.keep("lucky", Kind.CONFIRMATION, gflops)
+    repeated = study.lower_bound("another")
+    assert repeated is not None
+    assert repeated > 120
+
+
 def test_a_later_session_knows_what_the_best_of_earlier_ones_reaches(make_study: MakeStudy) -> None:
     study = make_study()
     for kind, gflops in ((Kind.SEARCH, 100.0), (Kind.CONFIRMATION, 101.0), (Kind.SMALL, 30.0), (Kind.SMALL, 33.0)):

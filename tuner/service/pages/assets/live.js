@@ -86,4 +86,15 @@
     else hear();
   });
   if (state !== "form") setInterval(show, 1000);
+
+  /* times as the reader's clock has them; without JavaScript they are in UTC, and say so */
+  const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  function localise() {
+    for (const time of document.querySelectorAll("time[datetime]:not([title])")) {
+      time.title = time.textContent;
+      time.textContent = zoned.format(new Date(time.dateTime));
+    }
+  }
+  document.addEventListener("htmx:afterSettle", localise);
+  localise();
 })();

@@ -2,15 +2,16 @@
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from results.metrics import rate_text
-from results.record import Kind, Study, TrialRecord
+from results.record import Study, TrialRecord
+from results.report.model import Table
 from results.stats.headline import HeadlineRates, median_text
 from results.stats.intervals import half_95
 from results.store.service.campaign_entry import GOES_ON, CampaignEntry, LiveState, QueueState
@@ -22,12 +23,13 @@ from ....messages.plain_paths import without_paths
 from ....reports.lists import configuration, trials_table
 from ....reports.ranking import figures, headline_rates
 from ....reports.story import story_table
+from ....reports.trial_page import why
 from ....study.cautions import cautions_of
 from ....study.objective import UNITS, StudyRanking, rank_stored, unit_of
 from ....units import duration
 from ....words import counted
 from ...live.running_runs import RunningRuns
-from ..frames import links_of
+from ..frames import links_of, trial_address
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
 from ..rendering import rendered
 from .digest import CampaignTotals
@@ -61,22 +63,6 @@ STATES: Mapping[LiveState, str] = {
     "failed": "It failed.",
     "cancelled": "It was cancelled.",
     "removed": "It was removed.",
-}
-WHY: Mapping[Kind, str] = {
-    Kind.SMALL: "The engine asked for it at a smaller N, where it tells much for its time.",
-    Kind.PREFIX: "The engine asked for its first columns only, which tell much for their time.",
-    Kind.PILOT: "A small run, which shows how long runs take.",
-    Kind.REFERENCE: "The same configuration again every so often, to see whether the machine changes.",
-    Kind.CONFIRMATION: "One of the best runs again, to be sure which is the best.",
-    Kind.EXTRAPOLATION: "One of the best at a smaller N, to predict the run with the whole memory.",
-    Kind.RUN: "A run of the HPL.dat that was given.",
-}
-ENGINES: Mapping[str, str] = {
-    "hpl": "The engine expects to gain most from it for each second that it takes.",
-    "bayes": "The engine expects to gain most from it.",
-    "random": "It was drawn by chance.",
-    "grid": "It is the next of the grid.",
-    "one-at-a-time": "It changes one parameter of the best so far.",
 }
 MOST_DIFFERENCES = 6
 """Parameters of a running trial that are compared with those of the best."""
@@ -250,10 +236,18 @@ class LivePage:
             },
             "heat": {"map": heat_map(digest)},
             "links": {"links": links_of(study.name, best)},
-            "trials": {"table": trials_table("", newest, killed), "more": digest.begun - len(newest)},
+            "trials": {
+                "table": self._newest(newest, killed),
+                "more": digest.begun - len(newest),
+            },
             "story": {"table": told if told.rows else None, "more": len(digest.improvements) - len(steps)},
         }
         return {name: rendered(f"campaign/{name}.html.j2", **values[name]) for name in values}
+
+    def _newest(self, records: Sequence[TrialRecord], killed: Collection[int]) -> Table:
+        """The table of the newest trials, each row of which leads to the page of its trial."""
+        links = tuple(trial_address(self._name, record.number) for record in records)
+        return replace(trials_table("", records, killed), links=links)
 
     def _ranked(self, study: Study) -> StudyRanking:
         """Rank the configurations, anew where a run has ended since."""
@@ -455,15 +449,6 @@ def time_left(study: Study, digest: CampaignTotals, now: datetime, session: int)
         )
     text = ", ".join(parts)
     return f"{text[:1].upper()}{text[1:]}." if text else None
-
-
-def why(study: Study, record: TrialRecord, best: TrialRecord | None) -> str:
-    """Say why a trial runs."""
-    if record.kind in WHY:
-        return WHY[record.kind]
-    if study.engine == "hpl" and best is None:
-        return "One of the first runs, chosen by what is known of HPL before any full run."
-    return ENGINES.get(study.engine, f"The engine {study.engine} asked for it.")
 
 
 def differences(record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None) -> list[str]:

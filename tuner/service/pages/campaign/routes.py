@@ -16,14 +16,16 @@ from starlette.responses import Response
 from results.errors import ResultsError, UnknownStudyError
 from results.store.service.tokens import AccessScope
 
+from ...api.trials import Number
 from ...authentication import caller_of, needs
 from ...forms import csrf_field
 from ...live.routes import KnownMarks
 from ...live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ...parts import CampaignName, Parts, ServiceParts, no_query
-from ..frames import address_of
+from ..frames import PAGE_HEADERS, address_of
 from ..queue import like, may_change
-from ..rendering import FILLED_HEADERS, rendered
+from ..rendering import rendered
+from ..site import page as whole_page
 from ..waiting import check_address, waiting_page
 from .live_page import STATES, LivePage, part
 
@@ -64,7 +66,14 @@ async def campaign_page(request: Request, parts: Parts, name: CampaignName) -> R
         "live": f"{address_of(name)}/live?seen={'.'.join(page.marks.values())}",
         "refresh_s": REFRESH_S,
     }
-    return HTMLResponse(rendered("campaign/page.html.j2", **values), headers=FILLED_HEADERS)
+    return whole_page(request, "campaign/page.html.j2", **values)
+
+
+@router.get("/campaigns/{name}/trials/{number}", dependencies=[Depends(no_query)])
+async def trial_page(parts: Parts, name: CampaignName, number: Number) -> HTMLResponse:
+    """Show one trial of a campaign."""
+    await parts.answers.read(lambda: parts.store.get(name, number))
+    return HTMLResponse(await parts.files.trial(name, number), headers=PAGE_HEADERS)
 
 
 @router.get("/campaigns/{name}/live", response_class=EventStream, status_code=200)

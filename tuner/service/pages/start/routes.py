@@ -25,6 +25,7 @@ from ...forms import Form, csrf_field
 from ...problems import Problem
 from ..frames import address_of
 from ..rendering import FILLED_HEADERS, StatedFact, rendered
+from ..site import page
 from .choices import choices, fresh_texts
 from .fields import GROUPS
 from .filled_in import (
@@ -62,8 +63,10 @@ class FilledForm:
     def page(self, request: Request, queue: QueueAccess) -> HTMLResponse:
         """The whole page."""
         host = queue.parts.survey.view()
-        page = rendered(
+        return page(
+            request,
             "start/page.html.j2",
+            422 if self.errors else 200,
             groups=GROUPS,
             texts=self.texts,
             choices=choices(queue.parts.offered, host),
@@ -74,7 +77,6 @@ class FilledForm:
             csrf=csrf_field(request),
             **_previewed(self.seen),
         )
-        return HTMLResponse(page, 422 if self.errors else 200, headers=FILLED_HEADERS)
 
 
 @router.get("/new")

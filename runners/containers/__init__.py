@@ -1,0 +1,1 @@
+"""Runs the program of each rank inside an image."""

@@ -1,0 +1,39 @@
+"""Whole pages of the service: what stands above each of them, and who looks at it."""
+
+from dataclasses import dataclass
+
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+
+from results.store.service.tokens import AccessScope
+
+from ..authentication import caller_of, cookie_name
+from .rendering import FILLED_HEADERS, rendered
+
+
+@dataclass(frozen=True)
+class Visitor:
+    """Who looks at a page.
+
+    Attributes:
+        may_start: they may start campaigns.
+        signed_in: by a session of this browser, which they can end.
+    """
+
+    name: str
+    scope: str
+    may_start: bool
+    signed_in: bool
+
+
+def page(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
+    """Fill the template of a whole page for whoever asks for it."""
+    caller = caller_of(request)
+    visitor = Visitor(
+        caller.name,
+        caller.scope.value,
+        caller.scope.covers(AccessScope.RUN),
+        cookie_name(request) in request.cookies,
+    )
+    html = rendered(template, visitor=visitor, here=request.url.path, **values)
+    return HTMLResponse(html, status, headers=FILLED_HEADERS)
