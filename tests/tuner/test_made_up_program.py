@@ -87,7 +87,7 @@ def test_an_hpl_dat_that_it_refuses_is_not_run(hpltune: Run, home: Path) -> None
 
 
 def test_another_program_has_no_such_parameter(hpltune: Run, home: Path) -> None:
-    made_up_program(home).with_name("other").write_bytes(b"#!/bin/sh\nexit 3\n")
+    made_up_program(home).with_name("other").write_bytes(b"#!/bin/sh\n# HPL\nexit 3\n")
     (home / "other").chmod(0o755)
     done = hpltune("tune", "--xhpl", "other", "--set", "program.split=0.5", "--trials", "1")
     assert "the program has no such parameter of its own (it has: none)" in done.stderr

@@ -26,6 +26,7 @@ ENGINES: Mapping[str, tuple[str, str, str]] = {
     "optuna-tpe": ("baselines.optuna_plain", "OptunaPlain", "Optuna's TPE as it comes, for comparison"),
     "random": ("baselines.random_search", "RandomSearch", "valid combinations at random, none twice"),
     "smac": ("baselines.smac", "Smac", "SMAC3's random forest as it comes; needs the package smac"),
+    "vizier": ("baselines.vizier", "Vizier", "Vizier's Gaussian process as it comes; needs google-vizier and jax"),
 }
 """Name: module, class, and what it does in a phrase."""
 

@@ -74,10 +74,12 @@ class TestOptunaTpe(EngineContract):
         return lambda space, seed: make_engine("optuna-tpe", space, seed)
 
 
-@pytest.mark.skipif(importlib.util.find_spec("smac") is None, reason="the package smac is not installed")
-def test_smac_asks_new_and_legal_points_and_goes_on_after_failures() -> None:
+@pytest.mark.heavy
+@pytest.mark.parametrize("name", ["smac", "vizier"])
+def test_an_engine_of_others_asks_new_and_legal_points_and_goes_on_after_failures(name: str) -> None:
+    pytest.importorskip(name, reason=f"the package of the engine {name} is not installed")
     space = space_of(SMALL)
-    engine, landscape = make_engine("smac", space, 0), Landscape(space, 0)
+    engine, landscape = make_engine(name, space, 0), Landscape(space, 0)
     asked: list[Point] = []
     for number in range(14):
         point = engine.ask()
@@ -87,7 +89,7 @@ def test_smac_asks_new_and_legal_points_and_goes_on_after_failures() -> None:
     assert_new_and_legal(space, asked)
 
 
-@pytest.mark.parametrize(("name", "package"), [("optuna-gp", "torch"), ("smac", "smac")])
+@pytest.mark.parametrize(("name", "package"), [("optuna-gp", "torch"), ("smac", "smac"), ("vizier", "jax")])
 def test_an_engine_whose_package_is_missing_says_which(
     name: str, package: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -352,7 +354,7 @@ def test_bayes_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_every_engine_says_what_it_does() -> None:
     assert list(descriptions()) == [
-        "bayes", "grid", "hpl", "one-at-a-time", "optuna-gp", "optuna-tpe", "random", "smac",
+        "bayes", "grid", "hpl", "one-at-a-time", "optuna-gp", "optuna-tpe", "random", "smac", "vizier",
     ]  # fmt: skip
     assert all(islice(descriptions().values(), len(ENGINES)))
 

@@ -167,7 +167,7 @@ def test_a_run_whose_ranks_never_begin_ends_by_a_deadline_of_its_own(job: Job, t
 
 
 def test_a_program_of_the_users_that_prints_late_has_begun(tmp_path: Path) -> None:
-    own = program(tmp_path / "own", "#!/bin/sh\nsleep 2\n")
+    own = program(tmp_path / "own", "#!/bin/sh\n# HPL\nsleep 2\n")
     job = Job(program=(str(own),), ranks=2, directory=tmp_path, walltime_s=600.0)
     with Begun(lambda _, job_id: has_ranks(job_id)) as runner:
         ours = evaluator(runner, [])
