@@ -41,8 +41,8 @@ def doubted_sentence(number: int, slower: float) -> str:
         slower: by which part of what the engine expects.
     """
     return (
-        f"Trial {number} was {100 * slower:.0f} % slower than all other runs let expect. If something disturbed it, its "
-        "configuration may still win: it runs once more."
+        f"Trial {number} was {100 * slower:.0f} % slower than all other runs let expect. If something disturbed it, "
+        "its configuration may still win: it runs once more."
     )
 
 

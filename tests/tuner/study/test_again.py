@@ -208,6 +208,6 @@ def test_a_search_repeats_what_was_disturbed(
 
 def test_of_a_doubted_run_the_user_reads_its_trial_and_by_how_much_it_was_too_slow() -> None:
     assert doubted_sentence(7, 0.312) == (
-        "Trial 7 was 31 % slower than all other runs let expect. If something disturbed it, its configuration may still "
-        "win: it runs once more."
+        "Trial 7 was 31 % slower than all other runs let expect. If something disturbed it, "
+        "its configuration may still win: it runs once more."
     )

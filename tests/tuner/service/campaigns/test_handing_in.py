@@ -196,7 +196,7 @@ def test_a_cancelled_campaign_is_cancelled_wherever_it_is_told(client: TestClien
     for told in (listed, client.get(f"{CAMPAIGNS}/monday").json()):
         assert (told["state"], told["in_queue"]) == ("cancelled", "cancelled")
     for page in ("/", "/compare"):
-        assert "class="state cancelled"" in client.get(page).text
+        assert 'class="state cancelled"' in client.get(page).text
 
 
 def test_nobody_fills_the_queue_alone(store: Store, tmp_path: Path) -> None:
