@@ -146,7 +146,7 @@ def parse_programs(values: Sequence[str], image: str = "") -> dict[str, Path]:
         name, _, file = value.partition("=")
         if not file or not re.fullmatch(r"[\w.+-]+", name) or name == "auto":
             raise UsageError("write NAME=FILE, as amd-zen=/opt/amd-zen-hpl/xhpl", field="program", given=value)
-        path = user_program(file, field="program", image=image)
+        path = user_program(file, called=name, image=image)
         if files.setdefault(name, path) != path:
             other = f"{name} is {files[name]} already: give {path} a name of its own"
             raise UsageError(other, field="program", given=value)
@@ -170,24 +170,30 @@ def user_source(path: Path | None) -> Path | None:
     return None if path is None else path.expanduser().absolute()
 
 
-def user_program(name: str, field: str = "xhpl", *, image: str = "") -> Path:
-    """The absolute path of `--xhpl`, checked to be an executable file.
+def user_program(name: str, *, called: str = "", image: str = "") -> Path:
+    """The absolute path of `--xhpl`, or of a `--program`, checked to be an executable file.
 
     Args:
-        field: that names it.
+        called: the name before the file of a `--program`; "" for `--xhpl`.
         image: the image in which it is; "" for a program of this machine.
 
     Raises:
         TunerError: it is missing or cannot be executed.
     """
+    field, given = ("program", f"{called}={name}") if called else ("xhpl", name)
     if image:
         if not name.startswith("/"):
-            raise UsageError(f"name its whole path in the image {image}", field=field, given=name)
+            raise UsageError(f"name its whole path in the image {image}", field=field, given=given)
         return Path(name)
     absolute = Path(name).expanduser().absolute()
     if not absolute.is_file():
         why = "it is no file" if absolute.exists() else "there is no such file"
-        raise UsageError(why, field=field, given=name)
+        raise UsageError(why, field=field, given=given)
     if not os.access(absolute, os.X_OK):
-        raise UsageError(f"the file is not executable; try chmod +x {name}", field=field, given=name)
+        from hpl.programs.yours import beginning  # noqa: PLC0415 - only a file that cannot be started needs it
+
+        why = "the file is no program: it is neither a compiled one nor a script"
+        if beginning(absolute).startswith(("\x7fELF", "#!")):
+            why = f"the file is not executable; try chmod +x {name}"
+        raise UsageError(why, field=field, given=given)
     return absolute

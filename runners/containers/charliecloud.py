@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from .contract import ContainerRuntime, RankInImage
+from .contract import ContainerRuntime, RankInImage, folder_of
 
 SHARED = Path("/tmp")  # noqa: S108 - ch-run shows the host's there, unless TMPDIR names another folder
+OF_A_SYSTEM = ("dev", "proc", "sys", "tmp", "etc/passwd", "etc/group", "bin/sh")
+"""Without these ch-run cannot start the script that looks into an image."""
 SQUASHFS = (".sqfs", ".squashfs")
 
 
@@ -40,11 +42,15 @@ class Charliecloud(ContainerRuntime):
         return (*env, self.started, *joined, *binds, f"--cd={rank.work}", rank.image, "--")
 
     def fault(self, image: str) -> str:
-        """Say that a folder holds no system: ch-run needs three folders in it."""
+        """Say that a folder holds no system, and what it lacks."""
         path = Path(image)
-        if path.is_dir() and not all((path / name).is_dir() for name in ("dev", "proc", "sys")):
-            return f"{image} holds no system: an image of Charliecloud has the folders dev, proc and sys"
-        return super().fault(image)
+        if path.is_dir() and (lacks := [name for name in OF_A_SYSTEM if not os.path.lexists(path / name)]):
+            return f"the folder {image} is no image, because it holds no system: it lacks {', '.join(lacks)}"
+        if why := super().fault(image):
+            named = not image.startswith(("/", ".", "~")) and not image.endswith(SQUASHFS)
+            of_registry = f"; only podman and apptainer take names of a registry: {folder_of(image)}"
+            return f"{why}{of_registry if named else ''}"
+        return ""
 
     def prepare(self, image: str, folders: tuple[Path, ...]) -> str:
         """Make empty folders in an image that is a folder, as `ch-run --write` would."""

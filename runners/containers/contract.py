@@ -21,6 +21,11 @@ FOLDER_DIGEST = ""
 """The digest of an image that is a folder: nobody knows whether its files were changed."""
 
 
+def folder_of(name: str) -> str:
+    """Return the clause how an image of a registry becomes a folder, which most runtimes take."""
+    return f"make a folder of it (`ch-image pull {name}`, `ch-convert {name} FOLDER`) and name that"
+
+
 @dataclass(frozen=True)
 class RankInImage:
     """What a runtime needs to know of a rank.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from .contract import ContainerRuntime, RankInImage
+from .contract import ContainerRuntime, RankInImage, folder_of
 
 NAME = re.compile(r"[A-Za-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+)?(@sha256:[0-9a-f]{64})?")
 """Of an image, with registry, tag or digest: localhost/hpl:2.3."""
@@ -54,7 +54,10 @@ class Podman(ContainerRuntime):
         if image.startswith(("/", ".")):
             return f"there is no image {image}"
         if not self.installed:
-            return f"there is no file or folder {image}, and podman, which knows images by name, is not installed"
+            return (
+                f"there is no such file or folder, and podman, which knows images by name, is not installed: "
+                f"install it, or {folder_of(image)}"
+            )
         return (
             ""
             if self._ask("image", "exists", image) is not None

@@ -5,7 +5,7 @@ from pathlib import Path
 from ..errors import RunnerError
 from .apptainer import Apptainer, Singularity
 from .charliecloud import Charliecloud
-from .contract import ContainerRuntime
+from .contract import ContainerRuntime, folder_of
 from .podman import Podman
 from .slurm import SlurmImage
 
@@ -45,14 +45,15 @@ def runtime_for(text: str, *, asked_here: bool = True) -> tuple[ContainerRuntime
         raise ImageError(f"write an image, or NAME=IMAGE with one of {', '.join(known)}")
     if not choices:
         takes = "; ".join(f"{runtime.name} takes {runtime.images}" for runtime in RUNTIMES)
-        there = "" if Path(image).exists() or not image.startswith(("/", ".", "~")) else f"there is no image {image}; "
-        raise ImageError(f"{there}no container runtime takes {image} ({takes}): name one with NAME=IMAGE")
+        there = "" if Path(image).exists() or not image.startswith(("/", ".", "~")) else "there is no such image; "
+        raise ImageError(f"{there}no container runtime takes this ({takes}): name one with NAME=IMAGE")
     runtime = next((runtime for runtime in choices if runtime.installed), choices[0])
     image = _whole(image)
     if why := runtime.fault(image):
         raise ImageError(why)
     if (asked_here or runtime.launcher) and (why := runtime.lacking()):
-        raise ImageError(why)
+        of_registry = runtime.named and not Path(image).exists()
+        raise ImageError(f"{why}; install it, or {folder_of(image.rpartition('://')[2])}" if of_registry else why)
     return runtime, image
 
 

@@ -26,6 +26,8 @@ from .sys import (
 
 NETWORK = "net."
 """The family of a name without one: `net probe --with mtu=9000`, and what older versions have recorded."""
+MOSTLY_ALIKE = 0.7
+"""How alike two names are of which one is probably the other, mistyped; of 1 (difflib)."""
 _THROTTLING = (
     "How long the NIC holds back an interrupt, in microseconds (throttling). A large value saves CPU time, but every "
     "small message takes longer."
@@ -112,8 +114,10 @@ def setting(name: str) -> Setting:
     known = {name: one for name, one in SETTINGS.items() if not isinstance(one, VirtualSetting)}
     if name in known:
         return known[name]
-    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(known)}"
+    family, _, bare = name.rpartition(".")
+    others = [one for one in known if one.startswith(f"{family}.")] or list(known)
+    near = difflib.get_close_matches(bare, [one.rpartition(".")[2] for one in others], n=1, cutoff=MOSTLY_ALIKE)
+    hint = f"did you mean {family}.{near[0]}?" if near else f"there are {', '.join(others)}"
     kind = "network setting" if name.startswith(NETWORK) else "setting"
     raise RefusedError(f"{name}: there is no such {kind}; {hint}")
 

@@ -78,6 +78,9 @@ def test_a_program_must_be_an_executable_file(tmp_path: Path) -> None:
     with pytest.raises(TunerError, match="no such file"):
         user_program(str(file))
     file.touch(mode=0o644)
+    with pytest.raises(TunerError, match="no program"):
+        user_program(str(file))
+    file.write_text("#!/bin/sh\n")
     with pytest.raises(TunerError, match="chmod"):
         user_program(str(file))
     file.chmod(0o755)

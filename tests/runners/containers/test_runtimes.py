@@ -9,7 +9,7 @@ from stand_in_runtimes import apptainer, podman, srun_with_pyxis
 
 from runners.batch.slurm.srun import Srun
 from runners.containers.apptainer import Apptainer, Singularity
-from runners.containers.charliecloud import Charliecloud
+from runners.containers.charliecloud import OF_A_SYSTEM, Charliecloud
 from runners.containers.contract import Container
 from runners.containers.looking import ImageFacts, parse_look
 from runners.containers.podman import Podman
@@ -37,7 +37,7 @@ def job(container: Container, environment: dict[str, str]) -> Job:
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """An image that is a folder."""
-    for name in ("dev", "proc", "sys"):
+    for name in OF_A_SYSTEM:
         (tmp_path / "image" / name).mkdir(parents=True)
     return tmp_path / "image"
 
@@ -83,7 +83,7 @@ def test_a_working_folder_elsewhere_is_shown_too() -> None:
 def test_an_image_gets_places_for_folders_of_the_host(folder: Path) -> None:
     assert Charliecloud().prepare(str(folder), (Path("/data/mine"), Path("/tmp/there"))) == ""  # noqa: S108
     assert (folder / "data/mine").is_dir()
-    assert not (folder / "tmp").exists(), "ch-run shows /tmp itself"
+    assert not (folder / "tmp/there").exists(), "ch-run shows /tmp itself"
     (folder / "taken").touch()
     sentence = Charliecloud().prepare(str(folder), (Path("/taken/mine"),))
     assert re.search("needs an empty folder /taken/mine, which cannot be made: Not a directory", sentence)
@@ -163,6 +163,18 @@ def test_an_image_goes_to_the_first_installed_runtime_that_takes_it(
     sif.touch()
     with pytest.raises(ImageError, match="podman, which knows images by name, is not installed"):
         runtime_for("localhost/hpl:2.3")
+    folder_of = (
+        r"install it, or make a folder of it \(`ch-image pull ubuntu:22\.04`, `ch-convert ubuntu:22\.04 FOLDER`\)"
+    )
+    with pytest.raises(ImageError, match=rf"^apptainer is not installed: its program .* is not on PATH; {folder_of}"):
+        runtime_for("docker://ubuntu:22.04")
+    with pytest.raises(ImageError, match=rf"^there is no such file or folder, and podman, .*: {folder_of}"):
+        runtime_for("ubuntu:22.04")
+    with pytest.raises(
+        ImageError, match=r"^there is no image ubuntu; only podman and .*: make a folder of it .* and name"
+    ):
+        runtime_for("charliecloud=ubuntu")
+    assert runtime_for("docker://ubuntu:22.04", asked_here=False)[0].name == "apptainer"
     apptainer(programs, "singularity")
     podman(programs)
     assert runtime_for(str(sif))[0].name == "singularity"

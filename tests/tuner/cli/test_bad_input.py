@@ -20,7 +20,7 @@ from tuner.user_dirs import UserDirs
 @pytest.mark.parametrize(
     ("setting", "sentence"),
     [
-        ("sys.foo=1", "--set sys.foo: there is no such setting; did you mean sys.governor?"),
+        ("sys.foo=1", "--set sys.foo: there is no such setting; there are sys.transparent_huge_pages, sys.governor,"),
         ("env.LD_PRELOAD=x", "--set env.LD_PRELOAD: hpltune chooses what ranks load: vary `blas`"),
         ("sys.cores=7000", "--set sys.cores = 7000: cannot be had on this machine: it has no CPU 7000"),
     ],
@@ -47,6 +47,8 @@ def test_a_setting_that_no_host_has_is_refused_before_anything_is_timed(
         (("tune", "--set", "NB"), "--set NB: write NAME=VALUE"),
         (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),
         (("tune", "--xhpl", "/there/is/none"), "there is no such file"),
+        (("tune", "--program", "mine=/there/is/none"), "--program mine=/there/is/none: there is no such file"),
+        (("tune", "--xhpl", "/etc/passwd"), "--xhpl /etc/passwd: the file is no program: it is neither a compiled one"),
         (("tune", "--xhpl", "/etc"), "--xhpl /etc: it is no file"),
         (
             ("tune", "--xhpl", "/bin/true"),

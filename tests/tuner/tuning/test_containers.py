@@ -72,13 +72,17 @@ def test_a_bare_image_is_refused_before_anything_starts(hpltune: Run, bare: Path
 
 def test_an_image_that_cannot_be_used_is_told_in_a_sentence(hpltune: Run, home: Path) -> None:
     empty = home / "empty"
-    empty.mkdir()
+    for name in ("dev", "proc", "sys"):
+        (empty / name).mkdir(parents=True)
     for given, said in (
-        ("/there/is/none", "there is no image /there/is/none"),
+        ("/there/is/none", "--container /there/is/none: there is no such image; no container runtime takes this ("),
         ("charliecloud=/there/is/none", "there is no image /there/is/none"),
         ("docker=alpine", "there is no container runtime docker"),
         ("charliecloud=", "write an image, or NAME=IMAGE"),
-        (f"charliecloud={empty}", "holds no system"),
+        (
+            f"charliecloud={empty}",
+            "is no image, because it holds no system: it lacks tmp, etc/passwd, etc/group, bin/sh",
+        ),
     ):
         done = hpltune("tune", *ONE, "--container", given)
         assert done.returncode == 2, done.stderr

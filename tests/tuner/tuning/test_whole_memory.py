@@ -138,6 +138,20 @@ def test_no_rival_runs_where_the_whole_memory_is_too_far_to_tell_anything(make: 
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
+def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_there_takes(
+    hpltune: Run, home: Path
+) -> None:
+    replaying(home, *TABLE)
+    space = ("--space", "quick", "--set", "N=704", "--set", "NB=64", "--set", "grid=1x2", "--set", "layout=2x1")
+    asked = ("tune", *space, "--xhpl", "xhpl", "--memory-fraction", f"{fraction():.6f}", "--trials", "1")
+    done = hpltune(*asked, "--confirm", "0")
+    assert done.returncode == 0, done.stderr
+    told = r"Next: measure the whole memory, which takes about [\d.]+ (s|min|h).* at the rate of the best, with\n"
+    assert re.search(told, done.stdout)
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("mpirun")
 def test_a_study_writes_the_file_of_a_rival_that_may_be_faster_and_its_page_shows_it(hpltune: Run, home: Path) -> None:
     replaying(home, *TABLE)
     space = ("--space", "quick", "--set", "N=2048", "--set", "NB=64,128", "--set", "grid=1x2", "--set", "layout=2x1")

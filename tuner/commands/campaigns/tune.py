@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hpl.sizing import seconds
 from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
@@ -41,6 +42,7 @@ from ...tuning.enter import enter
 from ...tuning.parts import require_alike_parts
 from ...tuning.seeding import Opening, simulated_ranking
 from ...tuning.sizing import load_space, planned_n
+from ...units import duration
 from ...user_files import require_writable
 from ...words import counted
 from ..session import Session, open_session
@@ -173,8 +175,11 @@ class TuneResult:
         if summary.how_sure:
             yield Sentence(f"Sure? {summary.how_sure}")
         if self.predicted is not None and written.confirm is not None:
-            can_tell = self.predicted.full.can_tell
-            measure = "confirm the prediction with" if can_tell else "measure the whole memory with"
+            full = self.predicted.full
+            measure = "confirm the prediction with"
+            if not full.can_tell:
+                takes = duration(seconds(full.N, summary.ranking[0].median_gflops))
+                measure = f"measure the whole memory, which takes about {takes} at the rate of the best, with"
             yield Sentence(f"Next: {measure}\n  {written.confirm}", unbroken=True)
         else:
             yield Sentence(f"Next: `hpltune explain {self.study}` says what matters.")
@@ -488,7 +493,7 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     listener(Notice(f"Study {name}: {options}"))
     mpi = inventory.mpi
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin}).", detail=True))
-    if inventory.program.workload.has_peak:
+    if inventory.program.workload.is_hpl:
         listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it.", detail=True))
     waits = campaign.quiet_wait(options, workbench, session.context).waits
     spoilers = before_runs(
