@@ -48,10 +48,12 @@ class Frame:
     """What a page has around its reports where a server shows it.
 
     Attributes:
-        links: labels and addresses, above all.
+        links: labels and addresses of what belongs to this page.
+        site: those of the server's other pages, above all; none shows no name of the site either.
     """
 
     links: tuple[tuple[str, str], ...] = ()
+    site: tuple[tuple[str, str], ...] = ()
 
 
 @cache

@@ -67,7 +67,7 @@ def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
         "disturbed": [_disturbed(entry) for entry in ranking],
         "failed": [str(entry.failed_runs) for entry in ranking],
     }
-    if not any(columns["disturbed"]):
+    if not any(entry.left_out or entry.disturbance for entry in ranking):
         del columns["disturbed"]
     if not any(entry.failed_runs for entry in ranking):
         del columns["failed"]
@@ -91,8 +91,10 @@ def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -
 
 
 def _disturbed(entry: Ranked) -> str:
-    """Say how many runs were disturbed: "all", or the number of those that do not count."""
-    return "all" if entry.disturbance is not None else str(entry.left_out or "")
+    """Say how many runs were disturbed: "all", the number of those that do not count, or that nobody can tell."""
+    if entry.disturbance is not None:
+        return "all"
+    return str(entry.left_out or ("not known" if entry.unwatched else ""))
 
 
 def _expected(entry: Ranked) -> str:

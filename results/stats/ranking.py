@@ -47,6 +47,7 @@ class Ranked:
             measured, and nothing more is known. None where a run was not disturbed.
         unclear: HPL's clock cannot tell the rate of any of its runs, so that it stands behind the others.
         watts: by the source that measured it, the median power of its runs.
+        unwatched: of no run that counts it is known whether something disturbed it: they were too short, for example.
     """
 
     key: str
@@ -62,6 +63,7 @@ class Ranked:
     watts: Mapping[str, float] = field(default_factory=dict, compare=False)
     left_out: int = 0
     disturbance: Disturbance | None = None
+    unwatched: bool = False
 
     @property
     def runs(self) -> int:
@@ -204,6 +206,7 @@ def _summary(
         watts=_median_watts([measured_watts(record.measurements) for record, _ in group]),
         left_out=left_out,
         disturbance=fastest.disturbed if all(record.disturbed for record, _ in group) else None,
+        unwatched=not any(record.watched for record, _ in group),
     )
 
 

@@ -20,6 +20,14 @@ _NOISE = re.compile(
     r"Forwarding signal|abort is already in progress|^$"
 )
 """Lines that tell nothing: a stack, addresses, and what mpirun says of its own end."""
+_OF_LAUNCHER = re.compile(
+    r"hpltune-|=|mpirun|mpiexec|prterun|srun:|slurmstepd:|YOUR APPLICATION TERMINATED|This typically refers to|"
+    r"Please see the FAQ|#\d+ "
+)
+"""How lines on a rank's standard error begin that are not of its program, or of its stack."""
+_LAST_LINES, _MOST_OF_RANKS = 2, 200
+"""Lines and characters of a program's own words in a sentence."""
+_COLOUR = re.compile(r"\x1b\[[\d;]*[A-Za-z]")
 TOO_FEW_FILES = "MPI may not open enough files at once: raise the limit (`ulimit -n`, in containers `--ulimit nofile`)"
 INHERITED = "; set in this environment, and perhaps why: "
 UCX = "UCX_NET_DEVICES"
@@ -85,7 +93,27 @@ def message(said: str) -> str:
     else:
         told = told[-1:]
     text = " ".join(" ".join(dict.fromkeys(_OWN.sub("", line).strip() for line in told)).split())
-    return text if len(text) <= MOST_CHARACTERS else f"{text[: MOST_CHARACTERS - 4].rsplit(' ', 1)[0]} ..."
+    return _bounded(text, MOST_CHARACTERS)
+
+
+def words_of_ranks(said: str) -> str:
+    """Return the last lines that the program of ranks wrote, bounded and printable; "" where it wrote none.
+
+    Lines of launchers, boxes of Open MPI, traces of the stack and our own reports are left out.
+    """
+    told, boxed = [], False
+    for line in said.splitlines():
+        text = "".join(letter if letter.isprintable() else " " for letter in _COLOUR.sub("", line))
+        text = " ".join(text.split())
+        if _RULE.fullmatch(text):
+            boxed = not boxed
+        elif not boxed and text.strip("-=*. ") and not any(no.match(text) for no in (_OF_LAUNCHER, _OWN)):
+            told.append(text)
+    return _bounded(" ".join(list(dict.fromkeys(told))[-_LAST_LINES:]), _MOST_OF_RANKS)
+
+
+def _bounded(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 4].rsplit(' ', 1)[0]} ..."
 
 
 class Launcher(Protocol):

@@ -1,6 +1,7 @@
 """Open MPI 4 and 5: `mpirun`."""
 
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +55,9 @@ SAYINGS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """Messages of Open MPI 4 and 5 and their meaning; the first that matches counts. Version 5 breaks lines anywhere."""
 
+_RANK_ENDED = re.compile(r"Primary job\s+terminated normally")
+"""Begins Open MPI's first box about a rank that ended with an error; the second, with its code, may be lost."""
+
 
 @dataclass(frozen=True)
 class OpenMpi:
@@ -96,7 +100,9 @@ class OpenMpi:
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Open MPI's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
-        return explained(SAYINGS, (said, signal_of(exit_code))) or unknown_end(job, "mpirun", exit_code, said)
+        of_rank = f"Exit code: {exit_code}" if exit_code > 0 and _RANK_ENDED.search(said) else ""
+        told = explained(SAYINGS, (said, signal_of(exit_code), of_rank))
+        return told or unknown_end(job, "mpirun", exit_code, said)
 
     @staticmethod
     def _one_after_the_other(hosts: Sequence[str], one: Sequence[str]) -> list[str]:

@@ -68,6 +68,11 @@ ORTE was unable to reliably start one or more daemons.
         (1, "MPI_ABORT was invoked on rank 3 in communicator", "rank 3 aborted"),
         (1, ">>> Need at least 4 processes for these tests <<<", "HPL.dat needs 4 ranks"),
         (1, NO_WAY, "Open MPI on a node cannot connect to desk: there is no way between them, or a firewall"),
+        (
+            4,
+            "Primary job  terminated normally, but 1 process returned\na non-zero exit code.",
+            "a rank ended with code 4",
+        ),
         (1, "something nobody has seen\n", "mpirun ended with code 1: something nobody has seen"),
         (-15, "", "mpirun was ended by signal 15 (Terminated)"),
         (-9, "hpltune-rank {}\n", "mpirun was ended by signal 9 (Killed): often by the kernel for want of memory"),

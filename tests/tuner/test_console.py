@@ -96,7 +96,8 @@ def test_few_parameters_that_vary_are_named_and_many_are_told_by_hpls_own_code()
     )
     assert varying_label(many.complete(many.point(0)), many.varying) == "WR00C2R4 SWAP=bin"
     assert legend(many) == (
-        "WR00C2R4 is HPL's own name of PMAP=row DEPTH=0 BCAST=1rg RFACT=crout NDIV=2 PFACT=right NBMIN=4."
+        "HPL's own codes stand in the lines of trials: WR00C2R4, for example, means PMAP=row DEPTH=0 BCAST=1rg "
+        "RFACT=crout NDIV=2 PFACT=right NBMIN=4."
     )
 
 

@@ -14,8 +14,8 @@ from ..errors import TunerError, UsageError
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
 
-SAYS = "hpltune-wrapped"
-"""What a program says that a wrapper shall start."""
+STARTED, SAYS = ("/usr/bin/env", "expr", "20261", "+", "17"), "20278"
+"""What a wrapper shall start, and what it then says: a sum, which no wrapper prints that only repeats these words."""
 LIMIT_S = 60.0
 """For a wrapper that starts it."""
 
@@ -30,7 +30,7 @@ def require_wrap(words: Sequence[str], cluster: "Cluster | None") -> None:
     """
     if cluster is not None and cluster.batch:
         return
-    command = (*words, "/bin/echo", SAYS)
+    command = (*words, *STARTED)
     if cluster is None:
         wrong = _wrong(words, _started(words[0], command))
     else:
@@ -75,6 +75,6 @@ def _wrong(words: Sequence[str], said: CommandResult | str) -> str:
     if said.exit_code == 0 and SAYS in said.stdout.split():
         return ""
     lines = [line.strip() for line in (said.stderr or said.stdout).splitlines() if line.strip()]
-    told = f" ({lines[-1]})" if lines and SAYS not in lines[-1] else ""
+    told = f" ({lines[-1]})" if lines and not any(word in lines[-1] for word in (SAYS, STARTED[2])) else ""
     how = f"ends with code {said.exit_code}" if said.exit_code else "does not start the program behind it"
     return f"{words[0]} {how}{told}"

@@ -86,6 +86,8 @@ class TrialReport:
         yield Sentence(f"{result[:1].upper()}{result[1:]}.", tone=_tone(record))
         if record.disturbed:
             yield Sentence(f"It was disturbed: {record.disturbed}.", tone=Tone.CAUTION)
+        elif record.measurements and not record.watched:
+            yield Sentence("Whether something disturbed it cannot be told: it was too short, or nothing was measured.")
         if not (record.simulated or record.kind is Kind.IMPORTED):
             yield Sentence(why(self.study, record, self.best))
         yield replace(table, title="", rows=tuple(row for row in table.rows if row[0] not in ELSEWHERE))

@@ -129,10 +129,10 @@ def trial_page(store: Store, asked: Asked) -> bytes:
     from results.report.html import Frame, to_html
 
     from ..commands.stored.show import TrialRequest, show_trial
-    from .pages.frames import links_of_trial
+    from .pages.frames import SITE, links_of_trial
 
     found = show_trial(store, TrialRequest(asked["name"], asked["number"]))
-    frame = Frame(links_of_trial(found.record, store.count(asked["name"])))
+    frame = Frame(links_of_trial(found.record, store.count(asked["name"])), SITE)
     return to_html([all_with_options(found.page())], frame=frame).encode()
 
 
@@ -142,11 +142,10 @@ def comparison_page(store: Store, asked: Asked) -> bytes:
 
     from ..asks.compare import CompareAsk
     from ..commands.stored.compare import compare
+    from .pages.frames import SITE
 
     page = compare(store, CompareAsk(tuple(asked["names"]))).page()
-    return to_html(
-        [all_with_options(page)], frame=Frame((("All campaigns", "/"), ("Compare others", "/compare")))
-    ).encode()
+    return to_html([all_with_options(page)], frame=Frame((("Compare others", "/compare"),), SITE)).encode()
 
 
 def compared(store: Store, asked: Asked) -> bytes:

@@ -10,8 +10,12 @@ from hpl.programs.family import AskedLibrary
 from hpl.witness import RankReport, parse_panels, parse_reports
 from results.record import BlasObservation, Invalidity
 from runners.base import JobState, JobStatus
+from runners.launchers.base import words_of_ranks
 
 from .plan import TrialPlan
+
+HPL_SAYS = "HPL says: "
+"""Stands before an error that HPL itself explains."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     found = plan.program.parse(stdout)
     reports = parse_reports(stderr)
     observed = observe(reports)
-    ended = _end(plan, status, found, stderr)
+    ended = _end(plan, status, found, stdout, stderr)
     mismatch = None if ended and not reports else _mismatch(plan, reports, found)
     if plan.stop_at is not None:
         return Verdict((), (mismatch or _stopped_fault(status, found, stderr),), observed, _cancelled(status))
@@ -93,12 +97,17 @@ def _mismatch(plan: TrialPlan, reports: Sequence[RankReport], found: HplOutput) 
     return Failure(Invalidity.RUNTIME, sentence) if sentence else None
 
 
-def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:
+def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stdout: str, stderr: str) -> Failure | None:
     """Why results may be missing; None when HPL ran to its end."""
     if found.finished and len(found.results) >= len(plan.runs):
         return None
     title = plan.program.workload.title
-    return ended_early(status, found, stderr, f"{title} printed {len(found.results)} of {len(plan.runs)} results")
+    ended = ended_early(status, found, stderr, f"{title} printed {len(found.results)} of {len(plan.runs)} results")
+    if ended.invalidity is Invalidity.RUNTIME and (not status.message or status.message.startswith("a rank ")):
+        words = words_of_ranks(stderr) or ("" if found.results else words_of_ranks(stdout))
+        if words and words not in ended.reason and not ended.reason.startswith(HPL_SAYS):
+            return replace(ended, reason=f"{ended.reason}; its last words: {words}")
+    return ended
 
 
 def ended_early(status: JobStatus, found: HplOutput, stderr: str, otherwise: str) -> Failure:
@@ -107,7 +116,7 @@ def ended_early(status: JobStatus, found: HplOutput, stderr: str, otherwise: str
         return Failure(Invalidity.TIMEOUT, f"{status.message}{_reached(stderr)}")
     errors = found.errors or output.parse(stderr).errors
     if errors:
-        return Failure(Invalidity.RUNTIME, f"HPL says: {errors[0]}")
+        return Failure(Invalidity.RUNTIME, f"{HPL_SAYS}{errors[0]}")
     return Failure(Invalidity.RUNTIME, status.message or otherwise)
 
 

@@ -35,7 +35,8 @@ def legend(space: SearchSpace) -> str | None:
         return None
     run = HplParams.from_words(space.first)
     words = run.words()
-    return f"{variant.encode(run)} is HPL's own name of {' '.join(f'{name}={words[name]}' for name in CODED)}."
+    meant = " ".join(f"{name}={words[name]}" for name in CODED)
+    return f"HPL's own codes stand in the lines of trials: {variant.encode(run)}, for example, means {meant}."
 
 
 def _needs_code(names: Collection[str]) -> bool:

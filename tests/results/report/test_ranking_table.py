@@ -5,12 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+from record_builders import DISTURBED, QUIET, finished
 from rich.console import Console
 
-from results.report.ranking_table import NOTHING, ranking_table
+from results.report.ranking_table import NOTHING, measured_columns, ranking_table
 from results.report.terminal import print_table
 from results.report.text_forms import table_lines
-from results.stats.ranking import Ranked, varying
+from results.stats.ranking import Ranked, rank, varying
 
 RANKING = [
     Ranked("a", {"NB": 192, "grid": "1x2", "blas": "openblas", "N": 6000}, (80.0, 81.0, 82.0), 1),
@@ -100,3 +101,10 @@ def test_a_narrow_terminal_has_the_parameters_of_each_configuration_below_the_ta
     lines = printed(50).splitlines()
     assert "blas" not in lines[2]
     assert lines[-2:] == ["1  blas=openblas  NB=192", "2  blas=bl|is  NB=128"]
+
+
+def test_of_runs_that_were_too_short_the_table_does_not_say_that_nothing_disturbed_them() -> None:
+    short = finished(1, 80.0, key="a", measurements={**QUIET, "solve_s": 0.2})
+    runs = [short, finished(2, 70.0, key="b", measurements=DISTURBED), finished(3, 60.0, key="c", measurements=QUIET)]
+    assert measured_columns(rank(runs))["disturbed"] == ["not known", "all", ""]
+    assert "disturbed" not in measured_columns(rank([short])), "where nothing was disturbed there is no such column"

@@ -67,6 +67,7 @@ def test_a_setting_that_no_host_has_is_refused_before_anything_is_timed(
         (("tune", "--wrap", "/etc/passwd"), "/etc/passwd cannot be executed"),
         (("tune", "--wrap", "sh -c 'echo no such node >&2; exit 3'"), "sh ends with code 3 (no such node)"),
         (("tune", "--wrap", "true"), "true does not start the program behind it"),
+        (("tune", "--wrap", "echo hi"), "--wrap echo hi: echo does not start the program behind it"),
         (("tune", "--wrap", "env", "--cluster", "kronos"), "--wrap is for real machines and changes nothing on a"),
         (("tune", "--resume", "--study", "none"), "there is no study none"),
         (("tune", "--resume", "--set", "N=1000"), "--set cannot be given with --resume"),

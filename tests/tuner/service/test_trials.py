@@ -193,6 +193,7 @@ def test_each_trial_has_a_page_that_leads_to_its_campaign_and_its_files(client: 
     assert '<a href="/campaigns/one/trials/1">1</a>' in campaign
     assert page.status_code == 200
     assert "Trial 1 of study one" in page.text
+    assert 'class="brand" href="/"' in page.text
     for address in (
         "/campaigns/one",
         "/campaigns/one/trials/2",

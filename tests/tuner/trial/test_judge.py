@@ -140,6 +140,36 @@ def test_hpl_says_itself_what_it_cannot_do() -> None:
     assert "Need at least 4 processes" in fault("", stderr, JobStatus(JobState.FAILED, 1, "mpirun ended"))[1]
 
 
+BOX = "-" * 74
+
+
+@pytest.mark.parametrize(
+    ("stdout", "stderr", "status", "told"),
+    [
+        (
+            "",
+            f"cannot open hpcg.dat: no licence\n{BOX}\nPrimary job  terminated\n{BOX}\nmpirun detected an end\n",
+            JobStatus(JobState.FAILED, 4, "a rank ended with code 4"),
+            "a rank ended with code 4; its last words: cannot open hpcg.dat: no licence",
+        ),
+        ("hello\n", "", DONE, "HPL printed 0 of 1 results; its last words: hello"),
+        ("hello\n", "\x1b[1mno\x07\tway\x1b[0m\n", DONE, "HPL printed 0 of 1 results; its last words: no way"),
+        ("", "", DONE, "HPL printed 0 of 1 results"),
+        ("", "libx.so: gone\n", JobStatus(JobState.FAILED, 1, "the disk is full"), "the disk is full"),
+    ],
+)
+def test_a_program_that_failed_is_told_with_its_own_last_words(
+    stdout: str, stderr: str, status: JobStatus, told: str
+) -> None:
+    assert fault(stdout, report() + stderr, status) == ("runtime", told)
+
+
+def test_the_last_words_of_a_program_are_bounded() -> None:
+    reason = fault("", report() + "too long " * 1000, DONE)[1]
+    assert reason.endswith(" ...")
+    assert len(reason) < 300
+
+
 def test_results_printed_before_a_crash_still_count() -> None:
     later = replace(ASKED, NB=256)
     verdict = judge(

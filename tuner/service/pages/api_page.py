@@ -12,7 +12,7 @@ from results.report.model import Column, Heading, Part, Report, Sentence, Table,
 
 from ..authentication import needs
 from ..parts import no_query
-from .frames import PAGE_HEADERS
+from .frames import PAGE_HEADERS, SITE
 
 Described = Mapping[str, Any]
 """A part of an OpenAPI document."""
@@ -32,7 +32,7 @@ def api_page(openapi: Described, address: str) -> str:
     for tag, described in _by_tag(openapi).items():
         parts.append(Heading(tag))
         parts += [part for one in described for part in _operation(*one, openapi)]
-    frame = Frame((("All campaigns", "/"), ("OpenAPI document", address)))
+    frame = Frame((("OpenAPI document", address),), SITE)
     return to_html([Report(f"The API of hpltune {openapi['info']['version']}", tuple(parts))], frame=frame)
 
 

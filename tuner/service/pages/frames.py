@@ -10,6 +10,8 @@ from results.export.csv_lines import to_hpl_dat
 from results.record import TrialRecord, TrialState
 from results.report.html import page_script, page_style
 
+SITE = (("Campaigns", "/"), ("Compare", "/compare"), ("Nodes", "/node-checks"), ("HPL.dat", "/dat"), ("API", "/docs"))
+"""Where every page leads."""
 HPL_DAT = ("HPL.dat of the best", "HPL.dat")
 COMMAND = ("its command", "command.sh")
 OF_ALL_TRIALS = (
@@ -66,7 +68,6 @@ def links_of_trial(record: TrialRecord, trials: int) -> tuple[tuple[str, str], .
     if record.state is not TrialState.RUNNING:
         files += [("output", "output.txt"), ("standard error", "errors.txt")]
     return (
-        ("All campaigns", "/"),
         (f"Campaign {record.study}", campaign),
         *((label, trial_address(record.study, at)) for label, at in beside if 0 < at <= trials),
         *((label, f"/api/v1{trial_address(record.study, number)}/{file}") for label, file in files),

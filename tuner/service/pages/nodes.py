@@ -38,7 +38,7 @@ from ..live.routes import KnownMarks
 from ..live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ..parts import Parts, ServiceParts, no_query
 from ..problems import Problem
-from .frames import PAGE_HEADERS, address_of
+from .frames import PAGE_HEADERS, SITE, address_of
 from .queue import Buttons, buttons_of, may_change, why_failed
 from .rendering import rendered
 from .site import page
@@ -113,7 +113,7 @@ async def check_report(request: Request, parts: Parts, number: CheckNumber) -> H
 def _report(store: Store, number: int) -> str:
     page = show_check(store, str(number)).page()
     links = (("All checks of nodes", "/node-checks"), (f"Check {number}", f"/node-checks/{number}"))
-    return to_html([all_with_options(page)], frame=Frame(links))
+    return to_html([all_with_options(page)], frame=Frame(links, SITE))
 
 
 @router.get("/node-checks/{number}/live", response_class=EventStream, status_code=200)

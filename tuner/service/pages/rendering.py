@@ -18,6 +18,7 @@ from results.report.html import page_style
 
 from ...asks.registry import key_of
 from ...words import named
+from .frames import SITE
 
 router = APIRouter(include_in_schema=False)
 SCRIPTS = ("htmx.min.js", "htmx-sse.min.js", "live.js")
@@ -88,7 +89,7 @@ def _named(value: object) -> object:
 def rendered(template: str, **values: object) -> str:
     """Fill a template; values are text unless they are marked as HTML."""
     addresses = {name: one.address for name, one in assets().items()}
-    return _environment().get_template(template).render(assets=addresses, now=datetime.now(UTC), **values)
+    return _environment().get_template(template).render(assets=addresses, site=SITE, now=datetime.now(UTC), **values)
 
 
 @router.get("/assets/{file}")
