@@ -112,6 +112,17 @@ def gibibytes(count: int) -> str:
     return f"{count / 2**30:.1f} GiB"
 
 
+def sizes(*counts: int) -> list[str]:
+    """Bytes in GiB, or in MiB where one is below that, with as many decimals as tell them apart."""
+    power, unit = (30, "GiB") if min(counts) >= 2**30 else (20, "MiB")
+    texts: list[str] = []
+    for decimals in range(1, 10):
+        texts = [f"{count / 2**power:,.{decimals}f} {unit}" for count in counts]
+        if len(set(texts)) == len(set(counts)):
+            break
+    return texts
+
+
 _BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?")
 
@@ -123,6 +134,8 @@ def parse_bytes(text: str, field: str) -> int:
         UsageError: it is no size, or it has no unit.
     """
     found = _SIZE.fullmatch(text.strip().lower())
-    if found is None or not found[2] or float(found[1]) <= 0:
-        raise UsageError("write a size with its unit, such as 256GiB", field=field, given=text)
+    if found is None or not found[2]:
+        raise UsageError("write a size with its unit, in MiB, GiB or TiB, such as 256GiB", field=field, given=text)
+    if float(found[1]) <= 0:
+        raise UsageError("a size must be more than 0, such as 256GiB", field=field, given=text)
     return int(float(found[1]) * _BYTES[found[2]])

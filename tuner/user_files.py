@@ -75,6 +75,16 @@ def require_writable_file(path: Path, field: str) -> None:
         require_writable(path.resolve().parent, field, path.name)
 
 
+def require_folder(path: Path) -> None:
+    """Make sure that the folder of a file is there, where one that is not there is probably mistyped.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if not path.parent.exists():
+        raise UsageError(f"{path}: there is no folder {path.parent}: make it first, or name another file")
+
+
 def require_new(path: Path, *, force: bool) -> None:
     """Make sure that nothing of the user's is lost where a file is written that people also write by hand.
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar, cast
 
 _STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Control characters but for the tab and the end of a line, and those that turn the direction of writing."""
-_FIELD = re.compile(r"⟦([a-z][a-z_]*(?:\.[A-Za-z0-9_.]+)?)⟧")
+_FIELD = re.compile(r"⟦([A-Za-z][a-z_]*(?:\.[A-Za-z0-9_.]+)?)⟧")
 """A field in a sentence, between brackets that nobody writes in the name of a study or a file."""
 _COMMAND = re.compile(r"\Ahpltune .*\Z|`hpltune [^`]*`", re.DOTALL)
 OPTIONS = {"reference": "no-reference"}

@@ -22,9 +22,10 @@ def dat(
     Without a machine in the options it is for this one, whose BLAS libraries are timed shortly. With --cores and
     --memory it is for nodes of any other machine: nothing is measured, and that machine need not exist.
 
-    A file that is there already stays as it is, unless --force says otherwise.
+    Without FILE the HPL.dat is printed. A file that is there already stays as it is, unless --force says otherwise.
 
-    An N or ranks that this machine cannot run are written with a caution, since the file may be meant for another.
+    An N or ranks that this machine cannot run are written with a caution, since the file may be meant for another. An
+    N that a machine of the options cannot hold is refused.
 
     Examples:
 
@@ -41,12 +42,13 @@ def dat(
     from ..commands.dat import dat as dat_here
     from ..commands.described_dat import described_dat
     from ..errors import UsageError
-    from ..user_files import require_new
+    from ..user_files import require_folder, require_new
 
     if file is not None and out is not None:
         raise UsageError(f"the file is {file} already: give it once", field="out", given=str(out))
     place = file or out
     if place is not None:
+        require_folder(place)
         require_new(place, force=force)
     result = described_dat(ask) if any(ask.describing()) else dat_here(ask, user_dirs())
     show_report(errors(), result.report(), as_json=as_json)

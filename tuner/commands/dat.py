@@ -71,7 +71,12 @@ def dat(ask: DatAsk, user_dirs: UserDirs) -> DatResult:
     options = TuneOptions(blas_only=names, blas_files=files)
     inventory = look_around(options, user_dirs, lambda _: None)
     params, reasons = sensible(ask, inventory)
-    return DatResult(params, (*reasons, *cautions(params), *beyond_here(params, inventory)))
+    return DatResult(params, (*reasons, *unusual(params), *beyond_here(params, inventory)))
+
+
+def unusual(params: HplParams) -> Iterator[str]:
+    """Cautions about what is probably a mistake on any machine."""
+    return (f"Caution: {sentence}." for sentence in cautions(params))
 
 
 def beyond_here(params: HplParams, inventory: Inventory) -> list[str]:
@@ -118,7 +123,7 @@ def sensible(ask: DatAsk, inventory: Inventory) -> tuple[HplParams, list[str]]:
 def usual_reasons(params: HplParams) -> Iterator[str]:
     """Why the values were taken that depend on neither memory nor CPU, from HPL's own guide (TUNING in its source)."""
     yield (
-        "PMAP=row: ranks of one node stand beside each other in a row of the grid, where panels travel."
+        "PMAP=row: ranks that share a node stand beside each other in a row of the grid, where panels travel."
         if params.ranks > 1
         else "PMAP=row: one rank has no order."
     )

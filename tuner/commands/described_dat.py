@@ -1,21 +1,18 @@
 """The HPL.dat for a machine that a few figures describe: nothing is measured, and the machine need not exist."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hpl.params import HplParams
-from hpl.sizing import NodeShare, cautions, flop_count, memory_bytes, n_for_memory, seconds
+from hpl.sizing import NodeShare, flop_count, memory_bytes, n_for_memory, n_that_fits, process_grids, seconds
 
 from ..asks.dat import DatAsk
 from ..errors import UsageError
-from ..machine.described import SLOW_GBIT_S, DescribedMachine, read_cpu, read_network
+from ..machine.described import CACHE_CORES, SLOW_GBIT_S, DescribedMachine, near_square, read_cpu, read_network
 from ..machine.problem_size import NB_UNKNOWN
-from ..units import duration, gibibytes, parse_bytes
+from ..units import duration, parse_bytes, sizes
 from ..words import counted
-from .dat import DatResult, usual_reasons
-
-LEAST_RATIO = 4
-"""Q over P from which on a grid is far from square."""
+from .dat import DatResult, unusual, usual_reasons
 
 
 @dataclass(frozen=True)
@@ -41,20 +38,21 @@ def described_dat(ask: DatAsk) -> DatResult:
     NB = ask.NB or (machine.cpu.NB if machine.cpu else NB_UNKNOWN)
     nodes = [NodeShare(machine.memory_bytes, here)] * machine.nodes
     N = ask.N or n_for_memory(nodes, fraction=ask.memory_fraction, NB=NB, P=P, Q=Q)
-    params = HplParams(N=N, NB=NB, P=P, Q=Q, swap_threshold=NB, DEPTH=1 if Q > 1 else 0)
+    wanted = HplParams(N=N, NB=NB, P=P, Q=Q, swap_threshold=NB, DEPTH=1 if Q > 1 else 0)
+    params = _fitting(ask, machine, wanted)
     rpeak_gflops = _rpeak_gflops(ask, machine)
     reasons = (
-        *_sizes(ask, machine, params, here),
+        *_sizes(ask, machine, params, here, panels=params.N < N),
         *usual_reasons(params),
         *_expected(ask, machine, params, rpeak_gflops),
-        *cautions(params),
-        *_beyond(machine, params, here),
+        *unusual(params),
+        *_unknown(machine),
     )
     facts = {"ranks_per_node": here, "threads_per_rank": machine.cores // here, "rpeak_gflops": rpeak_gflops}
     rate = _rate(ask, machine, params, rpeak_gflops)
     if rate is not None:
-        facts["shortest_time_s"] = seconds(N, rate.fastest_gflops)
-        facts["longest_time_s"] = seconds(N, rate.slowest_gflops)
+        facts["shortest_time_s"] = seconds(params.N, rate.fastest_gflops)
+        facts["longest_time_s"] = seconds(params.N, rate.slowest_gflops)
     return DatResult(params, reasons, _commands(machine, ranks, here), tuple(facts.items()))
 
 
@@ -66,7 +64,9 @@ def machine_of(ask: DatAsk) -> DescribedMachine:
     """
     for key, example in (("cores", "64"), ("memory", "256GiB")):
         if getattr(ask, key) is None:
-            raise UsageError(f"a machine that is not here needs ⟦{key}⟧ of each node, such as {example}", field=key)
+            raise UsageError(
+                f"⟦{key}⟧ is missing: a machine that is not here needs it for each node, such as {example}", field=key
+            )
     if ask.blas:
         raise UsageError(
             "libraries are looked for on this machine: leave it out for a machine that is not here", field="blas"
@@ -100,26 +100,72 @@ def _check_ranks(ranks: int, machine: DescribedMachine) -> None:
         )
 
 
-def _sizes(ask: DatAsk, machine: DescribedMachine, params: HplParams, here: int) -> Iterator[str]:
-    memory = gibibytes(machine.memory_bytes)
-    yield f"N={params.N}: " + (
-        "as asked."
-        if ask.N
-        else f"its matrix takes {ask.memory_fraction:.0%} of {counted(machine.nodes, 'node')} with {memory} each, "
-        f"rounded down to whole blocks of NB."
-    )
+def _most_used(ask: DatAsk) -> float:
+    """The part of the memory that matrix and panels may take: half of what the matrix leaves is for the system."""
+    return (1 + ask.memory_fraction) / 2
+
+
+def _fitting(ask: DatAsk, machine: DescribedMachine, params: HplParams) -> HplParams:
+    """The parameters, with a smaller N where the panels beside the matrix would not fit.
+
+    Raises:
+        UsageError: the N that was asked for does not fit, or none does.
+    """
+    part = 1.0 if ask.N else _most_used(ask)
+    largest = n_that_fits(params, int(part * machine.memory_bytes) * machine.nodes)
+    if largest == params.N:
+        return params
+    whole = largest // params.NB * params.NB
+    if ask.N and largest:
+        needed, there = sizes(params.ranks // machine.nodes * memory_bytes(params), machine.memory_bytes)
+        raise UsageError(
+            f"a node needs {needed} for it, but has {there}: the largest N that fits is {largest}",
+            field="N",
+            given=str(ask.N),
+        )
+    if not whole:
+        raise UsageError(
+            f"it does not hold one block of NB={params.NB} and the panels beside it for "
+            f"{counted(params.ranks // machine.nodes, 'rank')} on each node: take a smaller NB, or fewer ranks",
+            field="memory",
+            given=ask.memory,
+        )
+    return replace(params, N=whole)
+
+
+def _sizes(ask: DatAsk, machine: DescribedMachine, params: HplParams, here: int, *, panels: bool) -> Iterator[str]:
+    """Why N, NB, ranks and grid are as they are.
+
+    Args:
+        panels: N is smaller for their sake.
+    """
+    memory = f"{counted(machine.nodes, 'node')} with {sizes(machine.memory_bytes)[0]} each"
+    rounded = "rounded down to whole blocks of NB."
+    if ask.N:
+        yield f"N={params.N}: as asked."
+    elif panels:
+        yield f"N={params.N}: its matrix and the panels beside it take {_most_used(ask):.0%} of {memory}, {rounded}"
+    else:
+        yield f"N={params.N}: its matrix takes {ask.memory_fraction:.0%} of {memory}, {rounded}"
     yield f"NB={params.NB}: " + _nb_reason(ask, machine)
-    threads = machine.cores // here
+    threads, idle = divmod(machine.cores, here)
     ranks = f"{counted(params.ranks, 'rank')}, {here} on each node with {counted(threads, 'thread')} each"
-    yield f"{ranks}: " + ("as asked." if ask.ranks else _layout_reason(machine, threads))
-    yield f"P={params.P}, Q={params.Q}: " + _grid_reason(machine, params)
+    why = "as asked." if ask.ranks else _layout_reason(machine, threads)
+    if idle:
+        stays = "stays" if idle == 1 else "stay"
+        why += (
+            f" {machine.cores} cores do not divide into ranks with {counted(threads, 'thread')}: "
+            f"{counted(idle, 'core')} of each node {stays} idle."
+        )
+    yield f"{ranks}: {why}"
+    yield f"P={params.P}, Q={params.Q}: " + _grid_reason(ask, machine, params)
 
 
 def _nb_reason(ask: DatAsk, machine: DescribedMachine) -> str:
     if ask.NB:
         return "as asked."
     if machine.cpu is None:
-        return "a middle value; with ⟦cpu⟧ it is the blocking of the BLAS on that CPU."
+        return "a middle value, since ⟦cpu⟧ is not given: the blocking of the BLAS follows from it."
     if machine.cpu.NB == NB_UNKNOWN:
         return f"a middle value, since the blocking of BLAS libraries on {machine.cpu.name} is not known."
     return f"the blocking of OpenBLAS' dgemm on {machine.cpu.name}, so that the update is as fast as dgemm."
@@ -127,27 +173,29 @@ def _nb_reason(ask: DatAsk, machine: DescribedMachine) -> str:
 
 def _layout_reason(machine: DescribedMachine, threads: int) -> str:
     speed = machine.gbit_s_per_core
+    if threads == 1:
+        return "one for each core."
     if machine.slow_network:
         return (
             f"the network has {speed:.2g} Gbit/s for each core, which is slow (below {SLOW_GBIT_S:g}), and fewer ranks "
             "send less."
         )
-    if threads > 1:
-        why = f"{threads} cores often share an L3 cache or a NUMA node."
-        return why if speed is None else f"{why} The network has {speed:.2g} Gbit/s for each core, which is not slow."
-    return "one for each core."
+    why = f"up to {CACHE_CORES} cores often share an L3 cache or a NUMA node."
+    return why if speed is None else f"{why} The network has {speed:.2g} Gbit/s for each core, which is not slow."
 
 
-def _grid_reason(machine: DescribedMachine, params: HplParams) -> str:
-    P, Q = params.P, params.Q
+def _grid_reason(ask: DatAsk, machine: DescribedMachine, params: HplParams) -> str:
     if machine.slow_network and params.ranks > 1:
-        why = f"with {params.ranks} ranks this grid sends least, as 3 P + Q tells: behind a slow network P is smaller."
+        squarest = process_grids(params.ranks)[0] == (params.P, params.Q)
+        smaller = "." if squarest else ": behind a slow network P is smaller."
+        why = f"with {counted(params.ranks, 'rank')} this grid sends least, as 3 P + Q tells{smaller}"
     else:
         why = "the squarest grid with P <= Q."
-    if P == 1 and Q > LEAST_RATIO:
-        fewer = machine.nodes - 1
-        hint = f" {counted(fewer, 'node')} may be faster." if fewer > 0 else ""
-        why += f" {params.ranks} ranks have no grid near a square, which is slow.{hint}"
+    if not near_square(params.ranks):
+        why += f" {counted(params.ranks, 'rank')} have no grid near a square, which is slow."
+        fewer = replace(machine, nodes=max(machine.nodes - 1, 1))
+        if not ask.ranks and fewer != machine and near_square(fewer.nodes * fewer.ranks_per_node):
+            why += f" {counted(fewer.nodes, 'node')} may be faster."
     return why
 
 
@@ -187,18 +235,15 @@ def _expected(ask: DatAsk, machine: DescribedMachine, params: HplParams, rpeak_g
         )
     rate = _rate(ask, machine, params, rpeak_gflops)
     if rate is None:
-        yield "The time is not known: add ⟦gflops⟧, or ⟦cpu⟧ and ⟦ghz⟧ for Rpeak."
+        yield "The time is not known: it follows from ⟦gflops⟧, or from ⟦cpu⟧ and ⟦ghz⟧ together."
         return
     shortest, longest = (duration(seconds(params.N, one)) for one in (rate.fastest_gflops, rate.slowest_gflops))
     yield f"Expected time: {shortest if shortest == longest else f'{shortest} to {longest}'}; {rate.because}"
 
 
-def _beyond(machine: DescribedMachine, params: HplParams, here: int) -> Iterator[str]:
-    needed = here * memory_bytes(params)
-    if needed > machine.memory_bytes:
-        yield f"Caution: a node needs {gibibytes(needed)} for this N, but has {gibibytes(machine.memory_bytes)}."
+def _unknown(machine: DescribedMachine) -> Iterator[str]:
     if machine.nodes > 1 and machine.network_gbit_s is None:
-        yield "Caution: nobody told the ⟦network⟧, so it counts as a fast one."
+        yield "Caution: ⟦network⟧ is not given, so the network counts as a fast one."
 
 
 def _commands(machine: DescribedMachine, ranks: int, here: int) -> tuple[str, ...]:

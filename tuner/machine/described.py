@@ -18,12 +18,26 @@ SLOW_GBIT_S = 0.5
 """Gbit/s of the network for each core below which it counts as slow: a 10-Gbit/s link of a node with 32 cores."""
 CACHE_CORES = 8
 """Cores that often share an L3 cache or a NUMA node: threads of a rank on a large node."""
+LEAST_THREADS = 4
+"""Threads of a rank, where a node has as many cores, that a slow network makes worth a core or two that stay idle."""
+MOST_SINGLE = 32
+"""Ranks of one thread on a node of several, from which on threads are worth a core or two that stay idle."""
+MOST_IDLE = 1 / 16
+"""The largest part of a node's cores that may stay idle for ranks that are fewer and wider, or on a squarer grid."""
+LEAST_RATIO = 4
+"""Q over P above which a grid is far from square."""
 MOST_THREADS = 16
 """Threads of a rank from which on the panel factorisation, which has few columns, gains nothing from more."""
 INFINIBAND_GBIT_S = {"sdr": 8, "ddr": 16, "qdr": 32, "fdr": 54, "edr": 100, "hdr": 200, "ndr": 400, "xdr": 800}
 """Data rates of four lanes, as the InfiniBand Trade Association states them."""
 _SPEED = re.compile(r"(\d+(?:\.\d+)?)\s*([mgt])(?:b|bit|be|bps|bit/s|b/s)?")
 _PER_GBIT = {"m": 1e-3, "g": 1.0, "t": 1e3}
+
+
+def near_square(ranks: int) -> bool:
+    """Whether some grid of so many ranks is."""
+    P, Q = process_grids(ranks)[0]
+    return Q <= LEAST_RATIO * P
 
 
 def read_network(text: str) -> float:
@@ -110,9 +124,21 @@ class DescribedMachine:
 
     @cached_property
     def ranks_per_node(self) -> int:
-        """One for each core of a small node, fewer with threads on a large one or behind a slow network."""
+        """One for each core of a small node, fewer with threads on a large one or behind a slow network.
+
+        They take all cores where that gives a grid near a square; else a few may stay idle, as with 97 cores.
+        """
         most = MOST_THREADS if self.slow_network else CACHE_CORES if self.cores > CACHE_CORES else 1
-        return self.cores // max(one for one in range(1, most + 1) if self.cores % one == 0)
+        counts = sorted({self.cores // threads for threads in range(1, min(most, self.cores) + 1)})
+        allowed = [
+            count for count in counts if self.cores // count <= most and self.cores % count <= MOST_IDLE * self.cores
+        ]
+        return min(allowed, key=lambda count: (self._misshapen(count), self.cores % count))
+
+    def _misshapen(self, ranks: int) -> bool:
+        """Whether so many ranks on each node have too few threads, or no grid near a square."""
+        least = min(LEAST_THREADS, self.cores) if self.slow_network else 2 if self.cores > MOST_SINGLE else 1
+        return (self.nodes > 1 and self.cores // ranks < least) or not near_square(self.nodes * ranks)
 
     def grid(self, ranks: int) -> tuple[int, int]:
         """The squarest grid with P <= Q; behind a slow network the one with P <= Q whose ranks send least.

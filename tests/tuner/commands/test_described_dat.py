@@ -8,10 +8,11 @@ from subprocess import CompletedProcess
 import pytest
 
 from hpl.dat_parse import parse
-from hpl.sizing import memory_bytes
+from hpl.sizing import memory_bytes, process_grids
 from tuner.asks.dat import DatAsk
 from tuner.commands.described_dat import described_dat
 from tuner.errors import UsageError
+from tuner.units import parse_bytes
 
 Run = Callable[..., CompletedProcess[str]]
 LARGE = DatAsk(nodes=16, cores=64, memory="256GiB", network="100g")
@@ -74,6 +75,83 @@ def test_one_core_needs_no_network_and_gets_no_look_ahead() -> None:
     assert not any("network" in reason for reason in result.reasons)
 
 
+MACHINES = [
+    (nodes, cores, memory, network)
+    for nodes, cores, memory in [
+        (1, 4, "1GiB"),
+        (1, 7, "16GiB"),
+        (1, 52, "128GiB"),
+        (1, 97, "256GiB"),
+        (2, 31, "8GiB"),
+        (4, 4, "8GiB"),
+        (4, 31, "8GiB"),
+        (4, 97, "64GiB"),
+        (4, 127, "8GiB"),
+        (5, 12, "2GiB"),
+        (8, 46, "192GiB"),
+        (13, 64, "256GiB"),
+        (16, 58, "1TiB"),
+        (64, 127, "512GiB"),
+        (64, 256, "1.5TiB"),
+        (100, 96, "384GiB"),
+        (256, 23, "64GiB"),
+        (512, 104, "512GiB"),
+        (1021, 56, "192GiB"),
+        (1024, 128, "1024GiB"),
+    ]
+    for network in ("100m", "10g", "200g")
+]
+
+
+@pytest.mark.parametrize(("nodes", "cores", "memory", "network"), MACHINES)
+def test_each_plausible_machine_gets_a_file_that_fits_it(nodes: int, cores: int, memory: str, network: str) -> None:
+    result = described_dat(DatAsk(nodes=nodes, cores=cores, memory=memory, network=network))
+    params, facts = result.params, dict(result.facts)
+    here, threads = facts["ranks_per_node"] or 0, facts["threads_per_rank"] or 0
+    assert params.P <= params.Q
+    assert nodes * here == params.P * params.Q
+    assert params.N % params.NB == 0
+    assert here * memory_bytes(params) <= 0.9 * parse_bytes(memory, "memory")
+    assert 15 / 16 * cores <= here * threads <= cores
+    squarest = process_grids(params.ranks)[0]
+    assert (squarest[1] > 4 * squarest[0]) == any("no grid near a square" in reason for reason in result.reasons)
+    assert not any("Caution" in reason for reason in result.reasons)
+
+
+def test_where_panels_take_much_of_the_memory_n_is_smaller_and_the_reason_says_so() -> None:
+    result = described_dat(DatAsk(nodes=4, cores=127, memory="8GiB", network="200g", ranks=508))
+    assert 127 * memory_bytes(result.params) <= 0.9 * 8 * 2**30
+    assert "its matrix and the panels beside it take 90% of 4 nodes with 8.0 GiB each" in result.reasons[0]
+
+
+@pytest.mark.parametrize(("cores", "network", "ranks"), [(97, "25g", 6), (97, "200g", 12), (127, "200g", 18)])
+def test_a_prime_number_of_cores_leaves_one_idle_for_fewer_and_wider_ranks(
+    cores: int, network: str, ranks: int
+) -> None:
+    result = described_dat(DatAsk(nodes=4, cores=cores, memory="64GiB", network=network))
+    threads = (cores - 1) // ranks
+    assert dict(result.facts)["ranks_per_node"] == ranks
+    said = f"{cores} cores do not divide into ranks with {threads} threads: 1 core of each node stays idle."
+    assert any(said in reason for reason in result.reasons)
+    assert f":PE={threads} " in result.commands[0]
+
+
+def test_fewer_ranks_are_only_told_to_send_less_where_there_are_fewer() -> None:
+    result = described_dat(DatAsk(nodes=16, cores=1, memory="1GiB", network="100m"))
+    layout = next(reason for reason in result.reasons if reason.startswith("16 ranks"))
+    assert "fewer ranks send less" not in layout
+
+
+def test_ranks_that_have_only_a_long_grid_are_told_to_be_slow_whatever_the_network() -> None:
+    result = described_dat(DatAsk(nodes=4, cores=127, memory="64GiB", network="200g", ranks=508))
+    assert any("P=4, Q=127: the squarest grid" in reason and "which is slow." in reason for reason in result.reasons)
+
+
+def test_a_block_that_is_larger_than_the_matrix_is_a_caution() -> None:
+    result = described_dat(DatAsk(cores=1, memory="1GiB", N=100, NB=192))
+    assert "Caution: NB=192 is larger than N=100: only one rank works." in result.reasons
+
+
 def test_a_prime_number_of_ranks_is_told_to_be_slow() -> None:
     result = described_dat(DatAsk(nodes=13, cores=1, memory="1GiB", network="10g"))
     assert any("no grid near a square" in reason and "12 nodes may be faster" in reason for reason in result.reasons)
@@ -82,10 +160,15 @@ def test_a_prime_number_of_ranks_is_told_to_be_slow() -> None:
 @pytest.mark.parametrize(
     ("ask", "field", "said"),
     [
-        (DatAsk(nodes=4), "cores", "needs ⟦cores⟧ of each node"),
-        (DatAsk(cores=4), "memory", "needs ⟦memory⟧ of each node"),
+        (DatAsk(nodes=4), "cores", "⟦cores⟧ is missing"),
+        (DatAsk(cores=4), "memory", "⟦memory⟧ is missing"),
         (DatAsk(cores=4, memory="256"), "memory", "write a size with its unit"),
         (DatAsk(cores=4, memory="much"), "memory", "write a size with its unit"),
+        (DatAsk(cores=4, memory="10PB"), "memory", "in MiB, GiB or TiB"),
+        (DatAsk(cores=4, memory="0GiB"), "memory", "more than 0"),
+        (DatAsk(cores=4, memory="1MiB", ranks=4, NB=128), "memory", "does not hold"),
+        (DatAsk(cores=4, memory="8GiB", N=1_000_000), "N", "but has 8.0 GiB: the largest N that fits is 3"),
+        (DatAsk(cores=1, memory="8GiB", N=32_768), "N", "8.003 GiB for it, but has 8.000 GiB"),
         (DatAsk(cores=4, memory="1GiB", network="quick"), "network", "write its speed in Gbit/s"),
         (DatAsk(cores=4, memory="1GiB", cpu="zen44"), "cpu", "did you mean zen4"),
         (DatAsk(cores=4, memory="1GiB", ghz=2.0), "cpu", "Rpeak is their product"),
@@ -116,6 +199,20 @@ def test_json_has_the_file_the_reasons_and_the_commands(hpltune: Run) -> None:
     assert parse(facts["HPL.dat"]).Ns == (facts["N"],)
     assert facts["reasons"]
     assert any(command.startswith("mpirun") for command in facts["commands"])
+
+
+def test_no_folder_is_made_for_the_file(hpltune: Run, home: Path) -> None:
+    done = hpltune("dat", "--cores", "8", "--memory", "32GiB", "-o", "no/such/HPL.dat")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "hpltune: no/such/HPL.dat: there is no folder no/such: make it first, or name another file\n"
+    assert not (home / "no").exists()
+
+
+def test_an_n_that_the_machine_cannot_hold_is_refused_and_no_file_written(hpltune: Run, home: Path) -> None:
+    done = hpltune("dat", "--cores", "4", "--memory", "8GiB", "--N", "1000000", "-o", "HPL.dat")
+    assert done.returncode == 2
+    assert done.stderr.startswith("hpltune: --N 1000000: a node needs 7,")
+    assert not (home / "HPL.dat").exists()
 
 
 def test_a_mistake_on_the_command_line_names_its_option(hpltune: Run) -> None:

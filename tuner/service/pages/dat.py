@@ -69,6 +69,7 @@ def dat_page(request: Request) -> HTMLResponse:
         by_field={wrong.key: wrong.sentence} if wrong else {},
         wrong=wrong,
         result=result,
+        reasons=[named(reason, _label_of) for reason in result.reasons] if result else [],
         query=urlencode(given),
     )
 
@@ -84,6 +85,11 @@ def dat_file(request: Request) -> Response:
         return PlainTextResponse(_result(_given(request)).text, headers=ATTACHED)
     except WrongFieldError as error:
         raise Problem(422, f"{error.key}: {error.sentence}" if error.key else error.sentence) from error
+
+
+def _label_of(field: str) -> str:
+    """What the form calls a field."""
+    return next((f"“{form_field(one).label}”" for one in FORM if one.key == field), field)
 
 
 def _default(value: object) -> str:
@@ -108,6 +114,6 @@ def _result(given: dict[str, str]) -> DatResult:
         first = wrong_document(error).errors[0]
         raise WrongFieldError(first["path"], first["sentence"]) from error
     except UsageError as error:
-        raise WrongFieldError(key_of(error.field or ""), named(str(error), key_of)) from error
+        raise WrongFieldError(key_of(error.field or ""), named(str(error), _label_of)) from error
     except HplError as error:
         raise WrongFieldError("", str(error)) from error

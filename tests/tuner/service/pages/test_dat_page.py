@@ -43,6 +43,20 @@ def test_a_mistake_stands_at_its_field_with_what_was_written(client: TestClient)
     assert client.get("/dat/HPL.dat", params={"nodes": "4"}).status_code == 422
 
 
+def test_sentences_call_the_fields_as_the_form_does(client: TestClient) -> None:
+    page = client.get("/dat", params={"nodes": "2", "cores": "4", "memory": "8GiB"}).text
+    assert "a middle value, since “CPU” is not given" in page
+    assert "it follows from “Expected rate in GFLOPS”, or from “CPU” and “Clock in GHz” together" in page
+    assert "“Network of a node” is not given" in page
+    assert "“Physical cores of a node” is missing" in client.get("/dat", params={"nodes": "2"}).text
+
+
+def test_commands_wrap_where_the_page_is_narrow(client: TestClient) -> None:
+    page = client.get(ADDRESS).text
+    assert '<pre class="copied">mpirun -np 128' in page
+    assert '<pre class="copied">OMP_NUM_THREADS=8 srun' in page
+
+
 def test_a_machine_that_no_hpl_can_use_is_one_sentence(client: TestClient) -> None:
     answer = client.get("/dat", params={"nodes": "1000000", "cores": "10000", "memory": "900TiB", "network": "1g"})
     assert answer.status_code == 422
