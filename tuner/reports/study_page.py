@@ -26,6 +26,7 @@ from .published_results import known_table
 from .ranking import figures, interval_of
 from .ranks_got import ranks_got_table
 from .story import story_table
+from .twelve_rules import twelve_rules
 from .virtual_cluster import cluster_table, virtual_cluster_of
 
 SYSTEM = (("os_release", "system"), ("kernel", "kernel of the system"))
@@ -92,6 +93,9 @@ class StudyPage:
         if summary and (explained := self._explained()):
             parts += [Heading("What matters"), *explained]
         parts += [*self._machine(), *self._repeat()]
+        if summary and not summary.front:
+            rules = twelve_rules(self.study, summary.ranking[0], summary.fastest)
+            parts += [Heading("Twelve rules of benchmarking"), rules]
         found = summary.to_json() if summary else {"study": self.study.name}
         facts = {**found, "cautions": self.found.context.cautions()}
         title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
