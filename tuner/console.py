@@ -24,6 +24,7 @@ from hpl.variant import is_code
 from results.metrics import rate_text
 from results.report.model import Report, outcome
 from results.report.terminal import blocks, can_draw, print_report, say
+from results.stats.ranking import is_full_run
 
 from .events import (
     PHASES,
@@ -299,7 +300,7 @@ class LiveDisplay:
 
     def _end_trial(self, event: TrialEnded) -> None:
         self._remove(event.record.number)
-        if event.record.ranked and event.record.gflops is not None and event.best is not None and self._draws:
+        if is_full_run(event.record) and event.record.gflops is not None and event.best is not None and self._draws:
             self._progress.rates = [*self._progress.rates, event.record.gflops]
         if event.spent is not None:
             words = [f"{event.left} left"] if event.left else []

@@ -7,6 +7,7 @@ from engine_contract import space_of
 from record_builders import finished
 from rich.console import Console
 
+from results.record import Kind
 from results.report.model import Column, Report, Sentence, Table
 from results.report.terminal import print_report, wrapped
 from tuner.console import PlainLines, Terminal, display
@@ -201,7 +202,8 @@ def test_the_rates_so_far_are_drawn_where_the_terminal_has_the_characters(monkey
     with display(Console(file=text, force_terminal=True, width=80, color_system=None)) as listener:
         for number, gflops in enumerate((50.0, 60.0, 70.0), start=1):
             listener(TrialEnded(finished(number, gflops), "70.00 GFLOPS", 0.1 * number))
-        listener(TrialStarted(4, "the next", None))
+        listener(TrialEnded(finished(4, 500.0, kind=Kind.SMALL), "70.00 GFLOPS", 0.4))
+        listener(TrialStarted(5, "the next", None))
     text.flush()
     assert "rates ▁▅█ 50.00 to 70.00 GFLOPS" in text.buffer.getvalue().decode()
 
