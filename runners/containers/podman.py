@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from .contract import ContainerRuntime, RankInImage, folder_of
 
-NAME = re.compile(r"[A-Za-z0-9][\w.-]*(:\d+)?(/[\w.-]+)*(:[\w.-]+)?(@sha256:[0-9a-f]{64})?")
+NAME = re.compile(r"(?!.*//)[A-Za-z0-9][\w./:@-]{0,254}")
 """Of an image, with registry, tag or digest: localhost/hpl:2.3."""
 HOST = ("--network=host", "--pid=host", "--ipc=host", "--env-host")
 OPEN = ("--security-opt=label=disable", "--security-opt=seccomp=unconfined")

@@ -290,6 +290,8 @@ def test_a_recording_keeps_what_failed_with_its_reason_and_goes_on(tmp_path: Pat
         node_count=1,
         host=SimpleNamespace(physical_cores=2, sockets=1, numa_nodes=1, l3_caches=1),
         gpus=(),
+        wrap=(),
+        container=None,
     )
     workshop = cast("Workbench", SimpleNamespace(site=site, evaluator=SimpleNamespace(evaluate=evaluated)))
     space = load("small", MACHINE, text=SPACE)

@@ -45,7 +45,8 @@ def test_a_new_family_is_tuned_with_its_own_parameters(hpltune: Run, home: Path)
 
     assert {record.params["blas"] for record in searched} == {"madeup"}
     assert {(record.params["SWAP"], record.params["EQUIL"]) for record in searched} == {("long", "no")}
-    heeded = [{name: value for name, value in record.params.items() if name != "BCAST"} for record in searched]
+    ran = {record.key: record.params for record in searched}.values()
+    heeded = [{name: value for name, value in params.items() if name != "BCAST"} for params in ran]
     assert all(heeded.count(params) == 1 for params in heeded), "BCAST is not heeded, so no two differ in it alone"
 
     shown = hpltune("show", "made")

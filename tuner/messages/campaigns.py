@@ -206,8 +206,8 @@ class BestModel(BaseModel):
     )
     fastest_run: FastestRunModel | None = None
     by_blas: list[BlasModel] = Field(default=[], description="of each BLAS, where there are several; none of a front")
-    by_program: list[dict[str, Any]] = Field(
-        default=[], description="of each program, where several ran with one BLAS; none of a front"
+    by_program: list[dict[str, Any]] | None = Field(
+        default=None, description="of each program, where several ran with one BLAS; null elsewhere"
     )
     known_machines: dict[str, Any] | None = Field(default=None, description="published results of the same CPU")
     cautions: list[str] = Field(default=[], description="what a reader of the rates must know")

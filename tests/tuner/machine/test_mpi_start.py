@@ -277,7 +277,7 @@ def test_a_program_that_does_not_tell_its_library_runs_with_the_preferred_one(he
     for xhpl in (script, Path(sys.executable), home / "none"):
         assert linked_mpi(xhpl) is None
         assert mpi_library(xhpl) is None
-        assert usable_mpis(here, program_at(xhpl)) == usable_mpis(here, program_at(script))
+    assert usable_mpis(here, program_at(home / "none")) == usable_mpis(here, program_at(script))
 
 
 def test_a_users_xhpl_of_mpich_runs_with_the_launcher_of_mpich_where_open_mpis_is_the_preferred_one(

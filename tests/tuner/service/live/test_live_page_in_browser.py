@@ -91,7 +91,7 @@ def test_the_keyboard_reaches_all_that_scrolls(browser: Browser, service: OpenSe
         page.keyboard.press("Tab")
         expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
         reached = set()
-        for _ in range(16):
+        for _ in range(24):
             page.keyboard.press("Tab")
             reached.add(page.evaluate("document.activeElement.getAttribute('aria-labelledby') || ''"))
         assert {"heat", "trials", "story"} <= reached
