@@ -92,10 +92,11 @@ class StudyPage:
         parts: list[Part] = [*self._answer(), *self._way()]
         if summary and (explained := self._explained()):
             parts += [Heading("What matters"), *explained]
-        parts += [*self._machine(), *self._repeat()]
+        parts += self._machine()
         if summary and not summary.front:
             rules = twelve_rules(self.study, summary.ranking[0], summary.fastest)
             parts += [Heading("Twelve rules of benchmarking"), rules]
+        parts += self._repeat()
         found = summary.to_json() if summary else {"study": self.study.name}
         facts = {**found, "cautions": self.found.context.cautions()}
         title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"

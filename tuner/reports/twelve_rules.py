@@ -87,12 +87,12 @@ def _set_up(study: Study) -> RuleCheck:
     if study.imported or study.replayed:
         return RuleCheck(9, rule, NOT_KEPT, "of the machine no more is known than its outputs, or the table, say")
     if study.simulated:
-        return RuleCheck(9, rule, KEPT, "the virtual cluster, versions and HPL.dat are above")
-    return RuleCheck(9, rule, KEPT, "machine, versions, HPL.dat, command and what the machine did are above")
+        return RuleCheck(9, rule, KEPT, "the virtual cluster, versions and HPL.dat stand on this page")
+    return RuleCheck(9, rule, KEPT, "machine, versions, HPL.dat, command and what the machine did stand on this page")
 
 
 def _bound(study: Study) -> RuleCheck:
     rule = "show an upper bound"
     if study.rpeak_gflops:
         return RuleCheck(11, rule, KEPT, f"Rpeak is {study.rpeak_gflops:,.4g} GFLOPS")
-    return RuleCheck(11, rule, NOT_KEPT, "the peak of this machine is not known")
+    return RuleCheck(11, rule, NOT_KEPT, "the peak of the machine is not known")
