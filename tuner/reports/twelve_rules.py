@@ -35,15 +35,21 @@ def twelve_rules(study: Study, best: Ranked, fastest: FastestRun | None) -> Tabl
         best: the first of the ranking.
         fastest: the run that the headline is of; None where only configurations are told of.
     """
+    clock = f"{study.workload.title}'s own clock, of whole runs, held against hpltune's"
     checks = [
         RuleCheck(1, "name the base of a speedup", NO_MATTER, "rates are told, no speedups"),
         _whole_machine(fastest),
         RuleCheck(3, "summarise costs with their mean, rates not", KEPT, "the median of the rates of runs"),
-        RuleCheck(4, "average no ratios", KEPT, "% of peak, $ and watts are of one rate, never averaged"),
+        RuleCheck(4, "average no ratios", KEPT, "figures of merit are of one rate each, never averaged"),
         *_by_chance(study, best),
         RuleCheck(8, "say whether the middle is what matters", KEPT, "slowest and fastest run stand beside the median"),
         _set_up(study),
-        RuleCheck(10, "say how time is measured", KEPT, "HPL's own clock, of whole runs, held against hpltune's"),
+        RuleCheck(
+            10,
+            "say how time is measured",
+            KEPT,
+            f"{study.workload.title}'s own clock, of whole runs, held against hpltune's",
+        ),
         _bound(study),
         RuleCheck(12, "join points by lines only where they show a trend", KEPT, "lines are over N, time or columns"),
     ]
@@ -87,12 +93,14 @@ def _set_up(study: Study) -> RuleCheck:
     if study.imported or study.replayed:
         return RuleCheck(9, rule, NOT_KEPT, "of the machine no more is known than its outputs, or the table, say")
     if study.simulated:
-        return RuleCheck(9, rule, KEPT, "the virtual cluster, versions and HPL.dat stand on this page")
-    return RuleCheck(9, rule, KEPT, "machine, versions, HPL.dat, command and what the machine did stand on this page")
+        return RuleCheck(9, rule, KEPT, "the virtual cluster, versions and the input file stand on this page")
+    return RuleCheck(9, rule, KEPT, "machine, versions, input, command and what the machine did stand on this page")
 
 
 def _bound(study: Study) -> RuleCheck:
     rule = "show an upper bound"
+    if not study.workload.has_peak:
+        return RuleCheck(11, rule, NO_MATTER, "the peak in double precision is no bound of it")
     if study.rpeak_gflops:
         return RuleCheck(11, rule, KEPT, f"Rpeak is {study.rpeak_gflops:,.4g} GFLOPS")
     return RuleCheck(11, rule, NOT_KEPT, "the peak of the machine is not known")
