@@ -44,12 +44,7 @@ def twelve_rules(study: Study, best: Ranked, fastest: FastestRun | None) -> Tabl
         *_by_chance(study, best),
         RuleCheck(8, "say whether the middle is what matters", KEPT, "slowest and fastest run stand beside the median"),
         _set_up(study),
-        RuleCheck(
-            10,
-            "say how time is measured",
-            KEPT,
-            f"{study.workload.title}'s own clock, of whole runs, held against hpltune's",
-        ),
+        RuleCheck(10, "say how time is measured", KEPT, clock),
         _bound(study),
         RuleCheck(12, "join points by lines only where they show a trend", KEPT, "lines are over N, time or columns"),
     ]
