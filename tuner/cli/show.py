@@ -98,5 +98,5 @@ def show(
             if output and not as_json:
                 print_output(found.output)
                 return
-            report, trial_page = found.report(), found.page() if html is not None else None
+            report, trial_page = found.report(), found.page(store) if html is not None else None
         show_and_write(console(), report, files, as_json=as_json, page=trial_page)

@@ -133,7 +133,7 @@ def trial_page(store: Store, asked: Asked) -> bytes:
 
     found = show_trial(store, TrialRequest(asked["name"], asked["number"]))
     frame = Frame(links_of_trial(found.record, store.count(asked["name"])), SITE)
-    return to_html([all_with_options(found.page())], frame=frame).encode()
+    return to_html([all_with_options(found.page(store))], frame=frame).encode()
 
 
 def comparison_page(store: Store, asked: Asked) -> bytes:

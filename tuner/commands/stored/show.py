@@ -218,7 +218,6 @@ class TrialResult:
         killed: numbers of the study's trials that nobody works on any more.
         others: trials of the same launch.
         with_output: as asked.
-        best: the run that stands for the best configuration of the study; None where none counts.
     """
 
     study: Study
@@ -226,7 +225,6 @@ class TrialResult:
     killed: Collection[int]
     others: Sequence[int]
     with_output: bool = False
-    best: TrialRecord | None = None
 
     @property
     def output(self) -> str:
@@ -242,9 +240,11 @@ class TrialResult:
         parts = (table, *(part for part in more if part is not None))
         return Report(table.title, parts, {**facts, "output": self.output} if self.with_output else facts)
 
-    def page(self) -> Report:
-        """The page of the trial, beside the best of its study."""
-        return TrialReport(self.study, self.record, self.killed, self.others, self.best).report()
+    def page(self, store: Store) -> Report:
+        """The page of the trial, beside the best of its study, for which all its configurations are ranked."""
+        ranking = rank_stored(store, self.study).ranking
+        best = store.get(self.study.name, ranking[0].best_record_number) if ranking else None
+        return TrialReport(self.study, self.record, self.killed, self.others, best).report()
 
 
 def show_trial(store: Store, request: TrialRequest) -> TrialResult:
@@ -254,10 +254,9 @@ def show_trial(store: Store, request: TrialRequest) -> TrialResult:
         ResultsError: there is no such study or trial.
     """
     record = store.get(request.study, request.number)
-    study, killed = store.study(request.study), store.left_behind(request.study, frozenset())
-    ranking = rank_stored(store, study).ranking
-    best = store.get(study.name, ranking[0].best_record_number) if ranking else None
-    return TrialResult(study, record, killed, store.of_the_launch(record), request.output, best)
+    killed = store.left_behind(request.study, frozenset())
+    others = store.of_the_launch(record)
+    return TrialResult(store.study(request.study), record, killed, others, request.output)
 
 
 LineOf = Callable[[Study, StudyExtent], StudyLine]
