@@ -19,7 +19,7 @@ from ..workload import HPL_MXP
 from .family import AskedStart, ProgramStart
 from .nvidia import AFFINITY, OPTION, near_gpus
 from .rochpl import AUTO, LOCAL_GRID, LOCAL_GRIDS, fits_nodes, installed, local_grid
-from .terms import OWN, OwnParameter, OwnRule, Terms
+from .terms import OWN, OwnParameter, OwnRule, Terms, one_a_gpu
 from .yours import ProgramFile, beginning, holds
 
 SCRIPTS = ("hpl-mxp.sh", "hpl-mxp-aarch64.sh")
@@ -74,7 +74,7 @@ class NvidiaMxp(ProgramFile):
         memory_bytes=memory_bytes,
         element_bytes=SINGLE,
         reads_file=False,
-        ranks_on_node=lambda node: (len(node.gpus) or 1,),
+        ranks_on_node=one_a_gpu,
         no_other_ranks=True,
     )
 
@@ -140,7 +140,7 @@ class RocHplMxp(ProgramFile):
         usual_nb=2560,
         memory_bytes=memory_bytes,
         element_bytes=SINGLE,
-        ranks_on_node=lambda node: (len(node.gpus) or 1,),
+        ranks_on_node=one_a_gpu,
         no_other_ranks=True,
     )
 

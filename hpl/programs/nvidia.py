@@ -13,7 +13,7 @@ from ..output import HplOutput
 from ..params import Scalar
 from ..witness import RankReport
 from .family import AskedLibrary, AskedStart, ProgramStart, UserProgramError, netlibs_code
-from .terms import OWN, OwnParameter, OwnRule, Terms
+from .terms import OWN, OwnParameter, OwnRule, Terms, one_a_gpu
 from .yours import ProgramFile, beginning, holds
 
 WRAPPERS = ("hpl.sh", "hpl-aarch64.sh")
@@ -69,7 +69,7 @@ class NvidiaHpl(ProgramFile):
         ),
         rules=(OwnRule("nvshmem_is_on", tuple(OWN + n for n in (*NEEDS_NVSHMEM, "use_nvshmem")), nvshmem_is_on),),
         usual_nb=1024,
-        ranks_on_node=lambda node: (len(node.gpus) or 1,),
+        ranks_on_node=one_a_gpu,
         no_other_ranks=True,
     )
 

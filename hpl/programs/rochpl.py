@@ -12,7 +12,7 @@ from typing import ClassVar, Self
 
 from ..params import Scalar, parse_grid
 from .family import AskedStart, ProgramStart, UserProgramError
-from .terms import OWN, OwnParameter, OwnRule, Terms
+from .terms import OWN, OwnParameter, OwnRule, Terms, one_a_gpu
 from .yours import ProgramFile, beginning, holds
 
 PROGRAM = "rochpl"
@@ -74,7 +74,7 @@ class RocHpl(ProgramFile):
         ),
         rules=(OwnRule("local_grid_fits_nodes", (OWN + LOCAL_GRID, "grid", "layout"), fits_nodes),),
         usual_nb=384,
-        ranks_on_node=lambda node: (len(node.gpus) or 1,),
+        ranks_on_node=one_a_gpu,
         no_other_ranks=True,
     )
 

@@ -106,6 +106,11 @@ def divisors(node: NodeShape) -> tuple[int, ...]:
     return node.shared(*range(node.cores, 0, -1))
 
 
+def one_a_gpu(node: NodeShape) -> tuple[int, ...]:
+    """Return one rank for each GPU of a node; one where it shows none."""
+    return (len(node.gpus) or 1,)
+
+
 VENDORS_BCASTS = tuple(member.word for member in Bcast if member.of_vendors)
 HPL_LINES = frozenset(HplParams(1, 1, 1, 1).words())
 """The parameters of HPL.dat, by their names in spaces."""

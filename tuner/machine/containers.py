@@ -137,7 +137,8 @@ def in_container(
                 listener(Notice(f"{told}.", caution=True))
         else:
             site = _with_same(site, facts, container, listener)
-            _require_start(site, container, search)
+            if site.mpis:
+                require_start_in(site.mpis[0], search, container)
     return replace(site, container=container)
 
 
@@ -152,16 +153,6 @@ def _with_same(site: Inventory, facts: ImageFacts, container: Container, listene
     if gone:
         listener(Notice(f"The image {container.image} does not have {', '.join(gone)} as this machine does: left out."))
     return replace(site, blas=kept)
-
-
-def _require_start(site: Inventory, container: Container, search: SearchPaths) -> None:
-    """Make sure that MPI starts ranks in the image.
-
-    Raises:
-        TunerError: it starts none.
-    """
-    for mpi in site.mpis[:1]:
-        require_start_in(mpi, search, container)
 
 
 def _fitting(mpis: Sequence[Mpi], facts: ImageFacts, container: Container, program: ProgramFile) -> tuple[Mpi, ...]:
