@@ -155,12 +155,15 @@ class RedfishServer:
         resources: by path what it answers; a text is sent as it is, and None is not there.
         account: who may ask, as the header Authorization has it; "" for everybody.
         silent_s: seconds before each answer.
+        asked: the path of each question.
+        answered: the answer to each question, None for what is not there.
     """
 
     resources: dict[str, object] = field(default_factory=dict)
     account: str = ""
     silent_s: float = 0.0
     asked: list[str] = field(default_factory=list)
+    answered: list[object] = field(default_factory=list)
     url: str = ""
 
     def tell(self, watts: object) -> None:
@@ -180,6 +183,7 @@ def redfish_server(watts: object = 300.0) -> Iterator[RedfishServer]:
             told.asked.append(self.path)
             time.sleep(told.silent_s)
             found = told.resources.get(self.path)
+            told.answered.append(found)
             refused = told.account and self.headers.get("Authorization") != told.account
             status = 401 if refused else 404 if found is None else 200
             body = (found if isinstance(found, str) else json.dumps(found)).encode() if status == 200 else b"{}"

@@ -246,7 +246,7 @@ def test_a_library_is_compared_with_a_program(hpltune: Run, home: Path, shared_c
     ("options", "sentence"),
     [
         (("--program", "amd-zen"), "--program amd-zen: write NAME=FILE"),
-        (("--program", "a=nowhere"), "--program nowhere: there is no such file"),
+        (("--program", "a=nowhere"), "--program a=nowhere: there is no such file"),
         (("--program", "a=amd-zen-hpl-2024_10_08/xhpl", "--program", "a=xhpl_intel64_dynamic"), "a name of its own"),
         (("--program", "nvidia=xhpl_intel64_dynamic"), "this is intel-mp, not nvidia: give it that name"),
         (

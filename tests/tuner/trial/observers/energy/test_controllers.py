@@ -238,14 +238,13 @@ def test_redfish_that_begins_to_lie_gives_nothing(
 ) -> None:
     meters = redfish_of(server)
 
-    def asked_again(times: int) -> None:
-        before = len(server.asked)
-        until(lambda: len(server.asked) >= before + times, for_what=f"{times} readings")
-
     def turn_bad() -> None:
-        asked_again(8)
+        before = len(server.answered)
+        until(lambda: len(server.answered) >= before + 8, for_what="8 readings")
         server.tell(watts)
-        asked_again(1)  # a reading that fails is the last
+        until(
+            lambda: {"PowerWatts": {"Reading": watts}} in server.answered, for_what="the lie"
+        )  # the reading that fails is the last
         time.sleep(0.3)
 
     done = watch(meters, turn_bad, nodes=("n1", "n2"), folder=places)
