@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, height_inches, thinned
 from .drawing import STYLE as DRAWING
-from .model import Copied, Drawable, Figure, Heading, Matrix, Part, Report, Sentence, Table, Timeline
+from .model import Copied, Drawable, Figure, Gantt, Heading, Matrix, Part, Report, Sentence, Table, Timeline
+from .svg_paths import short_paths
 from .timeline import draw_on
 
 if TYPE_CHECKING:
@@ -118,7 +119,7 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
             return {"kind": "copied", "text": text}
         case Table():
             return {"kind": "table", "table": part}
-        case Figure() | Matrix() | Timeline():
+        case Figure() | Matrix() | Timeline() | Gantt():
             drawn = svg(thinned(part), next(numbers))
             below = {"caption": part.caption, "origin": part.origin}
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **below}  # noqa: S704 - drawn here
@@ -175,7 +176,7 @@ def _of_the_page(drawn: str, title: str, number: int) -> str:
     body = re.sub(r" ?font-family: [^;\"]*;", "", body)
     body = re.sub(r"<style[^>]*>.*?</style>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r' style="([^"]*)"', _attributes, body)
-    body = re.sub(r"\n\s*", "\n", body)
+    body = short_paths(re.sub(r"\n\s*", "\n", body))
     head, _, rest = body.partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=")))
     return f'{kept} {LINES} role="img" aria-label="{escape(title, quote=True)}">{rest}'

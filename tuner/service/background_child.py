@@ -120,7 +120,7 @@ def report_page(store: Store, asked: Asked) -> bytes:
 
     study = store.study(asked["name"])
     runs, source = state(study, store) == "running", figure_source(store, study)
-    page = StudyPage(study, replace(source, taught=lambda: None) if runs else source)
+    page = StudyPage(study, replace(source, taught=lambda: None, lanes=lambda: None) if runs else source)
     return to_html([all_with_options(page.report())], datetime.now(UTC)).encode()
 
 
