@@ -30,6 +30,10 @@ OF_SCHEDULES = {"pause": schedules.pause, "resume": schedules.resume, "delete": 
 Named = Annotated[str, InPath(max_length=200)]
 
 
+DEEDS = 100
+"""Of a page."""
+
+
 class DeedsQuery(AskedQuery):
     """Where the page of deeds begins."""
 
@@ -97,7 +101,7 @@ def revoke_token(store: OpenStore, name: Named, _sent: Form) -> Response:
 @router.get("/audit", dependencies=[needs("admin")])
 def audit_page(request: Request, store: OpenStore, query: Annotated[DeedsQuery, Query()]) -> HTMLResponse:
     """List who changed something, signed in or was refused, newest first."""
-    found = operators.audit(store, operators.AuditQuery(cursor=query.cursor))
+    found = operators.audit(store, operators.AuditQuery(limit=DEEDS, cursor=query.cursor))
     said: Mapping[str, str] = request.app.state.deeds_in_words
     return page(
         request,
@@ -114,5 +118,5 @@ def deeds_in_words(routers: Iterable[APIRouter]) -> Mapping[str, str]:
     for route in chain.from_iterable(one.routes for one in routers):
         if isinstance(route, APIRoute):
             first = re.split("[;:.]( |$)", (route.endpoint.__doc__ or "").split("\n")[0])[0]
-            said |= {f"{method} {route.path}": first for method in route.methods}
+            said |= {f"{method} {route.path}": first for method in route.methods or ()}
     return said
