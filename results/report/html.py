@@ -17,11 +17,26 @@ from typing import TYPE_CHECKING, Any
 
 from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, height_inches, thinned
 from .drawing import STYLE as DRAWING
-from .model import Blank, Copied, Drawable, Figure, Folded, Heading, Matrix, Part, Report, Sentence, Table, Timeline
+from .model import (
+    Blank,
+    Card,
+    Copied,
+    Drawable,
+    Figure,
+    Folded,
+    Heading,
+    Matrix,
+    Part,
+    Report,
+    Sentence,
+    Table,
+    Timeline,
+)
 from .timeline import draw_on
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 
 INK = "#010203"
@@ -87,7 +102,8 @@ def to_html(
     drawn = any(_is_drawn(part) for report in reports for part in report.parts)
     script = page_script() if drawn and interactive else ""
     numbers = count(1)
-    return _template().render(
+    return _of_file("page/page.html.j2").render(
+        card_html=card_html,
         reports=[{"title": one.title, "parts": [_part(part, numbers) for part in one.parts]} for one in reports],
         version=version("hpltune"),
         frame=frame or Frame(),
@@ -103,11 +119,18 @@ def _is_drawn(part: Part) -> bool:
 
 
 @cache
-def _template() -> Template:
+def _of_file(file: str) -> Template:
     from jinja2 import Environment  # noqa: PLC0415 - only a page needs it
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(files(__package__).joinpath("page/page.html.j2").read_text(encoding="utf-8"))
+    return environment.from_string(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+
+
+def card_html(card: Card) -> Markup:
+    """Render the answer at a glance, for any page that has the style of pages."""
+    from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
+
+    return Markup(_of_file("page/card.html.j2").render(card=card))  # noqa: S704 - the template escapes
 
 
 def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
@@ -123,8 +146,8 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
             return {"kind": "blank", "label": label, "lines": lines}
         case Folded(title, parts):
             return {"kind": "folded", "title": title, "parts": [_part(one, numbers) for one in parts]}
-        case Table():
-            return {"kind": "table", "table": part}
+        case Table() | Card():
+            return {"kind": type(part).__name__.lower(), "data": part}
         case Figure() | Matrix() | Timeline():
             drawn = svg(thinned(part), next(numbers))
             below = {"caption": part.caption, "origin": part.origin}
