@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, height_inches, thinned
 from .drawing import STYLE as DRAWING
-from .model import Copied, Drawable, Figure, Heading, Matrix, Part, Report, Sentence, Table, Timeline
+from .model import Blank, Copied, Drawable, Figure, Folded, Heading, Matrix, Part, Report, Sentence, Table, Timeline
 from .timeline import draw_on
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def to_html(
     """
     from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    drawn = any(isinstance(part, Drawable) for report in reports for part in report.parts)
+    drawn = any(_is_drawn(part) for report in reports for part in report.parts)
     script = page_script() if drawn and interactive else ""
     numbers = count(1)
     return _template().render(
@@ -97,6 +97,11 @@ def to_html(
         css=Markup(page_style()),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
     )
+
+
+def _is_drawn(part: Part) -> bool:
+    """Whether a part is a figure, or has one folded into it."""
+    return any(map(_is_drawn, part.parts)) if isinstance(part, Folded) else isinstance(part, Drawable)
 
 
 @cache
@@ -112,12 +117,14 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
     from markupsafe import Markup  # noqa: PLC0415
 
     match part:
-        case Heading(text):
-            return {"kind": "heading", "text": text}
+        case Heading(text) | Copied(text):
+            return {"kind": "copied" if isinstance(part, Copied) else "heading", "text": text}
         case Sentence(text=text, tone=tone):
             return {"kind": "sentence", "text": text, "tone": tone.value}
-        case Copied(text):
-            return {"kind": "copied", "text": text}
+        case Blank(label, lines):
+            return {"kind": "blank", "label": label, "lines": lines}
+        case Folded(title, parts):
+            return {"kind": "folded", "title": title, "parts": [_part(one, numbers) for one in parts]}
         case Table():
             return {"kind": "table", "table": part}
         case Figure() | Matrix() | Timeline():

@@ -58,6 +58,26 @@ class Copied:
     text: str
 
 
+@dataclass(frozen=True)
+class Blank:
+    """Room to write in by hand below a label: lines without a text.
+
+    Attributes:
+        lines: how many.
+    """
+
+    label: str
+    lines: int = 1
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts that a reader unfolds: a page shows only their title at first."""
+
+    title: str
+    parts: tuple["Part", ...]
+
+
 class Wrap(Enum):
     """Where a long cell may be broken into lines."""
 
@@ -251,7 +271,7 @@ class Timeline:
 
 
 Drawable = Figure | Matrix | Timeline
-Part = Heading | Sentence | Copied | Table | Drawable
+Part = Heading | Sentence | Copied | Blank | Folded | Table | Drawable
 
 
 @dataclass(frozen=True)
