@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -13,6 +14,7 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import count
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, height_inches, thinned
@@ -149,9 +151,58 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
         case Table() | Card():
             return {"kind": type(part).__name__.lower(), "data": part}
         case Figure() | Matrix() | Timeline():
-            drawn = svg(thinned(part), next(numbers))
-            below = {"caption": part.caption, "origin": part.origin}
-            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **below}  # noqa: S704 - drawn here
+            shown = thinned(part)
+            drawn = svg(shown, next(numbers))
+            beside = {"caption": part.caption, "origin": part.origin, "data": figure_data(shown)}
+            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
+
+
+def figure_data(figure: Drawable) -> str:
+    """Write what a figure shows as CSV, with a line for each value; columns without any value are left out.
+
+    Those of a heat map are named after its axes. Elsewhere, lowest and highest are the ends of the interval of y.
+    """
+    if isinstance(figure, Matrix):
+        names = [figure.y_axis, figure.x_axis, figure.unit, "note", "measured"]
+        lines = [
+            [
+                row,
+                column,
+                _number(figure.cells[i][j]),
+                figure.notes[i][j] if figure.notes else "",
+                ("no" if figure.guessed[i][j] else "yes") if figure.guessed else "",
+            ]
+            for i, row in enumerate(figure.rows)
+            for j, column in enumerate(figure.columns)
+            if figure.cells[i][j] is not None
+        ]
+    else:
+        diagrams = figure.rows if isinstance(figure, Timeline) else (figure,)
+        y_axis = "value" if len(diagrams) > 1 else diagrams[0].y_axis
+        names = ["figure", "series", diagrams[0].x_axis, y_axis, "lowest", "highest", "label"]
+        lines = [
+            [
+                diagram.title if len(diagrams) > 1 else "",
+                series.name,
+                x if isinstance(x, str) else _number(x),
+                _number(series.y[i]),
+                _number(series.low[i]) if series.low else "",
+                _number(series.high[i]) if series.high else "",
+                series.labels[i] if i < len(series.labels) else "",
+            ]
+            for diagram in diagrams
+            for series in diagram.series
+            for i, x in enumerate(series.x)
+        ]
+    used = [place for place in range(len(names)) if any(line[place] for line in lines)]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([one[place] for place in used] for one in (names, *lines))
+    return text.getvalue()
+
+
+def _number(value: float | None) -> str:
+    """Write a number with as many digits as a reader of a figure can use; nothing for what is none."""
+    return "" if value is None or isnan(value) else f"{value:.7g}"
 
 
 @dataclass(frozen=True)
