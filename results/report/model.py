@@ -58,6 +58,26 @@ class Copied:
     text: str
 
 
+@dataclass(frozen=True)
+class Blank:
+    """Room to write in by hand below a label: lines without a text.
+
+    Attributes:
+        lines: how many.
+    """
+
+    label: str
+    lines: int = 1
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Parts that a reader unfolds: a page shows only their title at first."""
+
+    title: str
+    parts: tuple["Part", ...]
+
+
 class Wrap(Enum):
     """Where a long cell may be broken into lines."""
 
@@ -250,8 +270,28 @@ class Timeline:
             raise ValueError(f"timeline {self.title!r} has no row")
 
 
+@dataclass(frozen=True)
+class Card:
+    """The answer at a glance: pages begin with it, and other renderers leave it out, for it repeats what follows.
+
+    Attributes:
+        value, unit: the figure that most readers came for.
+        what: what it is.
+        beside: further figures of it, each with its unit.
+        facts: what else is to be known, each with its name.
+        following: what to do next.
+    """
+
+    value: str
+    unit: str
+    what: str
+    beside: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    following: str = ""
+
+
 Drawable = Figure | Matrix | Timeline
-Part = Heading | Sentence | Copied | Table | Drawable
+Part = Heading | Sentence | Copied | Blank | Folded | Table | Card | Drawable
 
 
 @dataclass(frozen=True)
