@@ -270,8 +270,28 @@ class Timeline:
             raise ValueError(f"timeline {self.title!r} has no row")
 
 
+@dataclass(frozen=True)
+class Card:
+    """The answer at a glance: pages begin with it, and other renderers leave it out, for it repeats what follows.
+
+    Attributes:
+        value, unit: the figure that most readers came for.
+        what: what it is.
+        beside: further figures of it, each with its unit.
+        facts: what else is to be known, each with its name.
+        following: what to do next.
+    """
+
+    value: str
+    unit: str
+    what: str
+    beside: tuple[str, ...] = ()
+    facts: tuple[tuple[str, str], ...] = ()
+    following: str = ""
+
+
 Drawable = Figure | Matrix | Timeline
-Part = Heading | Sentence | Copied | Blank | Folded | Table | Drawable
+Part = Heading | Sentence | Copied | Blank | Folded | Table | Card | Drawable
 
 
 @dataclass(frozen=True)

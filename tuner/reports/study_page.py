@@ -9,11 +9,13 @@ from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
 from results.stats.ranking import Ranked, is_full_run
+from results.store.service.campaign_entry import LiveState
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS, unit_of
 from ..study.rounds import is_shootout
 from ..words import counted
+from .answer_card import answer_card
 from .context import machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
@@ -81,10 +83,15 @@ HOST_FACTS = (
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What a page of a study is made of."""
+    """What a page of a study is made of.
+
+    Attributes:
+        state: how it stands.
+    """
 
     study: Study
     found: FigureSource
+    state: LiveState = "complete"
 
     def report(self) -> Report:
         """The page as data."""
@@ -98,8 +105,9 @@ class StudyPage:
         found = summary.to_json() if summary else {"study": self.study.name}
         facts = {**found, "cautions": self.found.context.cautions()}
         title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
-        report = Report(title, tuple(parts), facts)
-        return self.found.context.page(report)
+        page = self.found.context.page(Report(title, tuple(parts), facts))
+        card = [answer_card(summary, self.state)] if summary else []
+        return replace(page, parts=(*card, *page.parts))
 
     def chapter(self) -> list[Part]:
         """What was found and how, in a report that tells itself what ran it and what others published."""

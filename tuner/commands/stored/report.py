@@ -22,6 +22,7 @@ from ...study.occasions import followers
 from ...tuning.prediction import prediction_of
 from ..report_files import write_page
 from .explain import taught_study
+from .show import state
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def report_studies(store: Store, request: ReportRequest) -> ReportResult:
 
 def page_of(store: Store, study: Study) -> StudyPage:
     """The page of one study."""
-    return StudyPage(study, figure_source(store, study))
+    return StudyPage(study, figure_source(store, study), state(study, store))
 
 
 def figure_source(store: Store, study: Study) -> FigureSource:

@@ -10,6 +10,7 @@ from results.record import Study, StudyState, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
 from results.store.networks import NetworkProbe
+from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
 
@@ -116,7 +117,7 @@ def rates_of(store: Store, study: Study) -> HeadlineRates | None:
     return headline_rates(study, rank_stored(store, study))
 
 
-def state(study: Study, store: Store) -> str:
+def state(study: Study, store: Store) -> LiveState:
     """How a study stands; one that still says it runs, though nobody works on it, was killed."""
     return KILLED if study.state == "running" and not store.others(study.name) else study.state
 
