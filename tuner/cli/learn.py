@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..commands.learn import TeachRequest, TeachResult
     from ..events import Event
-    from ..simulation.lesson import Step
+    from ..simulation.lesson import LessonStep
     from ..simulation.lesson_book import LessonBook
 
 
@@ -93,7 +93,7 @@ def _lead_through(book: "LessonBook", db: str | None) -> None:
     say(shown, f"All steps are done. `hpltune report --as {lesson.name} -o {lesson.name}.html` makes the report.")
 
 
-def _ask(shown: "Console", book: "LessonBook", step: "Step", *, first: bool) -> str | None:
+def _ask(shown: "Console", book: "LessonBook", step: "LessonStep", *, first: bool) -> str | None:
     """The guess of a step; "" for none, and None where somebody leaves.
 
     Raises:

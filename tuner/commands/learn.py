@@ -15,7 +15,7 @@ from ..events import Listener
 from ..options import TuneOptions
 from ..reports.lesson import answer_parts, book_facts, guesses_table, lessons_report
 from ..simulation.cluster import SimulatedCluster, cluster_dict
-from ..simulation.lesson import Step, lesson, lesson_names
+from ..simulation.lesson import LessonStep, lesson, lesson_names
 from ..simulation.lesson_book import KeptAnswer, KeptRun, LessonBook
 from ..simulation.plan import NETWORK
 from ..simulation.reproduction import PublishedTuning, published
@@ -37,7 +37,7 @@ class TeachRequest:
     """
 
     book: LessonBook
-    step: Step
+    step: LessonStep
     guess: str | None
     db: str | None = None
 
@@ -51,7 +51,7 @@ class TeachResult:
         book: all that is kept of the lesson now.
     """
 
-    step: Step
+    step: LessonStep
     answer: KeptAnswer
     published: PublishedTuning
     book: LessonBook
@@ -132,7 +132,7 @@ def _simulated(request: TeachRequest, site: SimulatedCluster, name: str, session
 
 
 def _kept(
-    records: list[TrialRecord], step: Step, figures: PublishedTuning, cluster: VirtualCluster
+    records: list[TrialRecord], step: LessonStep, figures: PublishedTuning, cluster: VirtualCluster
 ) -> Iterator[KeptRun]:
     """The runs of a step that gave a rate, in the order of its values."""
     rates = {record.params[step.scan]: record for record in records if record.gflops is not None}

@@ -10,7 +10,7 @@ from results.record import Study
 from results.report.model import Blank, Copied, Folded, Heading, Part, Report, Sentence, Table
 from runners.virtual.cluster import VirtualCluster
 
-from ..simulation.lesson import Step
+from ..simulation.lesson import LessonStep
 from ..simulation.lesson_book import KeptAnswer
 from ..simulation.reproduction import ComparedTest, PublishedTest, PublishedTuning
 from ..words import counted, listed
@@ -57,7 +57,7 @@ class HandInPage:
     day: date
     command: str
     best_dat: str
-    answers: Sequence[tuple[Step, KeptAnswer]] = ()
+    answers: Sequence[tuple[LessonStep, KeptAnswer]] = ()
     studies: Sequence[StudyPage] = ()
 
     def report(self) -> Report:

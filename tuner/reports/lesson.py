@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from results.metrics import rate_text
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
 
-from ..simulation.lesson import Lesson, Step
+from ..simulation.lesson import Lesson, LessonStep
 from ..simulation.lesson_book import KeptAnswer, KeptRun, LessonBook
 from ..simulation.reproduction import PublishedTuning
 from ..words import counted
 
 
-def question_parts(lesson: Lesson, step: Step) -> tuple[Part, ...]:
+def question_parts(lesson: Lesson, step: LessonStep) -> tuple[Part, ...]:
     """The question of a step."""
     number = lesson.steps.index(step) + 1
     test = f" (test {step.test} of the article)" if step.test is not None else ""
@@ -21,13 +21,13 @@ def question_parts(lesson: Lesson, step: Step) -> tuple[Part, ...]:
     )
 
 
-def answer_parts(step: Step, answer: KeptAnswer, published: PublishedTuning) -> Iterator[Part]:
+def answer_parts(step: LessonStep, answer: KeptAnswer, published: PublishedTuning) -> Iterator[Part]:
     """The runs of a step, and the guess beside the answer."""
     yield runs_table(step, answer, published)
     yield Sentence(step.told(answer.guess, answer.rates))
 
 
-def runs_table(step: Step, answer: KeptAnswer, published: PublishedTuning) -> Table:
+def runs_table(step: LessonStep, answer: KeptAnswer, published: PublishedTuning) -> Table:
     """The runs of a step, simulated beside published; the fastest stands out."""
     fastest = max(range(len(answer.runs)), key=lambda place: answer.runs[place].gflops)
     told = any(run.test is not None for run in answer.runs)
@@ -55,7 +55,7 @@ def guesses_table(book: LessonBook) -> Table:
     return Table("Your guesses", columns, rows)
 
 
-def _guessed(step: Step, text: str | None) -> str:
+def _guessed(step: LessonStep, text: str | None) -> str:
     """A guess or an answer with its unit."""
     if text is None:
         return "none"

@@ -17,7 +17,7 @@ Asks = Literal["best", "rate", "times", "percent"]
 
 
 @dataclass(frozen=True)
-class Step:
+class LessonStep:
     """A question of a lesson.
 
     Attributes:
@@ -116,9 +116,9 @@ class Lesson:
     name: str
     title: str
     space: str
-    steps: tuple[Step, ...]
+    steps: tuple[LessonStep, ...]
 
-    def step(self, name: str) -> Step:
+    def step(self, name: str) -> LessonStep:
         """The step of that name.
 
         Raises:
@@ -146,7 +146,7 @@ def lesson(name: str) -> Lesson:
         hint = f"did you mean {near[0]}?" if near else f"take {_or(lesson_names())}"
         raise UsageError(f"there is no lesson {name}: {hint}")
     table: dict[str, Any] = tomllib.loads((_package() / f"{name}.toml").read_text(encoding="utf-8"))
-    steps = tuple(Step(**{**row, "values": tuple(row["values"])}) for row in table.pop("steps"))
+    steps = tuple(LessonStep(**{**row, "values": tuple(row["values"])}) for row in table.pop("steps"))
     return Lesson(name=name, steps=steps, **table)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import TunerError
 from ..user_dirs import UserDirs
 from ..user_files import read_text, write_text
-from .lesson import Lesson, Step
+from .lesson import Lesson, LessonStep
 
 
 @dataclass(frozen=True)
@@ -76,15 +76,15 @@ class LessonBook:
             raise TunerError(f"{place}, which keeps your guesses, is damaged: {remedy}") from error
         return cls(lesson, place, answers)
 
-    def answered(self) -> Sequence[tuple[Step, KeptAnswer]]:
+    def answered(self) -> Sequence[tuple[LessonStep, KeptAnswer]]:
         """The steps that are done, with what is kept of them, in the order of the lesson."""
         return [(step, self.answers[step.name]) for step in self.lesson.steps if self.is_done(step)]
 
-    def is_done(self, step: Step) -> bool:
+    def is_done(self, step: LessonStep) -> bool:
         """Whether the scan of a step is at its end."""
         return step.name in self.answers and bool(self.answers[step.name].runs)
 
-    def keep(self, step: Step, answer: KeptAnswer) -> "LessonBook":
+    def keep(self, step: LessonStep, answer: KeptAnswer) -> "LessonBook":
         """Write what is known of a step; the book with it.
 
         Raises:

@@ -14,7 +14,7 @@ from hpl.params import Scalar
 from runners.virtual.load import load_cluster
 from tuner.errors import UsageError
 from tuner.simulation.known import refuse_impossible, simulated_space
-from tuner.simulation.lesson import Step, lesson, lesson_names
+from tuner.simulation.lesson import LessonStep, lesson, lesson_names
 from tuner.simulation.plan import virtual_plan
 from tuner.simulation.reproduction import published
 
@@ -25,8 +25,8 @@ def learnt(home: Path, typed: str, *options: str) -> "subprocess.CompletedProces
     return run_in_process(("learn", "kronos", *options), home, typed=typed)
 
 
-def numbered(asks: str, of: Scalar = 1, than: Scalar = 2) -> Step:
-    return Step("a", "A", "Which?", "NB", (1, 2), asks, "Because.", of=of, than=than)  # type: ignore[arg-type]
+def numbered(asks: str, of: Scalar = 1, than: Scalar = 2) -> LessonStep:
+    return LessonStep("a", "A", "Which?", "NB", (1, 2), asks, "Because.", of=of, than=than)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", lesson_names())
