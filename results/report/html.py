@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import io
 import json
 import re
@@ -13,15 +14,33 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import count
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, height_inches, thinned
 from .drawing import STYLE as DRAWING
-from .model import Copied, Drawable, Figure, Heading, Matrix, Part, Report, Sentence, Table, Timeline
+from .model import (
+    Blank,
+    Card,
+    Copied,
+    Drawable,
+    Figure,
+    Folded,
+    Gantt,
+    Heading,
+    Matrix,
+    Part,
+    Report,
+    Sentence,
+    Table,
+    Timeline,
+)
+from .svg_paths import short_paths
 from .timeline import draw_on
 
 if TYPE_CHECKING:
     from jinja2 import Template
+    from markupsafe import Markup
 
 
 INK = "#010203"
@@ -84,10 +103,11 @@ def to_html(
     """
     from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    drawn = any(isinstance(part, Drawable) for report in reports for part in report.parts)
+    drawn = any(_is_drawn(part) for report in reports for part in report.parts)
     script = page_script() if drawn and interactive else ""
     numbers = count(1)
-    return _template().render(
+    return _of_file("page/page.html.j2").render(
+        card_html=card_html,
         reports=[{"title": one.title, "parts": [_part(part, numbers) for part in one.parts]} for one in reports],
         version=version("hpltune"),
         frame=frame or Frame(),
@@ -97,12 +117,24 @@ def to_html(
     )
 
 
+def _is_drawn(part: Part) -> bool:
+    """Whether a part is a figure, or has one folded into it."""
+    return any(map(_is_drawn, part.parts)) if isinstance(part, Folded) else isinstance(part, Drawable)
+
+
 @cache
-def _template() -> Template:
+def _of_file(file: str) -> Template:
     from jinja2 import Environment  # noqa: PLC0415 - only a page needs it
 
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-    return environment.from_string(files(__package__).joinpath("page/page.html.j2").read_text(encoding="utf-8"))
+    return environment.from_string(files(__package__).joinpath(file).read_text(encoding="utf-8"))
+
+
+def card_html(card: Card) -> Markup:
+    """Render the answer at a glance, for any page that has the style of pages."""
+    from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
+
+    return Markup(_of_file("page/card.html.j2").render(card=card))  # noqa: S704 - the template escapes
 
 
 def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
@@ -110,18 +142,78 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
     from markupsafe import Markup  # noqa: PLC0415
 
     match part:
-        case Heading(text):
-            return {"kind": "heading", "text": text}
+        case Heading(text) | Copied(text):
+            return {"kind": "copied" if isinstance(part, Copied) else "heading", "text": text}
         case Sentence(text=text, tone=tone):
             return {"kind": "sentence", "text": text, "tone": tone.value}
-        case Copied(text):
-            return {"kind": "copied", "text": text}
-        case Table():
-            return {"kind": "table", "table": part}
-        case Figure() | Matrix() | Timeline():
-            drawn = svg(thinned(part), next(numbers))
-            below = {"caption": part.caption, "origin": part.origin}
-            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **below}  # noqa: S704 - drawn here
+        case Blank(label, lines):
+            return {"kind": "blank", "label": label, "lines": lines}
+        case Folded(title, parts):
+            return {"kind": "folded", "title": title, "parts": [_part(one, numbers) for one in parts]}
+        case Table() | Card():
+            return {"kind": type(part).__name__.lower(), "data": part}
+        case Figure() | Matrix() | Timeline() | Gantt():
+            shown = thinned(part)
+            drawn = svg(shown, next(numbers))
+            beside = {"caption": part.caption, "origin": part.origin, "data": figure_data(shown)}
+            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
+
+
+def figure_data(figure: Drawable) -> str:
+    """Write what a figure shows as CSV, with a line for each value; columns without any value are left out.
+
+    Those of a heat map are named after its axes, those of lanes after what they can do. Elsewhere, lowest and highest
+    are the ends of the interval of y.
+    """
+    if isinstance(figure, Matrix):
+        names = [figure.y_axis, figure.x_axis, figure.unit, "note", "measured"]
+        lines = [
+            [
+                row,
+                column,
+                _number(figure.cells[i][j]),
+                figure.notes[i][j] if figure.notes else "",
+                ("no" if figure.guessed[i][j] else "yes") if figure.guessed else "",
+            ]
+            for i, row in enumerate(figure.rows)
+            for j, column in enumerate(figure.columns)
+            if figure.cells[i][j] is not None
+        ]
+    elif isinstance(figure, Gantt):
+        names = ["group", figure.lane_axis, "from", "until", *figure.kinds]
+        lines = [
+            [group.title, lane.name, *map(_number, (span.begin, span.end, *span.parts))]
+            for group in figure.groups
+            for lane in group.lanes
+            for span in lane.spans
+        ]
+    else:
+        diagrams = figure.rows if isinstance(figure, Timeline) else (figure,)
+        y_axis = "value" if len(diagrams) > 1 else diagrams[0].y_axis
+        names = ["figure", "series", diagrams[0].x_axis, y_axis, "lowest", "highest", "label"]
+        lines = [
+            [
+                diagram.title if len(diagrams) > 1 else "",
+                series.name,
+                x if isinstance(x, str) else _number(x),
+                _number(series.y[i]),
+                _number(series.low[i]) if series.low else "",
+                _number(series.high[i]) if series.high else "",
+                series.labels[i] if i < len(series.labels) else "",
+            ]
+            for diagram in diagrams
+            for series in diagram.series
+            for i, x in enumerate(series.x)
+        ]
+    used = [place for place in range(len(names)) if any(line[place] for line in lines)]
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows([one[place] for place in used] for one in (names, *lines))
+    return text.getvalue()
+
+
+def _number(value: float | None) -> str:
+    """Write a number with as many digits as a reader of a figure can use; nothing for what is none."""
+    return "" if value is None or isnan(value) else f"{value:.7g}"
 
 
 @dataclass(frozen=True)
@@ -175,7 +267,7 @@ def _of_the_page(drawn: str, title: str, number: int) -> str:
     body = re.sub(r" ?font-family: [^;\"]*;", "", body)
     body = re.sub(r"<style[^>]*>.*?</style>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r' style="([^"]*)"', _attributes, body)
-    body = re.sub(r"\n\s*", "\n", body)
+    body = short_paths(re.sub(r"\n\s*", "\n", body))
     head, _, rest = body.partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=")))
     return f'{kept} {LINES} role="img" aria-label="{escape(title, quote=True)}">{rest}'

@@ -82,6 +82,13 @@ def complete_cluster(incomplete: str) -> list[str]:
     return [name for name in shipped() if name.startswith(incomplete)]
 
 
+def complete_published(incomplete: str) -> list[str]:
+    """Names of published tunings, for tab completion."""
+    from ..simulation.reproduction import names
+
+    return [name for name in names() if name.startswith(incomplete)]
+
+
 Db = Annotated[
     str | None,
     typer.Option(

@@ -6,14 +6,7 @@ import typer
 
 from ..asks.field import LARGEST_SEED, MOST_RUNS
 from ..asks.shared import Engine, Jobs, Limit
-from .common import Db, Html, Json
-
-
-def complete_published(incomplete: str) -> list[str]:
-    """Names of publications, for tab completion."""
-    from ..simulation.reproduction import names
-
-    return [name for name in names() if name.startswith(incomplete)]
+from .common import Db, Html, Json, complete_published
 
 
 def reproduce(

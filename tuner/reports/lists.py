@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import Final
 
 from hpl.params import Scalar
 from hpl.programs.terms import OWN
@@ -123,7 +124,7 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
     )
 
 
-KILLED = "killed"
+KILLED: Final = "killed"
 """How a study or a trial stands that still says it runs, though nobody works on it."""
 PLACED = frozenset(field.name for field in fields(TrialPlace))
 """Columns that only exports fill."""

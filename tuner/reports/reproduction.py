@@ -152,7 +152,12 @@ def comparison_parts(
 def test_parts(published: PublishedTuning, tests: Sequence[ComparedTest]) -> tuple[Part, ...]:
     """The tests, each published beside simulated, as figures, as a table and in sentences."""
     said = [Sentence(text, unbroken=True) for text in sentences(published, tests)]
-    return (_rate_figure(tests), *_error_figures(tests), _test_table(published, tests), *said)
+    return (*test_figures(tests), test_table(published, tests), *said)
+
+
+def test_figures(tests: Sequence[ComparedTest]) -> list[Figure]:
+    """Published beside simulated rates, and how far they are apart."""
+    return [_rate_figure(tests), *_error_figures(tests)]
 
 
 def article_facts(published: PublishedTuning) -> list[Sentence]:
@@ -166,7 +171,8 @@ def best_parts(cluster: VirtualCluster, published: PublishedTuning, tests: Seque
     return [_summary_table(cluster, published, tests), *([Sentence(doubt, unbroken=True)] if doubt else [])]
 
 
-def _test_table(published: PublishedTuning, tests: Sequence[ComparedTest]) -> Table:
+def test_table(published: PublishedTuning, tests: Sequence[ComparedTest]) -> Table:
+    """Each test with its published and its simulated rate."""
     rows = [_cells(row, published.best["price_usd"]) for row in tests]
     return Table(
         title=f"Published and simulated: {published.source}",
@@ -198,13 +204,15 @@ def _cells(row: ComparedTest, price_usd: float) -> dict[str, str]:
     }
 
 
-def sentences(published: PublishedTuning, tests: Sequence[ComparedTest]) -> list[str]:
-    """Which tests failed, how far the predictions are off, and what single changes gained."""
+def sentences(published: PublishedTuning, tests: Sequence[ComparedTest], *, prices: bool = True) -> list[str]:
+    """Which tests failed, how far the predictions are off, and what single changes gained.
+
+    Args:
+        prices: also what a GFLOPS cost.
+    """
     said = [f"Test {row.test.number} failed: {row.simulated.reason}." for row in tests if row.simulated.gflops is None]
-    said.append(
-        "GFLOPS and % of peak are published. "
-        f"$/GFLOPS is the price at construction, ${published.best['price_usd']:,.0f}, for each published GFLOPS."
-    )
+    price = f"$/GFLOPS is the price at construction, ${published.best['price_usd']:,.0f}, for each published GFLOPS."
+    said.append(f"GFLOPS and % of peak are published.{f' {price}' if prices else ''}")
     said.append(_unstated_sentence(published))
     errors = typical_error(tests)
     fitted = ", ".join(str(row.test.number) for row in tests if row.test.role == "fitted")

@@ -12,7 +12,7 @@ from results.stats.ranking import hosts_of, is_full_run
 
 from ..machine.equipment import Equipment
 
-COLUMNS = ("test", "N", "NB", "P x Q", "library", "network", "% of peak", "GFLOPS")
+COLUMNS = ("trial", "N", "NB", "P x Q", "library", "network", "% of peak", "GFLOPS")
 
 
 def improvements(records: Sequence[TrialRecord]) -> list[TrialRecord]:
@@ -30,20 +30,20 @@ def full_runs(records: Sequence[TrialRecord]) -> list[TrialRecord]:
 
 
 def story_table(study: Study, records: Sequence[TrialRecord]) -> Table:
-    """The improvements in the form of the Kronos article: one test a row."""
+    """The improvements in the form of the Kronos article: one trial a row."""
     machine = Equipment.of(study)
-    tests = improvements(records)
-    rows = tuple(_row(record, machine) for record in tests)
-    fastest = fastest_run(study, tests)
+    trials = improvements(records)
+    rows = tuple(_row(record, machine) for record in trials)
+    fastest = fastest_run(study, trials)
     small = ", no Rmax" if fastest and fastest.no_rmax and not fastest.source else ""
     last = f" The last gave the {fastest.called}{small}." if fastest else ""
     words = {"P x Q", "library", "network"}
     table = Table(
-        "The tuning, test by test",
+        "The tuning, trial by trial",
         tuple(Column(name, words=name in words) for name in COLUMNS),
         rows,
         bold=frozenset({len(rows) - 1} if rows else ()),
-        caption=f"Each row was faster than all full runs before it; a test's number is that of its trial.{last}",
+        caption=f"Each row was faster than all full runs before it.{last}",
     )
     return table.only(tuple(name for number, name in enumerate(COLUMNS) if any(row[number] for row in rows)))
 

@@ -9,11 +9,13 @@ from results.record import SIMULATOR, Study, TrialRecord
 from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
 from results.stats.ranking import Ranked, is_full_run
+from results.store.service.campaign_entry import LiveState
 
 from ..machine.equipment import Equipment
 from ..study.objective import UNITS, unit_of
 from ..study.rounds import is_shootout
 from ..words import counted
+from .answer_card import answer_card
 from .context import machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
@@ -81,40 +83,55 @@ HOST_FACTS = (
 
 @dataclass(frozen=True)
 class StudyPage:
-    """What a page of a study is made of."""
+    """What a page of a study is made of.
+
+    Attributes:
+        state: how it stands.
+    """
 
     study: Study
     found: FigureSource
+    state: LiveState = "complete"
 
     def report(self) -> Report:
         """The page as data."""
         summary = self.found.summary
-        parts: list[Part] = [*self._answer(), *self._way()]
-        if summary and (explained := self._explained()):
-            parts += [Heading("What matters"), *explained]
-        parts += self._machine()
+        parts = [*self._found(others=True), *self._machine()]
         if summary and not summary.front:
             rules = twelve_rules(self.study, summary.ranking[0], summary.fastest)
             parts += [Heading("Twelve rules of benchmarking"), rules]
-        parts += self._repeat()
+        if repeated := self.repeated():
+            parts += [Heading("Run it again"), *repeated]
         found = summary.to_json() if summary else {"study": self.study.name}
         facts = {**found, "cautions": self.found.context.cautions()}
         title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
-        report = Report(title, tuple(parts), facts)
-        return self.found.context.page(report)
+        page = self.found.context.page(Report(title, tuple(parts), facts))
+        card = [answer_card(summary, self.state)] if summary else []
+        return replace(page, parts=(*card, *page.parts))
 
-    def _answer(self) -> list[Part]:
-        """The best configuration and how sure it is."""
+    def chapter(self) -> list[Part]:
+        """What was found and how, in a report that tells itself what ran it and what others published."""
+        return self.found.context.captioned(self._found(others=False))
+
+    def _found(self, *, others: bool) -> list[Part]:
+        """The answer, the way there and what matters."""
+        parts = [*self._answer(others=others), *self._way()]
+        if self.found.summary and (explained := self._explained()):
+            parts += [Heading("What matters"), *explained]
+        return parts
+
+    def _answer(self, *, others: bool) -> list[Part]:
+        """The best configuration, how sure it is, and what others published."""
         summary, best = self.found.summary, self.found.best
         if summary is None or best is None:
             return [Sentence("No run of this study was valid, so there is no best configuration.")]
         headline: list[Part] = [] if summary.front or summary.fastest is None else [self._headline(summary.fastest)]
         if is_shootout(self.study):
             headline += LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
-        published = summary.published
+        published = summary.published if others else None
         full = whole_memory(self.found.predicted, self.found.confirmed, self.found.of_rivals)
-        others = [known_table(published.machines, "Published results", cpu=False)] if published else []
-        return [Heading("The answer"), *headline, *summary.parts(SHOWN), *full, *others]
+        known = [known_table(published.machines, "Published results", cpu=False)] if published else []
+        return [Heading("The answer"), *headline, *summary.parts(SHOWN, others=others), *full, *known]
 
     def _headline(self, fastest: FastestRun) -> Table:
         """The figures that lists of machines have, which are of the fastest run, and what no. 1 gives as a rule."""
@@ -202,12 +219,12 @@ class StudyPage:
             return f"{best}, and each other full run that was disturbed." if drawn else f"{best}."
         return f"{best}, and of {counted(disturbed, 'disturbed full run')} the {drawn} that lost most."
 
-    def _repeat(self) -> list[Part]:
-        """The command and the file that repeat the best run."""
+    def repeated(self) -> list[Part]:
+        """The command and the file that repeat the best run; nothing where there is none."""
         best = self.found.best
         if best is None:
             return []
-        parts: list[Part] = [Heading("Run it again")]
+        parts: list[Part] = []
         if best.command:
             parts.append(Copied(best.command))
         if best.hpl_dat:

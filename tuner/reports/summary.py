@@ -98,11 +98,12 @@ class StudySummary:
         disturbed = ", all disturbed" if least else ""
         return f"{told}: expected of one more run, from {counted(best.runs, 'run')}{disturbed}."
 
-    def parts(self, count: int, *, sure: bool = True) -> list[Part]:
+    def parts(self, count: int, *, sure: bool = True, others: bool = True) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best.
 
         Args:
             sure: without it something else tells that.
+            others: without it something else tells what others published.
         """
         against = self.objective.against
         if self.front:
@@ -116,7 +117,7 @@ class StudySummary:
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
             known = counted(self.known or len(self.ranking), "configuration")
             parts.append(Sentence(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}."))
-        published = self.published
+        published = self.published if others else None
         if published:
             parts.append(Sentence(published.sentence()))
         return parts

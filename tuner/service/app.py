@@ -38,7 +38,7 @@ from .live.reader import LiveReader
 from .machine_queries import MachineQueries
 from .metrics import ServiceMetrics
 from .middleware import add_middleware
-from .pages import api_page, dat, home, rendering, sign_in, waiting
+from .pages import api_page, dat, home, operation, rendering, sign_in, waiting
 from .pages import nodes as node_pages
 from .pages.campaign import routes as campaign_pages
 from .pages.campaign.explanations import Explanations
@@ -90,9 +90,11 @@ def create_app(settings: ServiceSettings) -> FastAPI:
         *(handed_in, previews, campaigns, trials, live, downloads),
         *(catalogue, machine, printed, webhooks, schedules, node_checks),
     )
-    pages = (home, api_page, dat, start, waiting, campaign_pages, node_pages, rendering)
-    for part in (sign_in, operators, *apis, *pages):
-        app.include_router(part.router)
+    pages = (home, api_page, dat, start, waiting, campaign_pages, node_pages, operation, rendering)
+    routers = [part.router for part in (sign_in, operators, *apis, *pages)]
+    for router in routers:
+        app.include_router(router)
+    app.state.deeds_in_words = operation.deeds_in_words(routers)
     return app
 
 

@@ -119,8 +119,10 @@ def report_page(store: Store, asked: Asked) -> bytes:
     from ..reports.study_page import StudyPage
 
     study = store.study(asked["name"])
-    runs, source = state(study, store) == "running", figure_source(store, study)
-    page = StudyPage(study, replace(source, taught=lambda: None) if runs else source)
+    stands, source = state(study, store), figure_source(store, study)
+    if stands == "running":
+        source = replace(source, taught=lambda: None, lanes=lambda: None)
+    page = StudyPage(study, source, stands)
     return to_html([all_with_options(page.report())], datetime.now(UTC)).encode()
 
 

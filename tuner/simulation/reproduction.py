@@ -27,6 +27,7 @@ class PublishedTest:
         role: "fitted" where a constant of the virtual cluster was fitted to this test, else "predicted".
         what: what was new in this test, in a phrase.
         apart: the test is so unlike the others that its error is not counted among theirs.
+        after: number of the test that this one changes; None for the one before it.
     """
 
     number: int
@@ -36,6 +37,7 @@ class PublishedTest:
     what: str
     params: Mapping[str, Scalar]
     apart: bool = False
+    after: int | None = None
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,8 @@ class PublishedTuning:
     """What a publication says of a cluster.
 
     Attributes:
+        title: of a report that repeats it.
+        task: what a student is asked to do, in a sentence.
         space: the search space of all settings that the authors could have changed.
         facts: what else the publication says, in sentences.
         unstated: settings that the publication does not state, with the values that the simulations take.
@@ -82,6 +86,8 @@ class PublishedTuning:
     cluster: str
     source: str
     space: str
+    title: str
+    task: str
     facts: Sequence[str]
     unstated: Mapping[str, Scalar]
     best: Mapping[str, float]
@@ -98,20 +104,29 @@ class PublishedTuning:
         """The test of that number."""
         return next(test for test in self.tests if test.number == number)
 
+    def changed_by(self, test: PublishedTest) -> PublishedTest | None:
+        """The test that this one changes; None for the first."""
+        before = test.after or test.number - 1
+        return next((other for other in self.tests if other.number == before), None)
+
 
 def names() -> tuple[str, ...]:
     """The names of the publications that come with hpltune."""
     return tuple(sorted(file.name.removesuffix(".toml") for file in _package().iterdir()))
 
 
-def published(name: str) -> PublishedTuning:
+def published(name: str, field: str = "") -> PublishedTuning:
     """Read the figures of a publication.
+
+    Args:
+        field: of what was asked that named it; "" where nothing else did.
 
     Raises:
         TunerError: there is none of that name.
     """
     if name not in names():
-        raise UsageError(f"nothing is known of {name}: `hpltune reproduce` knows {', '.join(names())}")
+        sentence = f"there is no published tuning {name}: take {' or '.join(names())}"
+        raise UsageError(sentence, field=field, given=name if field else None)
     table: dict[str, Any] = tomllib.loads((_package() / f"{name}.toml").read_text(encoding="utf-8"))
     return PublishedTuning(
         name=name,

@@ -14,12 +14,10 @@ from results.store.store import Store
 
 from ..events import CAUTION, Event, Listener, Notice, TrialEnded
 from .machine_changes import change_sentences
-from .shootout import SMALL_N, memory_n
+from .shootout import SMALL_N, SMALL_N_TOLD, memory_n
 
 FACT = "caution "
 """Begins the name of such a fact; each has a name of its own, so that several processes can add theirs."""
-SMALL_N_TOLD = "small_n_told"
-"""Name of the fact at which N a study said that it is small, so that nobody reads it twice."""
 DISTURBED = "disturbed_runs"
 """The fact that tells how many runs of a study were disturbed, and by what."""
 MOST_TOLD = 500
@@ -149,7 +147,7 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
 def small_caution(study: Study, N: int) -> str | None:
     """The sentence that runs at N tell little of the machine's best rate; None where they do, or nobody knows."""
     whole = None if study.simulated else memory_n(study)
-    if whole is None or SMALL_N * whole <= N or study.host.get(SMALL_N_TOLD) == N:
+    if whole is None or SMALL_N * whole <= N or SMALL_N_TOLD in study.host:
         return None
     return (
         f"{CAUTION}N={N:,} is small: the memory holds N={whole:,}, where the machine is faster and another "

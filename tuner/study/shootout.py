@@ -21,6 +21,8 @@ RIVAL = 0.5
 SMALL_N = 0.25
 """Part of the N of the whole memory below which the order of libraries may be another there: at a quarter of N panels
 and messages, which grow with N^2, have four times their share of a time that grows with N^3."""
+SMALL_N_TOLD = "small_n_told"
+"""Name of the fact at which N a study said that it is small, so that nobody reads it twice."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,8 @@ def sentences(
     """What to tell of a comparison of libraries, and of programs; nothing where there is none."""
     if not (libraries or programs):
         return []
-    small = None if study.simulated else small_n(n_of(ranking[0]), memory_n(study))
+    known = study.simulated or SMALL_N_TOLD in study.host
+    small = None if known else small_n(n_of(ranking[0]), memory_n(study))
     others = [one.sentence for one in (*libraries[1:], *programs[1:])]
     return [*others, repeated(libraries or programs), *([small] if small else [])]
 
@@ -133,8 +136,8 @@ def small_n(N: int, memory_n: int | None) -> str | None:
     if memory_n is None or SMALL_N * memory_n <= N:
         return None
     return (
-        f"N={N} is small: the memory holds N={memory_n}, where another library may be the fastest. "
-        "Compare again with a larger ⟦budget⟧, or with ⟦full⟧."
+        f"N={N} is small: the memory holds N={memory_n}, where another library may be the fastest: "
+        "give a larger ⟦budget⟧, or ⟦full⟧."
     )
 
 

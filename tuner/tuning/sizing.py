@@ -24,7 +24,6 @@ from ..machine.problem_size import (
 )
 from ..options import TuneOptions
 from ..settings.dimensions import setting_dimensions
-from ..study.cautions import SMALL_N_TOLD
 from ..study.confirmation import FINALISTS
 from ..study.lifecycle import withdraw
 from ..study.machine_changes import noise_of_pilots, note_noise
@@ -32,7 +31,7 @@ from ..study.names import SEARCHED
 from ..study.search.search_limits import RunTimeEstimate
 from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
-from ..study.shootout import libraries_of, small_n
+from ..study.shootout import SMALL_N_TOLD, libraries_of, small_n
 from ..trial.ladder import ladder
 from ..trial.plan import parse_layout
 from ..units import duration

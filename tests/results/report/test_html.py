@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -73,6 +74,15 @@ def test_a_static_page_has_every_figure_and_no_script() -> None:
     assert "<script" not in STATIC
     assert STATIC.count("<svg") == 6
     assert len(STATIC) < 300_000
+
+
+def test_below_each_figure_stand_its_data() -> None:
+    data = re.findall(r'<pre class="copied" tabindex="0"[^>]*>(.*?)</pre></details>', to_html([REPORT]), re.DOTALL)
+    convergence, shares, pair = (unescape(text).splitlines() for text in data)
+    assert convergence[:2] == ["series,machine time in minutes,GFLOPS,label", "best so far,1,13.9,"]
+    assert convergence[3:] == ["runs,1,13.9,#1", "runs,2,14.73,#2"]
+    assert shares == ["series,parameter,$ of $,lowest,highest", "alone,NB,30,25,35", "alone,<b>,12,10,15"]
+    assert pair == ["NB,grid,% of the best", "64,1x2,-60", "64,2x1,-3.2", "128,1x2,0"]
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def test_the_story_has_only_runs_that_were_faster_than_all_before() -> None:
     table = story_table(a_study(), records)
     assert [row[0] for row in table.rows] == ["1", "3"]
     assert table.bold == {1}
-    assert [column.name for column in table.columns] == ["test", "N", "NB", "P x Q", "library", "% of peak", "GFLOPS"]
+    assert [column.name for column in table.columns] == ["trial", "N", "NB", "P x Q", "library", "% of peak", "GFLOPS"]
 
 
 def test_convergence_counts_the_time_of_every_trial() -> None:

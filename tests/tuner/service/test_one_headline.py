@@ -162,9 +162,13 @@ def test_the_service_tells_the_same(client: TestClient, store: Store, expected: 
 
     page = words(client.get("/campaigns/noisy").text)
     assert f"Fastest run: {FASTEST} GFLOPS (Rmax), in trial {TRIAL}." in page
-    assert f"Expected of one more run of no. 1: {usual} GFLOPS" in page
-    assert f"Measured of no. 1: {MEDIAN} GFLOPS, the median of 5 runs, {' to '.join(ENDS)}." in page
-    assert f"Fastest run: {FASTEST} GFLOPS, trial {TRIAL}, of no. {PLACE}." in page
+    for place in (page, words(client.get(f"{api}/noisy/report.html").text)):
+        assert re.search(rf"{rate} GFLOPS [^:]*HPL: expected of one more run of the best configuration", place)
+        assert f"usual rate {low} to {high} GFLOPS with 95 % probability" in place
+        assert f"measured of the best {MEDIAN} GFLOPS, the median of 5 runs, {' to '.join(ENDS)}" in place
+        assert f"Rmax {FASTEST} GFLOPS, trial {TRIAL}, of no. {PLACE}." in place
+        assert "runs 10 full runs of 3 configurations" in place
+        assert "export dat noisy > HPL.dat" in place
     assert f"{FASTEST} {usual}" in words(client.get("/board").text)
 
 
@@ -205,8 +209,8 @@ def test_lists_and_messages_say_how_rates_came_about(client: TestClient, store: 
     store.end_study("other", "complete")
     assert client.get("/api/v1/campaigns/other").json()["rates"] == "replayed"
     page = words(client.get("/campaigns/other").text)
-    assert "Replayed of no. 1: " in page
-    assert "Measured" not in page
+    assert "replayed of the best" in page
+    assert "easured" not in page
 
 
 def test_where_no_confidence_can_be_told_every_place_has_the_ends_of_the_runs_and_none_an_interval(

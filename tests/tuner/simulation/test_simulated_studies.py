@@ -281,7 +281,7 @@ def test_a_wrong_file_of_designs_is_one_sentence(hpltune: Run, home: Path, text:
         (("tune", "--budget", "5usd"), "money is for virtual clusters"),
         (("tune", "--cluster", "kronos", "--budget", "soon"), "not a duration"),
         (("tune", "--from-simulation", "none"), "there is no study none"),
-        (("reproduce", "earth-simulator"), "`hpltune reproduce` knows kronos"),
+        (("reproduce", "earth-simulator"), "there is no published tuning earth-simulator: take kronos"),
         (("predict", "none.toml"), "cannot read none.toml"),
     ],
 )

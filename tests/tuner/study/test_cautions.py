@@ -9,8 +9,9 @@ from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 from results.record import Kind
 from results.store.store import Store
 from tuner.events import Event, Notice, TrialEnded
-from tuner.study.cautions import SMALL_N_TOLD, CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
+from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
 from tuner.study.machine_changes import MachineChanges, moved_during_search
+from tuner.study.shootout import SMALL_N_TOLD
 
 BUSY = "the machine is busy (load 13.8 on 2 cores): other programs will cost GFLOPS and repeatability"
 
@@ -132,4 +133,5 @@ def test_an_n_far_below_the_memory_is_told_unless_that_was_told_already() -> Non
     assert small_caution(study, 30_000) is None
     told = a_study(host={**host, SMALL_N_TOLD: 1856}, options=study.options)
     assert small_caution(told, 1856) is None
+    assert small_caution(told, 1000) is None
     assert small_caution(a_study(), 1856) is None

@@ -93,7 +93,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 TOLD = (
     ": layout=4x2 NB=256.",
     "1 of 3 configurations were repeated (openblas 1 of 2, blis 0 of 1). The best of blis ran once.",
-    "N=6000 is small: the memory holds N=58368, where another library may be the fastest. Compare again",
+    "N=6000 is small: the memory holds N=58368, where another library may be the fastest: give",
 )
 
 

@@ -10,6 +10,7 @@ from results.record import Study, StudyState, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
 from results.store.networks import NetworkProbe
+from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
 
@@ -32,6 +33,7 @@ from ...reports.trial_page import TrialReport
 from ...settings.words import sentence
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
+from .timeline import lanes_for_page
 
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 STUDIES, TRIALS = 20, 100
@@ -116,7 +118,7 @@ def rates_of(store: Store, study: Study) -> HeadlineRates | None:
     return headline_rates(study, rank_stored(store, study))
 
 
-def state(study: Study, store: Store) -> str:
+def state(study: Study, store: Store) -> LiveState:
     """How a study stands; one that still says it runs, though nobody works on it, was killed."""
     return KILLED if study.state == "running" and not store.others(study.name) else study.state
 
@@ -244,7 +246,8 @@ class TrialResult:
         """The page of the trial, beside the best of its study, for which all its configurations are ranked."""
         ranking = rank_stored(store, self.study).ranking
         best = store.get(self.study.name, ranking[0].best_record_number) if ranking else None
-        return TrialReport(self.study, self.record, self.killed, self.others, best).report()
+        lanes = lanes_for_page(store, self.study, self.record)
+        return TrialReport(self.study, self.record, self.killed, self.others, best, lanes).report()
 
 
 def show_trial(store: Store, request: TrialRequest) -> TrialResult:

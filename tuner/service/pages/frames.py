@@ -10,7 +10,14 @@ from results.export.csv_lines import to_hpl_dat
 from results.record import TrialRecord, TrialState
 from results.report.html import page_script, page_style
 
-SITE = (("Campaigns", "/"), ("Compare", "/compare"), ("Nodes", "/node-checks"), ("HPL.dat", "/dat"), ("API", "/docs"))
+SITE = (
+    ("Campaigns", "/"),
+    ("Compare", "/compare"),
+    ("Schedules", "/schedules"),
+    ("Nodes", "/node-checks"),
+    ("HPL.dat", "/dat"),
+    ("API", "/docs"),
+)
 """Where every page leads."""
 HPL_DAT = ("HPL.dat of the best", "HPL.dat")
 COMMAND = ("its command", "command.sh")

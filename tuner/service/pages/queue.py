@@ -161,7 +161,7 @@ def standing_of(store: Store, entry: CampaignEntry, starts: Starts) -> QueueStan
         StatedFact("Works on", listed(list(order.node_set))),
         StatedFact("Priority", str(order.priority)),
     ]
-    return QueueStanding(_headline(store, entry, starts), facts, _asked(order.document), entry.state in GOES_ON)
+    return QueueStanding(_headline(store, entry, starts), facts, asked_facts(order.document), entry.state in GOES_ON)
 
 
 def waiting_now(
@@ -230,7 +230,8 @@ def _headline(store: Store, entry: CampaignEntry, starts: Starts) -> str:
     return begun if entry.started_at is not None else _BEFORE_IT_BEGAN.get(entry.state, begun)
 
 
-def _asked(document: Any) -> list[StatedFact]:
+def asked_facts(document: Mapping[str, Any]) -> list[StatedFact]:
+    """What a document asks for, with the values that it sets."""
     values = {key: value for key, value in document.items() if key not in {"name", "set"}}
     return [StatedFact(key, _text(value)) for key, value in {**values, **document.get("set", {})}.items()]
 

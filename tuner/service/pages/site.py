@@ -17,12 +17,14 @@ class Visitor:
 
     Attributes:
         may_start: they may start campaigns.
+        is_admin: they may see who may come in, and who did what.
         signed_in: by a session of this browser, which they can end.
     """
 
     name: str
     scope: str
     may_start: bool
+    is_admin: bool
     signed_in: bool
 
 
@@ -33,6 +35,7 @@ def page(request: Request, template: str, status: int = 200, **values: object) -
         caller.name,
         caller.scope.value,
         caller.scope.covers(AccessScope.RUN),
+        caller.scope.covers(AccessScope.ADMIN),
         cookie_name(request) in request.cookies,
     )
     html = rendered(template, visitor=visitor, here=request.url.path, **values)

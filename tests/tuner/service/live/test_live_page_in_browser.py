@@ -55,7 +55,7 @@ def test_a_campaign_grows_before_the_eyes_of_who_watches_it(
         expect(rows.first).to_contain_text("88.50 GFLOPS")
         expect(page.get_by_role("img", name="The fastest run so far grew from 71.00 to 88.50 GFLOPS")).to_be_visible()
         expect(page.locator("table.heat td")).to_have_text("88.50")
-        expect(page.get_by_role("region", name="The tuning, test by test").locator("tbody tr").last).to_contain_text(
+        expect(page.get_by_role("region", name="The tuning, trial by trial").locator("tbody tr").last).to_contain_text(
             "88.50"
         )
         store.end_study(NAME, "complete")

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -15,7 +16,9 @@ from record_builders import a_study, finished
 from running_service import OpenService, service_in_thread
 
 from results.store.node_checks import NodeCheckState
+from results.store.service.audit import Deed
 from results.store.service.campaign_entry import CampaignOrder
+from results.store.service.schedules import Schedule
 from results.store.store import Store
 from tuner.nodes.planted import PlantedFault, virtual_check
 
@@ -35,6 +38,10 @@ PAGES = (
     "/node-checks",
     "/node-checks/1",
     "/node-checks/2",
+    "/schedules",
+    "/webhooks",
+    "/tokens",
+    "/audit",
     "/docs",
     "/sign-in",
 )
@@ -54,6 +61,11 @@ def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
     store.create_study(a_study("runs"))
     begin(store, "runs")
     store.queue.add(CampaignOrder("waits", "tune", {"kind": "tune", "budget": "1h"}, ("elsewhere",), "ada"))
+    now = datetime.now(UTC)
+    store.schedules.add(
+        Schedule("weekly", "every monday at 06:00", {"kind": "check", "baseline": "after"}, "ada", now, now)
+    )
+    store.audit.note(Deed("ada", "", "token create", "eve", 201, "scope read"))
     store.node_checks.add(kept(ready=False))
     large = virtual_check(512, faults=[PlantedFault("flaky-node", ("node007",))])
     store.node_checks.add(kept(large, state=NodeCheckState.RUNNING))

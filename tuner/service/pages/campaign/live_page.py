@@ -9,25 +9,29 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
+from results.report.html import card_html
 from results.report.model import Table
-from results.stats.headline import HeadlineRates, median_text
+from results.stats.headline import HeadlineRates
 from results.stats.intervals import half_95
 from results.store.service.campaign_entry import GOES_ON, CampaignEntry, LiveState, QueueState
 from results.store.store import Store
 
 from ....budget import Budget
-from ....machine.equipment import Equipment
 from ....messages.plain_paths import without_paths
+from ....reports.answer_card import answer_card
 from ....reports.lists import configuration, trials_table
-from ....reports.ranking import figures, headline_rates
+from ....reports.ranking import headline_rates
 from ....reports.story import story_table
+from ....reports.summary import StudySummary
 from ....reports.trial_page import why
 from ....study.cautions import cautions_of
-from ....study.objective import UNITS, StudyRanking, rank_stored, unit_of
+from ....study.objective import StudyRanking, rank_stored
 from ....units import duration
-from ....words import counted
+from ....words import all_with_options, counted
 from ...live.running_runs import RunningRuns
 from ..frames import links_of, trial_address
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
@@ -112,6 +116,7 @@ class LivePage:
         self._shown: PageParts | None = None
         self._key: object = None
         self._ranking: tuple[int, StudyRanking] | None = None
+        self._summary: StudySummary | None = None
         self._read_at = "", 0.0
 
     def parts(self, *, looks_again: bool = False) -> PageParts:
@@ -203,6 +208,7 @@ class LivePage:
         told = story_table(study, [known[one.number] for one in steps if one.number in known])
         values: dict[str, dict[str, object]] = {
             "headline": {"text": headline(state, rates)},
+            "answer": {"card": self._card(study, found, state)},
             "standing": {
                 "left": left if state == "running" else None,
                 "digest": digest,
@@ -218,12 +224,6 @@ class LivePage:
             "best": {
                 "goes_on": state in GOES_ON,
                 "best": best,
-                "how": study.how,
-                "rates": rates,
-                "runs": median_text(found.ranking[0]) if rates else "",
-                "fastest": found.fastest,
-                "where": found.fastest.where(found.ranking) if found.fastest else "",
-                "figures": _figures(study, best, rates),
                 "curve": best_curve(digest),
             },
             "model": {
@@ -255,6 +255,14 @@ class LivePage:
             self._ranking = (self._digest.full, rank_stored(self._store, study))
         return self._ranking[1]
 
+    def _card(self, study: Study, found: StudyRanking, state: LiveState) -> Markup | None:
+        """The answer at a glance; None where no run counts."""
+        if not found.ranking:
+            return None
+        if self._summary is None or self._summary.ranking is not found.ranking:
+            self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
+        return card_html(all_with_options(answer_card(self._summary, state)))
+
     def _running(
         self, study: Study, record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None
     ) -> dict[str, object]:
@@ -275,15 +283,6 @@ class LivePage:
 def part(name: str, html: str) -> str:
     """A part as browsers take it: never empty, for they leave one as it was that is sent empty."""
     return f'<div id="part-{name}">{html}</div>'
-
-
-def _figures(study: Study, best: TrialRecord | None, rates: HeadlineRates | None) -> Sequence[tuple[str, str]]:
-    """The figures of merit of what no. 1 gives as a rule, with their units."""
-    if best is None or rates is None:
-        return ()
-    machine = Equipment.of(study)
-    merits = figures(machine, rates.best_gflops, best)
-    return [(unit_of(name, machine), UNITS[name][1].format(value)) for name, value in merits.items()]
 
 
 @dataclass(frozen=True)

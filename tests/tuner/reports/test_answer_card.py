@@ -1,0 +1,70 @@
+"""What stands at the head of a study's page."""
+
+from dataclasses import replace
+
+import pytest
+from record_builders import a_study, finished
+
+from results.disturbance import Cause, Disturbance, Reason
+from results.record import Study
+from results.stats.headline import fastest_run
+from results.stats.ranking import Ranked, rank
+from tuner.reports.answer_card import answer_card
+from tuner.reports.summary import StudySummary
+
+RUNS = [finished(number, 70.0 + number, key=f"k{number % 2}") for number in range(1, 7)]
+
+
+def summary(study: Study, ranking: list[Ranked] | None = None) -> StudySummary:
+    return StudySummary.of(study, ranking or rank(RUNS), fastest=fastest_run(study, RUNS))
+
+
+def test_it_tells_the_rate_its_parts_how_sure_it_is_and_what_is_next() -> None:
+    card = answer_card(summary(a_study(rpeak_gflops=100.0)), "complete")
+    facts = dict(card.facts)
+    assert (card.unit, card.what) == ("GFLOPS", "HPL: expected of one more run of the best configuration")
+    assert any(text.endswith("% of peak") for text in card.beside)
+    assert facts["measured of the best"].endswith("GFLOPS, the median of 3 runs, 72.00 to 76.00")
+    assert facts["runs"] == "6 full runs of 2 configurations"
+    assert facts["how sure"]
+    assert "`hpltune export dat study > HPL.dat`" in card.following
+
+
+def test_a_workload_without_a_peak_and_without_an_hpl_dat_has_neither() -> None:
+    card = answer_card(summary(a_study(rpeak_gflops=None, host={"workload": "hpl-mxp"})), "complete")
+    told = repr(card)
+    assert card.what.startswith("HPL-MxP: ")
+    assert "peak" not in told
+    assert "HPL.dat" not in told
+    assert "Rmax" not in told
+    assert any(about.startswith("HPL-MxP rate") for about, _ in card.facts)
+
+
+@pytest.mark.parametrize(
+    ("state", "says"),
+    [
+        ("running", "Nothing: the search goes on."),
+        ("interrupted", "`hpltune tune ⟦resume⟧ ⟦study⟧ study` goes on with the search."),
+        ("killed", "`hpltune tune ⟦resume⟧ ⟦study⟧ study` goes on with the search."),
+    ],
+)
+def test_what_is_next_depends_on_how_the_study_stands(state: str, says: str) -> None:
+    assert answer_card(summary(a_study(space_text="[NB]")), state).following == says  # type: ignore[arg-type]
+
+
+def test_a_rate_of_disturbed_runs_is_told_as_a_bound_and_to_be_repeated() -> None:
+    first = replace(
+        rank(RUNS)[0], disturbance=Disturbance((Reason(Cause.OTHERS, "other programs took 20 % of its time"),), 0.8)
+    )
+    card = answer_card(summary(a_study(), [first]), "complete")
+    assert "at least this" in card.what
+    assert dict(card.facts)["disturbed runs"] == "3"
+    assert "⟦repeats⟧ 3` repeats it; let nothing else run meanwhile." in card.following
+
+
+def test_a_simulation_leads_to_the_real_machine() -> None:
+    study = a_study(versions={"simulator": "SimGrid 4.0"})
+    card = answer_card(summary(study), "complete")
+    assert card.what == "HPL: the best configuration, simulated"
+    assert "`hpltune tune ⟦from_simulation⟧ study`" in card.following
+    assert "disturbed runs" not in dict(card.facts)

@@ -1,0 +1,153 @@
+"""Pages of schedules, webhooks, tokens and deeds: who sees them, what they say, and their buttons."""
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+from service_client import bearer, served
+
+from results.store.service.schedules import Schedule
+from results.store.service.tokens import AccessScope, TokenState
+from results.store.store import Store
+from tuner.service.config import read_config
+
+NOW = datetime.now(UTC)
+DOCUMENT = {"kind": "tune", "space": "quick", "set": {"NB": [192, 256]}}
+NIGHTLY = Schedule("nightly", "every day at 22:30", DOCUMENT, "ada", NOW, NOW + timedelta(days=1))
+OF_ADMINS = ("/webhooks", "/tokens", "/audit")
+
+
+@pytest.fixture
+def people(store: Store) -> dict[str, dict[str, str]]:
+    """Headers of people, by name."""
+    scopes = {"ada": AccessScope.RUN, "bob": AccessScope.RUN, "eve": AccessScope.READ, "root": AccessScope.ADMIN}
+    return {name: bearer(store.tokens.create(name, scope, None)[1]) for name, scope in scopes.items()}
+
+
+@pytest.fixture
+def hooked(store: Store, tmp_path: Path) -> Iterator[TestClient]:
+    """Asks a service that has a webhook."""
+    (tmp_path / "secret").write_text("a secret of more than sixteen characters\n")
+    file = tmp_path / "serve.toml"
+    file.write_text('[webhooks.chat]\nurl = "https://chat.example.org/key"\nsecret_file = "secret"\n')
+    with served(store, tmp_path, read_config(file)) as client:
+        yield client
+
+
+def send(client: TestClient, page: str, address: str, headers: Mapping[str, str] | None = None, **fields: str) -> int:
+    """Send a form of a page, as a browser does; give the status."""
+    found = re.search(r'name="form_token" value="([^"]+)"', client.get(page, headers=headers).text)
+    assert found
+    return client.post(address, data={"form_token": found[1], **fields}, headers=headers).status_code
+
+
+@pytest.mark.heavy
+def test_the_pages_of_admins_are_shown_to_admins_only(client: TestClient, people: dict[str, dict[str, str]]) -> None:
+    for name, headers in people.items():
+        seen = [address for address in OF_ADMINS if client.get(address, headers=headers).status_code == 200]
+        assert seen == (list(OF_ADMINS) if name == "root" else [])
+        page = client.get("/schedules", headers=headers).text
+        assert ('href="/webhooks"' in page) == (name == "root")
+        assert 'href="/schedules"' in page
+
+
+@pytest.mark.heavy
+def test_a_schedule_has_buttons_for_its_maker_and_for_admins(
+    client: TestClient, store: Store, people: dict[str, dict[str, str]]
+) -> None:
+    store.schedules.add(NIGHTLY)
+    pages = {name: client.get("/schedules", headers=headers).text for name, headers in people.items()}
+    assert "every day at 22:30" in pages["eve"]
+    assert "kind tune, space quick, NB 192, 256" in pages["eve"]
+    assert [name for name, page in pages.items() if 'value="pause"' in page] == ["ada", "root"]
+
+
+@pytest.mark.heavy
+def test_a_schedule_is_paused_resumed_and_deleted(client: TestClient, store: Store) -> None:
+    store.schedules.add(NIGHTLY)
+    for do, paused in (("pause", True), ("resume", False)):
+        assert send(client, "/schedules", "/schedules/nightly/do", do=do) == 303
+        found = store.schedules.find("nightly")
+        assert found is not None
+        assert found.paused is paused
+        assert ('<span class="state paused">' in client.get("/schedules").text) is paused
+    assert send(client, "/schedules", "/schedules/nightly/do", do="burn") == 422
+    assert send(client, "/schedules", "/schedules/nightly/do", do="delete") == 303
+    assert store.schedules.all() == []
+    assert "There is none yet." in client.get("/schedules").text
+
+
+def test_a_schedule_of_another_is_not_changed(
+    client: TestClient, store: Store, people: dict[str, dict[str, str]]
+) -> None:
+    store.schedules.add(NIGHTLY)
+    store.schedules.add(Schedule("bobs", "every 6h", DOCUMENT, "bob", NOW, NOW))
+    assert send(client, "/schedules", "/schedules/nightly/do", people["bob"], do="delete") == 403
+    assert store.schedules.find("nightly") == NIGHTLY
+
+
+@pytest.mark.parametrize(
+    "address", ["/schedules/nightly/do", "/webhooks/chat/test", "/tokens/ada/revoke"], ids=lambda one: one.split("/")[1]
+)
+def test_a_form_that_is_not_of_our_page_changes_nothing(hooked: TestClient, store: Store, address: str) -> None:
+    store.schedules.add(NIGHTLY)
+    root = bearer(store.tokens.create("root", AccessScope.ADMIN, None)[1])
+    store.tokens.create("ada", AccessScope.RUN, None)
+    for fields in ({"do": "delete"}, {"do": "delete", "form_token": "guessed"}):
+        assert hooked.post(address, data=fields, headers=root).status_code == 403
+    ada = store.tokens.of_name("ada")
+    assert ada is not None
+    assert ada.revoked_at is None
+    assert store.schedules.find("nightly") == NIGHTLY
+    assert store.deliveries.newest("chat", 1) == []
+
+
+@pytest.mark.heavy
+def test_the_page_of_webhooks_tells_why_a_message_was_not_delivered(hooked: TestClient, store: Store) -> None:
+    assert "No message was sent yet." in hooked.get("/webhooks").text
+    assert send(hooked, "/webhooks", "/webhooks/chat/test") == 303
+    (waiting,) = store.deliveries.newest("chat", 2)
+    store.deliveries.failed(waiting.number, "it answered 500", NOW + timedelta(minutes=1))
+    page = hooked.get("/webhooks").text
+    assert "<dt>Last attempt failed</dt><dd>it answered 500</dd>" in page
+    assert "https://chat.example.org</dd>" in page
+    assert "0 delivered, 1 waiting, 0 given up" in page
+    assert send(hooked, "/webhooks", "/webhooks/none/test") == 404
+
+
+@pytest.mark.heavy
+def test_an_admin_revokes_a_token(client: TestClient, store: Store, people: dict[str, dict[str, str]]) -> None:
+    page = client.get("/tokens", headers=people["root"]).text
+    assert page.count("Yes, revoke it") == len(people)
+    assert page.count("You came in with it") == 1
+    assert "hpltune_" not in page
+    assert send(client, "/tokens", "/tokens/ada/revoke", people["root"]) == 303
+    entry = store.tokens.of_name("ada")
+    assert entry is not None
+    assert entry.state(datetime.now(UTC)) is TokenState.REVOKED
+    assert client.get("/schedules", headers=people["ada"]).status_code == 401
+    assert send(client, "/tokens", "/tokens/nobody/revoke", people["root"]) == 404
+
+
+@pytest.mark.heavy
+def test_the_audit_log_says_in_words_who_did_what(client: TestClient, store: Store) -> None:
+    store.schedules.add(NIGHTLY)
+    send(client, "/schedules", "/schedules/nightly/do", do="pause")
+    client.post("/schedules/nightly/do", data={"form_token": "guessed"})
+    page = client.get("/audit").text
+    assert 'Pause, resume or remove a schedule<br><code class="caption">POST /schedules/{name}/do</code>' in page
+    assert "<td>nightly</td>" in page
+    assert '<span class="state complete">done</span>' in page
+    assert '<span class="state failed">refused</span> This form is not yours or too old' in page
+
+
+def test_older_deeds_are_a_page_further(client: TestClient, store: Store) -> None:
+    for _ in range(101):
+        client.post("/schedules/nope/do", data={})
+    assert len(store.audit.newest(200)) == 101
+    older = re.search(r'href="(/audit\?cursor=[^"]+)"', client.get("/audit").text)
+    assert older
+    assert client.get(older[1]).text.count("<tr>") == 2

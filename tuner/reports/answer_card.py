@@ -1,0 +1,98 @@
+"""The answer of a study at a glance: its best rate, how sure that is, and what to do next."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+
+from results.metrics import rate_text
+from results.record import Study
+from results.report.model import Card
+from results.stats.headline import median_text
+from results.stats.ranking import Ranked
+from results.store.service.campaign_entry import GOES_ON, LiveState
+
+from ..machine.equipment import Equipment
+from ..study.objective import UNITS, unit_of
+from ..words import counted
+from .ranking import figures, interval_of
+from .summary import StudySummary
+
+STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled", "failed"})
+"""States of studies that somebody can go on with."""
+
+
+def answer_card(summary: StudySummary, state: LiveState) -> Card:
+    """The answer of a study of which a run counts."""
+    study, first = summary.study, summary.ranking[0]
+    facts = tuple((about, text) for about, text in _facts(summary, first) if text)
+    rate, following = rate_text(first.expected_gflops), _next(study, first, state)
+    return Card(rate, "GFLOPS", _what(summary, first), tuple(_merits(study, first)), facts, following)
+
+
+def _what(summary: StudySummary, first: Ranked) -> str:
+    """What the rate is, in a few words."""
+    study = summary.study
+    name = study.workload.title
+    if summary.front:
+        return f"{name}: the fastest of {counted(len(summary.front), 'configuration')} that none beats in both aims"
+    if study.simulated:
+        return f"{name}: the best configuration, {study.how}"
+    if first.disturbance is not None:
+        return f"{name}: at least this, for all runs of the best configuration were disturbed"
+    if first.runs == 1:
+        return f"{name}: the best configuration, which ran once"
+    return f"{name}: expected of one more run of the best configuration"
+
+
+def _merits(study: Study, first: Ranked) -> Iterator[str]:
+    machine = Equipment.of(study)
+    for name, value in figures(machine, first.expected_gflops, first).items():
+        yield f"{UNITS[name][1].format(value)} {unit_of(name, machine)}"
+
+
+def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
+    study, fastest = summary.study, summary.fastest
+    yield f"{study.how} of the best", f"{rate_text(first.median_gflops)} GFLOPS, {median_text(first)}"
+    yield "usual rate", _usual_rate(study, first)
+    yield "how sure", summary.how_sure or ("A simulation gives the same rate each time." if study.simulated else "")
+    if fastest is not None:
+        told = f"{rate_text(fastest.gflops)} GFLOPS, {fastest.where(summary.ranking)}"
+        yield fastest.called, " ".join(filter(None, (f"{told}.", fastest.no_rmax)))
+    runs = sum(entry.runs for entry in summary.ranking)
+    known = counted(summary.known or len(summary.ranking), "configuration")
+    yield "runs", f"{counted(runs, 'full run')} of {known}"
+    if not (study.simulated or study.imported):
+        yield "disturbed runs", _disturbed(summary.ranking)
+
+
+def _usual_rate(study: Study, first: Ranked) -> str:
+    interval = interval_of(study, first)
+    if interval is None:
+        return ""
+    low, high = map(rate_text, interval)
+    return f"{low} to {high} GFLOPS with 95 % probability"
+
+
+def _disturbed(ranking: Sequence[Ranked]) -> str:
+    count = sum(entry.left_out if entry.disturbance is None else entry.runs for entry in ranking)
+    if count:
+        return str(count)
+    return "not known: they were too short to tell" if all(entry.unwatched for entry in ranking) else "none"
+
+
+def _next(study: Study, first: Ranked, state: LiveState) -> str:
+    """What to do next."""
+    name = shlex.quote(study.name)
+    if state in GOES_ON:
+        return "Nothing: the search goes on."
+    if state in STOPPED and study.space_text:
+        return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {name}` goes on with the search."
+    if study.how == "simulated":
+        return f"`hpltune tune ⟦from_simulation⟧ {name}` begins on the real machine with what this study found."
+    if study.simulated or study.imported or not study.workload.is_hpl:
+        return f"`hpltune explain {name}` tells which parameters matter."
+    file = f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
+    if first.disturbance is not None or first.runs == 1:
+        return (
+            f"{file}, and `hpltune run HPL.dat ⟦like⟧ {name} ⟦repeats⟧ 3` repeats it; let nothing else run meanwhile."
+        )
+    return f"{file}; `hpltune explain {name}` tells which parameters matter."

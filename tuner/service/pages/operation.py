@@ -1,0 +1,122 @@
+"""Pages of what stands beside campaigns: schedules, webhooks, tokens, and who did what."""
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request
+from fastapi import Path as InPath
+from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from fastapi.routing import APIRoute
+
+from results.store.service.tokens import AccessScope, UnknownTokenError
+
+from ...messages.campaigns import AskedQuery, Cursor
+from ..api import operators, schedules, webhooks
+from ..api.queue_access import Runner
+from ..authentication import caller_of, needs
+from ..forms import Form, csrf_field
+from ..parts import CampaignName, OpenStore, Parts, no_query
+from ..problems import Problem
+from .frames import address_of
+from .queue import asked_facts
+from .site import page
+
+router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+OF_SCHEDULES = {"pause": schedules.pause, "resume": schedules.resume, "delete": schedules.remove}
+"""What the buttons of a schedule do."""
+Named = Annotated[str, InPath(max_length=200)]
+
+
+DEEDS = 100
+"""Of a page."""
+
+
+class DeedsQuery(AskedQuery):
+    """Where the page of deeds begins."""
+
+    cursor: Cursor | None = None
+
+
+@router.get("/schedules", dependencies=[needs("read"), Depends(no_query)])
+def schedules_page(request: Request, store: OpenStore) -> HTMLResponse:
+    """List schedules, with buttons for those who may change them."""
+    caller = caller_of(request)
+    found = schedules.schedules(store)
+    own = {one.name for one in found if caller.scope.covers(AccessScope.ADMIN) or one.made_by == caller.name}
+    return page(
+        request,
+        "operation/schedules.html.j2",
+        schedules=[(one, asked_facts(one.document)) for one in found],
+        own=own if caller.scope.covers(AccessScope.RUN) else set(),
+        csrf=csrf_field(request),
+        address_of=address_of,
+    )
+
+
+@router.post("/schedules/{name}/do")
+def change_schedule(store: OpenStore, caller: Runner, name: CampaignName, sent: Form) -> Response:
+    """Pause, resume or remove a schedule."""
+    do = OF_SCHEDULES.get(sent.get("do", ""))
+    if do is None:
+        raise Problem(422, f"do: choose one of {', '.join(OF_SCHEDULES)}.")
+    do(store, caller, name)
+    return RedirectResponse("/schedules", 303)
+
+
+@router.get("/webhooks", dependencies=[Depends(no_query)])
+def webhooks_page(request: Request, parts: Parts, admin: webhooks.Admin) -> HTMLResponse:
+    """Tell how the last messages to each webhook stand."""
+    found = webhooks.webhooks(parts, admin).webhooks
+    return page(request, "operation/webhooks.html.j2", webhooks=found, csrf=csrf_field(request), address_of=address_of)
+
+
+@router.post("/webhooks/{name}/test")
+def try_webhook(parts: Parts, admin: webhooks.Admin, name: Named, _sent: Form) -> Response:
+    """Send a webhook a message that only shows whether messages arrive."""
+    webhooks.try_webhook(parts, admin, name)
+    return RedirectResponse("/webhooks", 303)
+
+
+@router.get("/tokens", dependencies=[needs("admin"), Depends(no_query)])
+def tokens_page(request: Request, store: OpenStore) -> HTMLResponse:
+    """List tokens: who may do what, and when each was last used."""
+    now = datetime.now(UTC)
+    found = [(entry, entry.state(now)) for entry in store.tokens.entries()]
+    return page(request, "operation/tokens.html.j2", tokens=found, csrf=csrf_field(request))
+
+
+@router.post("/tokens/{name}/revoke", dependencies=[needs("admin")])
+def revoke_token(store: OpenStore, name: Named, _sent: Form) -> Response:
+    """Let a token open nothing from now on."""
+    try:
+        store.tokens.revoke(name)
+    except UnknownTokenError:
+        raise Problem(404, "There is no token of this name: the page of tokens lists all.") from None
+    return RedirectResponse("/tokens", 303)
+
+
+@router.get("/audit", dependencies=[needs("admin")])
+def audit_page(request: Request, store: OpenStore, query: Annotated[DeedsQuery, Query()]) -> HTMLResponse:
+    """List who changed something, signed in or was refused, newest first."""
+    found = operators.audit(store, operators.AuditQuery(limit=DEEDS, cursor=query.cursor))
+    said: Mapping[str, str] = request.app.state.deeds_in_words
+    return page(
+        request,
+        "operation/audit.html.j2",
+        deeds=[(deed, said.get(deed.action, "")) for deed in found.deeds],
+        older=found.next_cursor,
+        later=query.cursor is not None,
+    )
+
+
+def deeds_in_words(routers: Iterable[APIRouter]) -> Mapping[str, str]:
+    """What each address does, by its method and path, as the first sentence of its own documentation says."""
+    said = dict[str, str]()
+    for route in chain.from_iterable(one.routes for one in routers):
+        if isinstance(route, APIRoute):
+            first = re.split("[;:.]( |$)", (route.endpoint.__doc__ or "").split("\n")[0])[0]
+            said |= {f"{method} {route.path}": first for method in route.methods or ()}
+    return said
