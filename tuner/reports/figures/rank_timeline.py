@@ -18,6 +18,7 @@ MOST_STEPS = 200
 """Steps that are marked; more marks would be a line."""
 MOST_DIFFERENT = 3
 """Parameters in a title, of those in which runs differ."""
+MEAN = "mean of all"
 CHANGED = 0.005
 """Part of a run by which a phase must have changed to be told."""
 COARSE = (
@@ -67,19 +68,19 @@ def rank_lanes(runs: Sequence[DrawnRun], steps: tuple[int, int] | None = None) -
 
 
 def shares_table(runs: Sequence[DrawnRun]) -> Table:
-    """List what part of its run each rank spent with what, and the mean of all ranks."""
+    """List what part of its run each rank that is shown spent with what, and the mean of all ranks."""
     columns = (*([Column("trial")] if len(runs) > 1 else []), Column("rank", words=True))
     rows = []
     for run in runs:
-        parts = [(_name(run.did, rank), seconds) for rank, seconds in enumerate(run.did.ranks_s)]
-        for name, seconds in [*parts, ("mean", tuple(run.did.mean_s.values()))]:
+        parts = [(_name(run.did, rank), run.did.ranks_s[rank]) for rank in sorted(run.did.lanes)]
+        for name, seconds in [*parts, (MEAN, tuple(run.did.mean_s.values()))]:
             trial = [str(run.record.number)] if len(runs) > 1 else []
             rows.append((*trial, name, *(f"{100 * one / run.did.time_s:.1f}" for one in seconds)))
     return Table(
         "What part of the run each rank spent",
         (*columns, *(Column(f"{phase} %") for phase in PHASES)),
         tuple(rows),
-        bold=frozenset(place for place, row in enumerate(rows) if "mean" in row),
+        bold=frozenset(place for place, row in enumerate(rows) if MEAN in row),
     )
 
 
@@ -183,11 +184,11 @@ def _steps(did: RunTimeline, steps: tuple[int, int]) -> str:
 
 def _how_to_read(did: RunTimeline, steps: tuple[int, int] | None) -> list[str]:
     """What a lane and a mark are, and which part of a run is shown."""
-    shown = "Shown is the whole run." if steps is None else f"Shown: {_steps(did, steps)}."
+    whole = ["Shown is the whole run."] if steps is None else []
     some = len(did.lanes) < len(did.ranks_s)
     few = [f"{len(did.lanes)} of {len(did.ranks_s):,} ranks are shown, evenly spread."] if some else []
     marks = ["A mark above the lanes: the next panel begins."] if len(did.steps_s) <= MOST_STEPS else []
-    return ["A lane is a rank, with its row and column in the process grid.", *marks, shown, *few]
+    return ["A lane is a rank, with its row and column in the process grid.", *marks, *whole, *few]
 
 
 def _found(runs: Sequence[DrawnRun]) -> list[str]:
