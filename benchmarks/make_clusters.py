@@ -5,11 +5,13 @@
         --cluster FOLDER/made-up-1.cluster.toml --small 2400
 
 The same number is the same cluster each time. Nodes, cores, networks and N are drawn so that some are held up by their
-messages and some hardly feel them.
+messages and some hardly feel them. `--twin` makes twins of the same clusters: with a slow node (`slow`), with a node
+that has the ranks of two (`fat`), or with half of the nodes on each of two switches whose uplink all share (`tree`).
 """
 
 import argparse
 import json
+import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,15 +37,7 @@ CLUSTER = """# Made up: no such machine was measured.
 name = "{name}"
 description = "{description}"
 
-[[nodes]]
-count = {nodes}
-cores = {cores}
-clock_ghz = {clock_ghz:.2f}
-flops_per_cycle = 16
-memory_gib = 64
-price_usd = 100
-power_w = 50
-
+{kinds}
 [core]
 memory_gb_s = {memory_gb_s:.1f}
 cache_kib = {cache_kib}
@@ -63,11 +57,20 @@ cpu_us = {cpu_us:.1f}
 mtu = {mtu}
 mtu_most = 9000
 throttle_us = {throttle_us:.1f}
-switch = {{ price_usd = 40, power_w = 8 }}
+switch = {{ {tree}price_usd = 40, power_w = 8 }}
 
 [shared_memory]
 latency_us = {near_latency_us:.2f}
 gb_s = {near_gb_s:.1f}
+"""
+KIND = """[[nodes]]
+count = {count}
+cores = {cores}
+clock_ghz = {clock_ghz:.2f}
+flops_per_cycle = 16
+memory_gib = 64
+price_usd = 100
+power_w = 50
 """
 SPACE = """description = "{description}"
 
@@ -83,6 +86,11 @@ SWAP = {SWAP}
 NBMIN = 8
 binding = "core"
 """
+SLOW, FAT, TREE = "slow", "fat", "tree"
+LEAST_NODES = {SLOW: 2, FAT: 3, TREE: 4}
+"""Of a cluster that can have such a twin."""
+SPEED, OVERSUBSCRIPTION = 0.75, 4
+"""Of the slow node, and of the uplinks."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +102,8 @@ class MadeUp:
     space: str
 
 
-def made_up(number: int) -> MadeUp:
-    """The cluster of a number."""
+def made_up(number: int, twin: str = "") -> MadeUp | None:
+    """The cluster of a number, or a twin of it; None where it has too few nodes for that."""
     chance = random.Random(f"made up {number}")
 
     def between(least: float, most: float) -> float:
@@ -103,11 +111,16 @@ def made_up(number: int) -> MadeUp:
 
     (nodes, cores), gbit_s = chance.choice(NODES_CORES), chance.choice(list(LATENCY_US))
     ranks, latency_us, dgemm_gflops = nodes * cores, between(*LATENCY_US[gbit_s]), between(3, 70)
-    name = f"made-up-{number}"
+    if nodes < LEAST_NODES.get(twin, 1):
+        return None
+    name = f"made-up-{number}" + (f"-{twin}" if twin else "")
     description = f"{nodes} nodes of {cores} x {dgemm_gflops:.0f} GFLOPS on {gbit_s:g} Gbit/s"
+    description += f", {twin}" if twin else ""
+    clock_ghz = max(1.0, dgemm_gflops * 1.15 / 16)
+    tree = f"leaf_nodes = {math.ceil(nodes / 2)}, oversubscription = {OVERSUBSCRIPTION}, " if twin == TREE else ""
     cluster = CLUSTER.format(
-        name=name, description=description, nodes=nodes, cores=cores, gbit_s=gbit_s, latency_us=latency_us,
-        dgemm_gflops=dgemm_gflops, clock_ghz=max(1.0, dgemm_gflops * 1.15 / 16), memory_gb_s=between(2, 12),
+        name=name, description=description, kinds=kinds(nodes, cores, clock_ghz, twin), gbit_s=gbit_s,
+        latency_us=latency_us, dgemm_gflops=dgemm_gflops, tree=tree, memory_gb_s=between(2, 12),
         cache_kib=chance.choice((256, 512, 1024, 2048)), cache_gb_s=between(20, 80), strided_ns=between(2, 10),
         level2_gflops=dgemm_gflops * between(0.08, 0.35), dtrsm_fraction=between(0.5, 0.9),
         packet_us=between(0.05, 1), cpu_us=min(between(0.5, 10), OF_LATENCY * latency_us),
@@ -119,16 +132,29 @@ def made_up(number: int) -> MadeUp:
         description=description, ranks=ranks, NB=json.dumps(chance.choice(NB)), grid=json.dumps(grids[-GRIDS:]),
         BCAST=json.dumps(chance.choice(BCAST)), N=chance.choice(N), SWAP=json.dumps(chance.choice(SWAP)),
     )  # fmt: skip
-    return MadeUp(name, cluster, space)
+    more = 'PMAP = ["row", "column"]\n' if twin in {FAT, TREE} else ""
+    return MadeUp(name, cluster, space + more)
+
+
+def kinds(nodes: int, cores: int, clock_ghz: float, twin: str) -> str:
+    """The nodes of a cluster as tables of its file, the slow or the fat one last."""
+    usual = KIND.format(count=nodes - {SLOW: 1, FAT: 2}.get(twin, 0), cores=cores, clock_ghz=clock_ghz)
+    if twin == SLOW:
+        return f"{usual}\n{KIND.format(count=1, cores=cores, clock_ghz=clock_ghz)}speed = {SPEED}\n"
+    if twin == FAT:
+        return f"{usual}\n{KIND.format(count=1, cores=2 * cores, clock_ghz=clock_ghz)}"
+    return usual
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--twin", choices=tuple(LEAST_NODES), default="")
     asked = parser.parse_args(arguments)
     asked.folder.mkdir(parents=True, exist_ok=True)
-    for one in map(made_up, range(1, asked.count + 1)):
+    found = (made_up(number, asked.twin) for number in range(1, asked.count + 1))
+    for one in filter(None, found):
         (asked.folder / f"{one.name}.cluster.toml").write_text(one.cluster, encoding="utf-8")
         (asked.folder / f"{one.name}.toml").write_text(one.space, encoding="utf-8")
         print(one.name)

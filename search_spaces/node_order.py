@@ -49,12 +49,21 @@ def placement(point: Point, machine: Machine) -> tuple[int, ...]:
     return tuple(filled[slot] for slot in range(len(kept)))
 
 
-def slowest_speed(point: Point, machine: Machine) -> float:
-    """Return the speed of the slowest node in use as a part of the fastest node's; 1 if no speed is known."""
+def rank_speeds(point: Point, machine: Machine) -> tuple[float, ...]:
+    """Return the speed of each rank's node as a part of the fastest node's; empty if one is not known.
+
+    Args:
+        point: complete.
+    """
     speeds = [node.speed for node in machine.node_list if node.speed is not None]
-    used = [machine.node_list[number].speed for number in placement(point, machine)]
-    slowest = min((speed for speed in used if speed is not None), default=None)
-    return slowest / max(speeds) if slowest is not None else 1.0
+    placed, (ranks, threads) = placement(point, machine), ranks_and_threads(point["layout"])
+    if not placed or len(speeds) < len(machine.node_list):
+        return ()
+    if machine.fills_nodes:
+        on = [number for number in placed for _ in range(machine.node_list[number].cores // threads)][:ranks]
+    else:
+        on = [placed[rank * len(placed) // ranks] for rank in range(ranks)]
+    return tuple(speeds[number] / max(speeds) for number in on)
 
 
 class KnownOrders:

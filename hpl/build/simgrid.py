@@ -38,6 +38,7 @@ REPLACED = (
 WRAPPED = (
     *("MPI_Send", "MPI_Ssend", "MPI_Issend", "MPI_Isend", "MPI_Recv", "MPI_Irecv", "MPI_Wait", "MPI_Iprobe"),
     *("HPL_pipid", "HPL_pdmxswp", "HPL_pdlaswp00N", "HPL_pdlaswp00T", "HPL_pdlaswp01N", "HPL_pdlaswp01T", "HPL_binit"),
+    *("HPL_pdfact", "HPL_bcast", "HPL_bwait"),
     *("malloc", "free"),
 )
 
@@ -91,18 +92,28 @@ def build_virtual(source: HplSource, simgrid: SimGrid, search: SearchPaths, on_s
     Raises:
         BuildError: compiling or linking failed, or the cache cannot be written.
     """
-    own = [*sorted(VIRTUAL.glob("*.c")), NATIVE / "progress.c", *source.more]
-    texts = [path.read_text(encoding="utf-8") for path in (*own, VIRTUAL / "virtual.h", NATIVE / "mpi1_compat.h")]
+    xhpl = virtual_xhpl(source, simgrid, search)
+    built_once(xhpl.path, lambda: _build(source, simgrid, xhpl, on_step or (lambda *_: None)))
+    return xhpl
+
+
+def virtual_xhpl(source: HplSource, simgrid: SimGrid, search: SearchPaths) -> Xhpl:
+    """Where the simulated xhpl of a source is, or would be once it is built."""
+    own = (*_own(source), VIRTUAL / "virtual.h", NATIVE / "mpi1_compat.h")
+    texts = [path.read_text(encoding="utf-8") for path in own]
     key = digest(
         [source.kind, source.digest, simgrid.version, str(simgrid.smpicc), *FLAGS, *REPLACED, *WRAPPED, *texts]
     )
     folder = search.cache / "builds" / f"virtual-{key}"
-    xhpl = Xhpl(folder / "xhpl-virtual", key, folder / "build.log")
-    built_once(xhpl.path, lambda: _build(source, simgrid, own, xhpl, on_step or (lambda *_: None)))
-    return xhpl
+    return Xhpl(folder / "xhpl-virtual", key, folder / "build.log")
 
 
-def _build(source: HplSource, simgrid: SimGrid, own: list[Path], xhpl: Xhpl, step: OnStep) -> None:
+def _own(source: HplSource) -> list[Path]:
+    """Our files of the simulated xhpl."""
+    return [*sorted(VIRTUAL.glob("*.c")), NATIVE / "progress.c", *source.more]
+
+
+def _build(source: HplSource, simgrid: SimGrid, xhpl: Xhpl, step: OnStep) -> None:
     folder = xhpl.path.parent
     theirs = sorted(
         path
@@ -112,7 +123,7 @@ def _build(source: HplSource, simgrid: SimGrid, own: list[Path], xhpl: Xhpl, ste
     )
     headers = header_flags(source)
     jobs = [(path, folder / f"{path.parent.name}-{path.stem}.o", ("-w", *FLAGS)) for path in theirs]
-    jobs += [(path, folder / f"own-{path.stem}.o", (*OWN_FLAGS, *FLAGS)) for path in own]
+    jobs += [(path, folder / f"own-{path.stem}.o", (*OWN_FLAGS, *FLAGS)) for path in _own(source)]
 
     def compile_one(job: tuple[Path, Path, tuple[str, ...]]) -> None:
         path, target, flags = job

@@ -204,9 +204,9 @@ def obtain(
     except OSError as error:
         raise SourceError(f"cannot make {folder} for HPL's source: {error.strerror}") from error
     with FileLock(folder / "lock"):
-        for family in built:
-            if (folder / family.name).is_dir():
-                return find_source(folder / family.name, f"{family.origin} (cached)", layouts)
+        cached = cached_source(search, built)
+        if cached is not None:
+            return cached
         tried = []
         for family in built:
             try:
@@ -217,6 +217,20 @@ def obtain(
         f"HPL's source could not be had ({'; '.join(tried)}): "
         "download hpl-2.3.tar.gz yourself and give it with ⟦hpl_source⟧, or your own program with ⟦xhpl⟧"
     )
+
+
+def cached_source(search: SearchPaths, built: Sequence[type[SourceProgram]] = ()) -> HplSource | None:
+    """Return the source that was obtained before; None where there is none.
+
+    Args:
+        built: as `obtain` takes it.
+    """
+    folder, built = search.cache / "source", built or _built()
+    layouts = [family.source_in for family in built]
+    for family in built:
+        if (folder / family.name).is_dir():
+            return find_source(folder / family.name, f"{family.origin} (cached)", layouts)
+    return None
 
 
 def _built() -> tuple[type[SourceProgram], ...]:

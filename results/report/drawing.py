@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from .model import Drawable, Matrix, Series, Timeline
+from .model import Drawable, Gantt, Matrix, Series, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .model import Figure
+    from .model import Figure, LaneGroup
 
 
 Value = TypeVar("Value")
@@ -23,9 +24,9 @@ MOST = 1_500
 def thinned(figure: Drawable) -> Drawable:
     """Return the figure with at most about `MOST` points a series; a series that lost points says so in its name.
 
-    A heat map stays as it is.
+    A heat map and lanes stay as they are.
     """
-    if isinstance(figure, Matrix):
+    if isinstance(figure, Matrix | Gantt):
         return figure
     if isinstance(figure, Timeline):
         return replace(figure, rows=tuple(_thin(row) for row in figure.rows))
@@ -109,6 +110,8 @@ LOWEST_INCHES = 2.2
 """Of a figure with few rows."""
 ROW_INCHES, TIME_INCHES = 1.15, 0.45
 """How high a row of a timeline is, and its axis of time below all rows."""
+GROUP_INCHES = 0.3
+"""How high the title of a group of lanes is, with the space above it."""
 LETTERS_PT = 10.5
 """Size of the letters of a figure on a page."""
 POINTS_PER_INCH = 72
@@ -138,6 +141,12 @@ class DrawnValue:
 def height_inches(figure: Drawable, width_inches: float = SIZE_INCHES[0], letters_pt: float = LETTERS_PT) -> float:
     """How high a figure should be, in inches, for its number of rows and its legend."""
     least = max(0.75, width_inches / SIZE_INCHES[0])
+    if isinstance(figure, Gantt):
+        columns = legend_columns(figure.kinds, width_inches, letters_pt)
+        legend = LEGEND_LINE * letters_pt / POINTS_PER_INCH * -(-len(figure.kinds) // columns)
+        return (
+            TIME_INCHES + legend + sum(GROUP_INCHES + lane_inches(group) * len(group.lanes) for group in figure.groups)
+        )
     if isinstance(figure, Timeline):
         return TIME_INCHES + ROW_INCHES * len(figure.rows)
     if isinstance(figure, Matrix):
@@ -158,6 +167,20 @@ def _legend(figure: Figure, width_inches: float, letters_pt: float) -> tuple[int
     whole = int((width_inches - LEFT_INCHES) * POINTS_PER_INCH / (LETTER * letters_pt))
     columns = 2 if max(map(len, names)) <= whole // 2 - LEGEND_SIGN else 1
     return columns, ["\n".join(wrap(name, max(10, whole // columns - LEGEND_SIGN))) for name in names]
+
+
+def lane_inches(group: LaneGroup) -> float:
+    """How high a lane is, with the space to the next one: the more there are, the less."""
+    return max(0.1, min(0.21, 3.2 / len(group.lanes)))
+
+
+def legend_columns(names: Sequence[str], width_inches: float, letters_pt: float) -> int:
+    """How many columns a legend of few short names has: all of them, or as many as fill whole lines."""
+    whole = int((width_inches - LEFT_INCHES) * POINTS_PER_INCH / (LETTER * letters_pt))
+    if sum(map(len, names)) + LEGEND_SIGN * len(names) <= whole:
+        return len(names)
+    most = whole // (max(map(len, names)) + LEGEND_SIGN)
+    return next((columns for columns in range(most, 1, -1) if len(names) % columns == 0), 1)
 
 
 def marker(number: int) -> str:

@@ -26,6 +26,7 @@ from .model import (
     Drawable,
     Figure,
     Folded,
+    Gantt,
     Heading,
     Matrix,
     Part,
@@ -34,6 +35,7 @@ from .model import (
     Table,
     Timeline,
 )
+from .svg_paths import short_paths
 from .timeline import draw_on
 
 if TYPE_CHECKING:
@@ -165,7 +167,7 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
             return {"kind": "folded", "title": title, "parts": [_part(one, numbers) for one in parts]}
         case Table() | Card():
             return {"kind": type(part).__name__.lower(), "data": part}
-        case Figure() | Matrix() | Timeline():
+        case Figure() | Matrix() | Timeline() | Gantt():
             shown = thinned(part)
             drawn = svg(shown, next(numbers))
             beside = {"caption": part.caption, "origin": part.origin, "data": figure_data(shown)}
@@ -175,7 +177,8 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
 def figure_data(figure: Drawable) -> str:
     """Write what a figure shows as CSV, with a line for each value; columns without any value are left out.
 
-    Those of a heat map are named after its axes. Elsewhere, lowest and highest are the ends of the interval of y.
+    Those of a heat map are named after its axes, those of lanes after what they can do. Elsewhere, lowest and highest
+    are the ends of the interval of y.
     """
     if isinstance(figure, Matrix):
         names = [figure.y_axis, figure.x_axis, figure.unit, "note", "measured"]
@@ -190,6 +193,14 @@ def figure_data(figure: Drawable) -> str:
             for i, row in enumerate(figure.rows)
             for j, column in enumerate(figure.columns)
             if figure.cells[i][j] is not None
+        ]
+    elif isinstance(figure, Gantt):
+        names = ["group", figure.lane_axis, "from", "until", *figure.kinds]
+        lines = [
+            [group.title, lane.name, *map(_number, (span.begin, span.end, *span.parts))]
+            for group in figure.groups
+            for lane in group.lanes
+            for span in lane.spans
         ]
     else:
         diagrams = figure.rows if isinstance(figure, Timeline) else (figure,)
@@ -271,7 +282,7 @@ def _of_the_page(drawn: str, title: str, number: int) -> str:
     body = re.sub(r" ?font-family: [^;\"]*;", "", body)
     body = re.sub(r"<style[^>]*>.*?</style>\s*", "", body, flags=re.DOTALL)
     body = re.sub(r' style="([^"]*)"', _attributes, body)
-    body = re.sub(r"\n\s*", "\n", body)
+    body = short_paths(re.sub(r"\n\s*", "\n", body))
     head, _, rest = body.partition(">")
     kept = " ".join(word for word in head.split() if not word.startswith(("width=", "height=")))
     return f'{kept} {LINES} role="img" aria-label="{escape(title, quote=True)}">{rest}'

@@ -271,6 +271,69 @@ class Timeline:
 
 
 @dataclass(frozen=True)
+class Stretch:
+    """A stretch of time of a lane.
+
+    Attributes:
+        parts: how much of it each kind of the picture takes, as parts of 1.
+    """
+
+    begin: float
+    end: float
+    parts: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """What one of several did over time: spans that do not overlap, in their order."""
+
+    name: str
+    spans: tuple[Stretch, ...]
+
+
+@dataclass(frozen=True)
+class LaneGroup:
+    """Lanes that belong together, below a title.
+
+    Attributes:
+        steps: times that a small line marks above the lanes.
+    """
+
+    title: str
+    lanes: tuple[Lane, ...]
+    steps: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Gantt:
+    """A picture of what several did at the same time, as its data: a coloured lane for each.
+
+    Attributes:
+        x_axis, lane_axis: what the axis of time and the names of lanes are.
+        kinds: what they can do, at most six. The last one is doing nothing, which shows as an empty lane.
+        groups: below each other on the same axis of time; at least one.
+        begin, end: of that axis.
+        caption, origin: as of a Figure.
+    """
+
+    title: str
+    x_axis: str
+    lane_axis: str
+    kinds: tuple[str, ...]
+    groups: tuple[LaneGroup, ...]
+    begin: float
+    end: float
+    caption: str = ""
+    origin: str = ""
+
+    def __post_init__(self) -> None:
+        for group in self.groups:
+            for lane in group.lanes:
+                if any(len(span.parts) != len(self.kinds) for span in lane.spans):
+                    raise ValueError(f"lane {lane.name} of {self.title!r} has not a part for each of {self.kinds}")
+
+
+@dataclass(frozen=True)
 class Card:
     """The answer at a glance: pages begin with it, and other renderers leave it out, for it repeats what follows.
 
@@ -290,7 +353,7 @@ class Card:
     following: str = ""
 
 
-Drawable = Figure | Matrix | Timeline
+Drawable = Figure | Matrix | Timeline | Gantt
 Part = Heading | Sentence | Copied | Blank | Folded | Table | Card | Drawable
 
 

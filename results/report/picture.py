@@ -9,6 +9,7 @@ from typing import Any
 from ..errors import ResultsError
 from .drawing import STYLE, height_inches, thinned
 from .model import Drawable
+from .svg_paths import short_paths
 from .timeline import draw_on
 
 ENDINGS = (".png", ".svg", ".pdf")
@@ -70,7 +71,7 @@ def picture(figures: Sequence[Drawable], ending: str, size: PictureSize) -> byte
             canvas.savefig(drawn, format=ending[1:], dpi=size.dpi, metadata={"Title": title, **undated})
         except ValueError as error:  # more dots than a picture can have
             raise ResultsError(f"cannot draw a picture so large: {error}") from error
-    return drawn.getvalue()
+    return short_paths(drawn.getvalue().decode()).encode() if ending == ".svg" else drawn.getvalue()
 
 
 def _below(figure: Drawable, letters: int, *, titled: bool) -> list[str]:

@@ -1,4 +1,4 @@
-"""Draws any figure on a canvas of its own: one diagram, or the rows of a timeline below each other."""
+"""Draws any figure on a canvas of its own: one diagram, the rows of a timeline below each other, or lanes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from .drawing import GREY, DrawnValue, draw
-from .model import Drawable, Figure, Timeline
+from .gantt import draw_lanes
+from .model import Drawable, Figure, Gantt, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,6 +39,8 @@ def draw_on(figure: Drawable, canvas: FigureBase, width_inches: float) -> list[D
     Returns:
         Where each value is; `row` is the place of its axes in `canvas.axes`.
     """
+    if isinstance(figure, Gantt):
+        return draw_lanes(figure, canvas, width_inches)
     if not isinstance(figure, Timeline):
         return draw(figure, canvas.subplots(), width_inches)
     all_axes: list[Axes] = list(canvas.subplots(len(figure.rows), 1, sharex=True, squeeze=False)[:, 0])

@@ -14,6 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from .intervals import Z95
+
 Array = NDArray[np.float64]
 
 USUAL_NOISE = 0.01
@@ -54,7 +56,12 @@ class Noise:
         """The geometric mean of the standard deviations, weighted by their probabilities."""
         return float(np.exp(self.weights @ np.log(self.sizes)))
 
-    def one_more(self, gflops: float, runs: int, certainty: float) -> float:
+    @property
+    def sd(self) -> float:
+        """The standard deviation that counts on what is not known of the noise: 95 % of runs are within 1.96 of it."""
+        return -math.log(self.one_more(1.0, math.inf, 0.975)) / Z95
+
+    def one_more(self, gflops: float, runs: float, certainty: float) -> float:
         """Return the rate that one more run of a configuration reaches with a stated probability.
 
         Args:

@@ -133,7 +133,7 @@ class Network(Part):
         cpu_ns_per_kib: additional time of a core for each KiB sent or received.
         mtu: default MTU of the network.
         mtu_most: largest MTU that the NICs and the switch take.
-        throttle_us: default least time between two interrupts of a NIC; 0 for none.
+        throttle_us: how long a NIC holds back an interrupt by default; 0 for not at all.
         nics: network interfaces of each node, which are used together.
         eager_kib: a longer message first asks the receiver (rendezvous).
         socket_kib: part of a long message that the kernel takes into its buffer, so that the sender goes on before it

@@ -21,7 +21,7 @@ class Settings:
     """The settings of a network; None keeps the default.
 
     Attributes:
-        throttle_us: least time between two interrupts (rx-usecs); 0 switches throttling off.
+        throttle_us: how long a NIC holds back an interrupt (rx-usecs); 0 switches throttling off.
     """
 
     mtu: int | None = None

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 import search_quality
 from games import GamesError, Kept
+from make_clusters import FAT, SLOW, TREE, made_up
 from record_landscape import Recording, record_real
 from replay import Board, Played, play
 from script import opened
@@ -19,8 +20,12 @@ from hpl.output import HplResult
 from hpl.programs.registry import TO_BUILD
 from results.record import Invalidity
 from runners.errors import SubmitError
+from runners.toml_file import parse_table
+from runners.virtual.cluster import VirtualCluster
+from runners.virtual.load import checked_cluster
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from search_spaces.node_order import rank_speeds
 from tuner.engines.outcomes import FULL, Question
 from tuner.engines.points import ADVICE
 from tuner.replay.landscape import LandscapeError, RecordedLandscape
@@ -207,6 +212,36 @@ def test_a_failure_is_a_failed_trial_at_its_cost_and_is_kept_when_the_landscape_
     last = board.space.point(COUNT - 1)
     (outcome,), cost_s = board.launch([Question(last, FULL)], random.Random(1))  # noqa: S311 - no secret
     assert (outcome.gflops, outcome.state, outcome.time_s, outcome.cost_s, cost_s) == (None, "failed", None, 40.0, 40.0)
+
+
+def test_nodes_that_differ_are_kept_so_that_engines_know_the_slow_one(tmp_path: Path) -> None:
+    path = written(tmp_path, points())
+    whole = json.loads(path.read_text())
+    whole["machine"]["node_list"] = [{"name": "n0", "cores": 2, "speed": 1.0}, {"name": "n1", "cores": 2, "speed": 0.5}]
+    path.write_text(json.dumps(whole))
+    landscape = RecordedLandscape.read(path)
+    landscape.save(tmp_path / "again.json")
+    assert RecordedLandscape.read(tmp_path / "again.json") == landscape
+    assert rank_speeds({"layout": "4x1"}, landscape.machine) == (1, 1, 0.5, 0.5)
+
+
+def test_a_twin_of_a_made_up_cluster_differs_from_it_by_its_nodes_alone() -> None:
+    usual, slow = made_up(23), made_up(23, SLOW)
+    assert usual
+    assert slow
+    speeds = [[node.speed for node in cluster_of(one.cluster).node_list] for one in (usual, slow)]
+    assert speeds == [[1.0, 1.0, 1.0, 1.0], [1.0, 1.0, 1.0, 0.75]]
+    assert cluster_of(slow.cluster).networks == cluster_of(usual.cluster).networks
+    fat, tree = made_up(23, FAT), made_up(23, TREE)
+    assert fat
+    assert tree
+    assert [node.cores for node in cluster_of(fat.cluster).node_list] == [4, 4, 8]
+    assert cluster_of(tree.cluster).networks["net"].switch.leaf_nodes == 2
+    assert made_up(12, TREE) is None
+
+
+def cluster_of(text: str) -> VirtualCluster:
+    return checked_cluster("made up", parse_table("made up", text))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from engine_contract import SMALL
 from record_builders import a_study, finished
 
 from hpl.params import HplParams
-from results.record import Kind, Study, TrialRecord
+from results.record import SIMULATOR, Kind, Study, TrialRecord
 from results.store.store import Store
 from search_spaces.load import space_text
 from search_spaces.parameters.dimension import Point
@@ -35,6 +35,11 @@ def records(space: SearchSpace, rate: Callable[[Point], float], count: int, nois
         hpl = HplParams.from_words(point)
         found.append(finished(place, gflops, params=point, hpl=hpl, key=space.key(point), kind=Kind.SEARCH))
     return found
+
+
+def simulated(trials: Sequence[TrialRecord]) -> list[TrialRecord]:
+    """The same runs of a simulator: that configurations which HPL runs alike differ is no noise of a machine."""
+    return [replace(trial, versions={**trial.versions, SIMULATOR: "SimGrid 3.32"}) for trial in trials]
 
 
 def explain(

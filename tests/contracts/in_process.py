@@ -34,15 +34,18 @@ END_S = 60.0
 
 
 def run_in_process(
-    arguments: Sequence[str], folder: Path, *, charset: str = "utf-8"
+    arguments: Sequence[str], folder: Path, *, charset: str = "utf-8", typed: str = ""
 ) -> "subprocess.CompletedProcess[str]":
-    """Run the command line as a process in a folder would, with pipes for its output and nothing to read.
+    """Run the command line as a process in a folder would, with pipes for its output.
+
+    Args:
+        typed: what it reads.
 
     Raises:
         KeyboardInterrupt: whoever runs the tests pressed Ctrl-C.
     """
     code: object = 0
-    with _isolated(arguments, folder), CliRunner(charset).isolation() as (stdout, stderr, _):
+    with _isolated(arguments, folder), CliRunner(charset).isolation(typed) as (stdout, stderr, _):
         try:
             main()
         except Stopped as stopped:

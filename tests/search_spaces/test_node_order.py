@@ -7,7 +7,7 @@ from search_spaces.distinct import distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import load, passed_over
 from search_spaces.machine import BlasFacts, Machine, MachineNode
-from search_spaces.node_order import placement, slowest_speed, worth_dropping
+from search_spaces.node_order import placement, rank_speeds, worth_dropping
 from search_spaces.space import SearchSpace
 
 BLAS = {"openblas": BlasFacts()}
@@ -38,7 +38,7 @@ def test_the_slowest_nodes_are_dropped_and_of_equal_ones_the_last() -> None:
     assert placed("listed", on, nodes_dropped=1) == (0, 2, 3, 4)
     assert placed("listed", on, nodes_dropped=2) == (0, 2, 4)
     assert placed("listed", on, nodes_dropped=3) == (0, 2)
-    assert slowest_speed({"nodes_dropped": 1}, on) == 70 / 80
+    assert rank_speeds({"nodes_dropped": 1, "layout": "4x1"}, on) == (1, 1, 70 / 80, 1)
 
 
 def test_the_fastest_nodes_come_first_and_those_about_as_fast_keep_their_order() -> None:
@@ -129,6 +129,14 @@ def test_where_nodes_are_filled_one_after_the_other_an_idle_one_must_be_dropped(
         "the layout 3x1 with nodes_dropped = 0 leaves 1 of 4 nodes without a rank: "
         "take more ranks, or nodes_dropped = 1"
     )
+
+
+def test_a_rank_is_as_fast_as_its_node() -> None:
+    assert rank_speeds({"layout": "4x1"}, machine(60, 80, cores=2)) == (0.75, 0.75, 1, 1)
+    virtual = Machine(4, 2**32, BLAS, 1000, node_list=machine(1, 1, 1, 0.5).node_list)
+    assert rank_speeds({"layout": "4x1"}, virtual) == (1, 1, 1, 0.5)
+    assert rank_speeds({"layout": "3x1"}, virtual) == (1, 1, 1)
+    assert rank_speeds({"layout": "2x1"}, machine(60, None)) == ()
 
 
 def test_automatic_values_are_those_that_may_pay_on_the_nodes_that_are_there() -> None:

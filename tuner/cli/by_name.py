@@ -26,6 +26,7 @@ NAMES = (
     "check",
     "dat",
     "reproduce",
+    "learn",
     "calibrate",
     "predict",
     "scale",

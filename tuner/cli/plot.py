@@ -38,8 +38,16 @@ def plot(
         typer.Option(min=4, max=100, metavar="CM", help="16 fills an A4 page, 8 fills one of two columns."),
     ] = 16.0,
     trial: Annotated[
-        int | None,
-        typer.Option(min=1, metavar="NUMBER", help="Whose `conditions` are drawn, in place of the best and disturbed."),
+        list[int] | None,
+        typer.Option(
+            min=1,
+            metavar="NUMBER",
+            help="Whose `conditions` or `timeline` is drawn, in place of the best; repeat it to compare timelines.",
+        ),
+    ] = None,
+    steps: Annotated[
+        str | None,
+        typer.Option(metavar="FIRST-LAST", help="Steps of HPL that a `timeline` shows in detail, for example 1-6."),
     ] = None,
     dpi: Annotated[int, typer.Option(min=50, max=1200, help="Dots per inch of a PNG file.")] = 300,
     named: StudyName = None,
@@ -61,10 +69,12 @@ def plot(
         hpltune plot convergence default-1 -o convergence.svg --width 8
 
         hpltune plot conditions default-1 --trial 7
+
+        hpltune plot timeline lookahead --trial 1 --trial 2 --steps 1-6
     """
     from results.report.picture import PictureSize
 
-    from ..commands.stored.plot import PlotRequest, kind_and_study, list_kinds
+    from ..commands.stored.plot import PlotRequest, kind_and_study, list_kinds, parse_steps
     from ..commands.stored.plot import plot as draw
     from ..errors import UsageError
 
@@ -72,11 +82,14 @@ def plot(
         kind, study = kind_and_study(store, kind, study or named)
         if kind is None and out is not None:
             raise UsageError(f"which figure shall be drawn into {out}? `hpltune plot` lists them")
-        if kind is None and trial is not None:
-            raise UsageError("it is for `hpltune plot conditions`", field="trial", given=str(trial))
+        if kind is None and trial:
+            given = " ".join(map(str, trial))
+            raise UsageError("it is for `hpltune plot conditions` and `timeline`", field="trial", given=given)
         if kind is None:
             report = list_kinds(store, study).report()
         else:
             file = out or Path(f"{kind}.png")
-            report = draw(store, PlotRequest(kind, file, study, PictureSize(width, dpi), trial)).report()
+            shown = None if steps is None else parse_steps(steps)
+            request = PlotRequest(kind, file, study, PictureSize(width, dpi), tuple(trial or ()), shown)
+            report = draw(store, request).report()
     show_report(console(), report, as_json=as_json)

@@ -14,11 +14,13 @@ from ..options import DEFAULT_SIMULATION_S
 from ..reports.hand_in import HandInPage
 from ..reports.study_page import StudyPage
 from ..simulation.cluster import SimulatedCluster
+from ..simulation.lesson import lesson_names
 from ..simulation.plan import virtual_plan
 from ..simulation.reproduction import published, simulate_tests
 from ..simulation.session import cores_here
 from ..stopping import StopRequest
 from ..user_files import require_writable_file
+from .learn import opened_book
 from .report_files import write_page
 from .session import open_session
 from .stored.report import page_of
@@ -82,6 +84,7 @@ def hand_in(request: HandInRequest, listener: Listener, stop: StopRequest) -> Re
                 day=datetime.now(UTC).date(),
                 command=request.command,
                 best_dat=virtual_plan(best, site.cluster).hpl_dat,
+                answers=opened_book(request.name).answered() if request.name in lesson_names() else (),
                 studies=pages,
             )
             report = page.report()

@@ -38,6 +38,7 @@ from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
 
 from .points import Matrix, Vector
 from .probes import UNKNOWN, USUAL_MTU, Prior, Probes
+from .slowest_rank import SlowestRank, on_equal_nodes
 
 Column = NDArray[np.float64]
 """A figure of each configuration, shape (configurations, 1), so that steps stand beside each other."""
@@ -61,7 +62,8 @@ class Shapes:
     def __init__(self, table: NDArray[np.float64]) -> None:
         self._table = table
         (self.N, self.NB, self.P, self.Q, self.rate, self.ring, self.depth, self.swap, self.threshold, self.held,
-         self.mtu, self.row_beside, self.rows, self.column_beside, self.columns, self.worth
+         self.mtu, self.row_beside, self.rows, self.column_beside, self.columns, self.more_rows, self.more_columns,
+         self.panels, self.worth
         ) = np.moveaxis(table[:, :, None], 1, 0)  # fmt: skip
 
     def of(self, places: NDArray[np.intp] | Sequence[int]) -> "Shapes":
@@ -95,27 +97,28 @@ class Shapes:
 
 
 def shape_row(
-    full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0, slowest: float = 1.0
+    full: Mapping[str, Scalar], probes: Probes, worth: float = 1.0, slowest: SlowestRank | None = None
 ) -> tuple[float, ...]:
     """The figures of a complete point that the model needs.
 
     Args:
         worth: of a GFLOPS, in what is told of runs and asked of the model: more than 1 where nodes stay idle that the
             objective does not count.
-        slowest: speed of the slowest node in use as a part of the fastest node's; in each step all wait for it.
+        slowest: the rank for which all others wait; None where nodes are equal.
     """
     P, Q = parse_grid(str(full["grid"]))
     ranks, threads = ranks_and_threads(full["layout"])
     together = probes.together(ranks, threads, dropped_nodes(full))
+    waited = slowest or on_equal_nodes(float(full["NB"]), P, Q)
     by_columns = full["PMAP"] == "column"
     neighbours = P if by_columns else Q
     near, across = min(neighbours, together), max(1.0, together / neighbours)
     row, column = ((across, near), (near, across)) if by_columns else ((near, across), (across, near))
     return (
-        float(full["N"]), float(full["NB"]), P, Q, slowest * probes.rate_gflops(full) * threads * 1e9,
+        float(full["N"]), float(full["NB"]), P, Q, waited.speed * probes.rate_gflops(full) * threads * 1e9,
         float(Bcast.from_word(str(full["BCAST"]))), float(full["DEPTH"]), float(Swap.from_word(str(full["SWAP"]))),
         float(full["swap_threshold"]), 1e-6 * float(full.get("net.rx_usecs", 0)),
-        float(full.get("net.mtu", USUAL_MTU)), *row, *column, worth,
+        float(full.get("net.mtu", USUAL_MTU)), *row, *column, waited.rows, waited.columns, waited.panels, worth,
     )  # fmt: skip
 
 
@@ -129,8 +132,9 @@ def log_rate(shapes: Shapes, unknown: Vector, part: float = 1.0, columns: float 
     of = dict(zip(UNKNOWN, np.exp(unknown).T[..., None, None], strict=True))
     N = shapes.N * part
     n = N * (1 - columns * PLACES)
-    m = n / shapes.P + shapes.NB * (shapes.P - 1) / shapes.P / 2
-    k = n / shapes.Q + shapes.NB * (shapes.Q - 1) / shapes.Q / 2
+    whole = part == 1.0
+    m = np.maximum(n / shapes.P + (shapes.more_rows if whole else shapes.NB * (shapes.P - 1) / shapes.P / 2), 1.0)
+    k = np.maximum(n / shapes.Q + (shapes.more_columns if whole else shapes.NB * (shapes.Q - 1) / shapes.Q / 2), 1.0)
     step = _step_s(shapes, of, m, k)
     time_s = (step @ WEIGHTS) * (columns * N / shapes.NB)[:, 0]
     operations = (2 / 3 * N**3 * (1 - (1 - columns) ** 3) + 3 / 2 * N**2 * columns)[:, 0]
@@ -171,7 +175,7 @@ def _update_s(shapes: Shapes, of: Mapping[str, Column], m: Column, k: Column) ->
 def _panel_s(shapes: Shapes, of: Mapping[str, Column], m: Column) -> Column:
     start_s, byte_s = _message_s(shapes, of, shapes.exchanges_far, 1.0)
     rows_s = of["pivot"] + start_s + (2 * shapes.NB + 4) * BYTES * byte_s
-    factorising = m * shapes.NB**2 / (shapes.rate * of["rate"] * of["panel"])
+    factorising = m * shapes.NB**2 / (shapes.rate * shapes.panels * of["rate"] * of["panel"])
     return np.asarray(factorising + shapes.NB * np.ceil(np.log2(shapes.P)) * rows_s)
 
 

@@ -26,7 +26,7 @@ class Messages:
         latency_s: of a small message, one way.
         bytes_s: rate of a long one.
         mtu: that the network had, in bytes.
-        held_s: least time between two interrupts (rx-usecs), as far as it was set.
+        held_s: how long the NIC holds back an interrupt (rx-usecs), as far as it was set.
     """
 
     latency_s: float

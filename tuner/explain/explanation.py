@@ -14,7 +14,8 @@ from threadpoolctl import threadpool_limits
 from hpl.params import Scalar
 from results.record import TrialRecord
 from results.stats.confidence import rerank_by_posterior
-from results.stats.ranking import rank
+from results.stats.noise import noise_of
+from results.stats.ranking import Ranked, rank, relative_sd
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -52,7 +53,9 @@ class Explanation:
         best_run: no. 1 of the ranking, which ran.
         best_ran: whether `best` had a full run that counts.
         confounded: pairs of parameters of which one always told the other in the runs.
-        noise_percent: standard deviation of a repeated full run.
+        noise_percent: standard deviation of a repeated full run, by the model; at least that of those that were
+            repeated.
+        repeats_percent: standard deviation of those; None where no configuration ran twice.
         untested: values of the space that no trial had.
         runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
     """
@@ -64,6 +67,7 @@ class Explanation:
     best_sd_percent: float
     one_at_a_time: OneByOne
     noise_percent: float
+    repeats_percent: float | None
     untested: Mapping[str, tuple[Scalar, ...]]
     runs: int
     spent_s: float
@@ -81,8 +85,12 @@ def taught(
     records: Sequence[TrialRecord],
     probes: Probes | None = None,
     fit: Callable[[Pool], Fitting] = Fitting,
+    shown: float = 0.0,
 ) -> tuple[HplEngine, int]:
     """The engine that knows all trials of a study, and how many of them gave a rate.
+
+    Args:
+        shown: noise of the machine from other runs, as in `noise_of`.
 
     Raises:
         TunerError: too few of this space did, or nothing varies.
@@ -99,7 +107,15 @@ def taught(
         )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")
+    if any(record.replayed or not record.simulated for record in records):
+        engine.expect_noise(*_noise(rank(records), shown))
     return engine, count
+
+
+def _noise(ranking: Sequence[Ranked], shown: float) -> tuple[float, float]:
+    """The standard deviation of a repeated run that counts on what is not known of it, and that of the repeats."""
+    repeats = [np.log(entry.repeats) for entry in ranking if entry.repeats]
+    return noise_of(repeats, shown).sd, relative_sd(ranking) or 0.0
 
 
 @contextmanager
@@ -140,6 +156,7 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
     landscape = Landscape.over(space, pool, points, draws[:, : len(points)], whole)
     found = effects(landscape, space, records)
     ranking = rerank_by_posterior(rank(records))
+    repeats = relative_sd(ranking)
     return Explanation(
         effects=found,
         pairs=pairs(landscape, pool, mean, found),
@@ -148,6 +165,7 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
         best_sd_percent=100 * float(sd[best]),
         one_at_a_time=one_by_one(engine, way, records, process, pool, best),
         noise_percent=100 * float(process.scales.noise[0]),
+        repeats_percent=None if repeats is None else 100 * repeats,
         untested=_untested(space, records, found),
         runs=runs,
         spent_s=sum(record.cost_s or 0.0 for record in records),

@@ -30,19 +30,21 @@ class TaughtStudy:
         records: Sequence[TrialRecord],
         probes: Probes | None = None,
         fit: Callable[[Pool], Fitting] = Fitting,
+        shown: float = 0.0,
     ) -> None:
         """Tell the engine the trials.
 
         Args:
             probes: what is known of the real or virtual machine that the study ran on, beside its runs.
             fit: makes what describes the runs over a pool of configurations.
+            shown: noise of the machine from other runs, as in `noise_of`.
 
         Raises:
             TunerError: too few trials of this space gave a rate, or nothing varies.
         """
         self.space = space
         self._records = records
-        self._engine, self._runs = taught(space, records, probes, fit)
+        self._engine, self._runs = taught(space, records, probes, fit, shown)
 
     @cached_property
     def explanation(self) -> Explanation:

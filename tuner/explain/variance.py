@@ -84,6 +84,11 @@ class Effect:
         """The values that trials had; the others are estimates."""
         return tuple(value for value in self.values if value.runs)
 
+    @property
+    def tied(self) -> bool:
+        """Whether the runs do not tell the best value from the worst, or had one value alone."""
+        return all(value.behind_range[0] <= 0 for value in self.ran)
+
 
 @dataclass(frozen=True)
 class Pair:

@@ -1,6 +1,7 @@
 """A recorded landscape: every legal point of a space with what it was measured to do, as one JSON file.
 
-    {"name": …, "description": …, "space": TOML, "machine": {cores, memory_bytes, N, blas: {name: {kernels, threaded}}},
+    {"name": …, "description": …, "space": TOML, "machine": {cores, memory_bytes, N, blas: {name: {kernels, threaded}},
+                "node_list": [{name, cores, speed, switch}, …]},
      "N": …, "small_N": …, "nodes": …, "probes": {blas: {kernel: GFLOPS}}, "messages": {…}, "half_nb": …,
      "calibrated_s": …, "points": [{"params": {…}, "full": [run, …], "small": [run, …], "predicted_gflops": …}]}
 
@@ -25,7 +26,7 @@ from results.record import Invalidity
 from runners.toml_file import Count, Positive
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
-from search_spaces.machine import BlasFacts, Machine
+from search_spaces.machine import BlasFacts, Machine, MachineNode
 from search_spaces.space import SearchSpace
 
 from ..engines.probes import USUAL_MTU, Messages
@@ -36,6 +37,8 @@ LARGEST_BYTES = 64 * 2**20
 MOST_POINTS = 100_000
 MOST_RUNS = 1_000
 """Of a point."""
+MOST_NODES = 2**16
+"""Of a machine, where the file says how its nodes differ."""
 LONGEST_TEXT = 1_000
 """Characters of a name or a reason."""
 PARTS = (0.03, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.7)
@@ -174,7 +177,8 @@ class RecordedLandscape:
         """What the file says of the machine."""
         machine = self.machine
         blas = {name: asdict(facts) for name, facts in machine.blas.items()}
-        return {"cores": machine.cores, "memory_bytes": machine.memory_bytes, "blas": blas, "N": machine.N}
+        known = {"cores": machine.cores, "memory_bytes": machine.memory_bytes, "blas": blas, "N": machine.N}
+        return known | ({"node_list": list(map(asdict, machine.node_list))} if machine.node_list else {})
 
     @staticmethod
     def read(path: Path) -> "RecordedLandscape":
@@ -302,15 +306,24 @@ class _BlasJson(BaseModel):
     threaded: bool
 
 
+class _NodeJson(BaseModel):
+    name: Text
+    cores: Count
+    speed: Positive | None = None
+    switch: Text = ""
+
+
 class _MachineJson(BaseModel):
     cores: Count
     memory_bytes: int
     blas: Annotated[dict[Text, _BlasJson], Field(max_length=LONGEST_TEXT)]
     N: Order
+    node_list: Annotated[tuple[_NodeJson, ...], Field(max_length=MOST_NODES)] = ()
 
     def machine(self) -> Machine:
         blas = {name: BlasFacts(one.kernels, one.threaded) for name, one in self.blas.items()}
-        return Machine(self.cores, self.memory_bytes, blas, self.N)
+        nodes = tuple(MachineNode(**one.model_dump()) for one in self.node_list)
+        return Machine(self.cores, self.memory_bytes, blas, self.N, node_list=nodes)
 
 
 class _MessagesJson(BaseModel):

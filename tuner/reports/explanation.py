@@ -36,7 +36,8 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
         effects,
         shares(effects.title, found.effects),
         *([of_values] if of_values else []),
-        Sentence(f"{explains}The model is off by about {found.noise_percent:.1f} %."),
+        Sentence(f"{explains}{_noise(study, found)}"),
+        *map(Sentence, not_told_apart(found.effects)),
     ]
     pairs = telling_pairs(found.pairs)[:SHOWN_PAIRS]
     none = Sentence("These runs show no two parameters that depend on each other.")
@@ -49,6 +50,29 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     if found.untested:
         parts.append(Sentence(untested(found)))
     return [*parts, *(Sentence(f"{name}: {text}", unbroken=True) for name, text in glossary(found).items())]
+
+
+def _noise(study: Study, found: Explanation) -> str:
+    """Say by how much runs differ that nothing else explains."""
+    if study.simulated and not study.replayed:
+        return f"The model is off by about {found.noise_percent:.1f} %."
+    counts_on = f"{found.noise_percent:.1f} % (standard deviation)"
+    if found.repeats_percent is None:
+        return (
+            "No configuration ran twice, so it is not known by how much repeated runs differ: the model counts on "
+            f"{counts_on}."
+        )
+    return f"Repeated runs differ by {found.repeats_percent:.1f} %: the model counts on {counts_on}."
+
+
+def not_told_apart(effects: Sequence[Effect]) -> list[str]:
+    """Name the parameters of which only one value ran, and those whose best value is not told from the worst."""
+    alone = [f"{effect.name} {effect.ran[0].words}" for effect in effects if len(effect.ran) == 1]
+    tied = [effect.name for effect in effects if len(effect.ran) > 1 and effect.tied]
+    return [
+        *([f"Only one value ran: {', '.join(alone)}. Nothing shows whether another is better."] if alone else []),
+        *([f"These runs do not tell the best value from the worst: {', '.join(tied)}."] if tied else []),
+    ]
 
 
 def _not_apart(study: Study, found: Explanation) -> str:
@@ -72,7 +96,7 @@ def _effects(study: Study, found: Explanation) -> Table:
             f"{100 * effect.total:.0f} %",
             _value(effect, 0),
             f"{found.best_run.get(effect.name, '')}",
-            _value(effect, -1),
+            _value(effect, -1) if len(effect.ran) > 1 else "",
         )
         for effect in found.effects
     )
@@ -100,6 +124,7 @@ def apart(found: Explanation) -> list[str]:
         for effect in found.effects
         if effect.total >= MATTERS
         and effect.ran
+        and not effect.tied
         and effect.name in found.best_run
         and found.best_run[effect.name] not in (effect.ran[0].value, *effect.ran[0].alike)
     ]

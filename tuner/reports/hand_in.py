@@ -10,8 +10,11 @@ from results.record import Study
 from results.report.model import Blank, Copied, Folded, Heading, Part, Report, Sentence, Table
 from runners.virtual.cluster import VirtualCluster
 
+from ..simulation.lesson import LessonStep
+from ..simulation.lesson_book import KeptAnswer
 from ..simulation.reproduction import ComparedTest, PublishedTest, PublishedTuning
 from ..words import counted, listed
+from .lesson import answer_parts
 from .reproduction import article_facts, reproduction_facts, sentences, test_figures, test_table
 from .study_page import StudyPage
 from .virtual_cluster import cluster_sentence, cluster_table, virtual_cluster_of
@@ -42,6 +45,7 @@ class HandInPage:
         tests: all tests of the publication, simulated.
         author: who hands it in; "" leaves a line to write the name on.
         best_dat: HPL.dat of the best published configuration.
+        answers: steps of the lesson about it that the author has done, with what is kept of them.
         studies: pages of the studies that go with it.
     """
 
@@ -53,6 +57,7 @@ class HandInPage:
     day: date
     command: str
     best_dat: str
+    answers: Sequence[tuple[LessonStep, KeptAnswer]] = ()
     studies: Sequence[StudyPage] = ()
 
     def report(self) -> Report:
@@ -67,6 +72,7 @@ class HandInPage:
             cluster_sentence(self.cluster, self.simulator, rates="every rate that is not called published"),
             *self._all_tests(),
             *(part for row in self.tests for part in self._chapter(row)),
+            *self._beyond(),
             Heading("What you do not know"),
             Sentence("What does the article not say, and what does the simulation leave out?"),
             Blank("In your words:", UNKNOWN_LINES),
@@ -95,7 +101,20 @@ class HandInPage:
         yield Heading(f"Test {row.test.number}: {row.test.what}")
         yield Sentence(self._changed(row.test))
         yield Sentence(self._came_out(row))
+        for step, answer in self.answers:
+            if step.test == row.test.number:
+                yield Sentence(f"Guessed before the simulation: {step.question}")
+                yield from answer_parts(step, answer, self.published)
         yield Blank(WHY, WHY_LINES)
+
+    def _beyond(self) -> Iterator[Part]:
+        """The steps of the lesson that belong to no test of the article."""
+        for step, answer in self.answers:
+            if step.test is None:
+                yield Heading(f"Beyond the article: {step.title}")
+                yield Sentence(step.question)
+                yield from answer_parts(step, answer, self.published)
+                yield Blank(WHY, WHY_LINES)
 
     def _changed(self, test: PublishedTest) -> str:
         """What a test changed, as a sentence."""

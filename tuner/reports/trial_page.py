@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from results.metrics import rate_text
 from results.record import Kind, Study, TrialRecord, TrialState
-from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table, Tone, Wrap
+from results.report.model import Column, Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap
 
 from .context import Context
 from .figures.conditions import conditions
@@ -55,6 +55,7 @@ class TrialReport:
         killed: numbers of the study's trials that nobody works on any more.
         others: trials of the same launch.
         best: the run that stands for the best configuration of the study; None where none counts.
+        lanes: what each rank did; None where it was not simulated, or where to draw that takes long.
     """
 
     study: Study
@@ -62,6 +63,7 @@ class TrialReport:
     killed: Collection[int] = ()
     others: Sequence[int] = ()
     best: TrialRecord | None = None
+    lanes: Gantt | None = None
 
     def report(self) -> Report:
         """The page, its answer first."""
@@ -114,11 +116,11 @@ class TrialReport:
 
     def _meanwhile(self) -> Iterator[Part]:
         """What the machine did during it, and what its ranks had."""
-        told = [conditions(self.record), machine_did_table(self.record), ranks_got_table(self.record)]
+        told = [self.lanes, conditions(self.record), machine_did_table(self.record), ranks_got_table(self.record)]
         parts = [part for part in told if part is not None]
         if parts:
             yield Heading("What the machine did")
-            yield from (replace(one, title="") if one is told[1] and isinstance(one, Table) else one for one in parts)
+            yield from (replace(one, title="") if one is told[2] and isinstance(one, Table) else one for one in parts)
 
     def _again(self) -> Iterator[Part]:
         """The file and the command that repeat it."""

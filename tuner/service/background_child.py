@@ -120,7 +120,9 @@ def report_page(store: Store, asked: Asked) -> bytes:
 
     study = store.study(asked["name"])
     stands, source = state(study, store), figure_source(store, study)
-    page = StudyPage(study, replace(source, taught=lambda: None) if stands == "running" else source, stands)
+    if stands == "running":
+        source = replace(source, taught=lambda: None, lanes=lambda: None)
+    page = StudyPage(study, source, stands)
     return to_html([all_with_options(page.report())], datetime.now(UTC)).encode()
 
 

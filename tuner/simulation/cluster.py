@@ -6,9 +6,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from hpl.build.simgrid import SimGrid, build_virtual, find_simgrid
+from hpl.build.simgrid import SimGrid, build_virtual, find_simgrid, virtual_xhpl
 from hpl.build.source import HplSource
-from hpl.programs.registry import obtain
+from hpl.errors import HplError
+from hpl.programs.registry import cached_source, obtain
 from hpl.search_paths import SearchPaths
 from hpl.sizing import NodeShare, n_for_memory, process_grids
 from results.record import SIMULATOR
@@ -47,6 +48,19 @@ class SimulatedCluster:
         source = obtain(search, hpl_source)
         on_step = None if listener is None else lambda *step: listener(BuildStep(*step))
         program = build_virtual(source, simgrid, search, on_step)
+        return cls(cluster, simgrid, source, program.path, program.key)
+
+    @classmethod
+    def ready(cls, cluster: VirtualCluster, user_dirs: UserDirs) -> "SimulatedCluster | None":
+        """The same where all is here and built; None where something would have to be fetched or built."""
+        search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
+        try:
+            simgrid, source = find_simgrid(), cached_source(search)
+        except HplError:
+            return None
+        program = None if source is None else virtual_xhpl(source, simgrid, search)
+        if source is None or program is None or not program.path.is_file():
+            return None
         return cls(cluster, simgrid, source, program.path, program.key)
 
     @property

@@ -66,12 +66,14 @@ class Simulator:
     Attributes:
         jobs: how many simulations run at a time.
         limit_s: real seconds after which one is ended.
+        timeline: what `hpl/native/virtual/timeline.c` shall write down; "" for nothing.
     """
 
     site: SimulatedCluster
     jobs: int
     limit_s: float
     every_message: bool | None = None
+    timeline: str = ""
     memory_bytes: int = field(default_factory=lambda: int(MEMORY_SHARE * psutil.virtual_memory().available))
     _pending: deque[Pending] = field(default_factory=deque)
 
@@ -92,7 +94,7 @@ class Simulator:
         setup, ranks = plan.setup, plan.ranks
         model = cost_model(setup, ranks, every_message=self.every_message)
         runner = LocalRunner(launcher(self.site, setup, ranks))
-        environment = {"HPLTUNE_MODEL": MODEL}
+        environment = {"HPLTUNE_MODEL": MODEL, **({"HPLTUNE_TIMELINE": self.timeline} if self.timeline else {})}
         job = Job(
             program=(str(self.site.program),),
             ranks=ranks,

@@ -1,71 +1,82 @@
 /* MPI calls: the owed computing time passes first, and the CPU time of a message between nodes is added. */
 #include "virtual.h"
 
-static void cpu(Rank *rank, double message_s, int count, MPI_Datatype type, int peer, MPI_Comm comm)
+static void cpu(double message_s, int count, MPI_Datatype type, int peer, MPI_Comm comm)
 {
     int size = 1;
     if (beside(comm, peer))
         return;
     if (model()->message_byte_s > 0)
         MPI_Type_size(type, &size);
-    rank->owed_s += message_s + (double)count * size * model()->message_byte_s;
+    spend(message_s + (double)count * size * model()->message_byte_s);
 }
 
-static void sending(int count, MPI_Datatype type, int to, MPI_Comm comm)
+static Meeting sending(Rank *rank, int count, MPI_Datatype type, int to, MPI_Comm comm)
 {
-    Rank *rank = me();
-    cpu(rank, model()->send_s, count, type, to, comm);
+    cpu(model()->send_s, count, type, to, comm);
     settle(rank);
     rank->failed_probe_s = -1;
+    return timeline_meets(rank, comm, to, 0);
 }
 
 int __real_MPI_Send(SENT);
 int __wrap_MPI_Send(SENT)
 {
-    sending(count, type, to, comm);
-    if (sockets())
-        return socket_send(buffer, count, type, to, tag, comm, __real_MPI_Send);
-    return __real_MPI_Send(buffer, count, type, to, tag, comm);
+    Rank *rank = me();
+    Meeting meeting = sending(rank, count, type, to, comm);
+    int error = sockets() ? socket_send(buffer, count, type, to, tag, comm, __real_MPI_Send)
+                          : __real_MPI_Send(buffer, count, type, to, tag, comm);
+    timeline_met(rank, meeting, meeting.began_s);
+    return error;
 }
 
 int __real_MPI_Ssend(SENT);
 int __wrap_MPI_Ssend(SENT)
 {
-    sending(count, type, to, comm);
-    if (sockets())
-        return socket_send(buffer, count, type, to, tag, comm, __real_MPI_Ssend);
-    return __real_MPI_Ssend(buffer, count, type, to, tag, comm);
+    Rank *rank = me();
+    Meeting meeting = sending(rank, count, type, to, comm);
+    int error = sockets() ? socket_send(buffer, count, type, to, tag, comm, __real_MPI_Ssend)
+                          : __real_MPI_Ssend(buffer, count, type, to, tag, comm);
+    timeline_met(rank, meeting, meeting.began_s);
+    return error;
 }
 
 int __real_MPI_Issend(SENT, MPI_Request *request);
 int __wrap_MPI_Issend(SENT, MPI_Request *request)
 {
-    sending(count, type, to, comm);
-    if (sockets())
-        return socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Issend);
-    return __real_MPI_Issend(buffer, count, type, to, tag, comm, request);
+    Rank *rank = me();
+    Meeting meeting = sending(rank, count, type, to, comm);
+    int error = sockets() ? socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Issend)
+                          : __real_MPI_Issend(buffer, count, type, to, tag, comm, request);
+    timeline_later(rank, meeting);
+    return error;
 }
 
 int __real_MPI_Isend(SENT, MPI_Request *request);
 int __wrap_MPI_Isend(SENT, MPI_Request *request)
 {
-    sending(count, type, to, comm);
-    if (sockets())
-        return socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Isend);
-    return __real_MPI_Isend(buffer, count, type, to, tag, comm, request);
+    Rank *rank = me();
+    Meeting meeting = sending(rank, count, type, to, comm);
+    int error = sockets() ? socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Isend)
+                          : __real_MPI_Isend(buffer, count, type, to, tag, comm, request);
+    timeline_later(rank, meeting);
+    return error;
 }
 
 int __real_MPI_Recv(RECEIVED, MPI_Status *status);
 int __wrap_MPI_Recv(RECEIVED, MPI_Status *status)
 {
     Rank *rank = me();
+    Meeting meeting;
     int error;
     settle(rank);
     rank->failed_probe_s = -1;
     rank->announced = 0;
+    meeting = timeline_meets(rank, comm, from, 1);
     error = sockets() ? socket_recv(buffer, count, type, from, tag, comm, status)
                       : __real_MPI_Recv(buffer, count, type, from, tag, comm, status);
-    cpu(rank, model()->receive_s, count, type, from, comm);
+    timeline_met(rank, meeting, meeting.began_s);
+    cpu(model()->receive_s, count, type, from, comm);
     return error;
 }
 
@@ -73,20 +84,25 @@ int __real_MPI_Irecv(RECEIVED, MPI_Request *request);
 int __wrap_MPI_Irecv(RECEIVED, MPI_Request *request)
 {
     Rank *rank = me();
+    int error;
     settle(rank);
-    cpu(rank, model()->receive_s, count, type, from, comm);
-    if (sockets())
-        return socket_irecv(buffer, count, type, from, tag, comm, request);
-    return __real_MPI_Irecv(buffer, count, type, from, tag, comm, request);
+    cpu(model()->receive_s, count, type, from, comm);
+    timeline_later(rank, timeline_meets(rank, comm, from, 1));
+    error = sockets() ? socket_irecv(buffer, count, type, from, tag, comm, request)
+                      : __real_MPI_Irecv(buffer, count, type, from, tag, comm, request);
+    return error;
 }
 
 int __real_MPI_Wait(MPI_Request *request, MPI_Status *status);
 int __wrap_MPI_Wait(MPI_Request *request, MPI_Status *status)
 {
     Rank *rank = me();
-    settle(rank);
+    double from_s = settle(rank);
+    int error;
     rank->failed_probe_s = -1;
-    return sockets() ? socket_wait(request, status) : __real_MPI_Wait(request, status);
+    error = sockets() ? socket_wait(request, status) : __real_MPI_Wait(request, status);
+    timeline_awaited(rank, from_s);
+    return error;
 }
 
 /* HPL spins on MPI_Iprobe. A second failed probe without work in between is such a spin: the answer is then "yes", and

@@ -28,9 +28,14 @@ static const int *members(MPI_Comm comm)
     return known[i].members;
 }
 
+int rank_in_world(MPI_Comm comm, int peer)
+{
+    return peer < 0 ? -1 : comm == MPI_COMM_WORLD ? peer : members(comm)[peer];
+}
+
 int beside(MPI_Comm comm, int peer)
 {
     const Model *m = model();
-    int other = peer < 0 ? -1 : comm == MPI_COMM_WORLD ? peer : members(comm)[peer], mine = me()->rank;
+    int other = rank_in_world(comm, peer), mine = me()->rank;
     return other >= 0 && other < m->ranks && mine < m->ranks && m->nodes[other] == m->nodes[mine];
 }

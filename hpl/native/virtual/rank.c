@@ -40,7 +40,9 @@ Rank *me(void)
 
 void spend(double seconds)
 {
-    me()->owed_s += seconds;
+    Rank *rank = me();
+    rank->owed_s += seconds;
+    timeline_owes(rank, seconds);
 }
 
 /* Let the owed time pass. A host's speed is 1e9 times its factor, so a second of the model is 1e9 operations. */
@@ -50,7 +52,9 @@ double settle(Rank *rank)
     rank->owed_s = 0;
     if (model()->jitter > 0)
         seconds *= 1 + model()->jitter * normal(rank);
+    double from_s = simgrid_get_clock();
     if (seconds > 0)
         sg_actor_execute(seconds * 1e9);
+    timeline_settled(rank, from_s);
     return simgrid_get_clock();
 }

@@ -72,8 +72,9 @@ static void exchange(Swap *real, int kind, HPL_T_panel *sent, int *flag, HPL_T_p
         return;
     }
     HPL_ptimer(HPL_TIMING_LASWP);
-    settle(rank);
+    double arrived_s = settle(rank);
     sg_barrier_wait(column->barrier);
+    timeline_waited(rank, arrived_s);
     spend(sample->seconds > 0 ? sample->seconds * n / sample->columns : 0);
     HPL_ptimer(HPL_TIMING_LASWP);
 }

@@ -26,7 +26,7 @@ void HPL_ptimer_boot(void)
 }
 
 /* The time that a rank would have if the owed time had passed. Nothing passes, so that timers of phases change no result. */
-static double unsettled_s(const Rank *rank)
+double unsettled_s(const Rank *rank)
 {
     return simgrid_get_clock() + rank->owed_s * 1e9 / sg_host_get_speed(sg_host_self());
 }
@@ -37,6 +37,7 @@ void HPL_ptimer(const int i)
     double now_s = i < HPL_TIMING_BEG ? settle(rank) : unsettled_s(rank);
     if (rank->timers_off)
         return;
+    timeline_timer(rank, i, rank->timer_began[i] == STOPPED);
     if (rank->timer_began[i] == STOPPED) {
         rank->timer_began[i] = now_s;
     } else {

@@ -72,8 +72,29 @@ Rank *me(void);
 void spend(double seconds);
 double settle(Rank *rank);      /* lets the owed time pass and returns the clock */
 
+/* ---- timers.c */
+double unsettled_s(const Rank *rank); /* the clock as if the owed time had passed */
+
 /* ---- nodes.c */
 int beside(MPI_Comm comm, int peer); /* 1: both ranks are on the same node */
+int rank_in_world(MPI_Comm comm, int peer);
+
+/* ---- timeline.c: what each rank does at each time; nothing where nobody asks for it */
+enum { OTHER, PANEL, BROADCAST, SWAPS, UPDATE, SOLVE, WAIT, PHASES };
+typedef struct {
+    double began_s;             /* when this rank reached the message */
+    const void *pair;           /* both ranks of it, in this order; NULL: nobody asks */
+    unsigned number;            /* of it among the messages of the pair */
+    int receives;               /* 1: this rank receives it */
+} Meeting;
+void timeline_timer(const Rank *rank, int timer, int begins);
+void timeline_owes(const Rank *rank, double seconds);
+void timeline_settled(const Rank *rank, double from_s);
+void timeline_waited(const Rank *rank, double from_s);
+Meeting timeline_meets(const Rank *rank, MPI_Comm comm, int peer, int receives);
+void timeline_met(const Rank *rank, Meeting meeting, double from_s);
+void timeline_later(const Rank *rank, Meeting meeting);   /* it is waited for in MPI_Wait */
+void timeline_awaited(const Rank *rank, double from_s);
 
 /* ---- pivots.c */
 int pivot_row(int column, int N);

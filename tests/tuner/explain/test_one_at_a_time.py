@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 from engine_contract import MANY_VALUES, SMALL, space_of
-from explain_builders import SWAPPING, explain, records, trap
+from explain_builders import SWAPPING, explain, records, simulated, trap
 from report_reading import printed
 
 from hpl.sizing import flop_count
@@ -21,7 +21,7 @@ LAUNCH_S = 3.25 - 1.91
 
 def trapped() -> Explanation:
     space = space_of(SWAPPING)
-    return explain(space, records(space, trap, 80))
+    return explain(space, simulated(records(space, trap, 80)))
 
 
 def adding_up(point: Point) -> float:

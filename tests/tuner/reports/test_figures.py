@@ -7,7 +7,7 @@ from statistics import fmean
 
 import pytest
 from engine_contract import space_of
-from explain_builders import SWAPPING, records, searched, trap
+from explain_builders import SWAPPING, records, searched, simulated, trap
 from record_builders import a_study
 
 from results.report.model import Figure, Matrix, Part, Report, Sentence, Table
@@ -50,7 +50,7 @@ def test_a_front_is_drawn_against_the_other_figure_of_merit() -> None:
 @pytest.fixture(scope="module")
 def taught() -> TaughtStudy:
     space = space_of(SWAPPING)
-    return TaughtStudy(space, records(space, trap, 80))
+    return TaughtStudy(space, simulated(records(space, trap, 80)))
 
 
 def test_shares_and_pairs_are_drawn_and_markdown_leaves_them_out(taught: TaughtStudy) -> None:

@@ -9,6 +9,7 @@ from hpl.output import parse
 from hpl.params import HplParams
 from results.record import TrialRecord
 from tuner.reports.figures.phases import phases, phases_text
+from tuner.reports.figures.rank_timeline import coarse_lanes
 from tuner.reports.lists import trial_json, trial_table
 
 TEXT = (Path(__file__).parents[2] / "hpl/data/phases.txt").read_text(encoding="utf-8")
@@ -33,6 +34,19 @@ def test_each_phase_is_a_bar_with_its_part_of_the_run() -> None:
 def test_phases_that_hpl_did_not_time_are_not_drawn_and_another_runs_neither() -> None:
     assert phases(finished(1)) is None
     assert phases(finished(1, output=TEXT)) is None
+
+
+def test_the_timers_of_a_real_run_are_lanes_that_say_how_coarse_they_are() -> None:
+    drawn = coarse_lanes([timed(), timed()])
+    assert drawn is not None
+    assert "so it is coarser" in drawn.caption
+    for group in drawn.groups:
+        [lane] = group.lanes
+        [span] = lane.spans
+        assert span.end == timed().time_s
+        assert sum(span.parts) == pytest.approx(1.0)
+        assert f"update {span.parts[drawn.kinds.index('update')]:.0%}" in group.title
+    assert coarse_lanes([timed(), finished(2)]) is None
 
 
 def test_show_tells_the_phases_with_those_within_another_behind_it() -> None:

@@ -13,10 +13,12 @@ from results.store.store import Store
 from ...errors import TunerError, UsageError
 from ...reports.context import Context
 from ...reports.figures.conditions import conditions
-from ...reports.figures.registry import CONDITIONS, KINDS, FigureKind
+from ...reports.figures.rank_timeline import DrawnRun, coarse_lanes, rank_lanes, shares_facts, shares_table
+from ...reports.figures.registry import CONDITIONS, KINDS, TIMELINE, FigureKind
 from ...words import listed
 from ..report_files import write_picture
 from .report import figure_source
+from .timeline import drawn_runs
 
 
 @dataclass(frozen=True)
@@ -27,14 +29,17 @@ class PlotRequest:
         kind: its name in `tuner.reports.figures.registry.KINDS`.
         study: None for the newest.
         out: file to write: .png, .svg or .pdf.
-        trial: number of the run whose conditions are drawn; None for the best and disturbed ones.
+        trials: numbers of the runs that are drawn, where a figure is of single ones; none for the best and, of
+            conditions, the disturbed ones.
+        steps: the first and the last step of HPL that a timeline shows, from 1; None for whole runs.
     """
 
     kind: str
     out: Path
     study: str | None = None
     size: PictureSize = field(default_factory=PictureSize)
-    trial: int | None = None
+    trials: tuple[int, ...] = ()
+    steps: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -45,12 +50,14 @@ class PlotResult:
         kind: its name.
         figures: at least one.
         out: the file.
+        runs: those of a timeline.
     """
 
     kind: str
     study: Study
     figures: Sequence[Drawable]
     out: Path
+    runs: Sequence[DrawnRun] = ()
 
     def report(self) -> Report:
         """Say where it is; scripts are told its data too."""
@@ -62,8 +69,10 @@ class PlotResult:
             "file": str(self.out),
             "figure": _plain(asdict(self.figures[0])),
             **({"further_figures": [_plain(asdict(one)) for one in more]} if more else {}),
+            **({"runs": [shares_facts(run) for run in self.runs]} if self.runs else {}),
         }
-        return Report(self.figures[0].title, (Sentence(f"Wrote {self.out}.", unbroken=True),), facts)
+        tables = [shares_table(self.runs)] if self.runs else []
+        return Report(self.figures[0].title, (*tables, Sentence(f"Wrote {self.out}.", unbroken=True)), facts)
 
 
 @dataclass(frozen=True)
@@ -94,38 +103,70 @@ def list_kinds(store: Store, study: str | None = None) -> KindsResult:
     """
     found = store.study(study) if study else store.newest()
     source = figure_source(store, found)
-    return KindsResult(found, tuple((kind, bool(kind.draw(source))) for kind in KINDS))
+    return KindsResult(found, tuple((kind, kind.can_be_drawn(source)) for kind in KINDS))
 
 
 def plot(store: Store, request: PlotRequest) -> PlotResult:
     """Draw a figure into a file.
 
     Raises:
-        UsageError: there is no such kind, a trial is named of another kind than conditions, or the file's name has
+        UsageError: there is no such kind, a trial or step is named of a kind that has none, or the file's name has
             another end than a picture's.
         ResultsError: there is no such study, or so large a picture cannot be drawn.
         TunerError: the study has no data for it, or the file cannot be written.
     """
     kind = kind_of(request.kind)
     study = store.study(request.study) if request.study else store.newest()
-    if request.trial is not None and kind.name != CONDITIONS:
-        raise UsageError(f"it is for `hpltune plot {CONDITIONS}`", field="trial", given=str(request.trial))
-    figures = kind.draw(figure_source(store, study)) if request.trial is None else _of_run(store, study, request.trial)
-    if not figures and request.trial is not None:
-        raise TunerError(f"trial {request.trial} of study {study.name} was not watched: there is nothing to draw")
+    given = " ".join(map(str, request.trials))
+    if request.trials and kind.name not in {CONDITIONS, TIMELINE}:
+        raise UsageError(f"it is for `hpltune plot {CONDITIONS}` and `{TIMELINE}`", field="trial", given=given)
+    if len(request.trials) > 1 and kind.name == CONDITIONS:
+        raise UsageError(f"`hpltune plot {CONDITIONS}` draws one run", field="trial", given=given)
+    if request.steps is not None and kind.name != TIMELINE:
+        raise UsageError(f"it is for `hpltune plot {TIMELINE}`", field="steps", given="-".join(map(str, request.steps)))
+    runs: Sequence[DrawnRun] = ()
+    if kind.name == TIMELINE:
+        figures, runs = _of_ranks(store, study, request)
+    elif request.trials:
+        figures = _of_run(store, study, request.trials[0])
+    else:
+        figures = kind.draw(figure_source(store, study))
     if not figures:
         raise TunerError(f"study {study.name} has nothing to draw {kind.name} from: it needs {kind.needs}")
     if study.simulated:
         figures = [replace(figure, title=f"{figure.title} ({study.how})") for figure in figures]
     write_picture(request.out, figures, request.size)
-    return PlotResult(kind.name, study, figures, request.out)
+    return PlotResult(kind.name, study, figures, request.out, runs)
+
+
+def _of_ranks(store: Store, study: Study, request: PlotRequest) -> tuple[list[Drawable], Sequence[DrawnRun]]:
+    """Draw what the ranks of some runs did, or of the best one; nothing where no run counts."""
+    best = figure_source(store, study).best
+    numbers = request.trials or ([best.number] if best else [])
+    records = [store.get(study.name, number) for number in numbers]
+    if not records:
+        return [], ()
+    coarse = coarse_lanes(records)
+    if coarse is not None and request.steps is not None:
+        said = "HPL's timers tell nothing of single steps; only a simulated trial has them"
+        raise UsageError(said, field="steps", given="-".join(map(str, request.steps)))
+    if coarse is not None:
+        return [Context.of_one(study, records[0]).figure(coarse)], ()
+    runs = drawn_runs(store, study, records, request.steps)
+    return [Context.of_one(study, records[0]).figure(rank_lanes(runs, request.steps))], runs
 
 
 def _of_run(store: Store, study: Study, number: int) -> list[Drawable]:
-    """Draw what the machine did during one run; nothing where that was not watched."""
+    """Draw what the machine did during one run.
+
+    Raises:
+        TunerError: that was not watched.
+    """
     run = store.get(study.name, number)
     drawn = conditions(run)
-    return [] if drawn is None else [Context.of_one(study, run).figure(drawn)]
+    if drawn is None:
+        raise TunerError(f"trial {number} of study {study.name} was not watched: there is nothing to draw")
+    return [Context.of_one(study, run).figure(drawn)]
 
 
 def kind_and_study(store: Store, first: str | None, study: str | None) -> tuple[str | None, str | None]:
@@ -141,6 +182,18 @@ def kind_and_study(store: Store, first: str | None, study: str | None) -> tuple[
     if first is None or study is not None or any(kind.name == first for kind in KINDS):
         return first, study
     return (None, first) if any(one.name == first for one in store.studies()) else (first, None)
+
+
+def parse_steps(text: str) -> tuple[int, int]:
+    """Read steps of HPL as "1-6" or "3".
+
+    Raises:
+        UsageError: they are no such numbers.
+    """
+    first, _, last = text.partition("-")
+    if first.isdecimal() and (last or first).isdecimal() and 1 <= int(first) <= int(last or first):
+        return int(first), int(last or first)
+    raise UsageError("expected the first and the last step from 1, for example 1-6", field="steps", given=text)
 
 
 def _plain(value: object) -> object:

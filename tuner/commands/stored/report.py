@@ -23,6 +23,7 @@ from ...tuning.prediction import prediction_of
 from ..report_files import write_page
 from .explain import taught_study
 from .show import state
+from .timeline import lanes_for_page
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ def figure_source(store: Store, study: Study) -> FigureSource:
     disturbed = cache(lambda: [store.get(study.name, run.number) for run in most_disturbed(records, best)])
     if best is None:
         return FigureSource(study, records, None, None, taught, probes=probes, disturbed=disturbed)
+    lanes = cache(lambda: lanes_for_page(store, study, best))
     summary = StudySummary.of(study, stored.ranking, None, stored.configurations, stored.fastest)
     alike = {record.number for record in records if record.key == best.key}
     noted = prediction_of(study)
@@ -89,7 +91,9 @@ def figure_source(store: Store, study: Study) -> FigureSource:
         rival.trial: _confirmed(store, store.get(study.name, rival.trial), {rival.trial})
         for rival in (predicted.rivals if predicted else ())
     }
-    return FigureSource(study, records, best, summary, taught, predicted, confirmed, probes, disturbed, of_rivals)
+    return FigureSource(
+        study, records, best, summary, taught, predicted, confirmed, probes, disturbed, of_rivals, lanes
+    )
 
 
 def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[TrialRecord]:

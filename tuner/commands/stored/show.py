@@ -33,6 +33,7 @@ from ...reports.trial_page import TrialReport
 from ...settings.words import sentence
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
+from .timeline import lanes_for_page
 
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 STUDIES, TRIALS = 20, 100
@@ -245,7 +246,8 @@ class TrialResult:
         """The page of the trial, beside the best of its study, for which all its configurations are ranked."""
         ranking = rank_stored(store, self.study).ranking
         best = store.get(self.study.name, ranking[0].best_record_number) if ranking else None
-        return TrialReport(self.study, self.record, self.killed, self.others, best).report()
+        lanes = lanes_for_page(store, self.study, self.record)
+        return TrialReport(self.study, self.record, self.killed, self.others, best, lanes).report()
 
 
 def show_trial(store: Store, request: TrialRequest) -> TrialResult:

@@ -126,6 +126,10 @@ class HplEngine(Engine):
             process, _ = self._state.fitting.process((FULL,))
         return process, self._state.pool
 
+    def expect_noise(self, usual: float, least: float) -> None:
+        """Take repeated full runs to differ so much, as `Fitting.expect_noise`."""
+        self._state.fitting.expect_noise(usual, least)
+
     def expected_gflops(self, point: Point) -> float:
         """The rate of a full run of a legal point without noise, as the model has it now."""
         pool = self._state.pool

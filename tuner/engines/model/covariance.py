@@ -1,7 +1,7 @@
 """The covariance of runs: how large effects are before and after measurements, and how alike two runs will be."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -57,6 +57,12 @@ class Scales:
         amplitude = np.array([USUAL_EFFECT.get(name, OTHER_EFFECT) for name in names])
         apart = np.where(np.array(elsewhere, dtype=bool), APART_ELSEWHERE, APART)
         return cls(amplitude, PAIR, REST, apart, np.full(len(apart) + 1, NOISE))
+
+    def with_full_noise(self, least: float) -> "Scales":
+        """These scales where a repeated full run differs by at least so much."""
+        noise = self.noise.copy()
+        noise[0] = max(noise[0], least)
+        return replace(self, noise=noise)
 
     @property
     def sizes(self) -> dict[str, int]:

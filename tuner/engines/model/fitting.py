@@ -187,6 +187,16 @@ class Fitting:
         self._all: Observations = {}
         self._kept: tuple[int, frozenset[Repeated]] = (0, frozenset())
         self._known: tuple[tuple[object, ...], Process] | None = None
+        self._usual_noise = self._least_noise = 0.0
+
+    def expect_noise(self, usual: float, least: float) -> None:
+        """Take repeated full runs to differ as another estimate says, as standard deviations in logarithms.
+
+        Args:
+            usual: at least, where runs are too few to fit the scales to them; `least` else.
+        """
+        self._usual_noise, self._least_noise = usual, least
+        self._fitted = self._known = None
 
     def learn(self, run: MeasuredRun) -> None:
         """Add a run."""
@@ -255,7 +265,9 @@ class Fitting:
     def _fit(self, runs: Sequence[Observation], kinds: Sequence[Rung], prior: Scales) -> Scales:
         """Find the scales that explain the runs best; of few runs the usual ones are taken."""
         few = sum(one.count for one in runs) < FITTED_FROM
-        return prior if few else self._conditioned(runs, kinds, prior, prior).fitted().scales
+        if few:
+            return prior.with_full_noise(self._usual_noise)
+        return self._conditioned(runs, kinds, prior, prior).fitted().scales.with_full_noise(self._least_noise)
 
     def _conditioned(
         self, measured: Sequence[Observation], kinds: Sequence[Rung], scales: Scales, prior: Scales

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from hpl.canonical import inert
 from hpl.params import HplParams, Scalar, parse_grid
-from search_spaces.node_order import slowest_speed
 from search_spaces.parameters.dimension import Point, ranks_and_threads
 from search_spaces.space import SearchSpace
 
@@ -19,6 +18,7 @@ from ..hpl_time import LinearModel, Shapes, shape_row, straightened
 from ..outcomes import FULL, Fidelity, Rung
 from ..points import Codes, Matrix, Vector
 from ..probes import UNKNOWN, Prior, Probes, one_way, prior
+from ..slowest_rank import SlowestRanks
 
 INERT = "-"
 """What a parameter is where HPL does not look at it."""
@@ -164,7 +164,7 @@ class Pool:
         self, space: SearchSpace, seed: int, probes: Probes, worth: Worth = in_gflops, against: Worth = in_gflops
     ) -> None:
         self._space, self._axes, self.exact = space, Axes(space), probes.exact
-        self._reader = PointReader(space, self._axes, probes, worth, against)
+        self._reader = PointReader(space, self._axes, probes, SlowestRanks(space.machine), worth, against)
         self._model = HplModel(prior(probes if one_way(space) else replace(probes, messages=None)))
         self.points: list[dict[str, Scalar]] = []
         self.places: dict[str, int] = {}
@@ -336,6 +336,7 @@ class PointReader:
     space: SearchSpace
     axes: Axes
     probes: Probes
+    slowest: SlowestRanks
     worth: Worth
     against: Worth
 
@@ -350,8 +351,7 @@ class PointReader:
     def shape(self, point: Point) -> tuple[float, ...]:
         """What HPL's model needs to know of a point."""
         full = self.space.representative(point)
-        slowest = slowest_speed(full, self.space.machine) if "nodes_dropped" in full else 1.0
-        return shape_row(full, self.probes, self.worth(point), slowest)
+        return shape_row(full, self.probes, self.worth(point), self.slowest.of(full))
 
 
 class PoolTable:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from results.record import Study, TrialRecord
-from results.report.model import Drawable, Figure, Matrix, Part, Timeline
+from results.report.model import Drawable, Figure, Gantt, Matrix, Part, Timeline
 from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
@@ -20,12 +20,13 @@ from .front import front
 from .libraries import libraries
 from .messages import messages
 from .phases import phases
+from .rank_timeline import NEEDS, can_have_lanes
 from .repeats import repeats
 from .size import size
 from .strongest_pairs import strongest_pairs
 
-CONDITIONS = "conditions"
-"""The kind that draws single runs."""
+CONDITIONS, TIMELINE = "conditions", "timeline"
+"""The kinds that draw single runs."""
 SHOWN = 10
 """Configurations in the ranking of a page, and in its figure."""
 
@@ -44,6 +45,7 @@ class FigureSource:
         disturbed: reads the disturbed runs that are worth a figure, with what ranks said.
         confirmed: runs of the best at a larger N, by `hpltune run --like`.
         of_rivals: such runs of its rivals, by the trials that stand for them.
+        lanes: draws what each rank of the best run did; None where nothing tells, or where that would take long.
     """
 
     study: Study
@@ -56,6 +58,7 @@ class FigureSource:
     probes: Sequence[NetworkProbe] = ()
     disturbed: Callable[[], Sequence[TrialRecord]] = tuple
     of_rivals: Mapping[int, Sequence[TrialRecord]] = field(default_factory=dict)
+    lanes: Callable[[], Gantt | None] = lambda: None
 
     @property
     def context(self) -> Context:
@@ -73,6 +76,7 @@ class FigureKind:
         make: makes the figure, or several of its kind, without where it is from; None or nothing where the study has
             no data for it.
         in_story: a page shows it where it tells how the best was found.
+        there: says whether there is data for it, where to draw it takes time; None for a figure that is drawn at once.
     """
 
     name: str
@@ -80,6 +84,11 @@ class FigureKind:
     needs: str
     make: Callable[[FigureSource], Drawable | Sequence[Drawable] | None]
     in_story: bool = True
+    there: Callable[[FigureSource], bool] | None = None
+
+    def can_be_drawn(self, source: FigureSource) -> bool:
+        """Whether a study has data for it."""
+        return self.there(source) if self.there else bool(self.draw(source))
 
     def draw(self, source: FigureSource) -> list[Drawable]:
         """Make the figure of a study, or several, with where it is from; none where the study has no data for it."""
@@ -150,6 +159,13 @@ KINDS = (
         _size,
     ),
     FigureKind("phases", "how long each phase of HPL took in the best run", "an output of HPL with them", _phases),
+    FigureKind(
+        TIMELINE,
+        "what each rank of a simulated run does at each time: panel, broadcast, update, wait",
+        NEEDS,
+        lambda of: of.lanes(),
+        there=lambda of: of.best is not None and can_have_lanes(of.study, of.best),
+    ),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),
     FigureKind("front", "GFLOPS against peak, $ or W: what none beats in both", "a trade-off", _front, in_story=False),

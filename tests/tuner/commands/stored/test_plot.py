@@ -56,7 +56,8 @@ def test_a_figure_becomes_a_picture_of_the_kind_that_its_name_says(
 def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     there = {kind.name: there for kind, there in list_kinds(store).kinds}
     assert there == {
-        "convergence": True, "libraries": False, "nb": True, "size": False, "phases": False, "repeats": False,
+        "convergence": True, "libraries": False, "nb": True, "size": False, "phases": False, "timeline": False,
+        "repeats": False,
         "ranking": True, "front": False, "effects": False, "values": False, "messages": False, "conditions": False,
         "pair": False,
     }  # fmt: skip
@@ -77,6 +78,7 @@ def test_every_picture_says_machine_study_date_n_and_runs(store: Store, home: Pa
         ("nb", "nb.gif", UsageError, "nb.gif: the name of a picture ends in .png, .svg or .pdf"),
         ("nb", "page.txt/nb.png", TunerError, "cannot write .*: what should be its folder is a file"),
         ("repeats", "r.png", TunerError, "study study has nothing to draw repeats from: it needs a repeated run"),
+        ("timeline", "t.png", TunerError, "trial 3 of study study has nothing to draw a timeline from: it needs a sim"),
     ],
 )
 def test_a_mistake_is_one_sentence(

@@ -1,0 +1,101 @@
+"""What the ranks of simulated runs did, as a user asks for it."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from as_user import Run
+
+pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
+PHASES = ["panel", "broadcast", "row swaps", "update", "rest", "wait"]
+POINT = {
+    "N": "2000", "NB": "128", "grid": "1x8", "DEPTH": "0", "blas": "atlas", "BCAST": "1rg", "SWAP": "mix", "NBMIN": "4",
+    "net.network": "gige", "net.mtu": "1500", "net.rx_usecs": "117",
+}  # fmt: skip
+
+
+def simulated(hpltune: Run, name: str, **values: str) -> str:
+    """A study of the values of one parameter."""
+    sets = [word for key, value in {**POINT, **values}.items() for word in ("--set", f"{key}={value}")]
+    done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", *sets, "--engine", "grid", "--study", name)
+    assert done.returncode == 0, done.stderr
+    return name
+
+
+@pytest.fixture
+def study(hpltune: Run) -> str:
+    """A study of two grids, trial 1 on 1x8 and trial 2 on 2x4."""
+    return simulated(hpltune, "grids", grid="1x8,2x4")
+
+
+def timeline(hpltune: Run, *asked: str) -> dict[str, Any]:
+    done = hpltune("plot", "timeline", *asked, "-o", "lanes.svg", "--json")
+    assert done.returncode == 0, done.stderr
+    told: dict[str, Any] = json.loads(done.stdout)
+    return told
+
+
+def test_the_times_of_each_rank_add_up_to_the_time_of_the_run(hpltune: Run, study: str, home: Path) -> None:
+    told = timeline(hpltune, study, "--trial", "1", "--trial", "2")
+    for run in told["runs"]:
+        recorded = json.loads(hpltune("show", study, str(run["trial"]), "--json").stdout)
+        assert run["time_s"] == pytest.approx(recorded["time_s"], abs=0.006), "with a timeline it takes as long"
+        assert len(run["ranks"]) == 8
+        for rank in run["ranks"]:
+            assert list(rank["seconds"]) == PHASES
+            assert sum(rank["seconds"].values()) == pytest.approx(run["time_s"], rel=1e-6)
+            assert rank["seconds"]["update"] > 0
+    figure = told["figure"]
+    assert figure["kinds"] == PHASES
+    assert [len(group["lanes"]) for group in figure["groups"]] == [8, 8]
+    for group in figure["groups"]:
+        for lane in group["lanes"]:
+            ends = [(span["begin"], span["end"]) for span in lane["spans"]]
+            assert all(begin < end for begin, end in ends)
+            assert all(before[1] == pytest.approx(after[0], abs=1e-5) for before, after in pairwise(ends))
+            assert all(sum(span["parts"]) == pytest.approx(1.0) for span in lane["spans"])
+    assert "Trial 2 takes" in figure["caption"]
+    assert (home / "lanes.svg").stat().st_size < 400_000
+
+
+def test_on_one_row_the_panel_travels_and_nobody_waits_in_a_pivot(hpltune: Run, study: str) -> None:
+    figure = timeline(hpltune, study, "--trial", "1", "--steps", "1-8")["figure"]
+    first_panel = [
+        min(span["begin"] for span in lane["spans"] if span["parts"][0] > 0) for lane in figure["groups"][0]["lanes"]
+    ]
+    assert first_panel == sorted(first_panel), "rank after rank factors a panel"
+    assert [lane["name"] for lane in figure["groups"][0]["lanes"]] == [f"n{column} (0,{column})" for column in range(8)]
+    assert "steps 1 to 8 of 16" in figure["title"]
+
+
+def test_look_ahead_is_less_waiting_in_the_same_run_with_it(hpltune: Run) -> None:
+    runs = timeline(hpltune, simulated(hpltune, "ahead", DEPTH="0,1"), "--trial", "1", "--trial", "2")["runs"]
+    assert runs[1]["mean_seconds"]["wait"] < runs[0]["mean_seconds"]["wait"]
+    assert runs[1]["mean_seconds"]["panel"] == pytest.approx(runs[0]["mean_seconds"]["panel"], rel=0.02)
+
+
+def test_the_pages_of_the_study_and_of_its_trials_show_it(hpltune: Run, study: str, home: Path) -> None:
+    assert hpltune("report", study, "-o", "report.html").returncode == 0
+    assert "What each rank did in trial" in (home / "report.html").read_text()
+    assert hpltune("show", study, "1", "--html", "trial.html").returncode == 0
+    assert "What each rank did in trial 1" in (home / "trial.html").read_text()
+    kinds = {kind["kind"]: kind["can_be_drawn"] for kind in json.loads(hpltune("plot", study, "--json").stdout)}
+    assert kinds["timeline"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--steps", "6-1"), "--steps 6-1: expected the first and the last step from 1, for example 1-6"),
+        (("--steps", "40-50"), "--steps 40-50: trial 1 has 16 steps"),
+        (("--trial", "7"), "7"),
+    ],
+)
+def test_what_cannot_be_shown_is_one_sentence(hpltune: Run, study: str, asked: tuple[str, ...], said: str) -> None:
+    trial = () if "--trial" in asked else ("--trial", "1")
+    done = hpltune("plot", "timeline", study, *trial, *asked)
+    assert done.returncode != 0
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
