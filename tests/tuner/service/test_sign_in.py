@@ -33,13 +33,6 @@ def test_a_person_is_led_to_the_form_and_back(client: TestClient, token: str) ->
     assert client.get("/", headers=PAGE).status_code == 303
 
 
-def test_only_a_page_that_signing_in_opens_says_so(client: TestClient, token: str) -> None:
-    client.post("/sign-in", data={"token": token})
-    pages = {path: client.get(path, headers=PAGE) for path in ("/tokens", "/campaigns/nope")}
-    assert [page.status_code for page in pages.values()] == [403, 404]
-    assert ["Sign in</a>" in page.text for page in pages.values()] == [True, False]
-
-
 def test_a_program_is_told_and_not_led(client: TestClient, token: str) -> None:
     assert client.get("/").status_code == 401
     assert client.get("/signed-in").status_code == 401

@@ -77,11 +77,11 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"parallel": 2}, "parallel", "name a real cluster with cluster"),
         ({"name": "a/b"}, "name", "without / and #"),
         ({"name": ""}, "name", "printable"),
-        ({"colour": "red"}, "colour", "nothing of this name is known here"),
+        ({"colour": "red"}, "colour", "there is no such field here"),
         ({"kind": "race"}, "kind", "'tune', 'check'"),
         ({"set": {"N": [[1]]}}, "set.N", "a value or a list of values"),
         ({"set": {"N": {"low": 1}}}, "set.N", "a value or a list of values"),
-        ({"kind": "check", "space": "quick", "baseline": "x"}, "space", "nothing of this name"),
+        ({"kind": "check", "space": "quick", "baseline": "x"}, "space", "there is no such field"),
     ],
 )
 def test_what_is_wrong_in_a_document_is_told_with_its_place(
