@@ -32,6 +32,7 @@ from ....study.cautions import cautions_of
 from ....study.objective import StudyRanking, rank_stored
 from ....units import duration
 from ....words import all_with_options, counted
+from ...campaigns.logs import last_lines
 from ...live.running_runs import RunningRuns
 from ..frames import links_of, trial_address
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
@@ -73,6 +74,10 @@ ALL_FAILED = "It ended, because no trial succeeded."
 MOST_DIFFERENCES = 6
 """Parameters of a running trial that are compared with those of the best."""
 
+TELLS = frozenset({QueueState.RUNNING, QueueState.FAILED})
+"""Campaigns whose log is shown."""
+LOG_LINES, LONGEST_LINE = 15, 300
+"""Lines of a log that are shown, and characters of each."""
 AT_WORK = frozenset({QueueState.QUEUED, QueueState.RUNNING})
 """Campaigns that change without anybody's doing."""
 
@@ -98,6 +103,7 @@ class LivePage:
 
     Args:
         starts: tells whether this service can start a campaign.
+        log: where the process of the campaign writes what it says; None where no service starts campaigns.
     """
 
     def __init__(
@@ -107,7 +113,9 @@ class LivePage:
         name: str,
         explanations: Explanations,
         starts: Starts = lambda _: True,
+        log: Path | None = None,
     ) -> None:
+        self._log = log
         self._starts = starts
         self._store = store
         self._name = name
@@ -165,12 +173,16 @@ class LivePage:
             tick,
             queued,
         )
+        log = rendered("campaign/log.html.j2", lines=self._said(entry))
         if shown is not None and not news and key == self._key:
-            return shown
+            said = part("log", log)
+            if shown.html["log"] == said:
+                return shown
+            return replace(shown, html={**shown.html, "log": said}, marks={**shown.marks, "log": _mark(said)})
         self._key = key
-        made = {**self._made(study, state, belief, disturbed), **queued}
+        made = {**self._made(study, state, belief, disturbed), **queued, "log": log}
         html = {name: part(name, text) for name, text in made.items()}
-        marks = {name: sha256(text.encode()).hexdigest()[:8] for name, text in html.items()}
+        marks = {name: _mark(text) for name, text in html.items()}
         at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
         goes_on = state != "complete" or at_work or self._explanations.is_asked(self._name)
         return PageParts(study, html, marks, goes_on)
@@ -183,6 +195,12 @@ class LivePage:
             "queue": rendered("campaign/queue.html.j2", said=said),
             "buttons": rendered("queue/buttons.html.j2", buttons=buttons),
         }
+
+    def _said(self, entry: CampaignEntry | None) -> Sequence[str]:
+        """What the process of a campaign said last, while it runs and where it failed."""
+        if self._log is None or entry is None or entry.state not in TELLS:
+            return ()
+        return [without_paths(line[:LONGEST_LINE]) for line in last_lines(self._log, LOG_LINES)]
 
     def _ask(self, state: LiveState) -> str | None:
         """Ask the model, unless that would take time from a run; the name of the campaign whose run that is."""
@@ -284,6 +302,10 @@ class LivePage:
             "left": duration(run.left_s) if run and run.left_s is not None else None,
             "curve": panel_curve(run.points, record.number) if run else None,
         }
+
+
+def _mark(html: str) -> str:
+    return sha256(html.encode()).hexdigest()[:8]
 
 
 def part(name: str, html: str) -> str:
