@@ -58,7 +58,8 @@ def draw_lanes(figure: Gantt, canvas: FigureBase, width_inches: float) -> list[D
 
 def _draw_group(figure: Gantt, group: LaneGroup, axes: Axes) -> None:
     """Draw the lanes of a group on their axes, the first one at the top."""
-    from matplotlib.patches import PathPatch  # noqa: PLC0415 - only a drawing needs it
+    from matplotlib import rcParams  # noqa: PLC0415 - only a drawing needs it
+    from matplotlib.patches import PathPatch  # noqa: PLC0415
     from matplotlib.path import Path  # noqa: PLC0415
 
     count, idle = len(group.lanes), len(figure.kinds) - 1
@@ -78,7 +79,7 @@ def _draw_group(figure: Gantt, group: LaneGroup, axes: Axes) -> None:
     axes.set_xlim(figure.begin, figure.end)
     axes.set_ylim(count - 0.5, -0.5 - 0.25 * bool(group.steps))
     if group.steps:
-        axes.vlines(group.steps, -0.75, -0.5, color=FILLED[0], linewidth=0.8)
+        axes.vlines(group.steps, -0.75, -0.5, color=rcParams["text.color"], linewidth=0.8)
     step = -(-count // MOST_NAMES)
     axes.set_yticks(range(0, count, step), [lane.name for lane in group.lanes[::step]], fontsize="small")
     axes.set_ylabel(figure.lane_axis, fontsize="small")

@@ -31,7 +31,9 @@ def learn(
             metavar="[NAME]", autocompletion=_complete, help="The lesson: kronos. Without it all lessons are listed."
         ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Forget all guesses, and begin with the first step.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Begin with the first step; its answer replaces all that is kept.")
+    ] = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:

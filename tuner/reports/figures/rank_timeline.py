@@ -14,6 +14,7 @@ from ..virtual_cluster import virtual_cluster_of
 from .phases import phases_s
 
 NEEDS = "a simulated run, or an output of HPL with its phases"
+S = "\N{NO-BREAK SPACE}s"
 MOST_STEPS = 200
 """Steps that are marked; more marks would be a line."""
 MOST_DIFFERENT = 3
@@ -206,9 +207,9 @@ def _change(first: DrawnRun, other: DrawnRun) -> str:
     one, two = first.did.mean_s, other.did.mean_s
     moved = [phase for phase in PHASES if abs(two[phase] - one[phase]) >= CHANGED * first.did.time_s]
     moved.sort(key=lambda phase: -abs(two[phase] - one[phase]))
-    told = [f"{phase} {_seconds(one)[phase]} to {_seconds(two)[phase]} s" for phase in moved]
+    told = [f"{phase} {_seconds(one)[phase]} to {_seconds(two)[phase]}{S}" for phase in moved]
     gained_s = first.did.time_s - other.did.time_s
-    speed = f"takes {abs(gained_s):.3g} s {'less' if gained_s > 0 else 'more'}"
+    speed = f"takes {abs(gained_s):.3g}{S} {'less' if gained_s > 0 else 'more'}"
     return (
         f"Trial {other.record.number} {speed}: {', '.join(told)} (mean of the ranks)."
         if told
@@ -223,7 +224,7 @@ def _seconds(mean_s: Mapping[str, float]) -> dict[str, str]:
 def _again(run: DrawnRun) -> str:
     """Say where the run that was simulated for the figure took another time than the one on record."""
     was_s = run.record.time_s
-    if was_s is None or abs(run.did.time_s - was_s) <= max(0.01 * was_s, 0.006):
+    if was_s is None or abs(run.did.time_s - was_s) <= max(0.001 * was_s, 0.006):
         return ""
     now = f"Trial {run.record.number} takes {run.did.time_s:.4g} s when it is simulated now"
     return f"{now}, and {was_s:.4g} s on record: another version simulated it then."
