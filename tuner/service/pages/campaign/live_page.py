@@ -9,11 +9,8 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
-
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
-from results.report.html import card_html
 from results.report.model import Table
 from results.stats.headline import HeadlineRates
 from results.stats.intervals import half_95
@@ -22,21 +19,19 @@ from results.store.store import Store
 
 from ....budget import Budget
 from ....messages.plain_paths import without_paths
-from ....reports.answer_card import answer_card, failure_card
 from ....reports.lists import configuration, trials_table
 from ....reports.ranking import headline_rates
 from ....reports.story import story_table
-from ....reports.summary import StudySummary
 from ....reports.trial_page import why
 from ....study.cautions import cautions_of
-from ....study.objective import StudyRanking, rank_stored
 from ....units import duration
-from ....words import all_with_options, counted
+from ....words import counted
 from ...campaigns.logs import last_lines
 from ...live.running_runs import RunningRuns
 from ..frames import links_of, trial_address
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
 from ..rendering import rendered
+from .answer import CampaignAnswer
 from .digest import CampaignTotals
 from .explanations import Explanations, ModelBelief, measured_here
 
@@ -125,8 +120,7 @@ class LivePage:
         self._lock = threading.Lock()
         self._shown: PageParts | None = None
         self._key: object = None
-        self._ranking: tuple[int, StudyRanking] | None = None
-        self._summary: StudySummary | None = None
+        self._answer = CampaignAnswer(store)
         self._read_at = "", 0.0
 
     def parts(self, *, looks_again: bool = False) -> PageParts:
@@ -216,7 +210,7 @@ class LivePage:
         digest = self._digest
         steps = digest.improvements[-STORY_ROWS:]
         running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
-        found = self._ranked(study)
+        found = self._answer.ranked(study, digest.full)
         rates = headline_rates(study, found)
         stands = [rates.trial] if rates else []
         wanted = [*running, *stands, *(one.number for one in steps)]
@@ -228,7 +222,7 @@ class LivePage:
         told = story_table(study, [known[one.number] for one in steps if one.number in known])
         values: dict[str, dict[str, object]] = {
             "headline": {"text": ALL_FAILED if digest.all_failed and state in OVER else headline(state, rates)},
-            "answer": {"card": self._card(study, found, state, newest)},
+            "answer": {"card": self._answer.card(study, state, digest, newest)},
             "standing": {
                 "left": left if state == "running" else None,
                 "digest": digest,
@@ -268,24 +262,6 @@ class LivePage:
         """The table of the newest trials, each row of which leads to the page of its trial."""
         links = tuple(trial_address(self._name, record.number) for record in records)
         return replace(trials_table("", records, killed), links=links)
-
-    def _ranked(self, study: Study) -> StudyRanking:
-        """Rank the configurations, anew where a run has ended since."""
-        if self._ranking is None or self._ranking[0] != self._digest.full:
-            self._ranking = (self._digest.full, rank_stored(self._store, study))
-        return self._ranking[1]
-
-    def _card(
-        self, study: Study, found: StudyRanking, state: LiveState, newest: Sequence[TrialRecord]
-    ) -> Markup | None:
-        """The answer at a glance; None while there is none."""
-        if not found.ranking:
-            failed = [replace(one, reason=without_paths(one.reason)) for one in newest if one.reason]
-            all_failed = failed and self._digest.all_failed
-            return card_html(failure_card(study, failed, self._digest.failed)) if all_failed else None
-        if self._summary is None or self._summary.ranking is not found.ranking:
-            self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
-        return card_html(all_with_options(answer_card(self._summary, state)))
 
     def _running(
         self, study: Study, record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None
