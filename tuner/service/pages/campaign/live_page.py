@@ -3,14 +3,17 @@
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from markupsafe import Markup
+
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
+from results.report.html import card_html
 from results.report.model import Table
 from results.stats.headline import HeadlineRates
 from results.stats.intervals import half_95
@@ -19,19 +22,21 @@ from results.store.store import Store
 
 from ....budget import Budget
 from ....messages.plain_paths import without_paths
+from ....reports.answer_card import answer_card, failure_card
 from ....reports.lists import configuration, trials_table
 from ....reports.ranking import headline_rates
 from ....reports.story import story_table
+from ....reports.summary import StudySummary
 from ....reports.trial_page import why
 from ....study.cautions import cautions_of
+from ....study.objective import StudyRanking, rank_stored
 from ....units import duration
-from ....words import counted
+from ....words import all_with_options, counted
 from ...campaigns.logs import last_lines
 from ...live.running_runs import RunningRuns
 from ..frames import links_of, trial_address
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
 from ..rendering import rendered
-from .answer import CampaignAnswer
 from .digest import CampaignTotals
 from .explanations import Explanations, ModelBelief, measured_here
 
@@ -91,6 +96,38 @@ class PageParts:
     html: Mapping[str, str]
     marks: Mapping[str, str]
     goes_on: bool
+
+
+@dataclass
+class CampaignAnswer:
+    """What is known of the best of one campaign."""
+
+    store: Store
+    _ranking: tuple[int, StudyRanking] | None = field(default=None, init=False)
+    _summary: StudySummary | None = field(default=None, init=False)
+
+    def ranked(self, study: Study, full_runs: int) -> StudyRanking:
+        """Rank the configurations, anew where a run has ended since.
+
+        Args:
+            full_runs: how many there are now.
+        """
+        if self._ranking is None or self._ranking[0] != full_runs:
+            self._ranking = (full_runs, rank_stored(self.store, study))
+            self._summary = None
+        return self._ranking[1]
+
+    def card(
+        self, study: Study, state: LiveState, totals: CampaignTotals, newest: Sequence[TrialRecord]
+    ) -> Markup | None:
+        """The answer at a glance; None while there is none."""
+        found = self.ranked(study, totals.full)
+        if not found.ranking:
+            failed = [replace(one, reason=without_paths(one.reason)) for one in newest if one.reason]
+            return card_html(failure_card(study, failed, totals.failed)) if failed and totals.all_failed else None
+        if self._summary is None:
+            self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
+        return card_html(all_with_options(answer_card(self._summary, state)))
 
 
 class LivePage:
