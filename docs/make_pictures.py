@@ -148,12 +148,9 @@ def _file(title: str, described: str, box: tuple[float, float, float, float], bo
 
 def timeline_figure(folder: Path) -> Gantt:
     """Run the commands of the tutorial that make the study "grids", and draw its first two trials."""
-    text = TUTORIAL.read_text(encoding="utf-8")
-    space = re.search(r"<!-- file: kronos-steps.toml -->\n```toml\n(.*?)```", text, re.DOTALL)
-    command = re.search(r"^\./hpltune (tune .*--study grids)$", text, re.MULTILINE)
-    if space is None or command is None:
+    command = re.search(r"^\./hpltune (tune .*--study grids)$", TUTORIAL.read_text(encoding="utf-8"), re.MULTILINE)
+    if command is None:
         raise SystemExit(f"{TUTORIAL} no longer has the study grids")
-    (folder / "kronos-steps.toml").write_text(space[1], encoding="utf-8")
     asked = [sys.executable, "-P", "-m", "tuner.cli", *command[1].split(), "--db", "grids.db"]
     subprocess.run(asked, cwd=folder, check=True, stdout=subprocess.DEVNULL, env={**os.environ, "HPLTUNE_DATA": "data"})
     with Store.open(folder / "grids.db") as store:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 INK = "#010203"
 """Stands for the colour of the page's text, which the page knows."""
+LONG = 8
+"""Rows of a table; one with more can be sorted and filtered."""
 GRID = "#040506"
 """Stands for the colour of the page's lines."""
 LINES = 'stroke-linejoin="round" stroke-linecap="butt"'
@@ -87,6 +89,12 @@ def page_script() -> str:
     return files(__package__).joinpath("page/page.js").read_text(encoding="utf-8")
 
 
+@cache
+def table_script() -> str:
+    """Read the script that sorts and filters long tables."""
+    return files(__package__).joinpath("page/tables.js").read_text(encoding="utf-8")
+
+
 def to_html(
     reports: Sequence[Report],
     made: datetime | None = None,
@@ -98,13 +106,16 @@ def to_html(
 
     Args:
         made: when; None leaves it out.
-        interactive: a small script shows the values of figures, if there is a figure.
+        interactive: small scripts show the values of figures, and sort and filter long tables, where there are such.
         frame: what is around the reports; None leaves the page on its own.
     """
     from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    drawn = any(_is_drawn(part) for report in reports for part in report.parts)
+    parts = list(_unfolded([part for report in reports for part in report.parts]))
+    drawn = any(isinstance(part, Drawable) for part in parts)
+    long = any(isinstance(part, Table) and len(part.rows) > LONG for part in parts)
     script = page_script() if drawn and interactive else ""
+    tables = table_script() if long and interactive else ""
     numbers = count(1)
     return _of_file("page/page.html.j2").render(
         card_html=card_html,
@@ -114,12 +125,16 @@ def to_html(
         made=made.strftime("%Y-%m-%d") if made else "",
         css=Markup(page_style()),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
+        tables=Markup(tables),  # noqa: S704 - our own file
     )
 
 
-def _is_drawn(part: Part) -> bool:
-    """Whether a part is a figure, or has one folded into it."""
-    return any(map(_is_drawn, part.parts)) if isinstance(part, Folded) else isinstance(part, Drawable)
+def _unfolded(parts: Iterable[Part]) -> Iterator[Part]:
+    """All parts, also those that are folded into others."""
+    for part in parts:
+        yield part
+        if isinstance(part, Folded):
+            yield from _unfolded(part.parts)
 
 
 @cache

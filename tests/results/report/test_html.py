@@ -61,7 +61,7 @@ def test_the_page_names_nothing_that_it_would_have_to_fetch() -> None:
 def test_what_others_wrote_is_text_and_never_markup() -> None:
     assert "<script>alert(1)" not in STATIC
     assert "Best of study &lt;script&gt;alert(1)&lt;/script&gt;" in STATIC
-    assert "<title>hpltune report</title>" in STATIC
+    assert "<title>HPL on two cores &amp; more, and 1 more</title>" in STATIC
     assert "<title>HPL on two cores &amp; more</title>" in PAGE
 
 

@@ -14,6 +14,7 @@ from ..virtual_cluster import virtual_cluster_of
 from .phases import phases_s
 
 NEEDS = "a simulated run, or an output of HPL with its phases"
+S = "\N{NO-BREAK SPACE}s"
 MOST_STEPS = 200
 """Steps that are marked; more marks would be a line."""
 MOST_DIFFERENT = 3
@@ -23,7 +24,7 @@ CHANGED = 0.005
 """Part of a run by which a phase must have changed to be told."""
 COARSE = (
     "This was a real run, so it is coarser: HPL's timers tell only sums over the whole run, each of the rank for "
-    "which it is largest. What they leave is broadcast and waiting."
+    "which it is largest. What they leave is broadcast and waiting. A mark above the lane: a panel begins."
 )
 
 
@@ -139,7 +140,7 @@ def _coarse(record: TrialRecord) -> LaneGroup | None:
     steps = tuple(panel.time_s for panel in parse_panels(record.errors_text) if panel.time_s <= time_s)
     said = ", ".join(f"{phase} {part:.0%}" for phase, part in zip(PHASES[:-1], parts, strict=False) if part >= CHANGED)
     lane = Lane("all ranks", (Stretch(0.0, time_s, parts),))
-    return LaneGroup(f"{_words(record.hpl, time_s)}: {said}", (lane,), steps if len(steps) <= MOST_STEPS else ())
+    return LaneGroup(f"{_words(record.hpl, time_s)}; {said}", (lane,), steps if len(steps) <= MOST_STEPS else ())
 
 
 def _trials(runs: Sequence[DrawnRun]) -> str:
@@ -186,7 +187,7 @@ def _how_to_read(did: RunTimeline, steps: tuple[int, int] | None) -> list[str]:
     """What a lane and a mark are, and which part of a run is shown."""
     whole = ["Shown is the whole run."] if steps is None else []
     some = len(did.lanes) < len(did.ranks_s)
-    few = [f"{len(did.lanes)} of {len(did.ranks_s):,} ranks are shown, evenly spread."] if some else []
+    few = [f"{len(did.lanes)} of {len(did.ranks_s):,} ranks are shown, from all rows and columns."] if some else []
     marks = ["A mark above the lanes: the next panel begins."] if len(did.steps_s) <= MOST_STEPS else []
     return ["A lane is a rank, with its row and column in the process grid.", *marks, *whole, *few]
 
@@ -206,9 +207,9 @@ def _change(first: DrawnRun, other: DrawnRun) -> str:
     one, two = first.did.mean_s, other.did.mean_s
     moved = [phase for phase in PHASES if abs(two[phase] - one[phase]) >= CHANGED * first.did.time_s]
     moved.sort(key=lambda phase: -abs(two[phase] - one[phase]))
-    told = [f"{phase} {_seconds(one)[phase]} to {_seconds(two)[phase]} s" for phase in moved]
+    told = [f"{phase} {_seconds(one)[phase]} to {_seconds(two)[phase]}{S}" for phase in moved]
     gained_s = first.did.time_s - other.did.time_s
-    speed = f"takes {abs(gained_s):.3g} s {'less' if gained_s > 0 else 'more'}"
+    speed = f"takes {abs(gained_s):.3g}{S} {'less' if gained_s > 0 else 'more'}"
     return (
         f"Trial {other.record.number} {speed}: {', '.join(told)} (mean of the ranks)."
         if told
@@ -223,7 +224,7 @@ def _seconds(mean_s: Mapping[str, float]) -> dict[str, str]:
 def _again(run: DrawnRun) -> str:
     """Say where the run that was simulated for the figure took another time than the one on record."""
     was_s = run.record.time_s
-    if was_s is None or abs(run.did.time_s - was_s) <= max(0.01 * was_s, 0.006):
+    if was_s is None or abs(run.did.time_s - was_s) <= max(0.001 * was_s, 0.006):
         return ""
     now = f"Trial {run.record.number} takes {run.did.time_s:.4g} s when it is simulated now"
     return f"{now}, and {was_s:.4g} s on record: another version simulated it then."

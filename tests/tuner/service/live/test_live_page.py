@@ -1,6 +1,7 @@
 """The live page of a campaign, as a browser without JavaScript reads it."""
 
 import re
+from typing import Any
 
 import pytest
 from explain_builders import keep, records, searched
@@ -9,7 +10,7 @@ from live_watch import begin, end, trials
 from record_builders import a_study
 from waiting import until
 
-from results.record import Kind
+from results.record import Invalidity, Kind, TrialState
 from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
@@ -137,3 +138,22 @@ def test_what_is_not_there_is_a_problem(client: TestClient, address: str) -> Non
     answer = client.get(address)
     assert answer.status_code == 404
     assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_a_campaign_whose_trials_all_failed_says_so_and_why(client: TestClient, store: Store) -> None:
+    store.create_study(a_study())
+    crashed: dict[str, Any] = {
+        "state": TrialState.FAILED,
+        "invalidity": Invalidity.RUNTIME,
+        "reason": "/home/ada/xhpl: no licence",
+    }
+    for _ in range(2):
+        end(store, begin(store), None, reason="/home/ada/xhpl: no licence", **crashed)
+    store.end_study("study", "interrupted")
+    page = text_of(client)
+    assert "It ended, because no trial succeeded." in page
+    assert "HPL: all 2 trials failed" in page
+    assert "hpltune show study 2" in page
+    assert "…/xhpl: no licence" in page
+    assert "It was interrupted" not in page
+    assert '<span class="state failed">failed</span>' in client.get("/").text

@@ -22,7 +22,7 @@ from results.store.store import Store
 
 from ....budget import Budget
 from ....messages.plain_paths import without_paths
-from ....reports.answer_card import answer_card
+from ....reports.answer_card import answer_card, failure_card
 from ....reports.lists import configuration, trials_table
 from ....reports.ranking import headline_rates
 from ....reports.story import story_table
@@ -68,6 +68,8 @@ STATES: Mapping[LiveState, str] = {
     "cancelled": "It was cancelled.",
     "removed": "It was removed.",
 }
+OVER: frozenset[LiveState] = frozenset({"interrupted", "complete"})
+ALL_FAILED = "It ended, because no trial succeeded."
 MOST_DIFFERENCES = 6
 """Parameters of a running trial that are compared with those of the best."""
 
@@ -207,8 +209,8 @@ class LivePage:
         killed = frozenset(digest.running) if state == "killed" else frozenset()
         told = story_table(study, [known[one.number] for one in steps if one.number in known])
         values: dict[str, dict[str, object]] = {
-            "headline": {"text": headline(state, rates)},
-            "answer": {"card": self._card(study, found, state)},
+            "headline": {"text": ALL_FAILED if digest.all_failed and state in OVER else headline(state, rates)},
+            "answer": {"card": self._card(study, found, state, newest)},
             "standing": {
                 "left": left if state == "running" else None,
                 "digest": digest,
@@ -255,10 +257,14 @@ class LivePage:
             self._ranking = (self._digest.full, rank_stored(self._store, study))
         return self._ranking[1]
 
-    def _card(self, study: Study, found: StudyRanking, state: LiveState) -> Markup | None:
-        """The answer at a glance; None where no run counts."""
+    def _card(
+        self, study: Study, found: StudyRanking, state: LiveState, newest: Sequence[TrialRecord]
+    ) -> Markup | None:
+        """The answer at a glance; None while there is none."""
         if not found.ranking:
-            return None
+            failed = [replace(one, reason=without_paths(one.reason)) for one in newest if one.reason]
+            all_failed = failed and self._digest.all_failed
+            return card_html(failure_card(study, failed, self._digest.failed)) if all_failed else None
         if self._summary is None or self._summary.ranking is not found.ranking:
             self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
         return card_html(all_with_options(answer_card(self._summary, state)))
