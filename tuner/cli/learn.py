@@ -136,11 +136,11 @@ def _simulated(shown: "Console", request: "TeachRequest") -> "TeachResult":
     """Simulate a step, and say on a terminal how far that is."""
     from ..commands.learn import teach
     from ..events import BuildStep, TrialEnded
-    from .signals import announce_end, stop_on_signals
+    from .signals import announce_stop, stop_on_signals
 
     ended, total = 0, len(request.step.values)
 
-    with shown.status(f"Simulating {total} runs") as status, stop_on_signals(announce_end) as stop:
+    with shown.status(f"Simulating {total} runs") as status, stop_on_signals(announce_stop) as stop:
 
         def tell(event: "Event") -> None:
             nonlocal ended
