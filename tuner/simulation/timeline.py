@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hpl.params import HplParams
+from hpl.params import HplParams, Pmap
 from results.report.model import Stretch
 
 from ..errors import TunerError
@@ -78,7 +78,7 @@ def run_timeline(
     """
     with TemporaryDirectory(prefix="hpltune-timeline-") as made:
         folder = Path(made) / "run"
-        asked = f"{FILE} {window_s[0]:.9g} {window_s[1]:.9g} {bins} {LANES}"
+        asked = f"{FILE} {window_s[0]:.9g} {window_s[1]:.9g} {bins} {','.join(map(str, shown_ranks(plan.runs[0])))}"
         simulator = Simulator(site, 1, LONGEST_S, timeline=asked)
         try:
             found = simulator.run(plan, folder, stop)
@@ -88,6 +88,12 @@ def run_timeline(
             fault = found.verdict.faults[0]
             raise TunerError(f"the run cannot be simulated again: {fault.reason if fault else 'it told nothing'}")
         return _read(folder / FILE, plan, window_s, bins)
+
+
+def shown_ranks(hpl: HplParams) -> list[int]:
+    """The ranks that are shown: all, or some from all rows and columns of the process grid."""
+    step, line = -(-hpl.ranks // LANES), hpl.Q if hpl.PMAP is Pmap.ROW else hpl.P
+    return [rank for base in range(0, hpl.ranks, step) if (rank := base + base // line % step) < hpl.ranks]
 
 
 def _read(file: Path, plan: VirtualPlan, window_s: tuple[float, float], bins: int) -> RunTimeline:

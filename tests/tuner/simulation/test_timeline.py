@@ -109,6 +109,22 @@ def test_the_pages_of_the_study_and_of_its_trials_show_it(hpltune: Run, study: s
     assert kinds["timeline"]
 
 
+def test_of_many_ranks_some_from_every_column_are_shown_and_the_sums_are_over_all(hpltune: Run) -> None:
+    sets = ("--set", "N=2560", "--set", "NB=128", "--set", "layout=64x1", "--set", "grid=4x16", "--set", "DEPTH=0")
+    asked = ("tune", "--cluster", "infiniband64", "--space", "quick", "--engine", "random", "--trials", "1")
+    done = hpltune(*asked, *sets, "--study", "many")
+    assert done.returncode == 0, done.stderr
+    told = timeline(hpltune, "many")
+    [run] = told["runs"]
+    assert len(run["ranks"]) == 64
+    for rank in run["ranks"]:
+        assert sum(rank["seconds"].values()) == pytest.approx(run["time_s"], rel=1e-6)
+    [group] = told["figure"]["groups"]
+    assert len(group["lanes"]) == 32
+    assert {lane["name"].rpartition(",")[2] for lane in group["lanes"]} == {f"{column})" for column in range(16)}
+    assert "32 of 64 ranks are shown" in told["figure"]["caption"]
+
+
 @pytest.mark.parametrize(
     ("asked", "said"),
     [

@@ -24,7 +24,7 @@ CHANGED = 0.005
 """Part of a run by which a phase must have changed to be told."""
 COARSE = (
     "This was a real run, so it is coarser: HPL's timers tell only sums over the whole run, each of the rank for "
-    "which it is largest. What they leave is broadcast and waiting."
+    "which it is largest. What they leave is broadcast and waiting. A mark above the lane: a panel begins."
 )
 
 
@@ -140,7 +140,7 @@ def _coarse(record: TrialRecord) -> LaneGroup | None:
     steps = tuple(panel.time_s for panel in parse_panels(record.errors_text) if panel.time_s <= time_s)
     said = ", ".join(f"{phase} {part:.0%}" for phase, part in zip(PHASES[:-1], parts, strict=False) if part >= CHANGED)
     lane = Lane("all ranks", (Stretch(0.0, time_s, parts),))
-    return LaneGroup(f"{_words(record.hpl, time_s)}: {said}", (lane,), steps if len(steps) <= MOST_STEPS else ())
+    return LaneGroup(f"{_words(record.hpl, time_s)}; {said}", (lane,), steps if len(steps) <= MOST_STEPS else ())
 
 
 def _trials(runs: Sequence[DrawnRun]) -> str:
@@ -187,7 +187,7 @@ def _how_to_read(did: RunTimeline, steps: tuple[int, int] | None) -> list[str]:
     """What a lane and a mark are, and which part of a run is shown."""
     whole = ["Shown is the whole run."] if steps is None else []
     some = len(did.lanes) < len(did.ranks_s)
-    few = [f"{len(did.lanes)} of {len(did.ranks_s):,} ranks are shown, evenly spread."] if some else []
+    few = [f"{len(did.lanes)} of {len(did.ranks_s):,} ranks are shown, from all rows and columns."] if some else []
     marks = ["A mark above the lanes: the next panel begins."] if len(did.steps_s) <= MOST_STEPS else []
     return ["A lane is a rank, with its row and column in the process grid.", *marks, *whole, *few]
 
