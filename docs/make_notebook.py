@@ -1,6 +1,7 @@
-"""Writes docs/results.ipynb and docs/service-client.ipynb: their cells stand here, executed in an empty folder.
+"""Writes the notebooks in docs: their cells stand here, executed in an empty folder.
 
-Run `python docs/make_notebook.py`; a test executes the cells again and fails when they print something else.
+Run `python docs/make_notebook.py`, or with the name of one, as `results.ipynb`; a test executes the cells again and
+fails when they print something else.
 """
 
 import os
@@ -12,6 +13,8 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
+
+from tuner.simulation.lesson import lesson
 
 RESULTS = (
     """# Results in pandas
@@ -136,7 +139,63 @@ except ServiceError as error:
 service.terminate()
 print(service.wait())""",
 )
-BOOKS = {Path(__file__).with_name("results.ipynb"): RESULTS, Path(__file__).with_name("service-client.ipynb"): CLIENT}
+LEARN = (
+    """# Tune Kronos: guess first
+
+The steps of [the tutorial](kronos.md), as `hpltune learn kronos` asks them. Write a guess between the quotes of a cell,
+run the cell, and open its answer: it has the runs of a virtual Kronos, simulated beside published, and says why.
+Nothing between the quotes is no guess. All steps together compute for about 40 seconds. Your guesses are kept for the
+report at the end. This page is executed by `python docs/make_notebook.py`, and a test checks that each cell still shows
+what stands here.""",
+    """>>>from IPython.display import Markdown, display
+
+from results.report.model import Report
+from results.report.text_forms import to_markdown
+from tuner.commands.learn import answered
+
+
+def answer(step, guess=""):
+    found = answered("kronos", step, guess)
+    told = to_markdown(Report("", found.report().parts))
+    display(Markdown(f"<details><summary>Open the answer</summary>\\n\\n{told}\\n</details>"))
+    return found.answer.rates""",
+)
+LEARNT = (
+    """## One parameter depends on another
+
+Look-ahead (DEPTH = 1) hides a part of what a large NB costs, so the best NB moves up:""",
+    """>>>%config InlineBackend.figure_formats = ["svg"]
+import matplotlib.pyplot as plt
+
+for DEPTH, rates in (0, blocks), (1, blocks_ahead):
+    plt.plot([int(NB) for NB in rates], list(rates.values()), marker="o", label=f"DEPTH = {DEPTH}")
+plt.xlabel("NB")
+plt.ylabel("GFLOPS, simulated")
+_ = plt.legend()""",
+    """## The report to hand in
+
+Call `hpltune report --as kronos --author "YOUR NAME" -o kronos.html` in a terminal. The report has all tests of the
+article, published beside simulated, your guesses, and room for your reasons.""",
+)
+
+
+def questions(name: str) -> Sequence[str]:
+    """Return the cells of a lesson: each question, and the call that answers it."""
+    cells = []
+    for number, step in enumerate(lesson(name).steps, 1):
+        test = "" if step.test is None else f" (test {step.test} of the article)"
+        guess = f"Guess in {step.unit}." if step.unit else f"Choose {step.choices}."
+        cells.append(f"## Step {number}: {step.title}{test}\n\n{step.question} {guess}")
+        cells.append(f'>>>{step.name.replace("-", "_")} = answer("{step.name}", guess="")')
+    return cells
+
+
+HERE = Path(__file__).parent
+BOOKS = {
+    HERE / "results.ipynb": RESULTS,
+    HERE / "service-client.ipynb": CLIENT,
+    HERE / "kronos.ipynb": (*LEARN, *questions("kronos"), *LEARNT),
+}
 
 
 def executed(folder: Path, texts: Sequence[str]) -> nbformat.NotebookNode:
@@ -168,12 +227,16 @@ def _whole(outputs: Sequence[nbformat.NotebookNode]) -> list[nbformat.NotebookNo
 
 
 def printed(book: nbformat.NotebookNode) -> list[str]:
-    """Return the text that the cells print, one after the other."""
+    """Return the text that the cells print or show, one after the other."""
     outputs = [output for cell in book["cells"] for output in cell.get("outputs", ())]
-    return [output["text"] for output in outputs if output["output_type"] == "stream"]
+    shown = [output.get("text") or output.get("data", {}).get("text/markdown") for output in outputs]
+    return [text for text in shown if text]
 
 
 if __name__ == "__main__":
+    asked = {Path(name).name for name in sys.argv[1:]}
     for page, texts in BOOKS.items():
+        if asked and page.name not in asked:
+            continue
         with tempfile.TemporaryDirectory() as empty:
             nbformat.write(executed(Path(empty), texts), page)

@@ -142,8 +142,9 @@ def height_inches(figure: Drawable, width_inches: float = SIZE_INCHES[0], letter
     """How high a figure should be, in inches, for its number of rows and its legend."""
     least = max(0.75, width_inches / SIZE_INCHES[0])
     if isinstance(figure, Gantt):
-        columns = legend_columns(figure.kinds, width_inches, letters_pt)
-        legend = LEGEND_LINE * letters_pt / POINTS_PER_INCH * -(-len(figure.kinds) // columns)
+        names = [figure.kinds[kind] for kind in figure.seen]
+        lines = -(-len(names) // legend_columns(names, width_inches, letters_pt))
+        legend = LEGEND_LINE * letters_pt / POINTS_PER_INCH * lines
         return (
             TIME_INCHES + legend + sum(GROUP_INCHES + lane_inches(group) * len(group.lanes) for group in figure.groups)
         )

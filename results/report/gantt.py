@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .drawing import DrawnValue, legend_columns
+from .drawing import GREY, DrawnValue, legend_columns
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ def draw_lanes(figure: Gantt, canvas: FigureBase, width_inches: float) -> list[D
         axes.tick_params(labelbottom=False)
     _legend(figure, rows[0], width_inches)
     return [
-        DrawnValue(kind, at, place, text, row)
+        DrawnValue(figure.seen.index(kind), at, place, text, row)
         for row, group in enumerate(figure.groups)
         for place, lane in enumerate(group.lanes)
         for kind, at, text in _values(figure, lane)
@@ -58,27 +58,28 @@ def draw_lanes(figure: Gantt, canvas: FigureBase, width_inches: float) -> list[D
 
 def _draw_group(figure: Gantt, group: LaneGroup, axes: Axes) -> None:
     """Draw the lanes of a group on their axes, the first one at the top."""
-    from matplotlib.patches import PathPatch  # noqa: PLC0415 - only a drawing needs it
+    from matplotlib import rcParams  # noqa: PLC0415 - only a drawing needs it
+    from matplotlib.patches import PathPatch  # noqa: PLC0415
     from matplotlib.path import Path  # noqa: PLC0415
 
-    count, idle = len(group.lanes), len(figure.kinds) - 1
+    count, idle, seen = len(group.lanes), len(figure.kinds) - 1, figure.seen
     boxes: dict[int, list[tuple[float, float, float, float]]] = {kind: [] for kind in range(idle + 1)}
     for place, lane in enumerate(group.lanes):
         if lane.spans:
             boxes[idle].append((lane.spans[0].begin, place - LANE / 2, lane.spans[-1].end, place + LANE / 2))
         for kind, box in _boxes(lane, place, idle):
             boxes[kind].append(box)
-    for kind in (idle, *range(idle)):
+    for kind in (idle, *seen[:-1]):
         if boxes[kind]:
             outline = Path.make_compound_path(*(Path(_corners(box), closed=True) for box in boxes[kind]))
             outline.should_simplify = False  # else corners of neighbours become one
             colour = EMPTY if kind == idle else FILLED[kind]
             patch = PathPatch(outline, facecolor=colour, edgecolor=colour, linewidth=SEAM_PT, zorder=2 + (kind != idle))
-            axes.add_patch(patch).set_gid(f"series-{kind}")
+            axes.add_patch(patch).set_gid(f"series-{seen.index(kind)}")
     axes.set_xlim(figure.begin, figure.end)
     axes.set_ylim(count - 0.5, -0.5 - 0.25 * bool(group.steps))
     if group.steps:
-        axes.vlines(group.steps, -0.75, -0.5, color=FILLED[0], linewidth=0.8)
+        axes.vlines(group.steps, -0.75, -0.5, color=rcParams["text.color"], linewidth=0.8)
     step = -(-count // MOST_NAMES)
     axes.set_yticks(range(0, count, step), [lane.name for lane in group.lanes[::step]], fontsize="small")
     axes.set_ylabel(figure.lane_axis, fontsize="small")
@@ -117,12 +118,12 @@ def _legend(figure: Gantt, axes: Axes, width_inches: float) -> None:
     from matplotlib.patches import Patch  # noqa: PLC0415
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415
 
-    idle = len(figure.kinds) - 1
+    colours, names = (*FILLED[: len(figure.kinds) - 1], EMPTY), [figure.kinds[kind] for kind in figure.seen]
     signs = [
-        Patch(facecolor=EMPTY if kind == idle else FILLED[kind], edgecolor="#7f8790", linewidth=0.5, label=name)
-        for kind, name in enumerate(figure.kinds)
+        Patch(facecolor=colours[kind], edgecolor=GREY, linewidth=0.5, label=name)
+        for kind, name in zip(figure.seen, names, strict=True)
     ]
-    columns = legend_columns(figure.kinds, width_inches, float(rcParams["font.size"]))
+    columns = legend_columns(names, width_inches, float(rcParams["font.size"]))
     above = axes.transAxes + ScaledTranslation(0.0, TITLE_PT / 72, axes.figure.dpi_scale_trans)
     where: Any = {"loc": "lower left", "bbox_to_anchor": (0.0, 1.0), "bbox_transform": above, "ncols": columns}
     where |= {"borderaxespad": 0.0, "borderpad": 0.0}

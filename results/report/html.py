@@ -6,14 +6,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import count
+from itertools import chain, count
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 INK = "#010203"
 """Stands for the colour of the page's text, which the page knows."""
+LONG = 8
+"""Rows of a table; one with more can be sorted and filtered."""
 GRID = "#040506"
 """Stands for the colour of the page's lines."""
 LINES = 'stroke-linejoin="round" stroke-linecap="butt"'
@@ -87,6 +89,12 @@ def page_script() -> str:
     return files(__package__).joinpath("page/page.js").read_text(encoding="utf-8")
 
 
+@cache
+def table_script() -> str:
+    """Read the script that sorts and filters long tables."""
+    return files(__package__).joinpath("page/tables.js").read_text(encoding="utf-8")
+
+
 def to_html(
     reports: Sequence[Report],
     made: datetime | None = None,
@@ -98,28 +106,35 @@ def to_html(
 
     Args:
         made: when; None leaves it out.
-        interactive: a small script shows the values of figures, if there is a figure.
+        interactive: small scripts show the values of figures, and sort and filter long tables, where there are such.
         frame: what is around the reports; None leaves the page on its own.
     """
     from markupsafe import Markup  # noqa: PLC0415 - only a page needs it
 
-    drawn = any(_is_drawn(part) for report in reports for part in report.parts)
+    parts = list(_unfolded([part for report in reports for part in report.parts]))
+    drawn = any(isinstance(part, Drawable) for part in parts)
+    long = any(isinstance(part, Table) and len(part.rows) > LONG for part in parts)
     script = page_script() if drawn and interactive else ""
-    numbers = count(1)
+    tables = table_script() if long and interactive else ""
+    numbers, taken = count(1), set[str]()
     return _of_file("page/page.html.j2").render(
         card_html=card_html,
-        reports=[{"title": one.title, "parts": [_part(part, numbers) for part in one.parts]} for one in reports],
+        reports=[{"title": one.title, "parts": [_part(part, numbers, taken) for part in one.parts]} for one in reports],
         version=version("hpltune"),
         frame=frame or Frame(),
         made=made.strftime("%Y-%m-%d") if made else "",
         css=Markup(page_style()),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
+        tables=Markup(tables),  # noqa: S704 - our own file
     )
 
 
-def _is_drawn(part: Part) -> bool:
-    """Whether a part is a figure, or has one folded into it."""
-    return any(map(_is_drawn, part.parts)) if isinstance(part, Folded) else isinstance(part, Drawable)
+def _unfolded(parts: Iterable[Part]) -> Iterator[Part]:
+    """All parts, also those that are folded into others."""
+    for part in parts:
+        yield part
+        if isinstance(part, Folded):
+            yield from _unfolded(part.parts)
 
 
 @cache
@@ -137,8 +152,17 @@ def card_html(card: Card) -> Markup:
     return Markup(_of_file("page/card.html.j2").render(card=card))  # noqa: S704 - the template escapes
 
 
-def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
-    """Return a part as the template takes it; each figure takes a number of its own."""
+def _anchor(title: str, taken: set[str]) -> str:
+    """Name a figure for links: by the words of its title, with a number where another one has them."""
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "figure"
+    numbered = (f"{words}-{number}" for number in count(2))
+    name = next(one for one in chain([words], numbered) if one not in taken)
+    taken.add(name)
+    return name
+
+
+def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, object]:
+    """Return a part as the template takes it; each figure takes a number and a name of its own."""
     from markupsafe import Markup  # noqa: PLC0415
 
     match part:
@@ -149,13 +173,18 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
         case Blank(label, lines):
             return {"kind": "blank", "label": label, "lines": lines}
         case Folded(title, parts):
-            return {"kind": "folded", "title": title, "parts": [_part(one, numbers) for one in parts]}
+            return {"kind": "folded", "title": title, "parts": [_part(one, numbers, taken) for one in parts]}
         case Table() | Card():
             return {"kind": type(part).__name__.lower(), "data": part}
         case Figure() | Matrix() | Timeline() | Gantt():
             shown = thinned(part)
             drawn = svg(shown, next(numbers))
-            beside = {"caption": part.caption, "origin": part.origin, "data": figure_data(shown)}
+            beside = {
+                "anchor": _anchor(part.title, taken),
+                "caption": part.caption,
+                "origin": part.origin,
+                "data": figure_data(shown),
+            }
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
 
 

@@ -332,6 +332,13 @@ class Gantt:
                 if any(len(span.parts) != len(self.kinds) for span in lane.spans):
                     raise ValueError(f"lane {lane.name} of {self.title!r} has not a part for each of {self.kinds}")
 
+    @property
+    def seen(self) -> tuple[int, ...]:
+        """The places of the kinds that occur in a lane, and of the last one."""
+        parts = [span.parts for group in self.groups for lane in group.lanes for span in lane.spans]
+        last = len(self.kinds) - 1
+        return (*(kind for kind in range(last) if any(part[kind] for part in parts)), last)
+
 
 @dataclass(frozen=True)
 class Card:

@@ -131,6 +131,7 @@ class SearchSettings(Ask):
         AskField(
             "Run one configuration again after every tenth full run, in at most a tenth of the budget, to see "
             "whether the machine changes. These runs count as ⟦trials⟧; with less than 20 there are none.",
+            panel=BUDGET,
             label="Leave out runs that tell whether the machine changes",
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
@@ -140,6 +141,7 @@ class SearchSettings(Ask):
         AskField(
             "On a cluster, simulate a virtual copy of it before the first full run, in at most a twentieth of the "
             "budget, and learn from that. Needs SimGrid.",
+            panel=CLUSTER,
             label="Simulate nothing before the first full run on a cluster",
             useless=(Useless.WITH_TABLE, Useless.SIMULATED),
         ),
@@ -167,6 +169,7 @@ class SearchSettings(Ask):
         str | None,
         AskField(
             "Check the nodes of a real cluster first: refuse a study on bad ones, or leave them out.",
+            panel=CLUSTER,
             metavar="refuse|drop",
             section=QUEUE,
             label="Bad nodes of a cluster",

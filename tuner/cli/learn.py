@@ -31,7 +31,9 @@ def learn(
             metavar="[NAME]", autocompletion=_complete, help="The lesson: kronos. Without it all lessons are listed."
         ),
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Forget all guesses, and begin with the first step.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Begin with the first step; its answer replaces all that is kept.")
+    ] = False,
     db: Db = None,
     as_json: Json = False,
 ) -> None:
@@ -134,11 +136,12 @@ def _simulated(shown: "Console", request: "TeachRequest") -> "TeachResult":
     """Simulate a step, and say on a terminal how far that is."""
     from ..commands.learn import teach
     from ..events import BuildStep, TrialEnded
-    from .signals import announce_end, stop_on_signals
+    from ..words import counted
+    from .signals import announce_stop, stop_on_signals
 
     ended, total = 0, len(request.step.values)
 
-    with shown.status(f"Simulating {total} runs") as status, stop_on_signals(announce_end) as stop:
+    with shown.status(f"Simulating {counted(total, 'run')}") as status, stop_on_signals(announce_stop) as stop:
 
         def tell(event: "Event") -> None:
             nonlocal ended
@@ -146,6 +149,6 @@ def _simulated(shown: "Console", request: "TeachRequest") -> "TeachResult":
                 status.update(f"Building HPL for the simulator: {event.text}")
             elif isinstance(event, TrialEnded):
                 ended += 1
-                status.update(f"Simulated {ended} of {total} runs")
+                status.update(f"Simulated {ended} of {counted(total, 'run')}")
 
         return teach(request, tell, stop)

@@ -61,6 +61,28 @@ class _PlainHelp:
 class PlainCommand(_PlainHelp, TyperCommand):
     """A command with plain help; its flags and arguments show no type."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the command line.
+
+        Raises:
+            UsageError: the name of a virtual cluster stands where no word is expected.
+        """
+        if args and not args[0].startswith("-"):
+            self._refuse_cluster(args[0])
+        return super().parse_args(ctx, args)
+
+    def _refuse_cluster(self, word: str) -> None:
+        """Say how a virtual cluster is named, where the command takes one but no words."""
+        takes_words = any(parameter.param_type_name == "argument" for parameter in self.params)
+        if takes_words or not any("--cluster" in parameter.opts for parameter in self.params):
+            return
+        from runners.virtual.load import shipped
+
+        from ..errors import UsageError
+
+        if word in shipped():
+            raise UsageError(f"{word} is a virtual cluster: write --cluster {word}")
+
 
 class PlainGroup(_PlainHelp, TyperGroup):
     """Commands with a name in common, whose help is as plain as theirs."""

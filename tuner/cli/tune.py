@@ -77,7 +77,7 @@ def tune(
 
         hpltune tune --budget 1h --space full --price 2490
 
-        hpltune tune --engine grid --space grid-classic --set NB=128,192,256 --set N=8000
+        hpltune tune --engine grid --space grid-classic --set NB=128,192
 
         hpltune tune --blas openblas --blas mine=/opt/blis/lib/libblis.so
 
@@ -91,9 +91,9 @@ def tune(
 
         hpltune tune --cluster kronos --space kronos --trials 40
 
-        hpltune tune --cluster kronos --space kronos-free --objective usd-per-gflops --budget 0.1usd
+        hpltune tune --cluster kronos --objective usd-per-gflops --budget 0.1usd
 
-        hpltune tune --cluster kronos --space quick --set layout=8x1,4x1,2x1,1x1 --set N=4000 --pareto usd-per-gflops
+        hpltune tune --cluster kronos --set layout=8x1,4x1 --pareto usd-per-gflops
 
         hpltune tune --replay old-study.csv --engine bayes --trials 40
 

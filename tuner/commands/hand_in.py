@@ -9,7 +9,7 @@ from pathlib import Path
 from results.report.model import Report
 from runners.virtual.load import load_cluster
 
-from ..events import Listener
+from ..events import Listener, WorkEnded, WorkStarted
 from ..options import DEFAULT_SIMULATION_S
 from ..reports.hand_in import HandInPage
 from ..reports.study_page import StudyPage
@@ -20,6 +20,7 @@ from ..simulation.reproduction import published, simulate_tests
 from ..simulation.session import cores_here
 from ..stopping import StopRequest
 from ..user_files import require_writable_file
+from ..words import counted
 from .learn import opened_book
 from .report_files import write_page
 from .session import open_session
@@ -69,7 +70,9 @@ def hand_in(request: HandInRequest, listener: Listener, stop: StopRequest) -> Re
         with stop.preparing():
             studies = [session.store.study(name) for name in request.studies]
             site = SimulatedCluster.open(load_cluster(figures.cluster), session.user_dirs, None, listener)
+        listener(WorkStarted(f"Simulating {counted(len(figures.tests), 'published test')}"))
         tests = simulate_tests(site, figures, jobs=cores_here(), limit_s=DEFAULT_SIMULATION_S, stop=stop)
+        listener(WorkEnded())
         if stop.requested:
             return None
         with stop.preparing():

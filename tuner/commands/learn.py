@@ -115,6 +115,21 @@ def teach(request: TeachRequest, listener: Listener, stop: StopRequest) -> Teach
     return TeachResult(step, answer, figures, book.keep(step, answer))
 
 
+def answered(name: str, step: str, guess: str = "") -> TeachResult:
+    """Simulate a step of a lesson and keep it with a guess: the way of a notebook.
+
+    Args:
+        guess: as somebody types it; "" for none.
+
+    Raises:
+        UsageError: there is no such lesson or step, or the guess is none of the values and no number.
+        TunerError, HplError, ResultsError: as of `teach`.
+    """
+    book = opened_book(name)
+    asked = book.lesson.step(step)
+    return teach(TeachRequest(book, asked, asked.read_guess(guess) if guess else None), lambda _: None, StopRequest())
+
+
 def _simulated(request: TeachRequest, site: SimulatedCluster, name: str, session: Session) -> list[TrialRecord]:
     """Run all values of a step."""
     step = request.step

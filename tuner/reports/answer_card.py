@@ -1,11 +1,12 @@
 """The answer of a study at a glance: its best rate, how sure that is, and what to do next."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from results.metrics import rate_text
-from results.record import Study
-from results.report.model import Card
+from results.record import Study, TrialRecord
+from results.report.model import Card, outcome
 from results.stats.headline import median_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
@@ -26,6 +27,22 @@ def answer_card(summary: StudySummary, state: LiveState) -> Card:
     facts = tuple((about, text) for about, text in _facts(summary, first) if text)
     rate, following = rate_text(first.expected_gflops), _next(study, first, state)
     return Card(rate, "GFLOPS", _what(summary, first), tuple(_merits(study, first)), facts, following)
+
+
+def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Card:
+    """What stands in place of the answer of a study all of whose trials failed.
+
+    Args:
+        failed: some of them, at least one.
+        count: how many there are.
+    """
+    [(why, often)] = Counter(outcome(record).strip() for record in failed).most_common(1)
+    told = next(record for record in failed if outcome(record).strip() == why)
+    name = shlex.quote(study.name)
+    facts = (("why", why if often == len(failed) else f"{why} ({often} of {len(failed)})"),)
+    all_ = "its only trial failed" if count == 1 else f"all {count:,} trials failed"
+    following = f"`hpltune show {name} {told.number}` tells all of trial {told.number}, with what it printed."
+    return Card("No result", "", f"{study.workload.title}: {all_}", (), facts, following)
 
 
 def _what(summary: StudySummary, first: Ranked) -> str:
@@ -57,7 +74,7 @@ def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
     if fastest is not None:
         told = f"{rate_text(fastest.gflops)} GFLOPS, {fastest.where(summary.ranking)}"
         yield fastest.called, " ".join(filter(None, (f"{told}.", fastest.no_rmax)))
-    runs = sum(entry.runs for entry in summary.ranking)
+    runs = sum(entry.runs + entry.left_out for entry in summary.ranking)
     known = counted(summary.known or len(summary.ranking), "configuration")
     yield "runs", f"{counted(runs, 'full run')} of {known}"
     if not (study.simulated or study.imported):

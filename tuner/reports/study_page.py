@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from hpl.witness import parse_unlike
 from results.metrics import rate_text
-from results.record import SIMULATOR, Study, TrialRecord
-from results.report.model import Column, Copied, Heading, Part, Report, Sentence, Table
+from results.record import SIMULATOR, Study, TrialRecord, TrialState
+from results.report.model import Card, Column, Copied, Heading, Part, Report, Sentence, Table
 from results.stats.headline import FastestRun, half_rate_n, median_text, of_its_runs
 from results.stats.ranking import Ranked, is_full_run
 from results.store.service.campaign_entry import LiveState
@@ -15,7 +15,7 @@ from ..machine.equipment import Equipment
 from ..study.objective import UNITS, unit_of
 from ..study.rounds import is_shootout
 from ..words import counted
-from .answer_card import answer_card
+from .answer_card import answer_card, failure_card
 from .context import machine_rows
 from .explanation import explanation_parts
 from .figures.messages import messages
@@ -106,8 +106,15 @@ class StudyPage:
         facts = {**found, "cautions": self.found.context.cautions()}
         title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
         page = self.found.context.page(Report(title, tuple(parts), facts))
-        card = [answer_card(summary, self.state)] if summary else []
-        return replace(page, parts=(*card, *page.parts))
+        return replace(page, parts=(*self._card(), *page.parts))
+
+    def _card(self) -> list[Card]:
+        """The answer at a glance; none while nothing is known."""
+        if self.found.summary:
+            return [answer_card(self.found.summary, self.state)]
+        failed = [record for record in self.found.records if record.state is TrialState.FAILED]
+        all_failed = failed and len(failed) == len(self.found.records)
+        return [failure_card(self.study, failed, len(failed))] if all_failed else []
 
     def chapter(self) -> list[Part]:
         """What was found and how, in a report that tells itself what ran it and what others published."""
@@ -159,7 +166,7 @@ class StudyPage:
             return ""
         half = half_rate_n(record, self.found.records)
         if half is None:
-            return "not known: no run of its configuration was slower than half of it"
+            return "not known: no undisturbed run of its configuration was slower than half of it"
         return f"{half:,.0f}, between two measured N"
 
     def _way(self) -> list[Part]:

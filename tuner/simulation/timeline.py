@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hpl.params import HplParams
+from hpl.params import HplParams, Pmap
 from results.report.model import Stretch
 
 from ..errors import TunerError
@@ -21,8 +21,8 @@ WRITTEN = ("rest", "panel", "broadcast", "row swaps", "update", "rest", "wait")
 FILE = "timeline"
 LONGEST_S = 1800.0
 """Real seconds after which a simulation is ended."""
-BINS, LANES = 1200, 32
-"""Equal parts of the time that is shown, and ranks that are shown: a figure of a long run is not larger."""
+BINS, PAGE_BINS, LANES = 1200, 600, 32
+"""Equal parts of the time that a picture and a page show, and ranks: a figure of a long run is not larger."""
 PURE, PARTS = 0.85, 8
 """A part of the time is wholly of a phase that takes so much of it; else phases are told in eighths."""
 
@@ -65,19 +65,20 @@ class RunTimeline:
 
 
 def run_timeline(
-    site: SimulatedCluster, plan: VirtualPlan, window_s: tuple[float, float], stop: Stopping
+    site: SimulatedCluster, plan: VirtualPlan, window_s: tuple[float, float], stop: Stopping, bins: int = BINS
 ) -> RunTimeline:
     """Simulate a run again and return what its ranks did.
 
     Args:
         window_s: the time of the run that is shown.
+        bins: equal parts of it.
 
     Raises:
         TunerError: it cannot be simulated again.
     """
     with TemporaryDirectory(prefix="hpltune-timeline-") as made:
         folder = Path(made) / "run"
-        asked = f"{FILE} {window_s[0]:.9g} {window_s[1]:.9g} {BINS} {LANES}"
+        asked = f"{FILE} {window_s[0]:.9g} {window_s[1]:.9g} {bins} {','.join(map(str, shown_ranks(plan.runs[0])))}"
         simulator = Simulator(site, 1, LONGEST_S, timeline=asked)
         try:
             found = simulator.run(plan, folder, stop)
@@ -86,10 +87,16 @@ def run_timeline(
         if not (folder / FILE).is_file():
             fault = found.verdict.faults[0]
             raise TunerError(f"the run cannot be simulated again: {fault.reason if fault else 'it told nothing'}")
-        return _read(folder / FILE, plan, window_s)
+        return _read(folder / FILE, plan, window_s, bins)
 
 
-def _read(file: Path, plan: VirtualPlan, window_s: tuple[float, float]) -> RunTimeline:
+def shown_ranks(hpl: HplParams) -> list[int]:
+    """The ranks that are shown: all, or some from all rows and columns of the process grid."""
+    step, line = -(-hpl.ranks // LANES), hpl.Q if hpl.PMAP is Pmap.ROW else hpl.P
+    return [rank for base in range(0, hpl.ranks, step) if (rank := base + base // line % step) < hpl.ranks]
+
+
+def _read(file: Path, plan: VirtualPlan, window_s: tuple[float, float], bins: int) -> RunTimeline:
     """Read what the simulator wrote down."""
     lines = file.read_text(encoding="ascii").splitlines()
     head = lines[0].split()
@@ -102,7 +109,7 @@ def _read(file: Path, plan: VirtualPlan, window_s: tuple[float, float]) -> RunTi
         hpl=plan.runs[0],
         nodes=tuple(plan.setup.hosts(ranks)),
         ranks_s=tuple(_phases(list(map(float, line.split()))) for line in lines[2 : 2 + ranks]),
-        lanes={int(rank): tuple(_spans(list(map(float, text.split())), window_s)) for rank, _, text in lanes},
+        lanes={int(rank): tuple(_spans(list(map(float, text.split())), window_s, bins)) for rank, _, text in lanes},
         steps_s=tuple(map(float, lines[1].split())),
     )
 
@@ -112,15 +119,15 @@ def _phases(written: Sequence[float]) -> tuple[float, ...]:
     return tuple(sum(s for name, s in zip(WRITTEN, written, strict=True) if name == phase) for phase in PHASES)
 
 
-def _spans(written: Sequence[float], window_s: tuple[float, float]) -> list[Stretch]:
+def _spans(written: Sequence[float], window_s: tuple[float, float], bins: int) -> list[Stretch]:
     """What a rank did in each equal part of a time; parts that are alike are one."""
-    begin_s, width_s, kinds = window_s[0], (window_s[1] - window_s[0]) / BINS, len(WRITTEN)
-    seconds = [_phases(written[number * kinds : (number + 1) * kinds]) for number in range(BINS)]
+    begin_s, width_s, kinds = window_s[0], (window_s[1] - window_s[0]) / bins, len(WRITTEN)
+    seconds = [_phases(written[number * kinds : (number + 1) * kinds]) for number in range(bins)]
     parts = [_eighths(one) for one in seconds]
     spans = list[Stretch]()
     for number, own in enumerate(parts):
         at_s = begin_s + number * width_s
-        before, after = parts[max(0, number - 1)], parts[min(BINS - 1, number + 1)]
+        before, after = parts[max(0, number - 1)], parts[min(bins - 1, number + 1)]
         for length_s, told in _in_turn(seconds[number], before, after) or [(width_s, own)]:
             end_s = at_s + length_s
             if spans and spans[-1].parts == told and abs(spans[-1].end - at_s) < width_s / 1000:

@@ -1,9 +1,9 @@
 /* What each rank does at each time: HPL's timers say in which phase it is, and a message tells how long its two ranks
  * waited for each other. Nothing here takes virtual time, so a run with a timeline has the same result.
  *
- * HPLTUNE_TIMELINE="FILE BEGIN END BINS LANES" in the environment switches it on. The seconds from BEGIN to END of the
- * solve are divided into BINS equal parts. For LANES ranks, evenly spread over all, FILE has the seconds of each phase in
- * each part; for all ranks it has their sums over the whole solve. So its size does not depend on how long a run is. */
+ * HPLTUNE_TIMELINE="FILE BEGIN END BINS RANK,RANK..." in the environment switches it on. The seconds from BEGIN to END of
+ * the solve are divided into BINS equal parts. For the named ranks FILE has the seconds of each phase in each part; for
+ * all ranks it has their sums over the whole solve. So its size does not depend on how long a run is. */
 #include "virtual.h"
 #include <simgrid/engine.h>
 #include <stdio.h>
@@ -25,7 +25,8 @@ typedef struct {
 static struct {
     char file[4096];
     double begin_s, end_s, origin_s, *step_s;
-    int bins, lanes, ranks, steps, ended, known;
+    const char *shown;             /* the named ranks */
+    int bins, ranks, steps, ended, known;
     Lane *lane;
     Pair **pairs;
 } the;
@@ -42,8 +43,10 @@ static int wanted(void)
 {
     if (!the.known) {
         const char *asked = getenv("HPLTUNE_TIMELINE");
-        the.known = asked && sscanf(asked, "%4095s %lf %lf %d %d", the.file, &the.begin_s, &the.end_s, &the.bins,
-                                    &the.lanes) == 5 ? 1 : -1;
+        int length = 0;
+        the.known = asked && sscanf(asked, "%4095s %lf %lf %d %n", the.file, &the.begin_s, &the.end_s, &the.bins,
+                                    &length) == 4 ? 1 : -1;
+        the.shown = asked ? asked + length : NULL;
     }
     return the.known > 0;
 }
@@ -192,13 +195,17 @@ static void begin(const Rank *rank, double now_s)
     if (!the.lane) {
         the.origin_s = now_s;
         the.ranks = model()->ranks;
-        the.lanes = the.lanes < the.ranks ? the.lanes : the.ranks;
         the.lane = room((size_t)the.ranks, sizeof *the.lane);
         the.pairs = room((size_t)the.ranks * (size_t)the.ranks, sizeof *the.pairs);
         for (int i = 0; i < the.ranks; i++)
             the.lane[i] = (Lane){ .began_s = -1, .ended_s = -1 };
-        for (int i = 0; i < the.lanes; i++)
-            the.lane[(long)i * the.ranks / the.lanes].bins_s = room((size_t)the.bins * PHASES, sizeof(double));
+        for (char *next = (char *)the.shown; *next; next += *next == ',') {
+            long shown = strtol(next, &next, 10);
+            if (shown >= 0 && shown < the.ranks && !the.lane[shown].bins_s)
+                the.lane[shown].bins_s = room((size_t)the.bins * PHASES, sizeof(double));
+            if (*next != ',')
+                break;
+        }
     }
     the.lane[rank->rank].began_s = the.lane[rank->rank].told_s = now_s;
     add(&the.lane[rank->rank], WAIT, the.origin_s, now_s);
@@ -209,7 +216,7 @@ static void write_out(double now_s)
     FILE *file = fopen(the.file, "w");
     if (!file)
         return;
-    fprintf(file, "%.9g %d %d %d\n", now_s - the.origin_s, the.ranks, the.lanes, the.steps);
+    fprintf(file, "%.9g %d\n", now_s - the.origin_s, the.ranks);
     for (int i = 0; i < the.steps; i++)
         fprintf(file, "%.9g ", the.step_s[i]);
     for (int i = 0; i < the.ranks; i++) {

@@ -28,8 +28,9 @@ def gantt(*groups: LaneGroup) -> Gantt:
 
 def test_a_page_names_all_kinds_and_lanes_and_tells_what_each_did() -> None:
     drawn = svg(gantt(lanes("n0", "n1"), lanes("n0", "n1")))
-    for text in (*KINDS, "n0", "n1", "seconds", "Trial &lt;1&gt;"):
+    for text in ("panel", "update", "wait", "n0", "n1", "seconds", "Trial &lt;1&gt;"):
         assert text in drawn.svg
+    assert "row swaps" not in drawn.svg, "the legend names what is to be seen"
     marks = json.loads(drawn.marks)
     assert {mark[3] for mark in marks if mark[3].startswith("n0")} == {
         "n0, 0 to 1 s: panel", "n0, 1 to 3 s: wait", "n0, 3 to 4 s: update",

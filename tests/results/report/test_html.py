@@ -61,7 +61,7 @@ def test_the_page_names_nothing_that_it_would_have_to_fetch() -> None:
 def test_what_others_wrote_is_text_and_never_markup() -> None:
     assert "<script>alert(1)" not in STATIC
     assert "Best of study &lt;script&gt;alert(1)&lt;/script&gt;" in STATIC
-    assert "<title>hpltune report</title>" in STATIC
+    assert "<title>HPL on two cores &amp; more, and 1 more</title>" in STATIC
     assert "<title>HPL on two cores &amp; more</title>" in PAGE
 
 
@@ -74,6 +74,13 @@ def test_a_static_page_has_every_figure_and_no_script() -> None:
     assert "<script" not in STATIC
     assert STATIC.count("<svg") == 6
     assert len(STATIC) < 300_000
+
+
+def test_each_figure_has_a_link_of_its_own() -> None:
+    for page, names in ((PAGE, ["how-the-best-rate-grew"]), (STATIC, ["what-matters", "what-matters-2"])):
+        for name in names:
+            assert page.count(f'<figure class="plot" id="{name}"') == 1
+            assert page.count(f'href="#{name}"') == 1
 
 
 def test_below_each_figure_stand_its_data() -> None:

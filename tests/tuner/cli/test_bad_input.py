@@ -39,6 +39,7 @@ def test_a_setting_that_no_host_has_is_refused_before_anything_is_timed(
     ("arguments", "words"),
     [
         (("tune", "--space", "defualt"), "did you mean default?"),
+        (("tune", "kronos"), "kronos is a virtual cluster: write --cluster kronos"),
         (("tune", "--space", "missing.toml"), "missing.toml cannot be read"),
         (("tune", "--engine", "baies"), "did you mean bayes?"),
         (("tune", "--budget", "soon"), "--budget soon: not a duration"),

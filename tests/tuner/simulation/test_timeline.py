@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from as_user import Run
 
+from runners.virtual.load import cluster_text
+
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
 PHASES = ["panel", "broadcast", "row swaps", "update", "rest", "wait"]
 POINT = {
@@ -16,10 +18,11 @@ POINT = {
 }  # fmt: skip
 
 
-def simulated(hpltune: Run, name: str, **values: str) -> str:
+def simulated(hpltune: Run, name: str, *more: str, cluster: str = "kronos", **values: str) -> str:
     """A study of the values of one parameter."""
     sets = [word for key, value in {**POINT, **values}.items() for word in ("--set", f"{key}={value}")]
-    done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", *sets, "--engine", "grid", "--study", name)
+    asked = ("tune", "--cluster", cluster, "--space", "kronos-free", "--engine", "grid", "--study", name)
+    done = hpltune(*asked, *sets, *more)
     assert done.returncode == 0, done.stderr
     return name
 
@@ -67,13 +70,34 @@ def test_on_one_row_the_panel_travels_and_nobody_waits_in_a_pivot(hpltune: Run, 
     ]
     assert first_panel == sorted(first_panel), "rank after rank factors a panel"
     assert [lane["name"] for lane in figure["groups"][0]["lanes"]] == [f"n{column} (0,{column})" for column in range(8)]
-    assert "Shown: steps 1 to 8 of 16." in figure["caption"]
+    assert "steps 1 to 8 of 16" in figure["title"]
+    assert "Mean of 8 ranks over the whole run: " in figure["caption"]
 
 
 def test_look_ahead_is_less_waiting_in_the_same_run_with_it(hpltune: Run) -> None:
     runs = timeline(hpltune, simulated(hpltune, "ahead", DEPTH="0,1"), "--trial", "1", "--trial", "2")["runs"]
     assert runs[1]["mean_seconds"]["wait"] < runs[0]["mean_seconds"]["wait"]
     assert runs[1]["mean_seconds"]["panel"] == pytest.approx(runs[0]["mean_seconds"]["panel"], rel=0.02)
+
+
+def test_the_phases_are_those_that_hpl_timed_itself(hpltune: Run, study: str) -> None:
+    timed = json.loads(hpltune("show", study, "1", "--json").stdout)["phases_s"]
+    [run] = timeline(hpltune, study, "--trial", "1")["runs"]
+    most = {phase: max(rank["seconds"][phase] for rank in run["ranks"]) for phase in PHASES}
+    assert most["panel"] == pytest.approx(timed["rfact"], abs=0.006)
+    assert most["row swaps"] == pytest.approx(timed["laswp"], abs=0.006)
+    assert most["update"] + most["row swaps"] >= timed["update"] - 0.006
+
+
+def test_a_run_with_noise_is_the_same_run_again(hpltune: Run, home: Path) -> None:
+    noisy = home / "noisy.toml"
+    noisy.write_text(f"{cluster_text('kronos')[1]}\n[noise]\nruns = 0.02\njitter = 0.05\nseed = 1\n")
+    simulated(hpltune, "noisy", "--repeats", "2", "--confirm", "1", cluster=str(noisy))
+    trials = json.loads(hpltune("show", "noisy", "--json").stdout)
+    numbers = [word for trial in trials for word in ("--trial", str(trial["number"]))]
+    told = [run["time_s"] for run in timeline(hpltune, "noisy", *numbers)["runs"]]
+    assert len({trial["time_s"] for trial in trials}) > 1
+    assert told == [pytest.approx(trial["time_s"], abs=0.006) for trial in trials]
 
 
 def test_the_pages_of_the_study_and_of_its_trials_show_it(hpltune: Run, study: str, home: Path) -> None:
@@ -83,6 +107,22 @@ def test_the_pages_of_the_study_and_of_its_trials_show_it(hpltune: Run, study: s
     assert "What each rank did in trial 1" in (home / "trial.html").read_text()
     kinds = {kind["kind"]: kind["can_be_drawn"] for kind in json.loads(hpltune("plot", study, "--json").stdout)}
     assert kinds["timeline"]
+
+
+def test_of_many_ranks_some_from_every_column_are_shown_and_the_sums_are_over_all(hpltune: Run) -> None:
+    sets = ("--set", "N=2560", "--set", "NB=128", "--set", "layout=64x1", "--set", "grid=4x16", "--set", "DEPTH=0")
+    asked = ("tune", "--cluster", "infiniband64", "--space", "quick", "--engine", "random", "--trials", "1")
+    done = hpltune(*asked, *sets, "--study", "many")
+    assert done.returncode == 0, done.stderr
+    told = timeline(hpltune, "many")
+    [run] = told["runs"]
+    assert len(run["ranks"]) == 64
+    for rank in run["ranks"]:
+        assert sum(rank["seconds"].values()) == pytest.approx(run["time_s"], rel=1e-6)
+    [group] = told["figure"]["groups"]
+    assert len(group["lanes"]) == 32
+    assert {lane["name"].rpartition(",")[2] for lane in group["lanes"]} == {f"{column})" for column in range(16)}
+    assert "32 of 64 ranks are shown" in told["figure"]["caption"]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from hpl.errors import HplError
-from results.record import Study, TrialRecord, TrialState
+from results.record import Kind, Study, TrialRecord, TrialState
 from results.report.model import Gantt
 from results.store.store import Store
 from runners.errors import RunnerError
@@ -14,8 +14,9 @@ from ...reports.figures.rank_timeline import NEEDS, DrawnRun, rank_lanes
 from ...reports.virtual_cluster import virtual_cluster_of
 from ...simulation.cluster import SimulatedCluster
 from ...simulation.plan import virtual_plan
-from ...simulation.timeline import run_timeline
+from ...simulation.timeline import BINS, PAGE_BINS, run_timeline
 from ...stopping import StopRequest
+from ...study.names import RANKED
 from ...trial.ladder import at_rung, rung_of
 from ...user_dirs import UserDirs
 
@@ -57,12 +58,23 @@ def drawn_runs(
 
 
 def _drawn(
-    store: Store, site: SimulatedCluster, record: TrialRecord, window_s: tuple[float, float] | None = None
+    store: Store,
+    site: SimulatedCluster,
+    record: TrialRecord,
+    window_s: tuple[float, float] | None = None,
+    bins: int = BINS,
 ) -> DrawnRun:
-    alike = (one for one in store.records(record.study) if one.key == record.key and one.kind is record.kind)
-    repeat = sum(one.number < record.number for one in alike)
+    """Simulate a trial again; where runs differ, as the one of so many that it was."""
+    repeat = _earlier(store, record) if site.cluster.noise.between_runs else 0
     plan = virtual_plan(at_rung(record.params, rung_of(record)), site.cluster, record.key, repeat)
-    return DrawnRun(record, run_timeline(site, plan, window_s or (0.0, record.time_s or 1.0), StopRequest()))
+    return DrawnRun(record, run_timeline(site, plan, window_s or (0.0, record.time_s or 1.0), StopRequest(), bins))
+
+
+def _earlier(store: Store, record: TrialRecord) -> int:
+    """How often the configuration of a trial ran before it, as it was counted when it ran."""
+    kinds = RANKED if record.kind is Kind.CONFIRMATION else (record.kind,)
+    alike = (one for one in store.records(record.study) if one.key == record.key and one.kind in kinds)
+    return sum(one.number < record.number for one in alike)
 
 
 def lanes_for_page(store: Store, study: Study, record: TrialRecord | None) -> Gantt | None:
@@ -74,7 +86,7 @@ def lanes_for_page(store: Store, study: Study, record: TrialRecord | None) -> Ga
     if site is None:
         return None
     try:
-        return rank_lanes([_drawn(store, site, record)])
+        return rank_lanes([_drawn(store, site, record, bins=PAGE_BINS)])
     except (TunerError, HplError, RunnerError):  # the page tells all else
         return None
 

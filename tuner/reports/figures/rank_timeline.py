@@ -14,15 +14,17 @@ from ..virtual_cluster import virtual_cluster_of
 from .phases import phases_s
 
 NEEDS = "a simulated run, or an output of HPL with its phases"
+S = "\N{NO-BREAK SPACE}s"
 MOST_STEPS = 200
 """Steps that are marked; more marks would be a line."""
 MOST_DIFFERENT = 3
 """Parameters in a title, of those in which runs differ."""
+MEAN = "mean of all"
 CHANGED = 0.005
 """Part of a run by which a phase must have changed to be told."""
 COARSE = (
     "This was a real run, so it is coarser: HPL's timers tell only sums over the whole run, each of the rank for "
-    "which it is largest. What they leave is broadcast and waiting."
+    "which it is largest. What they leave is broadcast and waiting. A mark above the lane: a panel begins."
 )
 
 
@@ -62,24 +64,24 @@ def rank_lanes(runs: Sequence[DrawnRun], steps: tuple[int, int] | None = None) -
         ),
         begin=begin_s,
         end=max(run.did.end_s for run in runs),
-        caption=" ".join([*_how_to_read(first, steps), *_found(runs)]),
+        caption=" ".join([*_how_to_read(first, steps), *_found(runs, steps)]),
     )
 
 
 def shares_table(runs: Sequence[DrawnRun]) -> Table:
-    """List what part of its run each rank spent with what, and the mean of all ranks."""
+    """List what part of its run each rank that is shown spent with what, and the mean of all ranks."""
     columns = (*([Column("trial")] if len(runs) > 1 else []), Column("rank", words=True))
     rows = []
     for run in runs:
-        parts = [(_name(run.did, rank), seconds) for rank, seconds in enumerate(run.did.ranks_s)]
-        for name, seconds in [*parts, ("mean", tuple(run.did.mean_s.values()))]:
+        parts = [(_name(run.did, rank), run.did.ranks_s[rank]) for rank in sorted(run.did.lanes)]
+        for name, seconds in [*parts, (MEAN, tuple(run.did.mean_s.values()))]:
             trial = [str(run.record.number)] if len(runs) > 1 else []
             rows.append((*trial, name, *(f"{100 * one / run.did.time_s:.1f}" for one in seconds)))
     return Table(
         "What part of the run each rank spent",
         (*columns, *(Column(f"{phase} %") for phase in PHASES)),
         tuple(rows),
-        bold=frozenset(place for place, row in enumerate(rows) if "mean" in row),
+        bold=frozenset(place for place, row in enumerate(rows) if MEAN in row),
     )
 
 
@@ -138,7 +140,7 @@ def _coarse(record: TrialRecord) -> LaneGroup | None:
     steps = tuple(panel.time_s for panel in parse_panels(record.errors_text) if panel.time_s <= time_s)
     said = ", ".join(f"{phase} {part:.0%}" for phase, part in zip(PHASES[:-1], parts, strict=False) if part >= CHANGED)
     lane = Lane("all ranks", (Stretch(0.0, time_s, parts),))
-    return LaneGroup(f"{_words(record.hpl, time_s)}: {said}", (lane,), steps if len(steps) <= MOST_STEPS else ())
+    return LaneGroup(f"{_words(record.hpl, time_s)}; {said}", (lane,), steps if len(steps) <= MOST_STEPS else ())
 
 
 def _trials(runs: Sequence[DrawnRun]) -> str:
@@ -183,17 +185,19 @@ def _steps(did: RunTimeline, steps: tuple[int, int]) -> str:
 
 def _how_to_read(did: RunTimeline, steps: tuple[int, int] | None) -> list[str]:
     """What a lane and a mark are, and which part of a run is shown."""
-    shown = "Shown is the whole run." if steps is None else f"Shown: {_steps(did, steps)}."
+    whole = ["Shown is the whole run."] if steps is None else []
     some = len(did.lanes) < len(did.ranks_s)
-    few = [f"{len(did.lanes)} of {len(did.ranks_s):,} ranks are shown, evenly spread."] if some else []
+    few = [f"{len(did.lanes)} of {len(did.ranks_s):,} ranks are shown, from all rows and columns."] if some else []
     marks = ["A mark above the lanes: the next panel begins."] if len(did.steps_s) <= MOST_STEPS else []
-    return ["A lane is a rank, with its row and column in the process grid.", *marks, shown, *few]
+    return ["A lane is a rank, with its row and column in the process grid.", *marks, *whole, *few]
 
 
-def _found(runs: Sequence[DrawnRun]) -> list[str]:
+def _found(runs: Sequence[DrawnRun], steps: tuple[int, int] | None) -> list[str]:
     """What the ranks spent their time with, and what changed from the first run to each other one."""
     first = runs[0]
-    of = f"Mean of {counted(len(first.did.ranks_s), 'rank')}" + (f", trial {first.record.number}" if runs[1:] else "")
+    whole = "" if steps is None else " over the whole run"
+    trial = f", trial {first.record.number}" if runs[1:] else ""
+    of = f"Mean of {counted(len(first.did.ranks_s), 'rank')}{whole}{trial}"
     parts = sorted(first.did.mean_s.items(), key=lambda one: -one[1])
     told = [f"{phase} {s / first.did.time_s:.1%}" for phase, s in parts if s >= CHANGED * first.did.time_s]
     again = [said for run in runs if (said := _again(run))]
@@ -205,9 +209,9 @@ def _change(first: DrawnRun, other: DrawnRun) -> str:
     one, two = first.did.mean_s, other.did.mean_s
     moved = [phase for phase in PHASES if abs(two[phase] - one[phase]) >= CHANGED * first.did.time_s]
     moved.sort(key=lambda phase: -abs(two[phase] - one[phase]))
-    told = [f"{phase} {_seconds(one)[phase]} to {_seconds(two)[phase]} s" for phase in moved]
+    told = [f"{phase} {_seconds(one)[phase]} to {_seconds(two)[phase]}{S}" for phase in moved]
     gained_s = first.did.time_s - other.did.time_s
-    speed = f"takes {abs(gained_s):.3g} s {'less' if gained_s > 0 else 'more'}"
+    speed = f"takes {abs(gained_s):.3g}{S} {'less' if gained_s > 0 else 'more'}"
     return (
         f"Trial {other.record.number} {speed}: {', '.join(told)} (mean of the ranks)."
         if told
@@ -222,7 +226,7 @@ def _seconds(mean_s: Mapping[str, float]) -> dict[str, str]:
 def _again(run: DrawnRun) -> str:
     """Say where the run that was simulated for the figure took another time than the one on record."""
     was_s = run.record.time_s
-    if was_s is None or abs(run.did.time_s - was_s) <= max(0.01 * was_s, 0.006):
+    if was_s is None or abs(run.did.time_s - was_s) <= max(0.001 * was_s, 0.006):
         return ""
     now = f"Trial {run.record.number} takes {run.did.time_s:.4g} s when it is simulated now"
     return f"{now}, and {was_s:.4g} s on record: another version simulated it then."

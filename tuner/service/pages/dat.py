@@ -112,7 +112,7 @@ def _result(given: dict[str, str]) -> DatResult:
         return described_dat(DatAsk(**{**values, "blas": tuple(values["blas"])}))
     except ValidationError as error:
         first = wrong_document(error).errors[0]
-        raise WrongFieldError(first["path"], first["sentence"]) from error
+        raise WrongFieldError(first["path"], f"{_label_of(first['path'])}: {first['sentence']}") from error
     except UsageError as error:
         raise WrongFieldError(key_of(error.field or ""), named(str(error), _label_of)) from error
     except HplError as error:

@@ -8,7 +8,7 @@ from urllib.parse import quote
 from results.errors import NoHplDatError
 from results.export.csv_lines import to_hpl_dat
 from results.record import TrialRecord, TrialState
-from results.report.html import page_script, page_style
+from results.report.html import page_script, page_style, table_script
 
 SITE = (
     ("Campaigns", "/"),
@@ -35,9 +35,10 @@ def _hashed(text: str) -> str:
 
 PAGE_HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; style-src {_hashed(page_style())}; "
-    f"script-src {_hashed(page_script())}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    f"script-src {_hashed(page_script())} {_hashed(table_script())}; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 }
-"""Only the style and the script that are our own files may work in a page, whatever else is in it."""
+"""Only the style and the scripts that are our own files may work in a page, whatever else is in it."""
 
 
 def address_of(name: str) -> str:

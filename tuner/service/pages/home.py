@@ -214,11 +214,13 @@ def filter_choices(offered: Offers) -> dict[str, Sequence[str]]:
 def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
     rates = line.rates
     study, tally = line.study, line.tally
+    stands = standing(line.state, entry)
+    all_failed = stands == "interrupted" and tally.trials == tally.failed > 0
     return CampaignRow(
         study.name,
         study.created_at.isoformat(),
         study.created_at.strftime(TIME),
-        standing(line.state, entry),
+        "failed" if all_failed else stands,
         without_paths(study.space_name),
         study.engine,
         tally.trials,

@@ -14,7 +14,7 @@ from fastapi.responses import Response
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
 
-from results.report.html import page_style
+from results.report.html import page_style, table_script
 
 from ...asks.registry import key_of
 from ...words import named
@@ -57,7 +57,8 @@ def assets() -> dict[str, Asset]:
     """Read all files that pages use, by their plain names."""
     folder = files(__package__).joinpath("assets")
     contents = {name: folder.joinpath(name).read_bytes() for name in (*SCRIPTS, *STYLES)}
-    return {name: _asset(name, content) for name, content in {**contents, "page.css": page_style().encode()}.items()}
+    shared = {"page.css": page_style().encode(), "tables.js": table_script().encode()}
+    return {name: _asset(name, content) for name, content in {**contents, **shared}.items()}
 
 
 def _asset(name: str, content: bytes) -> Asset:

@@ -1,5 +1,6 @@
 """Pages of reproductions, designs, fronts and simulated studies in a real browser."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -18,10 +19,13 @@ from tuner.commands.predict import PredictResult
 from tuner.commands.reproduce import ReproduceResult
 from tuner.commands.stored.best import BestResult
 from tuner.reports.figures.registry import FigureSource
+from tuner.reports.hand_in import HandInPage
 from tuner.reports.study_page import StudyPage
 from tuner.reports.summary import StudySummary
 from tuner.simulation.cluster import cluster_dict, equipment_of
 from tuner.simulation.design import Prediction
+from tuner.simulation.lesson import lesson
+from tuner.simulation.lesson_book import KeptAnswer, KeptRun
 from tuner.simulation.reproduction import BestFound, ComparedTest, SettingLoss, published
 from tuner.simulation.simulator import Simulated
 
@@ -34,6 +38,26 @@ def reproduction() -> Report:
     tests = tuple(ComparedTest(test, Simulated(1.02 * test.gflops, 1.0)) for test in article.tests)
     found = BestFound(Ranked("", {}, (15.3,), 1), (SettingLoss("NB", 208, 180, None, 0.01, 64, 0.11),), None)
     return ReproduceResult(KRONOS, article, tests, found, command="hpltune reproduce kronos").page()
+
+
+def handed_in(study: StudyPage) -> Report:
+    article, taught = published("kronos"), lesson("kronos")
+    runs = tuple(KeptRun(str(NB), 11.0 + NB / 1000, 3 if NB == 240 else None) for NB in (64, 128, 240))
+    return HandInPage(
+        cluster=KRONOS,
+        published=article,
+        tests=[ComparedTest(test, Simulated(1.02 * test.gflops, 1.0)) for test in article.tests],
+        simulator="SimGrid 3.36",
+        author="",
+        day=date(2026, 11, 28),
+        command="hpltune report --as kronos",
+        best_dat="HPLinpack benchmark input file",
+        answers=[
+            (taught.step("blocks"), KeptAnswer("64", "kronos-blocks-1", runs)),
+            (taught.step("blocks-ahead"), KeptAnswer(None, "kronos-blocks-ahead-1", runs)),
+        ],
+        studies=[study],
+    ).report()
 
 
 def prediction(folder: Path) -> Report:
@@ -57,7 +81,8 @@ def studies() -> list[Report]:
     ranking = rank(records)
     front = BestResult(StudySummary.of(study, ranking, "usd-per-gflops"), 5).page()
     found = FigureSource(study, records, records[0], StudySummary.of(study, ranking), lambda: None)
-    return [front, StudyPage(study, found).report()]
+    page = StudyPage(study, found)
+    return [front, page.report(), handed_in(page)]
 
 
 @pytest.fixture(scope="module")
@@ -74,12 +99,23 @@ def test_each_kind_of_page_is_readable_at_any_width_and_in_the_dark(
     browser: Browser, file: Path, width: int, scheme: str
 ) -> None:
     visit = Visit(browser, file, width, color_scheme=scheme)
-    assert visit.page.locator("p.caution").count() == 4
+    assert visit.page.locator("p.caution").count() == 5
     figures = visit.page.locator("figure.answers").count()
     assert figures == visit.page.locator("figure.plot").count() >= 9
     assert visit.complaints == []
     assert visit.requests == [file.as_uri()]
     assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-    for selector in ("p.caution", ".best td", "p.plain", "figcaption", "td", "th", "h2", ".copied"):
+    for selector in (
+        "p.caution",
+        ".best td",
+        "p.plain",
+        "figcaption",
+        "td",
+        "th",
+        "h2",
+        ".copied",
+        ".blank p",
+        "summary",
+    ):
         assert visit.contrast(selector) >= READABLE, selector
     visit.close()

@@ -63,7 +63,7 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"budget": "soon"}, "budget", "not a duration; write for example 90s, 5m or 1h30m"),
         ({"budget": "3"}, "budget", "a duration needs a unit"),
         ({"run_time": "x"}, "run_time", "not a duration"),
-        ({"trials": 0}, "trials", "greater than or equal to 1"),
+        ({"trials": 0}, "trials", "write 1 or more"),
         ({"set": {"NB": ["wide"]}}, "set.NB", "expected a whole number"),
         ({"set": {"NBB": [1]}}, "set.NBB", "did you mean NB?"),
         ({"set": {"NB": []}}, "set.NB", "give a value at least"),
@@ -77,11 +77,11 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"parallel": 2}, "parallel", "name a real cluster with cluster"),
         ({"name": "a/b"}, "name", "without / and #"),
         ({"name": ""}, "name", "printable"),
-        ({"colour": "red"}, "colour", "Extra inputs are not permitted"),
+        ({"colour": "red"}, "colour", "there is no such field here"),
         ({"kind": "race"}, "kind", "'tune', 'check'"),
         ({"set": {"N": [[1]]}}, "set.N", "a value or a list of values"),
         ({"set": {"N": {"low": 1}}}, "set.N", "a value or a list of values"),
-        ({"kind": "check", "space": "quick", "baseline": "x"}, "space", "Extra inputs"),
+        ({"kind": "check", "space": "quick", "baseline": "x"}, "space", "there is no such field"),
     ],
 )
 def test_what_is_wrong_in_a_document_is_told_with_its_place(

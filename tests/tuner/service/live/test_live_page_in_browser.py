@@ -95,3 +95,41 @@ def test_the_keyboard_reaches_all_that_scrolls(browser: Browser, service: OpenSe
             page.keyboard.press("Tab")
             reached.add(page.evaluate("document.activeElement.getAttribute('aria-labelledby') || ''"))
         assert {"heat", "trials", "story"} <= reached
+
+
+def test_a_long_table_is_sorted_and_filtered_and_stays_so_while_it_grows(
+    browser: Browser, service: OpenService, store: Store
+) -> None:
+    store.create_study(a_study(NAME))
+    trials(store, *(70.0, 100.5, 71.0, 9.5, 72.0, 73.0, 74.0, 75.0, 76.0), name=NAME)
+    with visited(browser, service) as page:
+        table = page.get_by_role("table", name="The newest trials")
+        result, rows = table.get_by_role("columnheader", name="result"), table.locator("tbody tr")
+        expect(rows.first).to_contain_text("76.00 GFLOPS")
+        result.get_by_role("button").press("Enter")
+        expect(result).to_have_attribute("aria-sort", "ascending")
+        expect(rows.first).to_contain_text("9.50 GFLOPS")
+        expect(rows.last).to_contain_text("100.50 GFLOPS")
+        trials(store, 200.0, name=NAME)
+        expect(rows.last).to_contain_text("200.00 GFLOPS")
+        expect(result).to_have_attribute("aria-sort", "ascending")
+        expect(result.get_by_role("button")).to_be_focused()
+        result.get_by_role("button").click()
+        expect(rows.first).to_contain_text("200.00 GFLOPS")
+        result.get_by_role("button").click()
+        expect(result).not_to_have_attribute("aria-sort", "ascending")
+        expect(rows.last).to_contain_text("70.00 GFLOPS")
+        page.get_by_label("Only rows with").first.fill("71.00")
+        expect(page.get_by_text("1 of 10 rows")).to_be_visible()
+        expect(rows.filter(visible=True)).to_have_count(1)
+
+
+def test_a_long_table_is_as_it_was_sent_without_javascript(
+    browser: Browser, service: OpenService, store: Store
+) -> None:
+    store.create_study(a_study(NAME))
+    trials(store, *(70.0 + number for number in range(9)), name=NAME)
+    with visited(browser, service, script=False) as page:
+        table = page.get_by_role("table", name="The newest trials")
+        expect(table.locator("tbody tr")).to_have_count(9)
+        expect(table.get_by_role("button")).to_have_count(0)

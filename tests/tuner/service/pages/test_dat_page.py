@@ -1,5 +1,7 @@
 """The page that writes an HPL.dat for any machine, as a browser without JavaScript sees it."""
 
+from html import unescape
+
 from fastapi.testclient import TestClient
 
 from hpl.dat_parse import parse
@@ -41,6 +43,14 @@ def test_a_mistake_stands_at_its_field_with_what_was_written(client: TestClient)
     for wrong in ({"cores": "many", "memory": "1GiB"}, {"nodes": "0", "cores": "1", "memory": "1GiB"}, {"nodes": "4"}):
         assert client.get("/dat", params=wrong).status_code == 422
     assert client.get("/dat/HPL.dat", params={"nodes": "4"}).status_code == 422
+
+
+def test_a_word_in_place_of_a_number_is_told_in_our_words(client: TestClient) -> None:
+    page = unescape(client.get("/dat", params={"cores": "x", "memory": "8GiB"}).text)
+    assert "“Physical cores of a node”: write a whole number, not 'x'" in page
+    assert "Input should" not in page
+    page = unescape(client.get("/dat", params={"cores": "4", "memory": "8GiB", "colour": "red"}).text)
+    assert "colour: there is no such field here" in page
 
 
 def test_sentences_call_the_fields_as_the_form_does(client: TestClient) -> None:

@@ -54,6 +54,14 @@ def test_who_may_not_is_told_on_a_page(client: TestClient, store: Store) -> None
     assert "This needs scope run, and ada has only scope read." in page.text
 
 
+def test_only_who_is_not_known_or_may_not_is_led_to_sign_in(client: TestClient, store: Store) -> None:
+    ada = bearer(store.tokens.create("ada", AccessScope.READ, None)[1])
+    assert "/sign-in" not in client.get("/campaigns/nope", headers={**PAGE, **ada}).text
+    assert "Sign in with another token" in client.get("/new", headers={**PAGE, **ada}).text
+    wrong = client.get("/", headers={**PAGE, "Authorization": "Bearer nonsense"})
+    assert (wrong.status_code, ">Sign in</a>" in wrong.text) == (401, True)
+
+
 def test_the_api_answers_documents_whoever_asks(client: TestClient) -> None:
     assert client.get("/api/v1/campaigns/nope", headers=PAGE).headers["content-type"] == "application/problem+json"
 

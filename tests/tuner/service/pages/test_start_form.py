@@ -110,7 +110,7 @@ def test_htmx_is_sent_the_preview_alone(client: TestClient) -> None:
     ("changes", "field", "sentence"),
     [
         ({"budget": "soon"}, "budget", "not a duration"),
-        ({"trials": "many"}, "trials", "valid integer"),
+        ({"trials": "many"}, "trials", "write a whole number, not"),
         ({"set.NB": "wide"}, "set-NB", "expected a whole number"),
         ({"set": "grid 1x2"}, "set", "write NAME = VALUE, VALUE"),
         ({"set": "gird = 1x2"}, "set", "gird: "),

@@ -90,6 +90,11 @@ class CampaignTotals:
             self.improvements.append(Improvement(row.number, row.gflops, self.machine_s))
 
     @property
+    def all_failed(self) -> bool:
+        """Whether trials have ended, and none of them well."""
+        return self.ended == self.failed > 0
+
+    @property
     def best(self) -> Improvement | None:
         """The fastest full run so far."""
         return self.improvements[-1] if self.improvements else None
