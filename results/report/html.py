@@ -13,7 +13,7 @@ from functools import cache
 from html import escape
 from importlib.metadata import version
 from importlib.resources import files
-from itertools import count
+from itertools import chain, count
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
@@ -116,10 +116,10 @@ def to_html(
     long = any(isinstance(part, Table) and len(part.rows) > LONG for part in parts)
     script = page_script() if drawn and interactive else ""
     tables = table_script() if long and interactive else ""
-    numbers = count(1)
+    numbers, taken = count(1), set[str]()
     return _of_file("page/page.html.j2").render(
         card_html=card_html,
-        reports=[{"title": one.title, "parts": [_part(part, numbers) for part in one.parts]} for one in reports],
+        reports=[{"title": one.title, "parts": [_part(part, numbers, taken) for part in one.parts]} for one in reports],
         version=version("hpltune"),
         frame=frame or Frame(),
         made=made.strftime("%Y-%m-%d") if made else "",
@@ -152,8 +152,17 @@ def card_html(card: Card) -> Markup:
     return Markup(_of_file("page/card.html.j2").render(card=card))  # noqa: S704 - the template escapes
 
 
-def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
-    """Return a part as the template takes it; each figure takes a number of its own."""
+def _anchor(title: str, taken: set[str]) -> str:
+    """Name a figure for links: by the words of its title, with a number where another one has them."""
+    words = re.sub(r"[^a-z0-9]+", "-", title.lower()).strip("-") or "figure"
+    numbered = (f"{words}-{number}" for number in count(2))
+    name = next(one for one in chain([words], numbered) if one not in taken)
+    taken.add(name)
+    return name
+
+
+def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, object]:
+    """Return a part as the template takes it; each figure takes a number and a name of its own."""
     from markupsafe import Markup  # noqa: PLC0415
 
     match part:
@@ -164,13 +173,18 @@ def _part(part: Part, numbers: Iterator[int]) -> dict[str, object]:
         case Blank(label, lines):
             return {"kind": "blank", "label": label, "lines": lines}
         case Folded(title, parts):
-            return {"kind": "folded", "title": title, "parts": [_part(one, numbers) for one in parts]}
+            return {"kind": "folded", "title": title, "parts": [_part(one, numbers, taken) for one in parts]}
         case Table() | Card():
             return {"kind": type(part).__name__.lower(), "data": part}
         case Figure() | Matrix() | Timeline() | Gantt():
             shown = thinned(part)
             drawn = svg(shown, next(numbers))
-            beside = {"caption": part.caption, "origin": part.origin, "data": figure_data(shown)}
+            beside = {
+                "anchor": _anchor(part.title, taken),
+                "caption": part.caption,
+                "origin": part.origin,
+                "data": figure_data(shown),
+            }
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
 
 

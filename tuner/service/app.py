@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from .authentication import Authenticator
 from .cache import Answers
 from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
+from .campaigns.logs import log_file
 from .campaigns.offered import offered_by
 from .campaigns.this_machine import machine_id
 from .config import ServiceSettings
@@ -128,5 +130,5 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
         files=StudyFiles(answers, place),
         machine=MachineQueries(store, answers, place),
         live=reader,
-        pages=LivePages(store, runs, Explanations(place), offered.starts),
+        pages=LivePages(store, runs, Explanations(place), offered.starts, partial(log_file, store, dirs)),
     )

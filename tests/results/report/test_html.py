@@ -76,6 +76,13 @@ def test_a_static_page_has_every_figure_and_no_script() -> None:
     assert len(STATIC) < 300_000
 
 
+def test_each_figure_has_a_link_of_its_own() -> None:
+    for page, names in ((PAGE, ["how-the-best-rate-grew"]), (STATIC, ["what-matters", "what-matters-2"])):
+        for name in names:
+            assert page.count(f'<figure class="plot" id="{name}"') == 1
+            assert page.count(f'href="#{name}"') == 1
+
+
 def test_below_each_figure_stand_its_data() -> None:
     data = re.findall(r'<pre class="copied" tabindex="0"[^>]*>(.*?)</pre></details>', to_html([REPORT]), re.DOTALL)
     convergence, shares, pair = (unescape(text).splitlines() for text in data)

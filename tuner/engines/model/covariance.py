@@ -26,6 +26,11 @@ ended on the recorded pi5 5 % below the best; from 1 on it needs less than an un
 NOISE = 0.01
 PRIOR_SD = {"amplitude": 1.0, "pair": 1.2, "rest": 1.2, "apart": 0.7, "noise": 1.5}
 """How far, as a factor e^sd, the data may move each scale."""
+APART_ELSEWHERE_SD = 1.5
+"""The same of `apart` of a model or another machine. It only grows from its prior: before there are full runs, nothing
+else keeps a wrong teacher from being believed. A large one tells nothing any more."""
+WIDEST = 4.0
+"""Scales stay within so many standard deviations of their priors."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +85,27 @@ class Scales:
         amplitude, pair, rest, apart, noise = np.split(np.exp(logs), np.cumsum(list(self.sizes.values()))[:-1])
         return Scales(amplitude, float(pair[0]), float(rest[0]), apart, noise)
 
-    def prior_sd(self) -> Vector:
-        """How far each logarithm may move."""
-        return np.asarray(np.hstack([np.full(size, PRIOR_SD[name]) for name, size in self.sizes.items()]))
+    def prior_sd(self, elsewhere: NDArray[np.bool_]) -> Vector:
+        """How far each logarithm may move.
+
+        Args:
+            elsewhere: of each kind of runs but full ones, whether they are of a model or another machine.
+        """
+        sds = {name: np.full(size, PRIOR_SD[name]) for name, size in self.sizes.items()}
+        sds["apart"][elsewhere] = APART_ELSEWHERE_SD
+        return np.asarray(np.hstack(list(sds.values())))
+
+    def bounds(self, elsewhere: NDArray[np.bool_]) -> tuple[Vector, Vector]:
+        """The least and the most that each logarithm may be where these scales are the prior.
+
+        Args:
+            elsewhere: as in `prior_sd`.
+        """
+        centre, reach = self.logs(), WIDEST * self.prior_sd(elsewhere)
+        lowest, aparts = centre - reach, np.log(self.apart)
+        first = len(self.amplitude) + 2
+        lowest[first : first + len(aparts)][elsewhere] = aparts[elsewhere]
+        return lowest, centre + reach
 
 
 HALF_RELEVANT = 0.02
@@ -156,9 +179,15 @@ OFFSET_SD = 1.0
 SESSION_SD = 0.05
 """Of a whole session: a cluster moved by 11 % between two campaigns (Dahu)."""
 ELSEWHERE_SD = 1.0
-"""Of a quantity of another machine, or of a model of this one, against this machine's, in its prior's."""
+"""Of a quantity of another machine, or of a model of this one, against this machine's, in its prior's; it grows with
+`apart`, so that a wrong teacher teaches nothing of the machine either."""
 LEAST_NOISE = 1e-10
 """Variance of a run of a simulator, which repeats exactly: a covariance has to be positive."""
+
+
+def elsewhere_variance(apart: float) -> float:
+    """Variance of a quantity of another machine, or of a model, against this machine's, in its prior's."""
+    return (ELSEWHERE_SD * apart / APART_ELSEWHERE) ** 2
 
 
 class FitError(Exception):
@@ -234,13 +263,17 @@ class RunCovariance:
         runs = self.runs
         same_rung = (runs.rung[:, None] == runs.rung[None, :]) & (runs.rung > 0)[:, None]
         same_session = runs.session[:, None] == runs.session[None, :]
-        elsewhere = same_rung & runs.elsewhere[runs.rung]
         return np.asarray(
             LEVEL_SD**2
-            + runs.slopes @ runs.slopes.T * (1 + ELSEWHERE_SD**2 * elsewhere)
+            + self.modelled
             + OFFSET_SD**2 * same_rung
             + (SESSION_SD**2 * same_session if self.sessions > 1 else 0.0)
         )
+
+    @cached_property
+    def modelled(self) -> Matrix:
+        """The covariance of runs by what is unknown of the machine."""
+        return np.asarray(self.runs.slopes @ self.runs.slopes.T)
 
     def noise(self, scales: Scales) -> Vector:
         """Variance of the mean of the repeats of each run."""
@@ -256,7 +289,12 @@ class RunCovariance:
         for number, apart in enumerate(scales.apart, start=1):
             on = self.runs.rung == number
             factor[np.ix_(on, on)] += apart**2
-        return alone * factor, alone, weighted, squares, factor
+        covariance = alone * factor
+        for number, apart in enumerate(scales.apart, start=1):
+            if self.runs.elsewhere[number]:
+                both = np.ix_(self.runs.rung == number, self.runs.rung == number)
+                covariance[both] += elsewhere_variance(apart) * self.modelled[both]
+        return covariance, alone, weighted, squares, factor
 
     def root(self, scales: Scales) -> Matrix:
         """Lower Cholesky root of the covariance.

@@ -25,7 +25,6 @@ from scipy.linalg import cho_solve, solve_triangular
 from ..hpl_time import LinearModel
 from ..points import Codes, Matrix, Vector
 from .covariance import (
-    ELSEWHERE_SD,
     LEAST_NOISE,
     LEVEL_SD,
     OFFSET_SD,
@@ -35,6 +34,7 @@ from .covariance import (
     Runs,
     Scales,
     cholesky_root,
+    elsewhere_variance,
 )
 
 AT_ONCE = 4_000
@@ -43,8 +43,6 @@ REMEMBERED = 4
 """Arrays of configurations whose covariance with the runs is remembered."""
 
 STEPS = 25
-WIDEST = 4.0
-"""Scales stay within so many standard deviations of their priors."""
 
 
 class Process:
@@ -181,7 +179,7 @@ class Process:
         runs, scales = self.runs, self.scales
         here = (runs.rung == rung)[:, None]
         apart = 1 + (scales.apart[rung - 1] ** 2 if rung else 0.0)
-        elsewhere = 1 + ELSEWHERE_SD**2 * runs.elsewhere[rung]
+        elsewhere = 1 + (elsewhere_variance(scales.apart[rung - 1]) if runs.elsewhere[rung] else 0.0)
         offset = OFFSET_SD**2 if rung else 0.0
         towards = LEVEL_SD**2 + self._among_runs(codes) * np.where(here, apart, 1.0) + np.where(here, offset, 0.0)
         towards += runs.slopes @ at_rung.slopes.T * np.where(here, elsewhere, 1.0)
@@ -236,8 +234,9 @@ class ScaleSearch:
         """
         from scipy.optimize import Bounds, minimize  # noqa: PLC0415 - a third of a second that few runs do not need
 
-        centre, sd = self.prior.logs(), self.prior.prior_sd()
-        lowest, highest = centre - WIDEST * sd, centre + WIDEST * sd
+        elsewhere = self.covariance.runs.elsewhere[1:]
+        centre, sd = self.prior.logs(), self.prior.prior_sd(elsewhere)
+        lowest, highest = self.prior.bounds(elsewhere)
         start = np.clip(self.start.logs(), lowest, highest)
         found = minimize(  # type: ignore[call-overload]  # the stubs know no function with its gradient
             lambda logs: self._cost(logs, centre, sd),
@@ -273,8 +272,11 @@ class ScaleSearch:
         gradient.append(float(np.sum(shared * 0.5 * scales.pair * (weighted**2 - squares))))
         gradient.append(float(np.sum(shared * 2 * scales.rest**2 * self.covariance.rest_between)))
         for number, apart in enumerate(scales.apart, start=1):
-            on = runs.rung == number
-            gradient.append(float(np.sum((slope * alone)[np.ix_(on, on)]) * 2 * apart**2))
+            both = np.ix_(runs.rung == number, runs.rung == number)
+            told = apart**2 * float(np.sum((slope * alone)[both]))
+            if runs.elsewhere[number]:
+                told += elsewhere_variance(apart) * float(np.sum((slope * self.covariance.modelled)[both]))
+            gradient.append(2 * told)
         within = 0.0
         for number, noise in enumerate(scales.noise):
             on = runs.rung == number

@@ -4,9 +4,11 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from statistics import fmean
 
 import pytest
 from engine_contract import CONDITIONAL, ONE_POINT, EngineContract, MakeEngine, space_of
+from engine_contract import SMALL as SMALL_SPACE
 from landscape import Landscape
 
 from search_spaces.load import load
@@ -332,6 +334,21 @@ class TestOnTheLadder:
             assert choice is not None
             reached.append(landscape.rate(choice))
         assert reached[0] > 0.98 * reached[1]
+
+
+@pytest.mark.heavy
+def test_a_teacher_for_whom_the_fastest_is_the_slowest_costs_a_few_runs() -> None:
+    space = space_of(SMALL_SPACE)
+    reached = []
+    for seed in range(8):
+        landscape, misled = Landscape(space, seed), HplEngine(space, seed)
+        for number in range(0, len(space), 2):
+            point = space.point(number)
+            misled.tell(point, Outcome(1e4 / landscape.rate(point), rung=Rung(Fidelity.EARLIER, 1.0)))
+        ran = [landscape.rate(point) for point, _ in climb(misled, landscape, 6, noise=True)]
+        reached.append(max(ran) / max(map(landscape.rate, space)))
+    assert min(reached) > 0.8
+    assert fmean(reached) > 0.93
 
 
 def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() -> None:

@@ -1,6 +1,7 @@
 """The live page of a campaign, as a browser without JavaScript reads it."""
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,11 +12,14 @@ from record_builders import a_study
 from waiting import until
 
 from results.record import Invalidity, Kind, TrialState
+from results.store.service.campaign_entry import CampaignOrder, QueueState
 from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
+from tuner.service.campaigns.logs import log_file
 from tuner.service.pages.campaign.digest import CampaignTotals
 from tuner.service.pages.campaign.live_page import differences
+from tuner.user_dirs import UserDirs
 
 PAGE = "/campaigns/study"
 EVIL = "<script>alert(1)<"
@@ -91,6 +95,16 @@ def test_what_the_model_believes_comes_after_a_while(client: TestClient, store: 
 
 
 @pytest.mark.heavy
+def test_a_value_that_did_not_run_is_neither_best_nor_worst(client: TestClient, store: Store) -> None:
+    space = load("default", Machine(cores=2, memory_bytes=2**33, blas={"openblas": BlasFacts(("auto",))}, N=4000))
+    known = records(space, lambda point: 80.0 if point["NB"] == 192 else 60.0, 60)
+    keep(store, searched("default"), [record for record in known if record.params["NB"] in {128, 192}])
+    store.end_study("study", "complete")
+    until(lambda: "the best by the model has" in text_of(client))
+    assert re.search(r"<td>NB</td><td class=\"number\">\d+ %</td><td>192 \([^<]*</td><td>128 \(", client.get(PAGE).text)
+
+
+@pytest.mark.heavy
 def test_why_nothing_can_be_explained_is_said(client: TestClient, store: Store) -> None:
     store.create_study(a_study(space_text=""))
     trials(store, 70.0)
@@ -148,7 +162,7 @@ def test_a_campaign_whose_trials_all_failed_says_so_and_why(client: TestClient, 
         "reason": "/home/ada/xhpl: no licence",
     }
     for _ in range(2):
-        end(store, begin(store), None, reason="/home/ada/xhpl: no licence", **crashed)
+        end(store, begin(store), None, **crashed)
     store.end_study("study", "interrupted")
     page = text_of(client)
     assert "It ended, because no trial succeeded." in page
@@ -157,3 +171,25 @@ def test_a_campaign_whose_trials_all_failed_says_so_and_why(client: TestClient, 
     assert "…/xhpl: no licence" in page
     assert "It was interrupted" not in page
     assert '<span class="state failed">failed</span>' in client.get("/").text
+
+
+def test_the_page_of_a_campaign_that_runs_ends_with_its_log_as_text(
+    client: TestClient, store: Store, tmp_path: Path
+) -> None:
+    store.queue.add(CampaignOrder("study", "tune", {"kind": "tune"}, ("here",), "ada"))
+    store.queue.claim("study")
+    store.create_study(a_study())
+    assert "What its process said last" not in text_of(client)
+    log = log_file(store, UserDirs(tmp_path / "cache", tmp_path / "data"), "study")
+    log.parent.mkdir(parents=True)
+    lines = [f"line {number}" for number in range(40)]
+    log.write_text("\n".join([*lines, f"{EVIL} in /home/ada/x", "long " * 1000]))
+    until(lambda: "What its process said last" in text_of(client))
+    page = client.get(PAGE).text
+    assert "line 39" in page
+    assert "line 20" not in page
+    assert EVIL not in page
+    assert "&lt;script&gt;alert(1)&lt; in …/x" in page
+    assert "long " * 61 not in page
+    store.queue.end("study", QueueState.DONE)
+    until(lambda: "What its process said last" not in text_of(client))

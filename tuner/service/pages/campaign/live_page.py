@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -32,6 +32,7 @@ from ....study.cautions import cautions_of
 from ....study.objective import StudyRanking, rank_stored
 from ....units import duration
 from ....words import all_with_options, counted
+from ...campaigns.logs import last_lines
 from ...live.running_runs import RunningRuns
 from ..frames import links_of, trial_address
 from ..queue import Buttons, Starts, begun_sentences, buttons_of
@@ -73,6 +74,10 @@ ALL_FAILED = "It ended, because no trial succeeded."
 MOST_DIFFERENCES = 6
 """Parameters of a running trial that are compared with those of the best."""
 
+TELLS = frozenset({QueueState.RUNNING, QueueState.FAILED})
+"""Campaigns whose log is shown."""
+LOG_LINES, LONGEST_LINE = 15, 300
+"""Lines of a log that are shown, and characters of each."""
 AT_WORK = frozenset({QueueState.QUEUED, QueueState.RUNNING})
 """Campaigns that change without anybody's doing."""
 
@@ -93,11 +98,44 @@ class PageParts:
     goes_on: bool
 
 
+@dataclass
+class CampaignAnswer:
+    """What is known of the best of one campaign."""
+
+    store: Store
+    _ranking: tuple[int, StudyRanking] | None = field(default=None, init=False)
+    _summary: StudySummary | None = field(default=None, init=False)
+
+    def ranked(self, study: Study, full_runs: int) -> StudyRanking:
+        """Rank the configurations, anew where a run has ended since.
+
+        Args:
+            full_runs: how many there are now.
+        """
+        if self._ranking is None or self._ranking[0] != full_runs:
+            self._ranking = (full_runs, rank_stored(self.store, study))
+            self._summary = None
+        return self._ranking[1]
+
+    def card(
+        self, study: Study, state: LiveState, totals: CampaignTotals, newest: Sequence[TrialRecord]
+    ) -> Markup | None:
+        """The answer at a glance; None while there is none."""
+        found = self.ranked(study, totals.full)
+        if not found.ranking:
+            failed = [replace(one, reason=without_paths(one.reason)) for one in newest if one.reason]
+            return card_html(failure_card(study, failed, totals.failed)) if failed and totals.all_failed else None
+        if self._summary is None:
+            self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
+        return card_html(all_with_options(answer_card(self._summary, state)))
+
+
 class LivePage:
     """What is known of one campaign, for all who look at it.
 
     Args:
         starts: tells whether this service can start a campaign.
+        log: where the process of the campaign writes what it says; None where no service starts campaigns.
     """
 
     def __init__(
@@ -107,7 +145,9 @@ class LivePage:
         name: str,
         explanations: Explanations,
         starts: Starts = lambda _: True,
+        log: Path | None = None,
     ) -> None:
+        self._log = log
         self._starts = starts
         self._store = store
         self._name = name
@@ -117,8 +157,7 @@ class LivePage:
         self._lock = threading.Lock()
         self._shown: PageParts | None = None
         self._key: object = None
-        self._ranking: tuple[int, StudyRanking] | None = None
-        self._summary: StudySummary | None = None
+        self._answer = CampaignAnswer(store)
         self._read_at = "", 0.0
 
     def parts(self, *, looks_again: bool = False) -> PageParts:
@@ -165,12 +204,16 @@ class LivePage:
             tick,
             queued,
         )
+        log = rendered("campaign/log.html.j2", lines=self._said(entry))
         if shown is not None and not news and key == self._key:
-            return shown
+            said = part("log", log)
+            if shown.html["log"] == said:
+                return shown
+            return replace(shown, html={**shown.html, "log": said}, marks={**shown.marks, "log": _mark(said)})
         self._key = key
-        made = {**self._made(study, state, belief, disturbed), **queued}
+        made = {**self._made(study, state, belief, disturbed), **queued, "log": log}
         html = {name: part(name, text) for name, text in made.items()}
-        marks = {name: sha256(text.encode()).hexdigest()[:8] for name, text in html.items()}
+        marks = {name: _mark(text) for name, text in html.items()}
         at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
         goes_on = state != "complete" or at_work or self._explanations.is_asked(self._name)
         return PageParts(study, html, marks, goes_on)
@@ -183,6 +226,12 @@ class LivePage:
             "queue": rendered("campaign/queue.html.j2", said=said),
             "buttons": rendered("queue/buttons.html.j2", buttons=buttons),
         }
+
+    def _said(self, entry: CampaignEntry | None) -> Sequence[str]:
+        """What the process of a campaign said last, while it runs and where it failed."""
+        if self._log is None or entry is None or entry.state not in TELLS:
+            return ()
+        return [without_paths(line[:LONGEST_LINE]) for line in last_lines(self._log, LOG_LINES)]
 
     def _ask(self, state: LiveState) -> str | None:
         """Ask the model, unless that would take time from a run; the name of the campaign whose run that is."""
@@ -198,7 +247,7 @@ class LivePage:
         digest = self._digest
         steps = digest.improvements[-STORY_ROWS:]
         running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
-        found = self._ranked(study)
+        found = self._answer.ranked(study, digest.full)
         rates = headline_rates(study, found)
         stands = [rates.trial] if rates else []
         wanted = [*running, *stands, *(one.number for one in steps)]
@@ -210,7 +259,7 @@ class LivePage:
         told = story_table(study, [known[one.number] for one in steps if one.number in known])
         values: dict[str, dict[str, object]] = {
             "headline": {"text": ALL_FAILED if digest.all_failed and state in OVER else headline(state, rates)},
-            "answer": {"card": self._card(study, found, state, newest)},
+            "answer": {"card": self._answer.card(study, state, digest, newest)},
             "standing": {
                 "left": left if state == "running" else None,
                 "digest": digest,
@@ -251,24 +300,6 @@ class LivePage:
         links = tuple(trial_address(self._name, record.number) for record in records)
         return replace(trials_table("", records, killed), links=links)
 
-    def _ranked(self, study: Study) -> StudyRanking:
-        """Rank the configurations, anew where a run has ended since."""
-        if self._ranking is None or self._ranking[0] != self._digest.full:
-            self._ranking = (self._digest.full, rank_stored(self._store, study))
-        return self._ranking[1]
-
-    def _card(
-        self, study: Study, found: StudyRanking, state: LiveState, newest: Sequence[TrialRecord]
-    ) -> Markup | None:
-        """The answer at a glance; None while there is none."""
-        if not found.ranking:
-            failed = [replace(one, reason=without_paths(one.reason)) for one in newest if one.reason]
-            all_failed = failed and self._digest.all_failed
-            return card_html(failure_card(study, failed, self._digest.failed)) if all_failed else None
-        if self._summary is None or self._summary.ranking is not found.ranking:
-            self._summary = StudySummary.of(study, found.ranking, None, found.configurations, found.fastest)
-        return card_html(all_with_options(answer_card(self._summary, state)))
-
     def _running(
         self, study: Study, record: TrialRecord, best: TrialRecord | None, belief: ModelBelief | None
     ) -> dict[str, object]:
@@ -284,6 +315,10 @@ class LivePage:
             "left": duration(run.left_s) if run and run.left_s is not None else None,
             "curve": panel_curve(run.points, record.number) if run else None,
         }
+
+
+def _mark(html: str) -> str:
+    return sha256(html.encode()).hexdigest()[:8]
 
 
 def part(name: str, html: str) -> str:

@@ -21,11 +21,18 @@ class LivePages:
 
     Args:
         starts: tells whether this service can start a campaign.
+        log_of: where the process of a campaign writes what it says.
     """
 
     def __init__(
-        self, store: Store, runs: Path, explanations: Explanations, starts: Callable[[CampaignEntry], bool]
+        self,
+        store: Store,
+        runs: Path,
+        explanations: Explanations,
+        starts: Callable[[CampaignEntry], bool],
+        log_of: Callable[[str], Path],
     ) -> None:
+        self._log_of = log_of
         self._store = store
         self._runs = runs
         self._explanations = explanations
@@ -45,7 +52,7 @@ class LivePages:
             return page
 
     def _new(self, name: str) -> LivePage:
-        return LivePage(self._store, self._runs, name, self._explanations, self._starts)
+        return LivePage(self._store, self._runs, name, self._explanations, self._starts, self._log_of(name))
 
     def close(self) -> None:
         """End what goes on behind the pages."""

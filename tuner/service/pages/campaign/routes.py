@@ -34,7 +34,12 @@ REFRESH_S = 5
 """Seconds until a browser without JavaScript reads the page of a running campaign again."""
 OVER = format_sse_event(data_str="", event="over")
 """Tells a page that nothing more will come."""
-REMOVED = {"headline": rendered("campaign/headline.html.j2", text=STATES["removed"]), "queue": "", "buttons": ""}
+REMOVED = {
+    "headline": rendered("campaign/headline.html.j2", text=STATES["removed"]),
+    "queue": "",
+    "buttons": "",
+    "log": "",
+}
 """What parts say that would not be true of a campaign that is gone."""
 PAUSE_S = 1.0
 """Seconds between two times that a page is sent what is new."""
