@@ -26,12 +26,13 @@ UNFINISHED = frozenset({Kind.PREFIX, Kind.GIVEN_UP})
 def half_rate_n(best: TrialRecord, records: Sequence[TrialRecord]) -> float | None:
     """Interpolate N½ between two sizes at which the configuration of the best run ran.
 
-    None where no run of it was slower than half of the best. Small runs count, as those are what it takes.
+    None where no undisturbed run of it was slower than half of the best. Small runs count, as those are what it takes.
     Of several runs at one N the fastest counts.
     """
     alike = _but_size(best)
     points: dict[int, float] = {}
-    for record in undisturbed(records):
+    told = [record for record in undisturbed(records) if record.disturbed is None or record.hpl == best.hpl]
+    for record in told:
         if record.kind not in UNFINISHED and record.ranked and record.hpl is not None and _but_size(record) == alike:
             points[record.hpl.N] = max(record.gflops or 0.0, points.get(record.hpl.N, 0.0))
     half = (best.gflops or 0.0) / 2

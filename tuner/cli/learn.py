@@ -136,11 +136,12 @@ def _simulated(shown: "Console", request: "TeachRequest") -> "TeachResult":
     """Simulate a step, and say on a terminal how far that is."""
     from ..commands.learn import teach
     from ..events import BuildStep, TrialEnded
+    from ..words import counted
     from .signals import announce_stop, stop_on_signals
 
     ended, total = 0, len(request.step.values)
 
-    with shown.status(f"Simulating {total} runs") as status, stop_on_signals(announce_stop) as stop:
+    with shown.status(f"Simulating {counted(total, 'run')}") as status, stop_on_signals(announce_stop) as stop:
 
         def tell(event: "Event") -> None:
             nonlocal ended
@@ -148,6 +149,6 @@ def _simulated(shown: "Console", request: "TeachRequest") -> "TeachResult":
                 status.update(f"Building HPL for the simulator: {event.text}")
             elif isinstance(event, TrialEnded):
                 ended += 1
-                status.update(f"Simulated {ended} of {total} runs")
+                status.update(f"Simulated {ended} of {counted(total, 'run')}")
 
         return teach(request, tell, stop)

@@ -74,7 +74,7 @@ def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
     if fastest is not None:
         told = f"{rate_text(fastest.gflops)} GFLOPS, {fastest.where(summary.ranking)}"
         yield fastest.called, " ".join(filter(None, (f"{told}.", fastest.no_rmax)))
-    runs = sum(entry.runs for entry in summary.ranking)
+    runs = sum(entry.runs + entry.left_out for entry in summary.ranking)
     known = counted(summary.known or len(summary.ranking), "configuration")
     yield "runs", f"{counted(runs, 'full run')} of {known}"
     if not (study.simulated or study.imported):

@@ -59,8 +59,8 @@ def _noise(study: Study, found: Explanation) -> str:
     counts_on = f"{found.noise_percent:.1f} % (standard deviation)"
     if found.repeats_percent is None:
         return (
-            "No configuration ran twice, so it is not known by how much repeated runs differ: the model counts on "
-            f"{counts_on}."
+            "No configuration ran twice undisturbed, so it is not known by how much repeated runs differ: "
+            f"the model counts on {counts_on}."
         )
     return f"Repeated runs differ by {found.repeats_percent:.1f} %: the model counts on {counts_on}."
 
@@ -70,7 +70,11 @@ def not_told_apart(effects: Sequence[Effect]) -> list[str]:
     alone = [f"{effect.name} {effect.ran[0].words}" for effect in effects if len(effect.ran) == 1]
     tied = [effect.name for effect in effects if len(effect.ran) > 1 and effect.tied]
     return [
-        *([f"Only one value ran: {', '.join(alone)}. Nothing shows whether another is better."] if alone else []),
+        *(
+            [f"Only one value ran where others could: {', '.join(alone)}. Nothing shows whether another is better."]
+            if alone
+            else []
+        ),
         *([f"These runs do not tell the best value from the worst: {', '.join(tied)}."] if tied else []),
     ]
 

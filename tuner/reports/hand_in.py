@@ -103,7 +103,8 @@ class HandInPage:
         yield Sentence(self._came_out(row))
         for step, answer in self.answers:
             if step.test == row.test.number:
-                yield Sentence(f"Guessed before the simulation: {step.question}")
+                asked = "Asked" if answer.guess is None else "Guessed"
+                yield Sentence(f"{asked} before the simulation: {step.question}")
                 yield from answer_parts(step, answer, self.published)
         yield Blank(WHY, WHY_LINES)
 

@@ -20,6 +20,7 @@ from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
 from ..study.objective import UNITS, unit_of
 from ..units import duration
+from ..words import counted
 from .figures.phases import phases_s, phases_text
 from .ranking import figures
 
@@ -272,10 +273,9 @@ def _origin(record: TrialRecord) -> dict[str, str]:
         facts["imported from"] = record.versions[IMPORTED_FROM]
     if record.observed and not record.replayed:
         seen = record.observed
-        threads = "?" if seen.threads is None else str(seen.threads)
-        facts["really ran"] = (
-            f"{seen.library} ({seen.version}), kernel {seen.kernel or 'unknown'}, {threads} threads a rank"
-        )
+        threads = "? threads" if seen.threads is None else counted(seen.threads, "thread")
+        version = f" ({seen.version})" if seen.version else ""
+        facts["really ran"] = f"{seen.library}{version}, kernel {seen.kernel or 'unknown'}, {threads} a rank"
     facts["started"] = _started(record)
     if record.command:
         facts |= {"command": record.command, "folder": record.directory}

@@ -166,7 +166,7 @@ class StudyPage:
             return ""
         half = half_rate_n(record, self.found.records)
         if half is None:
-            return "not known: no run of its configuration was slower than half of it"
+            return "not known: no undisturbed run of its configuration was slower than half of it"
         return f"{half:,.0f}, between two measured N"
 
     def _way(self) -> list[Part]:

@@ -1,5 +1,6 @@
 """Lessons: the steps of a published tuning as questions, each with a scan of one parameter that answers it."""
 
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -77,6 +78,9 @@ class LessonStep:
         except ValueError:
             comma = ", with a point before decimals" if "," in word else ""
             raise UsageError(f"{word[:40]!r} is no number: write one{comma}, or nothing for no guess") from None
+        if not math.isfinite(number) or (number <= 0 and self.asks != "percent"):
+            which = "any number" if self.asks == "percent" else "a number above 0"
+            raise UsageError(f"{word[:40]!r} cannot be: write {which}, or nothing for no guess")
         return f"{number:g}"
 
     def result(self, rates: Mapping[str, float]) -> str:

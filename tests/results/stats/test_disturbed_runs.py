@@ -134,6 +134,8 @@ def test_half_of_the_rate_is_found_without_disturbed_runs() -> None:
     ]
     best = quiet(4, 60.0)
     assert half_rate_n(best, [*small, best]) == pytest.approx(1500.0)
+    alone = replace(small[1], gflops=5.0)
+    assert half_rate_n(best, [alone, small[2], best]) is None, "it may be slow because it was disturbed"
 
 
 def test_disturbed_runs_of_a_study_are_counted_with_their_causes() -> None:

@@ -67,6 +67,15 @@ def test_a_guess_is_one_of_the_values_or_a_number() -> None:
         numbered("rate").read_guess("1,5")
 
 
+@pytest.mark.parametrize(
+    ("asks", "text"), [("rate", "-3"), ("rate", "0"), ("times", "-1"), ("rate", "1e400"), ("percent", "nan")]
+)
+def test_a_guess_that_cannot_be_is_asked_again(asks: str, text: str) -> None:
+    with pytest.raises(UsageError, match=f"'{text}' cannot be: write a"):
+        numbered(asks).read_guess(text)
+    assert numbered("percent").read_guess("-3") == "-3"
+
+
 def test_lessons_are_listed_and_an_unknown_one_is_refused(hpltune: Run) -> None:
     listed = hpltune("learn")
     assert "kronos" in listed.stdout

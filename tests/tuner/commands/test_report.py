@@ -141,7 +141,7 @@ def test_the_answer_begins_with_the_figures_that_lists_of_machines_have(store: S
         "rate at N=6,000 in GFLOPS": "60.00 (trial 2, of no. 1). "
         "That is no Rmax: its matrix takes 1.7 % of the memory.",
         "N": "6000",
-        "N½": "not known: no run of its configuration was slower than half of it",
+        "N½": "not known: no undisturbed run of its configuration was slower than half of it",
         "% of peak at that rate": "44.6",
         "$/GFLOPS at that rate": "41.50",
         "MFLOPS/W at that rate": "66.7",

@@ -60,7 +60,7 @@ def test_many_repeats_that_differ_are_no_less_noise_than_they_show(count: int) -
 
 def test_without_repeats_the_noise_is_as_unsure_as_it_is_on_a_machine_that_nobody_knows(tmp_path: Path) -> None:
     text = told(tmp_path, runs(100, 104, 101, 98, 105))
-    assert "No configuration ran twice, so it is not known by how much repeated runs differ" in text
+    assert "No configuration ran twice undisturbed, so it is not known by how much repeated runs differ" in text
     assert "counts on 3.8 % (standard deviation)" in text
 
 
@@ -72,7 +72,9 @@ def test_no_value_is_named_both_best_and_worst(tmp_path: Path) -> None:
     text = told(tmp_path, runs(100, 130, 150, 99, 131))
     row = next(line for line in text.splitlines() if line.startswith("│ grid"))
     assert row.count("2x2 (") == 1
-    assert "Only one value ran: grid 2x2, BCAST 1rg. Nothing shows whether another is better." in text
+    assert (
+        "Only one value ran where others could: grid 2x2, BCAST 1rg. Nothing shows whether another is better." in text
+    )
 
 
 def test_values_that_differ_by_less_than_the_noise_are_told_to_be_a_tie(tmp_path: Path) -> None:

@@ -62,6 +62,12 @@ def test_a_rate_of_disturbed_runs_is_told_as_a_bound_and_to_be_repeated() -> Non
     assert "⟦repeats⟧ 3` repeats it; let nothing else run meanwhile." in card.following
 
 
+def test_runs_that_do_not_count_are_told_among_all_runs() -> None:
+    first = replace(rank(RUNS)[0], left_out=2)
+    facts = dict(answer_card(summary(a_study(), [first]), "complete").facts)
+    assert (facts["runs"], facts["disturbed runs"]) == ("5 full runs of 1 configuration", "2")
+
+
 def test_a_simulation_leads_to_the_real_machine() -> None:
     study = a_study(versions={"simulator": "SimGrid 4.0"})
     card = answer_card(summary(study), "complete")

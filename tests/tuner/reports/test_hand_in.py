@@ -1,6 +1,7 @@
 """The report to hand in: a published tuning beside its simulation, and room for the reasons."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -11,6 +12,8 @@ from results.report.html import to_html
 from results.report.model import Blank, Copied, Figure, Folded, Heading, Part, Sentence, Table
 from runners.virtual.load import load_cluster
 from tuner.reports.hand_in import HandInPage
+from tuner.simulation.lesson import lesson
+from tuner.simulation.lesson_book import KeptAnswer, KeptRun
 from tuner.simulation.reproduction import ComparedTest, published
 from tuner.simulation.simulator import Simulated
 
@@ -97,6 +100,15 @@ def test_it_ends_with_the_file_of_the_best_test_and_its_own_command() -> None:
     assert titles == ["The article also says", "The virtual cluster", "HPL.dat of test 7"]
     assert appendix[-1] == Copied("hpltune report --as kronos")
     assert not [part for part in appendix if isinstance(part, Figure)]
+
+
+@pytest.mark.parametrize(("guess", "begins"), [("2x4", "Guessed before the simulation: "), (None, "Asked before ")])
+def test_a_question_without_a_guess_is_not_called_guessed(guess: str | None, begins: str) -> None:
+    step = lesson("kronos").step("grids")
+    runs = tuple(KeptRun(str(value), 10.0 + number) for number, value in enumerate(step.values, 1))
+    report = replace(handed_in(), answers=[(step, KeptAnswer(guess, "grids-1", runs))]).report()
+    (question,) = [part.text for part in report.parts if isinstance(part, Sentence) and step.question in part.text]
+    assert question.startswith(begins)
 
 
 @pytest.mark.real

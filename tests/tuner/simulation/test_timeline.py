@@ -71,6 +71,7 @@ def test_on_one_row_the_panel_travels_and_nobody_waits_in_a_pivot(hpltune: Run, 
     assert first_panel == sorted(first_panel), "rank after rank factors a panel"
     assert [lane["name"] for lane in figure["groups"][0]["lanes"]] == [f"n{column} (0,{column})" for column in range(8)]
     assert "steps 1 to 8 of 16" in figure["title"]
+    assert "Mean of 8 ranks over the whole run: " in figure["caption"]
 
 
 def test_look_ahead_is_less_waiting_in_the_same_run_with_it(hpltune: Run) -> None:

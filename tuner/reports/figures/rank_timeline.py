@@ -64,7 +64,7 @@ def rank_lanes(runs: Sequence[DrawnRun], steps: tuple[int, int] | None = None) -
         ),
         begin=begin_s,
         end=max(run.did.end_s for run in runs),
-        caption=" ".join([*_how_to_read(first, steps), *_found(runs)]),
+        caption=" ".join([*_how_to_read(first, steps), *_found(runs, steps)]),
     )
 
 
@@ -192,10 +192,12 @@ def _how_to_read(did: RunTimeline, steps: tuple[int, int] | None) -> list[str]:
     return ["A lane is a rank, with its row and column in the process grid.", *marks, *whole, *few]
 
 
-def _found(runs: Sequence[DrawnRun]) -> list[str]:
+def _found(runs: Sequence[DrawnRun], steps: tuple[int, int] | None) -> list[str]:
     """What the ranks spent their time with, and what changed from the first run to each other one."""
     first = runs[0]
-    of = f"Mean of {counted(len(first.did.ranks_s), 'rank')}" + (f", trial {first.record.number}" if runs[1:] else "")
+    whole = "" if steps is None else " over the whole run"
+    trial = f", trial {first.record.number}" if runs[1:] else ""
+    of = f"Mean of {counted(len(first.did.ranks_s), 'rank')}{whole}{trial}"
     parts = sorted(first.did.mean_s.items(), key=lambda one: -one[1])
     told = [f"{phase} {s / first.did.time_s:.1%}" for phase, s in parts if s >= CHANGED * first.did.time_s]
     again = [said for run in runs if (said := _again(run))]

@@ -6,7 +6,7 @@ import pytest
 from record_builders import a_study, finished
 
 from results.record import SIMULATOR, Study
-from results.report.model import Heading, Report, Sentence, Table, Tone
+from results.report.model import Card, Heading, Report, Sentence, Table, Tone
 from results.stats.ranking import rank
 from runners.virtual.load import load_cluster, shipped
 from tuner.reports.figures.registry import FigureSource
@@ -37,7 +37,10 @@ def cautions(report: Report) -> list[str]:
 def test_the_page_of_a_simulated_study_begins_with_what_was_simulated_and_what_its_figures_are_from() -> None:
     report = page(simulated())
     (said,) = cautions(report)
-    assert report.parts[0] == Sentence(said, tone=Tone.CAUTION)
+    card, first = report.parts[:2]
+    assert isinstance(card, Card)
+    assert card.what.endswith(", simulated")
+    assert first == Sentence(said, tone=Tone.CAUTION)
     for word in ("Simulated, not measured", "SimGrid 3.36", "Kronos", "8 nodes", "134.4 GFLOPS", "fitted to tests 3"):
         assert word in said
     assert Heading("The virtual cluster") in report.parts

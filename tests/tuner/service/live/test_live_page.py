@@ -95,6 +95,16 @@ def test_what_the_model_believes_comes_after_a_while(client: TestClient, store: 
 
 
 @pytest.mark.heavy
+def test_a_value_that_did_not_run_is_neither_best_nor_worst(client: TestClient, store: Store) -> None:
+    space = load("default", Machine(cores=2, memory_bytes=2**33, blas={"openblas": BlasFacts(("auto",))}, N=4000))
+    known = records(space, lambda point: 80.0 if point["NB"] == 192 else 60.0, 60)
+    keep(store, searched("default"), [record for record in known if record.params["NB"] in {128, 192}])
+    store.end_study("study", "complete")
+    until(lambda: "the best by the model has" in text_of(client))
+    assert re.search(r"<td>NB</td><td class=\"number\">\d+ %</td><td>192 \([^<]*</td><td>128 \(", client.get(PAGE).text)
+
+
+@pytest.mark.heavy
 def test_why_nothing_can_be_explained_is_said(client: TestClient, store: Store) -> None:
     store.create_study(a_study(space_text=""))
     trials(store, 70.0)
