@@ -97,8 +97,14 @@ class Board:
     @cached_property
     def probes(self) -> Probes:
         """What an engine is told of the machine."""
-        landscape = self.landscape
-        return Probes(landscape.probes, landscape.nodes, messages=landscape.messages, half_nb=landscape.half_nb)
+        landscape, machine = self.landscape, self.landscape.machine
+        return Probes(
+            landscape.probes,
+            landscape.nodes,
+            node_cores=max(node.cores for node in machine.node_list) if machine.fills_nodes else None,
+            messages=landscape.messages,
+            half_nb=landscape.half_nb,
+        )
 
     @cached_property
     def prediction(self) -> Advice:

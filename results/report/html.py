@@ -211,7 +211,12 @@ def figure_data(figure: Drawable) -> str:
     elif isinstance(figure, Gantt):
         names = ["group", figure.lane_axis, "from", "until", *figure.kinds]
         lines = [
-            [group.title, lane.name, *map(_number, (span.begin, span.end, *span.parts))]
+            [
+                group.title if len(figure.groups) > 1 else "",
+                lane.name,
+                *map(_number, (span.begin, span.end)),
+                *(_number(part) if part else "" for part in span.parts),
+            ]
             for group in figure.groups
             for lane in group.lanes
             for span in lane.spans

@@ -16,7 +16,7 @@ from hpl.errors import HplError
 from hpl.params import HplParams, Scalar
 from results.record import Kind
 from runners.errors import RunnerError
-from runners.virtual.cluster import Core, Network, VirtualBlas, VirtualCluster, VirtualNodes
+from runners.virtual.cluster import Core, Network, VirtualBlas, VirtualCluster, VirtualNodes, VirtualNoise
 from search_spaces.machine import Machine
 from search_spaces.parameters.dimension import Point
 from search_spaces.restriction import Restriction
@@ -57,6 +57,9 @@ BLAS, NETWORK = "blas", "network"
 """What the copy's only library and network are called."""
 CPU_PART = 0.2
 """Of a small message's latency, what the core that sends it is busy, and that which receives: assumed."""
+JITTER = 0.04
+"""By how much each stretch of computing differs, a standard deviation: that of dgemm on 1,456 cores of the cluster Dahu
+(Cornebize, 2021). Without it long swaps beside a look-ahead are too cheap, because nobody is ever waited for."""
 ROOMY_GIB = 2.0**20
 """Memory of a node of the copy: whether N fits was asked before."""
 
@@ -243,6 +246,7 @@ def virtual_copy(measured: Probes, ranks: int, rank_gflops: float) -> VirtualClu
         core=core,
         blas={BLAS: VirtualBlas(dgemm_gflops=rank_gflops)},
         networks={NETWORK: network},
+        noise=VirtualNoise(jitter=JITTER),
     )
 
 

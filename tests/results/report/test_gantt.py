@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from results.report.html import svg, to_html
+from results.report.html import figure_data, svg, to_html
 from results.report.model import Gantt, Lane, LaneGroup, Report, Stretch
 from results.report.picture import PictureSize, picture
 from results.report.svg_paths import short_paths
@@ -38,6 +38,12 @@ def test_a_page_names_all_kinds_and_lanes_and_tells_what_each_did() -> None:
     first = [mark for mark in marks if mark[3] == "n1, 0 to 1 s: panel"]
     assert len({mark[2] for mark in first}) == 2, "one height in each group"
     assert "<figcaption>What ranks did</figcaption>" in to_html([Report("report", (gantt(lanes("n0")),))])
+
+
+def test_its_data_have_a_line_for_each_stretch_and_no_empty_columns() -> None:
+    assert figure_data(gantt(lanes("n0"))).splitlines() == [
+        "node,from,until,panel,update,wait", "n0,0,1,1,,", "n0,1,3,,,1", "n0,3,4,,1,",
+    ]  # fmt: skip
 
 
 def test_a_kind_is_one_path_of_boxes_however_many_lanes_there_are() -> None:

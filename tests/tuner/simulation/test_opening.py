@@ -17,8 +17,10 @@ from record_builders import a_study
 from waiting import until
 
 from hpl.build.simgrid import SimGrid, find_simgrid
+from hpl.params import Scalar
 from results.store.store import Store
 from runners.hosts.cluster import Cluster
+from runners.virtual.cluster import VirtualNoise
 from search_spaces.load import load
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
@@ -26,7 +28,9 @@ from tuner.engines.probes import Messages, Probes
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Nodes
 from tuner.options import TuneOptions
-from tuner.simulation.opening import SimulatedOpening
+from tuner.simulation.cluster import SimulatedCluster
+from tuner.simulation.opening import SimulatedOpening, virtual_copy
+from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
 from tuner.study.objective import of_study
 from tuner.study.session import StudyContext, StudySession
@@ -91,6 +95,18 @@ def begun(home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Begun]:
     study = Begun(home)
     yield study
     study.store.close()
+
+
+@pytest.mark.usefixtures("simgrid")
+def test_ranks_of_the_copy_wait_for_each_other_because_no_two_compute_alike() -> None:
+    copy = virtual_copy(replace(MEASURED, messages=Messages(5e-6, 1e9)), 4, 40.0)
+    site = SimulatedCluster.open(copy, UserDirs.of_user(), None, None)
+    point: dict[str, Scalar] = {"N": 4000, "NB": 64, "grid": "2x2", "layout": "4x1", "blas": "blas", "SWAP": "long"}
+    wishes = [Wish(point, copy.model_copy(update={"noise": noise})) for noise in (VirtualNoise(), copy.noise)]
+    even, uneven = simulate(site, wishes, jobs=1, limit_s=60, stop=StopRequest())
+    assert even.gflops
+    assert uneven.gflops
+    assert uneven.gflops < 0.995 * even.gflops
 
 
 @pytest.mark.usefixtures("simgrid")

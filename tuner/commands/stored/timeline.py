@@ -14,6 +14,7 @@ from ...reports.figures.rank_timeline import NEEDS, DrawnRun, rank_lanes
 from ...reports.virtual_cluster import virtual_cluster_of
 from ...simulation.cluster import SimulatedCluster
 from ...simulation.plan import virtual_plan
+from ...simulation.session import PANEL_RANK_S
 from ...simulation.timeline import BINS, PAGE_BINS, run_timeline
 from ...stopping import StopRequest
 from ...study.names import RANKED
@@ -21,7 +22,7 @@ from ...trial.ladder import at_rung, rung_of
 from ...user_dirs import UserDirs
 
 QUICK_S = 3.0
-"""Real seconds that the simulation of a trial took at most which a page simulates again."""
+"""Real seconds that the simulation of a trial may take on one core which a page simulates again."""
 
 
 def drawn_runs(
@@ -92,6 +93,7 @@ def lanes_for_page(store: Store, study: Study, record: TrialRecord | None) -> Ga
 
 
 def _is_quick(record: TrialRecord) -> bool:
-    if not record.simulated or record.state is not TrialState.COMPLETE or record.ended_at is None:
+    """Whether a trial can be simulated again in a page's time, by its panels and ranks: the machine may be busy."""
+    if not record.simulated or record.state is not TrialState.COMPLETE or record.hpl is None:
         return False
-    return (record.ended_at - record.started_at).total_seconds() <= QUICK_S
+    return record.hpl.N / record.hpl.NB * record.hpl.ranks * PANEL_RANK_S <= QUICK_S
