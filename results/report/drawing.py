@@ -247,6 +247,7 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             look: Any = {"color": colour, "marker": marker(number), "markersize": 4.5}
             look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
             look |= {"color": GREY, "zorder": 1.5, "alpha": 1.0} if one.behind else {}
+            look |= {"linewidth": 0.7} if one.behind and one.bare else {}
             if one.bare or (len(places) > MOST_LABELS * 20 and one.line):
                 look["marker"] = ""
             _group(number, axes.plot(places, one.y, label=one.name, **look))

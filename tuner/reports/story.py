@@ -1,5 +1,6 @@
 """The story of a tuning: which trial improved on all before it, and how the best rate grew with machine time."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
@@ -69,19 +70,35 @@ def convergence(records: Sequence[TrialRecord], *, by_library: bool = False) -> 
 
 def _convergence_of_each(records: Sequence[TrialRecord]) -> Figure | None:
     """The best rate so far of each library, fastest first."""
-    libraries = dict.fromkeys(str(record.params.get("blas", "all runs")) for record in records)
-    series = []
-    for name in libraries:
-        runs = _against_time([record for record in records if record.params.get("blas", "all runs") == name])
-        if runs:
-            times, rates = zip(*runs, strict=True)
-            series.append(Series(name, times, tuple(accumulate(rates, max)), line=True))
+    of_each: dict[str, list[TrialRecord]] = defaultdict(list)
+    for record in records:
+        of_each[str(record.params.get("blas", "all runs"))].append(record)
+    series = _best_so_far(of_each)
     if not series:
         return None
     title, time = "How the best rate of each library grew", "machine time of its trials in minutes"
     caption = "Each point is a full run that counts, at the best rate of its library by then."
-    shown = tuple(sorted(series, key=lambda one: -one.y[-1]))
-    return Figure(title, time, "GFLOPS", shown, in_text=True, caption=caption)
+    return Figure(title, time, "GFLOPS", series, in_text=True, caption=caption)
+
+
+def growth_of_studies(studies: Mapping[str, Sequence[TrialRecord]]) -> Figure | None:
+    """The best rate so far of several studies, by their names; None unless the times of two are known."""
+    series = _best_so_far(studies)
+    if len(series) < 2:
+        return None
+    title, time = "How the best rate of each study grew", "machine time of its trials in minutes"
+    caption = "Each point is a full run that counts, at the best rate of its study by then."
+    return Figure(title, time, "GFLOPS", series, caption=caption)
+
+
+def _best_so_far(of_each: Mapping[str, Sequence[TrialRecord]]) -> tuple[Series, ...]:
+    """A line for each name, the fastest first; none for a name without a time."""
+    series = []
+    for name, records in of_each.items():
+        if runs := _against_time(records):
+            times, rates = zip(*runs, strict=True)
+            series.append(Series(name, times, tuple(accumulate(rates, max)), line=True))
+    return tuple(sorted(series, key=lambda one: -one.y[-1]))
 
 
 def _against_time(records: Sequence[TrialRecord]) -> list[tuple[float, float]]:

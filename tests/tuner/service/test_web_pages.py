@@ -155,3 +155,12 @@ def test_the_list_says_how_a_campaign_stands_with_an_icon_and_when_it_began(clie
     page = client.get("/").text
     assert '<span class="state complete">complete</span>' in page
     assert re.search(r'<time datetime="20\d\d-[^"]*\+00:00">20\d\d-\d\d-\d\d \d\d:\d\d UTC</time>', page)
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("three")
+def test_campaigns_that_are_compared_are_drawn_over_each_other(client: TestClient, store: Store) -> None:
+    keep(store, a_study("other", space_text=""), [finished(1, study="other"), finished(2, 80.0, study="other")])
+    page = client.get("/compare?studies=study&studies=other").text
+    assert "How the best rate of each study grew" in page
+    assert re.search(r"\nother,0\.1\d*,80", page)

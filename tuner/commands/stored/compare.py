@@ -11,7 +11,7 @@ from hpl.params import Scalar
 from results.errors import ResultsError
 from results.printed_run import PrintedRun
 from results.record import SMALLER_RUNS, Study, TrialRecord
-from results.report.model import Report, Sentence, Tone
+from results.report.model import Figure, Report, Sentence, Tone
 from results.stats.compare import Contrast, RateSample, contrasts, corrected_for_many, of_lead
 from results.stats.levels import change, drift_corrected
 from results.stats.noise import Noise, noise_of
@@ -25,6 +25,7 @@ from ...errors import UsageError
 from ...machine.inventory import PROGRAM
 from ...reports.comparison import Comparison, InTurn, Side
 from ...reports.context import Context
+from ...reports.story import growth_of_studies
 from ...study.lifecycle import SIDE
 from ...study.machine_changes import noise_at_first
 from ...study.objective import of_study, ranking_of
@@ -36,6 +37,8 @@ from ...words import listed
 
 MOST_HELD = 200
 """Runs of a side that are held against those of the others, to find the same run on two sides."""
+MOST_DRAWN = 10_000
+"""Trials of a study whose growth is drawn: to read more takes longer than all else."""
 BLAS = "blas"
 DATE = "date"
 """Stands where a parameter would: the day in UTC on which a run began."""
@@ -43,10 +46,15 @@ DATE = "date"
 
 @dataclass(frozen=True)
 class CompareResult:
-    """What was compared, and how it differs."""
+    """What was compared, and how it differs.
+
+    Attributes:
+        grown: how the best rates of the studies grew; None where that is not known of two.
+    """
 
     comparison: Comparison
     by: str | None
+    grown: Figure | None = None
 
     def report(self) -> Report:
         """Report the pairs, what can be shown, all runs as a figure, and what speaks against the rates."""
@@ -56,7 +64,8 @@ class CompareResult:
 
     def page(self) -> Report:
         """The same as a page, which begins with what a reader must know first."""
-        return self.context.page(self._found())
+        found = self._found()
+        return self.context.page(replace(found, parts=(*found.parts, *([self.grown] if self.grown else []))))
 
     @property
     def context(self) -> Context:
@@ -98,7 +107,15 @@ def compare(store: Store, request: CompareAsk) -> CompareResult:
     differences: Sequence[Contrast] = contrasts(samples, request.difference_percent / 100.0, occasions)
     if request.by in {BLAS, PROGRAM} and is_shootout(sides[0].study):
         differences = _as_rounds_tell(store, sides, differences, request.difference_percent / 100.0)
-    return CompareResult(Comparison(sides, differences, request.difference_percent), request.by)
+    grown = _grown(store, sides) if request.by is None else None
+    return CompareResult(Comparison(sides, differences, request.difference_percent), request.by, grown)
+
+
+def _grown(store: Store, sides: Sequence[Side]) -> Figure | None:
+    """Draw how the best rates of the studies of this database grew; very large ones are left out."""
+    names = {side.study.name for side in _ours(store, sides)}
+    drawn = [name for name in sorted(names) if store.count(name) <= MOST_DRAWN]
+    return growth_of_studies({name: store.records(name) for name in drawn})
 
 
 def compared_in_turn(
@@ -120,11 +137,16 @@ def compared_in_turn(
 
 def _occasions(store: Store, sides: Sequence[Side]) -> Occasions:
     """How the machine differs between occasions, as the studies of this database tell."""
-    here = {study.name: study for study in store.studies()}
-    ours = [side for side in sides if here.get(side.study.name) == side.study]
     return known_occasions(
-        store, [(side.study, store.get(side.study.name, side.best.best_record_number)) for side in ours]
+        store,
+        [(side.study, store.get(side.study.name, side.best.best_record_number)) for side in _ours(store, sides)],
     )
+
+
+def _ours(store: Store, sides: Sequence[Side]) -> list[Side]:
+    """The sides that are studies of this database."""
+    here = {study.name: study for study in store.studies()}
+    return [side for side in sides if here.get(side.study.name) == side.study]
 
 
 def _refuse_workloads(sides: Sequence[Side]) -> None:

@@ -19,6 +19,7 @@ from .effects import shares, values
 from .front import front
 from .libraries import libraries
 from .messages import messages
+from .parallel import parallel
 from .phases import phases
 from .rank_timeline import NEEDS, can_have_lanes
 from .repeats import repeats
@@ -165,6 +166,12 @@ KINDS = (
         NEEDS,
         lambda of: of.lanes(),
         there=lambda of: of.best is not None and can_have_lanes(of.study, of.best),
+    ),
+    FigureKind(
+        "parallel",
+        "all configurations as lines across their parameters, the best in colour",
+        "four configurations that differ in two parameters",
+        lambda of: parallel(of.summary.ranking) if of.summary else None,
     ),
     FigureKind("repeats", "noise and drift of repeated runs", "a repeated run", lambda of: repeats(of.records)),
     FigureKind("ranking", "the best configurations", "a full run", _ranking, in_story=False),

@@ -57,7 +57,7 @@ def test_the_list_says_which_figures_can_be_drawn(store: Store) -> None:
     there = {kind.name: there for kind, there in list_kinds(store).kinds}
     assert there == {
         "convergence": True, "libraries": False, "nb": True, "size": False, "phases": False, "timeline": False,
-        "repeats": False,
+        "parallel": False, "repeats": False,
         "ranking": True, "front": False, "effects": False, "values": False, "messages": False, "conditions": False,
         "pair": False,
     }  # fmt: skip
