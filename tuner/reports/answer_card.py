@@ -19,13 +19,15 @@ from .summary import StudySummary
 
 STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled", "failed"})
 """States of studies that somebody can go on with."""
+SCATTER = 2.0
+"""Runs of one configuration that differ by more than this factor tell between which rates it is, and no single one."""
 
 
 def answer_card(summary: StudySummary, state: LiveState) -> Card:
     """The answer of a study of which a run counts."""
     study, first = summary.study, summary.ranking[0]
     facts = tuple((about, text) for about, text in _facts(summary, first) if text)
-    rate, following = rate_text(first.expected_gflops), _next(study, first, state)
+    rate, following = _rate(first), _next(study, first, state)
     return Card(rate, "GFLOPS", _what(summary, first), tuple(_merits(study, first)), facts, following)
 
 
@@ -45,6 +47,16 @@ def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Car
     return Card("No result", "", f"{study.workload.title}: {all_}", (), facts, following)
 
 
+def _scatters(first: Ranked) -> bool:
+    slowest, fastest = first.range_gflops
+    return first.disturbance is None and fastest > SCATTER * slowest
+
+
+def _rate(first: Ranked) -> str:
+    """The rate, or those between which its runs are, where they differ too much."""
+    return " to ".join(map(rate_text, first.range_gflops)) if _scatters(first) else rate_text(first.expected_gflops)
+
+
 def _what(summary: StudySummary, first: Ranked) -> str:
     """What the rate is, in a few words."""
     study = summary.study
@@ -57,11 +69,15 @@ def _what(summary: StudySummary, first: Ranked) -> str:
         return f"{name}: at least this, for all runs of the best configuration were disturbed"
     if first.runs == 1:
         return f"{name}: the best configuration, which ran once"
+    if _scatters(first):
+        return f"{name}: runs of the best configuration, which differ too much to tell one rate"
     return f"{name}: expected of one more run of the best configuration"
 
 
 def _merits(study: Study, first: Ranked) -> Iterator[str]:
     machine = Equipment.of(study)
+    if _scatters(first):
+        return
     for name, value in figures(machine, first.expected_gflops, first).items():
         yield f"{UNITS[name][1].format(value)} {unit_of(name, machine)}"
 
@@ -108,7 +124,7 @@ def _next(study: Study, first: Ranked, state: LiveState) -> str:
     if study.simulated or study.imported or not study.workload.is_hpl:
         return f"`hpltune explain {name}` tells which parameters matter."
     file = f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
-    if first.disturbance is not None or first.runs == 1:
+    if first.disturbance is not None or first.runs == 1 or _scatters(first):
         return (
             f"{file}, and `hpltune run HPL.dat ⟦like⟧ {name} ⟦repeats⟧ 3` repeats it; let nothing else run meanwhile."
         )

@@ -17,7 +17,9 @@ from ..words import counted
 from .figures.effects import MATTERS, shares, values
 
 SHOWN_PAIRS = 6
-
+NOT_TOLD_IN_TURN = (
+    "What tuning one parameter at a time would have found cannot be told: these runs tell no value from another."
+)
 ALL = 0.9
 """Part of what is missing from which on two parameters together are said to bring all of it."""
 
@@ -46,7 +48,9 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
     rate = f"{found.best_gflops:.4g} GFLOPS ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
     model = f"Best by the model: {best}, {rate}.{ran}"
-    parts += [*map(Sentence, apart(found)), Sentence(model), *one_by_one_parts(found)]
+    tell = any(len(effect.ran) > 1 and not effect.tied for effect in found.effects)
+    in_turn = one_by_one_parts(found) if tell else [Sentence(NOT_TOLD_IN_TURN)]
+    parts += [*map(Sentence, apart(found)), Sentence(model), *in_turn]
     if found.untested:
         parts.append(Sentence(untested(found)))
     return [*parts, *(Sentence(f"{name}: {text}", unbroken=True) for name, text in glossary(found).items())]

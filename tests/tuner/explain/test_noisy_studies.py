@@ -80,3 +80,13 @@ def test_no_value_is_named_both_best_and_worst(tmp_path: Path) -> None:
 def test_values_that_differ_by_less_than_the_noise_are_told_to_be_a_tie(tmp_path: Path) -> None:
     text = told(tmp_path, runs(100, 130, 150, 99, 131))
     assert "These runs do not tell the best value from the worst: DEPTH." in text
+
+
+def test_of_runs_that_tell_no_value_from_another_nothing_is_said_of_tuning_one_parameter_at_a_time(
+    tmp_path: Path,
+) -> None:
+    repeated = [{}, {}, {"NB": 128}, {"DEPTH": 1}, {"NB": 192}]
+    text = " ".join(told(tmp_path, runs(100, 140, 101, 104, 98, changes=repeated)).split())
+    assert "would have found" in text
+    assert "cannot be told: these runs tell no value from another" in text
+    assert "found the best too" not in text

@@ -52,6 +52,15 @@ def test_what_is_next_depends_on_how_the_study_stands(state: str, says: str) -> 
     assert answer_card(summary(a_study(space_text="[NB]")), state).following == says  # type: ignore[arg-type]
 
 
+def test_runs_that_differ_widely_tell_no_single_rate() -> None:
+    runs = [finished(number, gflops, key="k") for number, gflops in enumerate((0.42, 22.17, 22.48), start=1)]
+    study = a_study(rpeak_gflops=100.0)
+    card = answer_card(StudySummary.of(study, rank(runs), fastest=fastest_run(study, runs)), "complete")
+    assert (card.value, card.beside) == ("0.42 to 22.48", ())
+    assert "differ too much to tell one rate" in card.what
+    assert "⟦repeats⟧ 3" in card.following
+
+
 def test_a_rate_of_disturbed_runs_is_told_as_a_bound_and_to_be_repeated() -> None:
     first = replace(
         rank(RUNS)[0], disturbance=Disturbance((Reason(Cause.OTHERS, "other programs took 20 % of its time"),), 0.8)
