@@ -90,6 +90,6 @@ def plot(
         else:
             file = out or Path(f"{kind}.png")
             shown = None if steps is None else parse_steps(steps)
-            request = PlotRequest(kind, file, study, PictureSize(width, dpi), tuple(trial or ()), shown)
+            request = PlotRequest(kind, file, study, PictureSize(width, dpi), tuple(dict.fromkeys(trial or ())), shown)
             report = draw(store, request).report()
     show_report(console(), report, as_json=as_json)

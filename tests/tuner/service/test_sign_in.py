@@ -74,6 +74,9 @@ def test_a_session_outlives_the_server_and_ends_with_its_token(store: Store, tmp
         assert client.get("/").status_code == 200
         store.tokens.revoke("ada")
         assert client.get("/").status_code == 401
+        told = client.get("/sign-in").text
+        assert "The token of ada works no more: ask for a new one." in told
+        assert "Sign out" not in told
     assert (tmp_path / "data/service.key").stat().st_mode & 0o777 == 0o600
 
 

@@ -41,7 +41,8 @@ def timeline(hpltune: Run, *asked: str) -> dict[str, Any]:
 
 
 def test_the_times_of_each_rank_add_up_to_the_time_of_the_run(hpltune: Run, study: str, home: Path) -> None:
-    told = timeline(hpltune, study, "--trial", "1", "--trial", "2")
+    told = timeline(hpltune, study, "--trial", "1", "--trial", "2", "--trial", "1")
+    assert [run["trial"] for run in told["runs"]] == [1, 2], "each once"
     for run in told["runs"]:
         recorded = json.loads(hpltune("show", study, str(run["trial"]), "--json").stdout)
         assert run["time_s"] == pytest.approx(recorded["time_s"], abs=0.006), "with a timeline it takes as long"

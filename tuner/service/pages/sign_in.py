@@ -1,6 +1,7 @@
 """Where people sign in with a token in a browser, and out again."""
 
 from base64 import b64encode
+from datetime import UTC, datetime
 from hashlib import sha256
 from importlib.resources import files
 from typing import Annotated
@@ -12,6 +13,7 @@ from markupsafe import Markup
 from starlette.concurrency import run_in_threadpool
 
 from results.report.html import page_style
+from results.store.service.tokens import TokenState
 
 from ..authentication import cookie_name, needs, valid_token
 from ..forms import FIELD, FormFields, asked_again, form_fields
@@ -31,9 +33,13 @@ _HEADERS = {
 
 
 @router.get("/sign-in")
-def sign_in_page(request: Request, next: str = "/") -> HTMLResponse:  # noqa: A002 - the word in the address
-    """Show the form that takes a token."""
-    return _page(200, next, signed_in=cookie_name(request) in request.cookies)
+def sign_in_page(request: Request, parts: Parts, next: str = "/") -> HTMLResponse:  # noqa: A002 - the word in the address
+    """Show the form that takes a token, and why there is no session any more."""
+    session = parts.sessions.read(request.cookies.get(cookie_name(request), ""))
+    entry = parts.store.tokens.of_hash(session.token_hash) if session else None
+    if entry is not None and entry.state(datetime.now(UTC)) is not TokenState.VALID:
+        return _page(200, next, f"The token of {entry.name} works no more: ask for a new one.")
+    return _page(200, next, signed_in=entry is not None)
 
 
 @router.post("/sign-in")
