@@ -71,10 +71,10 @@ def test_the_front_of_a_simulated_study_is_a_page_that_says_what_was_simulated(h
     ("asked", "figures"),
     [
         (("best", "real"), 1),
-        (("compare", "real", MARKUP), 1),
+        (("compare", "real", MARKUP), 2),
         (("compare", "real", "--by", "NB"), 1),
         (("plot", "front", MARKUP, "-o", "front.svg"), None),
-        (("report", MARKUP, "-o", "page.html"), 3),
+        (("report", MARKUP, "-o", "page.html"), 4),
     ],
 )
 def test_each_command_writes_a_page_with_its_figures_and_no_markup_of_others(
