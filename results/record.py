@@ -1,6 +1,7 @@
 """The records of a study and of a trial, as frozen values with units in their names."""
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -87,6 +88,14 @@ SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFI
 """Kinds that are less than a full run at the study's N: their GFLOPS cannot be compared with those of the rest."""
 
 
+NOTE, TAG = "note", "tag "
+"""The fact of a study's host that is its note, and what begins the name of one that is true for a tag."""
+MOST_NOTED, MOST_TAGS = 500, 20
+"""Characters of a note, and tags of a study."""
+TAG_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+"""What a tag may be."""
+
+
 @dataclass(frozen=True)
 class Study:
     """A study: the facts that are needed to continue or to repeat it.
@@ -155,6 +164,20 @@ class Study:
     def imported(self) -> bool:
         """Whether its trials were imported from outputs of HPL."""
         return self.engine == IMPORT
+
+    @property
+    def note(self) -> str:
+        """What somebody wrote of it, at most `MOST_NOTED` characters; "" for nothing."""
+        noted = self.host.get(NOTE)
+        return noted[:MOST_NOTED] if isinstance(noted, str) else ""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """Words by which somebody finds it again, at most `MOST_TAGS`, in the order of letters."""
+        words = (
+            name.removeprefix(TAG) for name, is_set in self.host.items() if name.startswith(TAG) and is_set is True
+        )
+        return tuple(sorted(word for word in words if TAG_WORD.fullmatch(word))[:MOST_TAGS])
 
 
 @dataclass(frozen=True)

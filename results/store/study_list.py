@@ -11,11 +11,11 @@ from sqlalchemy import ColumnElement, Executable, RowMapping, case, func, litera
 
 from ..errors import DamagedError, DamagedWarning
 from ..plain import time_text
-from ..record import SIMULATOR, Study, StudyState, TrialRecord, TrialState
+from ..record import SIMULATOR, TAG, Study, StudyState, TrialRecord, TrialState
 from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
-from .rows import LINE, line_of, study_of, trial_of
+from .rows import LINE, json_text, line_of, study_of, trial_of
 from .schema import STUDIES, TRIALS
 
 R = TypeVar("R")
@@ -36,6 +36,7 @@ class StudiesAsked:
         state: as it is stored.
         space: the name of a space, or the last part of the path of its file.
         named: a part of the name, in any case of letters.
+        tagged: one of its tags.
     """
 
     before: Place | None = None
@@ -44,6 +45,7 @@ class StudiesAsked:
     engine: str | None = None
     space: str | None = None
     named: str | None = None
+    tagged: str | None = None
     simulated: bool | None = None
 
 
@@ -196,6 +198,8 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield (STUDIES.c.space_name == asked.space) | STUDIES.c.space_name.endswith(f"/{asked.space}", autoescape=True)
     if asked.named is not None:
         yield STUDIES.c.name.icontains(asked.named, autoescape=True)
+    if asked.tagged is not None:
+        yield STUDIES.c.host.contains(json_text({f"{TAG}{asked.tagged}": True})[1:-1], autoescape=True)
     if asked.simulated is not None:
         has = STUDIES.c.versions.contains(f'"{SIMULATOR}"')
         yield has if asked.simulated else not_(has)

@@ -27,6 +27,7 @@ def show(
     everything: Annotated[
         bool, typer.Option("--all", help="List also the studies of `hpltune run` and `hpltune predict`.")
     ] = False,
+    tag: Annotated[str | None, typer.Option(metavar="TAG", help="List only studies with this tag.")] = None,
     page: Annotated[int, typer.Option(min=1, max=LARGEST_INT, help="Number of the page; page 1 has the newest.")] = 1,
     count: Annotated[
         int | None,
@@ -49,6 +50,8 @@ def show(
     Examples:
 
         hpltune show
+
+        hpltune show --tag new-switch
 
         hpltune show default-1 --failed
 
@@ -76,9 +79,11 @@ def show(
             "--html is for one trial, without --output: hpltune show default-1 12 --html trial.html. "
             "hpltune report writes the page of a study"
         )
+    if tag is not None and study is not None:
+        raise UsageError("--tag is for the list of studies: name no study with it")
     if failed and (study is None or trial is not None):
         raise UsageError("--failed is for the trials of a study: name it alone, for example hpltune show default-1")
-    asked_there = asked_server(context, {"db", "html"})
+    asked_there = asked_server(context, {"db", "html", "tag"})
     if asked_there is not None:
         from .served import ShowWords, show_there
 
@@ -89,7 +94,8 @@ def show(
     files.require()
     with open_store(db, create=False) as store:
         if study is None:
-            asked = StudiesRequest(None, everything=True) if as_json else StudiesRequest(Page(page, count), everything)
+            whole = StudiesRequest(None, everything=True, tag=tag)
+            asked = whole if as_json else StudiesRequest(Page(page, count), everything, tag)
             report = show_studies(store, asked).report()
         elif trial is None:
             report = show_trials(store, TrialsRequest(study, failed, Page(page, count))).report()

@@ -4,12 +4,15 @@ from typing import Annotated
 
 import typer
 
-from .common import Db, complete_study, console, open_store, user_dirs
+from .common import Db, Json, complete_study, console, open_store, user_dirs
 from .plain_help import PlainCommand, PlainGroup
 from .terminal import show_report
 
 study = typer.Typer(
-    cls=PlainGroup, no_args_is_help=True, rich_markup_mode="rich", help="Delete, rename or trust a stored study."
+    cls=PlainGroup,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    help="Delete, rename or trust a stored study; keep a note or tags with it.",
 )
 Named = Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="The study.")]
 
@@ -89,3 +92,52 @@ def rename(old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="I
 
     with open_store(db, create=False) as store:
         show_report(console(), rename_study(store, RenameRequest(user_dirs(), old, new)).report(), as_json=False)
+
+
+@study.command(cls=PlainCommand)
+def note(
+    name: Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_study, help="The study.")],
+    text: Annotated[
+        str | None, typer.Argument(metavar="[TEXT]", help="What to keep; without it, what is kept is shown.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take the note away.")] = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Keep a line of text with a study, which its page and `hpltune show STUDY` tell.
+
+    Examples:
+
+        hpltune study note default-1 "before the new switch"
+
+        hpltune study note default-1 --remove
+    """
+    from ..commands.stored.study import NoteRequest, note_study
+
+    with open_store(db, create=False) as store:
+        show_report(console(), note_study(store, NoteRequest(name, "" if remove else text)).report(), as_json=as_json)
+
+
+@study.command(cls=PlainCommand)
+def tag(
+    name: Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_study, help="The study.")],
+    tags: Annotated[
+        list[str] | None, typer.Argument(metavar="[TAG...]", help="Words to add; without one its tags are shown.")
+    ] = None,
+    remove: Annotated[bool, typer.Option("--remove", help="Take these tags away.")] = False,
+    db: Db = None,
+    as_json: Json = False,
+) -> None:
+    """Give a study words by which it is found again: `hpltune show --tag TAG`, and the service's first page.
+
+    Examples:
+
+        hpltune study tag default-1 openblas new-switch
+
+        hpltune study tag default-1 new-switch --remove
+    """
+    from ..commands.stored.study import NoteRequest, note_study
+
+    with open_store(db, create=False) as store:
+        request = NoteRequest(name, tags=tags or (), remove=remove)
+        show_report(console(), note_study(store, request).report(), as_json=as_json)

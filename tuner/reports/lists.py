@@ -84,10 +84,18 @@ class StudyLine:
             "engine": self.study.engine,
             "rates": self.study.how,
             "workload": self.study.workload.name,
+            "tags": list(self.study.tags),
+            "note": self.study.note,
             "trials": self.tally.trials,
             "failed": self.tally.failed,
             **(self.rates.to_json() if self.rates else NO_RATES),
         }
+
+
+def noted_sentences(study: Study) -> list[str]:
+    """What somebody keeps with a study: its note, and its tags; nothing where there is nothing."""
+    said = [f"Note: {study.note}" if study.note else "", f"Tags: {' '.join(study.tags)}" if study.tags else ""]
+    return [line for line in said if line]
 
 
 def studies_table(lines: Sequence[StudyLine]) -> Table:
@@ -96,12 +104,17 @@ def studies_table(lines: Sequence[StudyLine]) -> Table:
     estimated = any(line.rates and line.rates.expected_gflops is not None for line in lines)
     heads = ("study", "when", "state", "engine", "trials", "failed", *(["rates"] if apart else []), "fastest GFLOPS")
     heads += ("expected GFLOPS",) if estimated else ()
+    tagged = any(line.study.tags for line in lines)
     columns = tuple(
         Column(head, head not in NUMBERS, Wrap.NEVER if head in UNBROKEN | NUMBERS else Wrap.ANYWHERE, SHORT.get(head))
         for head in heads
     )
     said = "Fastest: of all full runs. Expected: of one more run of no. 1, an estimate." if estimated else ""
-    return Table("", columns, tuple(_study_row(line, apart=apart)[: len(heads)] for line in lines), caption=said)
+    rows = [_study_row(line, apart=apart)[: len(heads)] for line in lines]
+    if tagged:
+        columns += (Column("tags", words=True),)
+        rows = [(*row, " ".join(line.study.tags)) for row, line in zip(rows, lines, strict=True)]
+    return Table("", columns, tuple(rows), caption=said)
 
 
 def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from .figures.registry import KINDS, SHOWN, FigureSource, timelines
 from .figures.size import whole_memory
 from .figures.strongest_pairs import strongest_pairs
 from .library_ranking import LibraryRanking
+from .lists import noted_sentences
 from .machine_did import measured_sentence
 from .published_results import known_table
 from .ranking import figures, interval_of
@@ -106,7 +107,7 @@ class StudyPage:
         facts = {**found, "cautions": self.found.context.cautions()}
         title = f"{self.study.workload.title} on {self._place()}: study {self.study.marked_name}"
         page = self.found.context.page(Report(title, tuple(parts), facts))
-        return replace(page, parts=(*self._card(), *page.parts))
+        return replace(page, parts=(*self._card(), *map(Sentence, noted_sentences(self.study)), *page.parts))
 
     def _card(self) -> list[Card]:
         """The answer at a glance; none while nothing is known."""

@@ -19,6 +19,7 @@ from ...reports.lists import (
     NEWEST,
     Page,
     StudyLine,
+    noted_sentences,
     studies_table,
     trial_json,
     trial_rows,
@@ -47,10 +48,12 @@ class StudiesRequest:
     Attributes:
         page: None for all of them.
         everything: also those that `hpltune run` and `hpltune predict` made.
+        tag: only those that have it, of whatever command; None for all.
     """
 
     page: Page | None = NEWEST
     everything: bool = False
+    tag: str | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class StudiesResult:
         known: how many the database has.
         left_out: how many studies of another command than `tune` are not listed, by command.
         more: the line that says which others there are; None where all are listed.
+        tag: that all of them have; None for whatever tags.
     """
 
     place: str
@@ -70,10 +74,14 @@ class StudiesResult:
     known: int
     left_out: Mapping[str, int]
     more: str | None
+    tag: str | None = None
 
     def report(self) -> Report:
         """Report a table of the studies, and which others there are."""
         facts: list[object] = [line.to_json() for line in self.lines]
+        if not self.known and self.tag is not None:
+            none = f"No study of {self.place} has the tag {self.tag}: `hpltune study tag` gives one to a study."
+            return Report("Studies", (Sentence(none),), facts)
         if not self.known:
             none = f"{self.place} holds no study yet: `hpltune tune` makes one."
             return Report("Studies", (Sentence(none),), facts)
@@ -89,7 +97,10 @@ class StudiesResult:
 def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
     """List studies with their best."""
     known, tallies = store.studies(), store.tallies()
-    listed = [study for study in known if request.everything or not _made_by(study)]
+    if request.tag is not None:
+        known = [study for study in known if request.tag in study.tags]
+    every = request.everything or request.tag is not None
+    listed = [study for study in known if every or not _made_by(study)]
     shown, more = listed, None
     if request.page is not None:
         count, before = request.page.window(STUDIES)
@@ -98,7 +109,7 @@ def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
         more = request.page.rest("Studies", len(shown), before, len(listed))
     others = Counter(filter(None, map(_made_by, known)))
     lines = [study_line(store, study, tallies.get(study.name, Tally())) for study in shown]
-    return StudiesResult(str(store.place), lines, len(known), {} if request.everything else others, more)
+    return StudiesResult(str(store.place), lines, len(known), {} if every else others, more, request.tag)
 
 
 def _made_by(study: Study) -> str | None:
@@ -165,6 +176,7 @@ class TrialsResult:
         study = self.study
         how = f", {study.how}" if study.simulated else ""
         title = f"Study {study.name} ({self.state}{how}), space {study.space_name}, engine {study.engine}"
+        noted = tuple(map(Sentence, noted_sentences(study)))
         if self.failed and not self.whole:
             none = f"No trial of study {study.name} failed or was cancelled."
             return Report(title, (Sentence(none),), self.rows)
@@ -173,7 +185,7 @@ class TrialsResult:
         table = trials_table(title, self.records, self.killed)
         drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
         grown = convergence(self.records) if drawn else None
-        return Report(title, (table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
+        return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
 
 
 def show_trials(store: Store, request: TrialsRequest) -> TrialsResult:

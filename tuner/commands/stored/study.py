@@ -1,4 +1,4 @@
-"""`hpltune study`: deletes, renames and trusts stored studies."""
+"""`hpltune study`: deletes, renames and trusts stored studies, and keeps notes and tags with them."""
 
 import shutil
 from collections.abc import Sequence
@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from results.errors import StudyBusyError
+from results.record import MOST_NOTED, MOST_TAGS, NOTE, TAG, TAG_WORD, Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
 
 from ...database import folder_of
-from ...errors import TunerError
+from ...errors import TunerError, UsageError
+from ...reports.lists import noted_sentences
 from ...study.names import check_name, study_folder
 from ...study.trust import NamedProgram, TrustedPrograms, strange_programs
 from ...user_dirs import UserDirs
@@ -142,6 +144,65 @@ def rename_study(store: Store, request: RenameRequest) -> RenameResult:
                 f"the study is called {new} now, but {before} cannot be moved to {after} ({error.strerror})"
             ) from error
     return RenameResult(old, new)
+
+
+@dataclass(frozen=True)
+class NoteRequest:
+    """What to keep with a study.
+
+    Attributes:
+        note: None leaves the one it has; "" removes it.
+        tags: to set, or to remove.
+    """
+
+    study: str
+    note: str | None = None
+    tags: Sequence[str] = ()
+    remove: bool = False
+
+
+@dataclass(frozen=True)
+class NoteResult:
+    """A study with what is kept with it now."""
+
+    study: Study
+
+    def report(self) -> Report:
+        """Report its note and its tags."""
+        name = self.study.name
+        lines = noted_sentences(self.study) or [f"Study {name} has neither a note nor tags."]
+        facts = {"study": name, "note": self.study.note, "tags": list(self.study.tags)}
+        return Report(f"Study {name}", tuple(map(Sentence, lines)), facts)
+
+
+def note_study(store: Store, request: NoteRequest) -> NoteResult:
+    """Keep a note or tags with a study, also while it runs.
+
+    Raises:
+        UsageError: the note is too long or no line of text, a word cannot be a tag, or there are too many.
+        ResultsError: there is no such study.
+    """
+    facts: dict[str, object] = {}
+    if request.note is not None:
+        facts[NOTE] = _checked_note(request.note.strip())
+    for word in request.tags:
+        if not TAG_WORD.fullmatch(word):
+            raise UsageError(f"{word[:60]!r} is no tag: a tag is one word of at most 40 letters, digits and . _ -")
+        facts[f"{TAG}{word}"] = not request.remove
+    tags = {*store.study(request.study).tags} - {*request.tags}
+    if not request.remove and len(tags) + len({*request.tags}) > MOST_TAGS:
+        raise UsageError(f"a study has at most {MOST_TAGS} tags: take some away with --remove")
+    if facts:
+        store.note_host(request.study, facts)
+    return NoteResult(store.study(request.study))
+
+
+def _checked_note(note: str) -> str:
+    if len(note) > MOST_NOTED:
+        raise UsageError(f"the note has {len(note):,} characters: write at most {MOST_NOTED}")
+    if not note.isprintable():
+        raise UsageError("the note holds signs that no line of text has: write it in one line")
+    return note
 
 
 def folders_of(store: Store, user_dirs: UserDirs, name: str) -> list[Path]:

@@ -46,13 +46,14 @@ SHOWN = 50
 
 Names = Annotated[list[Word], Field(default_factory=list, max_length=SHOWN)]
 
-FILTERS = ("name", "state", "space", "engine", "simulated")
+FILTERS = ("name", "tag", "state", "space", "engine", "simulated")
 
 
 class HomeQuery(AskedQuery):
     """Filters of the list; a field that is left empty filters nothing."""
 
     name: Word = ""
+    tag: Word = ""
     state: Literal["", "running", "complete", "interrupted", "killed"] = ""
     space: Word = ""
     engine: Word = ""
@@ -72,6 +73,7 @@ class HomeQuery(AskedQuery):
             engine=self.engine or None,
             space=self.space or None,
             named=self.name or None,
+            tagged=self.tag or None,
             simulated=None if not self.simulated else self.simulated == "yes",
         )
         return CampaignsRequest(SHOWN, asked, self.state or None)
@@ -167,6 +169,7 @@ class CampaignRow:
     failed: int
     fastest: str
     expected: str
+    tags: tuple[str, ...] = ()
 
 
 def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> str:
@@ -227,6 +230,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         tally.failed,
         "" if rates is None else rate_text(rates.fastest_gflops),
         "" if rates is None else rates.expected_text(),
+        study.tags,
     )
 
 

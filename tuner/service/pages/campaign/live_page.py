@@ -197,6 +197,7 @@ class LivePage:
         key = (
             state,
             study.state,
+            (study.note, study.tags),
             belief,
             disturbed,
             self._explanations.is_asked(self._name),
