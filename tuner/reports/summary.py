@@ -16,7 +16,7 @@ from ..machine.inventory import PROGRAM
 from ..study.objective import BETTER, Objective, of_study
 from ..study.rounds import is_shootout
 from ..study.shootout import LibraryBest, best_of_each, sentences
-from ..words import counted
+from ..words import counted, listed
 from .published_results import PublishedStanding, published_standing
 from .ranking import figures, how_sure, ranking_json, ranking_parts
 
@@ -112,7 +112,7 @@ class StudySummary:
             parts = ranking_parts(self.study, self.ranking[:count], self.ranking, fastest=self.fastest)
             told = self.how_sure if sure else None
             said = (*([told] if told else []), *sentences(self.libraries, self.programs, self.study, self.ranking))
-            parts += map(Sentence, said)
+            parts += map(Sentence, (*said, *self._sizes_that_never_ran()))
         if against and (self.front or not against.by_measured_power):
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
             known = counted(self.known or len(self.ranking), "configuration")
@@ -121,6 +121,21 @@ class StudySummary:
         if published:
             parts.append(Sentence(published.sentence()))
         return parts
+
+    def _sizes_that_never_ran(self) -> list[str]:
+        """Say which N somebody asked for have no full run that counts, below one that has; nothing where all have."""
+        asked = self.study.options.get("overrides")
+        words = asked.get("N", ()) if isinstance(asked, Mapping) else ()
+        sizes = {int(entry.params["N"]) for entry in self.ranking if "N" in entry.params}
+        given = {int(word) for word in words if str(word).isdecimal()} if isinstance(words, Sequence) else set()
+        largest = max(sizes, default=0)
+        missing = [size for size in sorted(given - sizes) if size < largest]
+        if not missing or self.known > len(self.ranking):
+            return []
+        named = listed([f"{size:,}" for size in missing])
+        return [
+            f"No full run with N={named} counts: HPL is slower at a smaller N, so the search tries the larger first."
+        ]
 
     def to_json(self, count: int | None = None, more: Mapping[str, object] | None = None) -> dict[str, object]:
         """The front, or so many of the ranking, as JSON can hold it.

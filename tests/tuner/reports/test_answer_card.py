@@ -52,6 +52,21 @@ def test_what_is_next_depends_on_how_the_study_stands(state: str, says: str) -> 
     assert answer_card(summary(a_study(space_text="[NB]")), state).following == says  # type: ignore[arg-type]
 
 
+def test_a_smaller_n_that_never_ran_is_told_with_the_reason() -> None:
+    runs = [finished(number, 70.0 + number, key="k", params={"N": 2000, "NB": 64}) for number in (1, 2)]
+    said = {
+        name: repr(summary(a_study(options={"overrides": {"N": sizes}}), rank(runs)).parts(5))
+        for name, sizes in {
+            "two": ["1000", "2000"],
+            "one": ["2000"],
+            "larger": ["2000", "4000"],
+            "odd": [None, "x"],
+        }.items()
+    }
+    assert "No full run with N=1,000 counts: HPL is slower at a smaller N" in said["two"]
+    assert not any("No full run with" in said[name] for name in ("one", "larger", "odd"))
+
+
 def test_runs_that_differ_widely_tell_no_single_rate() -> None:
     runs = [finished(number, gflops, key="k") for number, gflops in enumerate((0.42, 22.17, 22.48), start=1)]
     study = a_study(rpeak_gflops=100.0)
