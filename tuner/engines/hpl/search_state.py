@@ -19,6 +19,8 @@ AGAIN = 0.3
 """Chance that a value runs after one failure and no success; each further failure multiplies it by this part."""
 ENOUGH = 4
 """Failures without a success after which a value is given up."""
+UNLIKELY = 0.1
+"""A configuration with less chance to run is not reckoned to be the best, so that others have something to gain."""
 
 
 def chance_to_run(codes: Codes, ran: Codes, failed: Codes) -> Vector:
@@ -171,8 +173,10 @@ class EngineState:
             if waiting:
                 at_rung = self.pool.modelled_at(waiting, rung)
                 process = process.fantasise(self.pool.codes[waiting], at_rung, kind)
-        beaten = sorted(set(self.run_in_full).difference(self.to_beat))
-        return Belief.over(process, self.pool, kinds, beaten)
+        beaten = set(self.run_in_full).difference(self.to_beat)
+        if self._failed:
+            beaten |= set(np.flatnonzero(self.chance_to_run(self.pool.codes) < UNLIKELY).tolist())
+        return Belief.over(process, self.pool, kinds, sorted(beaten))
 
     def _widened(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
         """The process over the pool, which first takes in the neighbours of its best points if it is a sample."""

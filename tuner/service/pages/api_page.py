@@ -33,7 +33,9 @@ def api_page(openapi: Described, address: str) -> str:
         parts.append(Heading(tag))
         parts += [part for one in described for part in _operation(*one, openapi)]
     frame = Frame((("OpenAPI document", address),), SITE)
-    return to_html([Report(f"The API of hpltune {openapi['info']['version']}", tuple(parts))], frame=frame)
+    return to_html(
+        [Report(f"The API of hpltune {openapi['info']['version']}", tuple(parts))], interactive=False, frame=frame
+    )
 
 
 def _by_tag(openapi: Described) -> dict[str, list[tuple[str, str, Described]]]:
