@@ -1,5 +1,6 @@
 """What stands at the head of a study's page."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -15,7 +16,7 @@ from tuner.reports.summary import StudySummary
 RUNS = [finished(number, 70.0 + number, key=f"k{number % 2}") for number in range(1, 7)]
 
 
-def summary(study: Study, ranking: list[Ranked] | None = None) -> StudySummary:
+def summary(study: Study, ranking: Sequence[Ranked] | None = None) -> StudySummary:
     return StudySummary.of(study, ranking or rank(RUNS), fastest=fastest_run(study, RUNS))
 
 
