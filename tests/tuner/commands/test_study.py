@@ -217,7 +217,7 @@ def test_a_study_is_found_by_its_tags_and_tells_its_note(hpltune: Run, stored: C
             "'two words' is no tag: a tag is one word of at most 40 letters, digits and . _ -",
         ),
         (("tag", "one", "x" * 41), "is no tag"),
-        (("tag", "one", *map(str, range(21))), "a study has at most 20 tags: take some away with --remove"),
+        (("tag", "one", *map(str, range(21))), "a study has at most 20 tags: take some away first"),
         (("note", "one", "x" * 501), "the note has 501 characters: write at most 500"),
         (("note", "one", "a\x1b[31mb"), "the note holds signs that no line of text has: write it in one line"),
     ],

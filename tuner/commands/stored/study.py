@@ -191,7 +191,7 @@ def note_study(store: Store, request: NoteRequest) -> NoteResult:
         facts[f"{TAG}{word}"] = not request.remove
     tags = {*store.study(request.study).tags} - {*request.tags}
     if not request.remove and len(tags) + len({*request.tags}) > MOST_TAGS:
-        raise UsageError(f"a study has at most {MOST_TAGS} tags: take some away with --remove")
+        raise UsageError(f"a study has at most {MOST_TAGS} tags: take some away first")
     if facts:
         store.note_host(request.study, facts)
     return NoteResult(store.study(request.study))
