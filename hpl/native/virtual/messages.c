@@ -19,48 +19,48 @@ static Meeting sending(Rank *rank, int count, MPI_Datatype type, int to, MPI_Com
     return timeline_meets(rank, comm, to, 0);
 }
 
-int __real_MPI_Send(SENT);
-int __wrap_MPI_Send(SENT)
+static int send_now(SENT, Send *real)
 {
     Rank *rank = me();
     Meeting meeting = sending(rank, count, type, to, comm);
-    int error = sockets() ? socket_send(buffer, count, type, to, tag, comm, __real_MPI_Send)
-                          : __real_MPI_Send(buffer, count, type, to, tag, comm);
+    int error = sockets() ? socket_send(buffer, count, type, to, tag, comm, real)
+                          : real(buffer, count, type, to, tag, comm);
     timeline_met(rank, meeting, meeting.began_s);
     return error;
+}
+
+static int send_later(SENT, MPI_Request *request, Isend *real)
+{
+    Rank *rank = me();
+    Meeting meeting = sending(rank, count, type, to, comm);
+    int error = sockets() ? socket_isend(buffer, count, type, to, tag, comm, request, real)
+                          : real(buffer, count, type, to, tag, comm, request);
+    timeline_later(rank, meeting);
+    return error;
+}
+
+int __real_MPI_Send(SENT);
+int __wrap_MPI_Send(SENT)
+{
+    return send_now(buffer, count, type, to, tag, comm, __real_MPI_Send);
 }
 
 int __real_MPI_Ssend(SENT);
 int __wrap_MPI_Ssend(SENT)
 {
-    Rank *rank = me();
-    Meeting meeting = sending(rank, count, type, to, comm);
-    int error = sockets() ? socket_send(buffer, count, type, to, tag, comm, __real_MPI_Ssend)
-                          : __real_MPI_Ssend(buffer, count, type, to, tag, comm);
-    timeline_met(rank, meeting, meeting.began_s);
-    return error;
+    return send_now(buffer, count, type, to, tag, comm, __real_MPI_Ssend);
 }
 
 int __real_MPI_Issend(SENT, MPI_Request *request);
 int __wrap_MPI_Issend(SENT, MPI_Request *request)
 {
-    Rank *rank = me();
-    Meeting meeting = sending(rank, count, type, to, comm);
-    int error = sockets() ? socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Issend)
-                          : __real_MPI_Issend(buffer, count, type, to, tag, comm, request);
-    timeline_later(rank, meeting);
-    return error;
+    return send_later(buffer, count, type, to, tag, comm, request, __real_MPI_Issend);
 }
 
 int __real_MPI_Isend(SENT, MPI_Request *request);
 int __wrap_MPI_Isend(SENT, MPI_Request *request)
 {
-    Rank *rank = me();
-    Meeting meeting = sending(rank, count, type, to, comm);
-    int error = sockets() ? socket_isend(buffer, count, type, to, tag, comm, request, __real_MPI_Isend)
-                          : __real_MPI_Isend(buffer, count, type, to, tag, comm, request);
-    timeline_later(rank, meeting);
-    return error;
+    return send_later(buffer, count, type, to, tag, comm, request, __real_MPI_Isend);
 }
 
 int __real_MPI_Recv(RECEIVED, MPI_Status *status);
@@ -84,13 +84,11 @@ int __real_MPI_Irecv(RECEIVED, MPI_Request *request);
 int __wrap_MPI_Irecv(RECEIVED, MPI_Request *request)
 {
     Rank *rank = me();
-    int error;
     settle(rank);
     cpu(model()->receive_s, count, type, from, comm);
     timeline_later(rank, timeline_meets(rank, comm, from, 1));
-    error = sockets() ? socket_irecv(buffer, count, type, from, tag, comm, request)
-                      : __real_MPI_Irecv(buffer, count, type, from, tag, comm, request);
-    return error;
+    return sockets() ? socket_irecv(buffer, count, type, from, tag, comm, request)
+                     : __real_MPI_Irecv(buffer, count, type, from, tag, comm, request);
 }
 
 int __real_MPI_Wait(MPI_Request *request, MPI_Status *status);
