@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
@@ -43,6 +43,15 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 
+KINDS: Mapping[type[Part], str] = {
+    Heading: "heading",
+    Sentence: "sentence",
+    Copied: "copied",
+    Blank: "blank",
+    Table: "table",
+    Card: "card",
+}
+"""What the template calls parts that it takes as they are."""
 INK = "#010203"
 """Stands for the colour of the page's text, which the page knows."""
 LONG = 8
@@ -166,16 +175,8 @@ def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, obje
     from markupsafe import Markup  # noqa: PLC0415
 
     match part:
-        case Heading(text) | Copied(text):
-            return {"kind": "copied" if isinstance(part, Copied) else "heading", "text": text}
-        case Sentence(text=text, tone=tone):
-            return {"kind": "sentence", "text": text, "tone": tone.value}
-        case Blank(label, lines):
-            return {"kind": "blank", "label": label, "lines": lines}
         case Folded(title, parts):
             return {"kind": "folded", "title": title, "parts": [_part(one, numbers, taken) for one in parts]}
-        case Table() | Card():
-            return {"kind": type(part).__name__.lower(), "data": part}
         case Figure() | Matrix() | Timeline() | Gantt():
             shown = thinned(part)
             drawn = svg(shown, next(numbers))
@@ -186,6 +187,8 @@ def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, obje
                 "data": figure_data(shown),
             }
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
+        case _:
+            return {"kind": KINDS[type(part)], "data": part}
 
 
 def figure_data(figure: Drawable) -> str:

@@ -14,7 +14,7 @@ study = typer.Typer(
     rich_markup_mode="rich",
     help="Delete, rename or trust a stored study; keep a note or tags with it.",
 )
-Named = Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="The study.")]
+Named = Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_study, help="The study.")]
 
 
 @study.command(cls=PlainCommand)
@@ -50,7 +50,7 @@ def delete(
 
 @study.command(cls=PlainCommand)
 def trust(
-    name: Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_study, help="The study.")],
+    name: Named,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
     db: Db = None,
 ) -> None:
@@ -81,7 +81,11 @@ def trust(
 
 
 @study.command(cls=PlainCommand)
-def rename(old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")], db: Db = None) -> None:
+def rename(
+    old: Annotated[str, typer.Argument(metavar="OLD", autocompletion=complete_study, help="The study.")],
+    new: Annotated[str, typer.Argument(metavar="NEW", help="Its new name.")],
+    db: Db = None,
+) -> None:
     """Give a study another name; the folders of its runs get it, too.
 
     Examples:
@@ -96,7 +100,7 @@ def rename(old: Named, new: Annotated[str, typer.Argument(metavar="NEW", help="I
 
 @study.command(cls=PlainCommand)
 def note(
-    name: Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_study, help="The study.")],
+    name: Named,
     text: Annotated[
         str | None, typer.Argument(metavar="[TEXT]", help="What to keep; without it, what is kept is shown.")
     ] = None,
@@ -120,7 +124,7 @@ def note(
 
 @study.command(cls=PlainCommand)
 def tag(
-    name: Annotated[str, typer.Argument(metavar="STUDY", autocompletion=complete_study, help="The study.")],
+    name: Named,
     tags: Annotated[
         list[str] | None, typer.Argument(metavar="[TAG...]", help="Words to add; without one its tags are shown.")
     ] = None,

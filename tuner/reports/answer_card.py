@@ -27,8 +27,8 @@ def answer_card(summary: StudySummary, state: LiveState) -> Card:
     """The answer of a study of which a run counts."""
     study, first = summary.study, summary.ranking[0]
     facts = tuple((about, text) for about, text in _facts(summary, first) if text)
-    rate, following = _rate(first), _next(study, first, state)
-    return Card(rate, "GFLOPS", _what(summary, first), tuple(_merits(study, first)), facts, following)
+    merits = () if _scatters(first) else tuple(_merits(study, first))
+    return Card(_rate(first), "GFLOPS", _what(summary, first), merits, facts, _next(study, first, state))
 
 
 def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Card:
@@ -76,8 +76,6 @@ def _what(summary: StudySummary, first: Ranked) -> str:
 
 def _merits(study: Study, first: Ranked) -> Iterator[str]:
     machine = Equipment.of(study)
-    if _scatters(first):
-        return
     for name, value in figures(machine, first.expected_gflops, first).items():
         yield f"{UNITS[name][1].format(value)} {unit_of(name, machine)}"
 

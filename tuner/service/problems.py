@@ -133,7 +133,9 @@ class ProblemAnswer(PlainPathsResponse):
             return
         title = HTTPStatus(self.status_code).phrase
         known = "caller" in scope.get("state", {})
-        page = rendered("problem.html.j2", title=title, sentence=without_paths(self._sentence), known=known)
+        forbidden = self.status_code == HTTPStatus.FORBIDDEN
+        said = {"title": title, "sentence": without_paths(self._sentence)}
+        page = rendered("problem.html.j2", **said, known=known, forbidden=forbidden)
         await HTMLResponse(page, self.status_code, {**FILLED_HEADERS, **self._given})(scope, receive, send)
 
 

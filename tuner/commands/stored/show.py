@@ -176,7 +176,6 @@ class TrialsResult:
         study = self.study
         how = f", {study.how}" if study.simulated else ""
         title = f"Study {study.name} ({self.state}{how}), space {study.space_name}, engine {study.engine}"
-        noted = tuple(map(Sentence, noted_sentences(study)))
         if self.failed and not self.whole:
             none = f"No trial of study {study.name} failed or was cancelled."
             return Report(title, (Sentence(none),), self.rows)
@@ -185,6 +184,7 @@ class TrialsResult:
         table = trials_table(title, self.records, self.killed)
         drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
         grown = convergence(self.records) if drawn else None
+        noted = map(Sentence, noted_sentences(study))
         return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
 
 

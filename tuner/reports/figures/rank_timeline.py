@@ -161,7 +161,8 @@ def _title(run: DrawnRun, differ: Sequence[str] | None) -> str:
         return _words(run.did.hpl, run.did.time_s)
     said = [f"{_short(name)}={run.record.params.get(name, '')}" for name in differ[:MOST_DIFFERENT]]
     more = f" and {len(differ) - MOST_DIFFERENT} more" if len(differ) > MOST_DIFFERENT else ""
-    return f"Trial {run.record.number}: {', '.join(said)}{more}, {run.did.time_s:.4g} s".replace(": ,", ":")
+    told = [", ".join(said) + more] if said else []
+    return f"Trial {run.record.number}: {', '.join([*told, f'{run.did.time_s:.4g} s'])}"
 
 
 def _short(name: str) -> str:
