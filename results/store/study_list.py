@@ -17,6 +17,8 @@ from .database import Database
 from .lease import Lease
 from .rows import LINE, json_text, line_of, study_of, trial_of
 from .schema import STUDIES, TRIALS
+from .service.campaign_entry import LiveState
+from .standing import CAMPAIGN_STANDING
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -34,6 +36,7 @@ class StudiesAsked:
         before: only those that are older than this place.
         since: only those that were created then or later.
         state: as it is stored.
+        stands: how the campaign stands, with what its trials and the queue tell of it; a killed one runs here.
         space: the name of a space, or the last part of the path of its file.
         named: a part of the name, in any case of letters.
         tagged: one of its tags.
@@ -42,6 +45,7 @@ class StudiesAsked:
     before: Place | None = None
     since: datetime | None = None
     state: StudyState | None = None
+    stands: LiveState | None = None
     engine: str | None = None
     space: str | None = None
     named: str | None = None
@@ -55,6 +59,11 @@ class Tally:
 
     trials: int = 0
     failed: int = 0
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether there are trials, and each of them failed."""
+        return self.trials == self.failed > 0
 
 
 @dataclass(frozen=True)
@@ -192,6 +201,8 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield STUDIES.c.created_at >= time_text(asked.since)
     if asked.state is not None:
         yield STUDIES.c.state == asked.state
+    if asked.stands is not None:
+        yield CAMPAIGN_STANDING.in_(["running" if asked.stands == "killed" else asked.stands])
     if asked.engine is not None:
         yield STUDIES.c.engine == asked.engine
     if asked.space is not None:
