@@ -6,11 +6,11 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse
 from pydantic import ValidationError
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, HTTPConnection
 from starlette.types import Receive, Scope, Send
 
 from results.errors import (
@@ -29,7 +29,7 @@ from ..errors import UsageError
 from ..messages.plain_paths import without_paths
 from .campaigns.kinds.registry import KINDS
 from .campaigns.wrong import WrongDocumentError
-from .pages.rendering import FILLED_HEADERS, rendered
+from .pages.site import page
 from .responses import SECURITY_HEADERS, PlainPathsResponse
 
 MEDIA_TYPE = "application/problem+json"
@@ -110,12 +110,11 @@ class ProblemAnswer(PlainPathsResponse):
         if not wants_page(scope):
             await super().__call__(scope, receive, send)
             return
-        title = HTTPStatus(self.status_code).phrase
-        known = "caller" in scope.get("state", {})
+        said = {"title": HTTPStatus(self.status_code).phrase, "sentence": without_paths(self._sentence)}
         forbidden = self.status_code == HTTPStatus.FORBIDDEN
-        said = {"title": title, "sentence": without_paths(self._sentence)}
-        page = rendered("problem.html.j2", **said, known=known, forbidden=forbidden)
-        await HTMLResponse(page, self.status_code, {**FILLED_HEADERS, **self._given})(scope, receive, send)
+        made = page(HTTPConnection(scope), "problem.html.j2", self.status_code, **said, forbidden=forbidden)
+        made.headers.update(self._given)
+        await made(scope, receive, send)
 
 
 def wants_page(scope: Scope) -> bool:
