@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import psutil
-from fastapi import Depends, Request, Security
+from fastapi import Depends, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer, SecurityScopes
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import HTTPConnection
@@ -16,6 +16,7 @@ from results.errors import ResultsError
 from results.store.service.tokens import AccessScope, TokenEntry, TokenState
 from results.store.store import Store
 
+from .callers import Caller, caller_of, cookie_name
 from .config import ProxyTable, ServiceConfig, is_loopback
 from .peers import UidOf
 from .problems import Problem
@@ -24,33 +25,9 @@ from .sessions import SessionKeeper
 
 ScopeName = Literal["read", "run", "admin"]
 _bearer = HTTPBearer(auto_error=False, scheme_name="token", description="A token that `hpltune token create` printed.")
-COOKIE, SECURE_COOKIE = "hpltune", "__Host-hpltune"
-"""Names of the cookie over HTTP on this machine, and over HTTPS, where browsers keep it from other hosts."""
 UNKNOWN_CALLER = (
     "This service needs a token: send `Authorization: Bearer TOKEN` with one that `hpltune token create` has printed."
 )
-
-
-@dataclass(frozen=True)
-class Caller:
-    """Who sends a request.
-
-    Attributes:
-        name: of the token, of the user whom a proxy names, or of the user who runs the service.
-        scope: what the caller may do.
-        address: the network address from which the request came.
-    """
-
-    name: str
-    scope: AccessScope
-    address: str
-
-
-def caller_of(request: Request) -> Caller:
-    """Return who sends a request."""
-    caller = request.state.caller
-    assert isinstance(caller, Caller)  # noqa: S101 - the middleware lets nobody else through
-    return caller
 
 
 def demand(caller: Caller, needed: AccessScope) -> None:
@@ -182,15 +159,6 @@ def valid_token(store: Store, token: str) -> TokenEntry:
         raise _refusal(f"The token of {entry.name} was revoked: ask for a new one.", "invalid_token")
     _note_use(store, entry)
     return entry
-
-
-def cookie_name(request: HTTPConnection) -> str:
-    """The name of the cookie of a session; over HTTPS one that browsers send to this host only.
-
-    It has the port, because browsers send cookies of a host to all its ports: two services keep two sessions.
-    """
-    port = (request.scope.get("server") or ("", 0))[1]
-    return f"{SECURE_COOKIE if request.url.scheme == 'https' else COOKIE}-{port or 0}"
 
 
 def _of_proxy(proxy: ProxyTable, request: HTTPConnection, source: RequestSource) -> Admission:

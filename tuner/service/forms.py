@@ -9,6 +9,7 @@ from markupsafe import Markup
 from starlette.datastructures import ImmutableMultiDict
 
 from .pages.rendering import FILLED_HEADERS, rendered
+from .pages.site import Visitor, visitor_of
 from .parts import Parts, parts_of
 from .problems import Problem, answer, wants_page
 
@@ -40,7 +41,9 @@ def _field(token: str) -> Markup:
     return Markup('<input type="hidden" name="{}" value="{}">').format(FIELD, token)
 
 
-def asked_again(fields: FormFields, target: str, token: str, why: str) -> str:
+def asked_again(
+    fields: FormFields, target: str, token: str, why: str, visitor: Visitor | None, status: int = 200
+) -> HTMLResponse:
     """Make the page that shows what is in a form that was not taken, and lets a person send it once more.
 
     Args:
@@ -48,9 +51,9 @@ def asked_again(fields: FormFields, target: str, token: str, why: str) -> str:
         why: it was not taken.
     """
     kept = [(name, text) for name, text in fields.multi_items() if name != FIELD]
-    return rendered(
-        "asked_again.html.j2", fields=kept, target=target, csrf=_field(token), why=why, do=fields.get("do", "")
-    )
+    values = {"fields": kept, "target": target, "csrf": _field(token), "why": why, "do": fields.get("do", "")}
+    page = rendered("asked_again.html.j2", visitor=visitor, **values)
+    return HTMLResponse(page, status, headers=FILLED_HEADERS)
 
 
 async def form_fields(request: Request) -> FormFields:
@@ -75,8 +78,8 @@ async def stale_form(request: Request, error: Exception) -> Response:
     assert isinstance(error, StaleFormProblem)  # noqa: S101 - that is what it is registered for
     if not wants_page(request.scope):
         return answer(error.status_code, str(error.detail))
-    page = asked_again(error.fields, request.url.path, error.token, "It is of an earlier session, or not yours.")
-    return HTMLResponse(page, error.status_code, headers=FILLED_HEADERS)
+    why = "It is of an earlier session, or not yours."
+    return asked_again(error.fields, request.url.path, error.token, why, visitor_of(request), error.status_code)
 
 
 async def _checked(request: Request, parts: Parts, fields: Annotated[FormFields, Depends(form_fields)]) -> FormFields:

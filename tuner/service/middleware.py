@@ -21,7 +21,8 @@ from results.errors import ResultsError
 from results.store.service.audit import Deed
 from results.store.service.tokens import AccessScope
 
-from .authentication import Admission, Caller, demand
+from .authentication import Admission, demand
+from .callers import Caller
 from .config import ServiceSettings
 from .hardening import READING, Hardening
 from .pages.sign_in import kept_form

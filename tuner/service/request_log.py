@@ -9,7 +9,7 @@ from typing import Any
 
 from starlette.types import Scope
 
-from .authentication import Caller
+from .callers import Caller
 from .config import LogKind
 from .hardening import READING
 from .proxy_headers import RequestSource

@@ -11,7 +11,8 @@ from results.store.store import Store
 
 from ...messages.documents import Document
 from ...messages.queue import HandedInModel
-from ..authentication import Caller, demand, needs
+from ..authentication import demand, needs
+from ..callers import Caller
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.wrong import WrongDocumentError

@@ -12,7 +12,8 @@ from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
 from ...study.names import check_name
-from ..authentication import Caller, demand, needs
+from ..authentication import demand, needs
+from ..callers import Caller
 from ..campaigns.kinds.registry import KINDS, AnyDocument
 from ..campaigns.wrong import WrongDocumentError, read_as_document
 from ..parts import CampaignName, OpenStore, no_query

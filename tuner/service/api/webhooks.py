@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field
 from results.store.service.deliveries import Delivery, DeliveryState
 from results.store.store import Store
 
-from ..authentication import Caller, needs
+from ..authentication import needs
+from ..callers import Caller
 from ..config import EventName, WebhookTable
 from ..parts import Parts, no_query
 from ..problems import Problem

@@ -16,7 +16,8 @@ from results.store.service.campaign_entry import GOES_ON
 
 from ...messages.live import LiveEvent
 from ..api.cursors import LARGEST
-from ..authentication import caller_of, needs
+from ..authentication import needs
+from ..callers import caller_of
 from ..parts import CampaignName, Parts, ServiceParts
 from ..problems import Problem
 from .stream import EventStream, Watcher

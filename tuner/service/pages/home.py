@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
-from results.errors import UnknownStudyError
 from results.metrics import rate_text
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
@@ -30,6 +29,7 @@ from ..campaigns.kinds.base import node_set
 from ..campaigns.offered import Offers
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
+from ..problems import Problem
 from .frames import PAGE_HEADERS, address_of
 from .queue import TIME, waiting_now
 from .rendering import FILLED_HEADERS, rendered
@@ -132,16 +132,34 @@ async def board_part(request: Request, parts: Parts, query: Asked) -> HTMLRespon
 @router.get("/compare")
 async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTMLResponse:
     """Compare campaigns, or let people choose some."""
-    names, wrong, status = query.studies, "", 200
+    names, wrong, status = list(dict.fromkeys(query.studies)), "", 200
     try:
         if names:
+            await parts.answers.read(lambda: require_comparable(parts.store, parts.answers.line, names))
             return HTMLResponse(await parts.files.comparison(names), headers=PAGE_HEADERS)
-    except UnknownStudyError as error:
-        wrong, status = _sentence(error), 404
+    except Problem as error:
+        if error.status_code not in {404, 422}:
+            raise
+        wrong, status = str(error.detail), error.status_code
     except UsageError as error:
         wrong, status = _sentence(error), 422
     rows = await parts.answers.read(lambda: comparable(parts.store, parts.answers.line))
     return page(request, "home/compare.html.j2", status, rows=rows, picked=names, wrong=wrong, address_of=address_of)
+
+
+def require_comparable(store: Store, line_of: LineOf, names: Sequence[str]) -> None:
+    """Refuse campaigns that cannot be compared.
+
+    Raises:
+        Problem: so it is; the sentence says what to do on the page.
+    """
+    for name in names:
+        if not store.queue.is_study(name):
+            raise Problem(404, f"There is no campaign {without_paths(name)} that has begun: tick others below.")
+        if line_of(store.study(name), store.lists.extent(name)).rates is None:
+            raise Problem(422, f"Campaign {name} has no run that counts; its page tells what ran. Tick others below.")
+    if len(names) < 2:
+        raise Problem(422, f"Campaign {names[0]} cannot be compared with itself: tick another one, too.")
 
 
 def _sentence(error: Exception) -> str:

@@ -31,7 +31,8 @@ from ...nodes.statistics.verdict import ReadinessVerdict
 from ...words import all_with_options, counted
 from ..api.node_checks import CheckNumber, require_check
 from ..api.queue_access import OpenQueue
-from ..authentication import caller_of, needs
+from ..authentication import needs
+from ..callers import caller_of
 from ..campaigns.wrong import WrongDocumentError
 from ..forms import Form, csrf_field
 from ..live.routes import KnownMarks

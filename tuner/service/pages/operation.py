@@ -16,7 +16,8 @@ from results.store.service.tokens import AccessScope, UnknownTokenError
 from ...messages.campaigns import AskedQuery, Cursor
 from ..api import operators, schedules, webhooks
 from ..api.queue_access import Runner
-from ..authentication import caller_of, needs
+from ..authentication import needs
+from ..callers import caller_of
 from ..forms import Form, csrf_field
 from ..parts import CampaignName, OpenStore, Parts, no_query
 from ..problems import Problem

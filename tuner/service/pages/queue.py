@@ -13,7 +13,7 @@ from results.store.store import Store
 
 from ...messages.plain_paths import without_paths
 from ...words import counted, listed
-from ..authentication import Caller
+from ..callers import Caller
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from .rendering import StatedFact
 

@@ -3,6 +3,7 @@
 Each style or script has the hash of its content in its name, so that browsers may keep it for ever.
 """
 
+import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
@@ -29,6 +30,15 @@ FILLED_HEADERS = {
     "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 """A page made of templates uses files of the service only, and its forms lead to the service only."""
+PAGES_OF = {
+    "/api/v1/campaigns lists all": "the page of campaigns lists all",
+    "/api/v1/schedules lists all": "the page of schedules lists all",
+    "/api/v1/node-checks lists all": "the page of nodes lists all",
+    "/api/v1/webhooks lists those": "the page of webhooks lists those",
+    "/api/v1/openapi.json lists what there is": "the links above lead to all pages",
+}
+"""What is said on pages instead of an address for programs."""
+_LISTS = re.compile("|".join(map(re.escape, PAGES_OF)))
 
 
 @dataclass(frozen=True)
@@ -81,10 +91,10 @@ def _environment() -> Environment:
 
 
 def _named(value: object) -> object:
-    """What a template shows, with fields of what was asked for as a document has them."""
+    """What a template shows, with fields of what was asked for as a document has them, and pages for addresses."""
     if not isinstance(value, str):
         return value
-    return type(value)(named(value, key_of))
+    return type(value)(_LISTS.sub(lambda found: PAGES_OF[found[0]], named(value, key_of)))
 
 
 def rendered(template: str, **values: object) -> str:

@@ -15,11 +15,13 @@ from starlette.concurrency import run_in_threadpool
 from results.report.html import page_style
 from results.store.service.tokens import TokenState
 
-from ..authentication import cookie_name, needs, valid_token
+from ..authentication import needs, valid_token
+from ..callers import Caller, cookie_name
 from ..forms import FIELD, FormFields, asked_again, form_fields
 from ..parts import Parts
 from ..problems import Problem
-from .rendering import FILLED_HEADERS, rendered
+from .rendering import rendered
+from .site import Visitor
 
 router = APIRouter(include_in_schema=False)
 KEPT, KEPT_MARK = "kept:", "keeps"
@@ -55,8 +57,9 @@ async def sign_in(request: Request, parts: Parts, fields: Annotated[FormFields, 
         response: Response = RedirectResponse(_inside(target), 303)
     else:
         token = parts.sessions.form_token(session.binding)
-        page = asked_again(kept, _inside(target), token, "Your session had ended before it was sent.")
-        response = HTMLResponse(page, headers=FILLED_HEADERS)
+        visitor = Visitor.of(Caller(entry.name, entry.scope, ""), signed_in=True)
+        why = "Your session had ended before it was sent."
+        response = asked_again(kept, _inside(target), token, why, visitor)
     secure = request.url.scheme == "https"
     name = cookie_name(request)
     response.set_cookie(name, cookie, expires=session.ends_at, secure=secure, httponly=True, samesite="strict")

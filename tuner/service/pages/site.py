@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from fastapi import Request
 from fastapi.responses import HTMLResponse
+from starlette.requests import HTTPConnection
 
 from results.store.service.tokens import AccessScope
 
-from ..authentication import caller_of, cookie_name
+from ..callers import Caller, cookie_name, noted_caller
 from .rendering import FILLED_HEADERS, rendered
 
 
@@ -27,16 +27,20 @@ class Visitor:
     is_admin: bool
     signed_in: bool
 
+    @classmethod
+    def of(cls, caller: Caller, *, signed_in: bool) -> "Visitor":
+        """Tell of somebody who sends a request."""
+        runs, rules = (caller.scope.covers(scope) for scope in (AccessScope.RUN, AccessScope.ADMIN))
+        return cls(caller.name, caller.scope.value, runs, rules, signed_in)
 
-def page(request: Request, template: str, status: int = 200, **values: object) -> HTMLResponse:
+
+def visitor_of(request: HTTPConnection) -> Visitor | None:
+    """Who looks at the page that answers a request; None where nobody knows."""
+    caller = noted_caller(request)
+    return None if caller is None else Visitor.of(caller, signed_in=cookie_name(request) in request.cookies)
+
+
+def page(request: HTTPConnection, template: str, status: int = 200, **values: object) -> HTMLResponse:
     """Fill the template of a whole page for whoever asks for it."""
-    caller = caller_of(request)
-    visitor = Visitor(
-        caller.name,
-        caller.scope.value,
-        caller.scope.covers(AccessScope.RUN),
-        caller.scope.covers(AccessScope.ADMIN),
-        cookie_name(request) in request.cookies,
-    )
-    html = rendered(template, visitor=visitor, here=request.url.path, **values)
+    html = rendered(template, visitor=visitor_of(request), here=request.scope["path"], **values)
     return HTMLResponse(html, status, headers=FILLED_HEADERS)

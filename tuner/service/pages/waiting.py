@@ -19,7 +19,8 @@ from ...errors import TunerError
 from ...messages.documents import document_of
 from ...messages.plain_paths import without_paths
 from ..api.queue_access import Runner, ask_of, handed_in_entry
-from ..authentication import caller_of, demand, needs
+from ..authentication import demand, needs
+from ..callers import caller_of
 from ..campaigns.kinds.registry import KINDS
 from ..campaigns.logs import last_lines, log_file
 from ..forms import Form, csrf_field

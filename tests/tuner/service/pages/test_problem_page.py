@@ -54,6 +54,42 @@ def test_who_may_not_is_told_on_a_page(client: TestClient, store: Store) -> None
     assert "This needs scope run, and ada has only scope read." in page.text
 
 
+@pytest.mark.parametrize(("address", "status"), [("/campaigns/nope", 404), ("/nothing", 404), ("/new", 403)])
+def test_a_page_of_a_problem_says_who_looks_at_it_and_lets_them_sign_out(
+    client: TestClient, store: Store, address: str, status: int
+) -> None:
+    _, token = store.tokens.create("ada", AccessScope.READ, None)
+    client.post("/sign-in", data={"token": token})
+    page = client.get(address, headers=PAGE)
+    assert page.status_code == status
+    assert '<span>ada <span class="caption">(read)</span></span>' in page.text
+    assert 'action="/sign-out"' in page.text
+
+
+def test_who_is_not_known_has_no_name_on_the_page_of_a_problem(client: TestClient, store: Store) -> None:
+    store.tokens.create("ada", AccessScope.READ, None)
+    page = client.get("/", headers={**PAGE, "Authorization": "Bearer nonsense"})
+    assert page.status_code == 401
+    assert 'class="visitor"' not in page.text
+
+
+def test_the_page_of_a_fault_of_ours_says_who_looks_at_it(
+    client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ada = bearer(store.tokens.create("ada", AccessScope.READ, None)[1])
+    monkeypatch.setattr("tuner.service.pages.operation.page", None)
+    page = client.get("/schedules", headers={**PAGE, **ada})
+    assert (page.status_code, "<span>ada" in page.text) == (500, True)
+
+
+@pytest.mark.parametrize("address", ["/campaigns/nope", "/nothing", "/campaigns/nope/trials/1", "/node-checks/7"])
+def test_a_page_of_a_problem_leads_to_pages_only(client: TestClient, address: str) -> None:
+    page = client.get(address, headers=PAGE)
+    assert page.status_code == 404
+    assert "/api/" not in page.text
+    assert '<a class="button" href="/">Show all campaigns</a>' in page.text
+
+
 def test_only_who_is_not_known_or_may_not_is_led_to_sign_in(client: TestClient, store: Store) -> None:
     ada = bearer(store.tokens.create("ada", AccessScope.READ, None)[1])
     assert "/sign-in" not in client.get("/campaigns/nope", headers={**PAGE, **ada}).text

@@ -17,7 +17,8 @@ from results.errors import ResultsError, UnknownStudyError
 from results.store.service.tokens import AccessScope
 
 from ...api.trials import Number
-from ...authentication import caller_of, needs
+from ...authentication import needs
+from ...callers import caller_of
 from ...forms import csrf_field
 from ...live.routes import KnownMarks
 from ...live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream

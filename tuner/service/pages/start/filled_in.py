@@ -101,7 +101,7 @@ def document_filled_in(texts: Texts) -> Document:
         return document_of("tune").model_validate({**given, "set": _overrides(texts)})
     except ValidationError as error:
         raise WrongFormError(
-            [field_error(one["path"], one["sentence"]) for one in wrong_document(error).errors]
+            [field_error(one["path"], one["sentence"], texts) for one in wrong_document(error).errors]
         ) from error
 
 
@@ -120,6 +120,30 @@ def _parts(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
+def on_lines(texts: Texts) -> dict[str, str]:
+    """Values of parameters that are written on lines, by their names.
+
+    Raises:
+        WrongFormError: a line cannot be read, or names a parameter whose own field has values.
+    """
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, "\n".join(texts[OTHER_PARAMETERS]).splitlines())):
+        name, _, values = (part.strip() for part in line.partition("="))
+        shown = line[:LINE_SHOWN]
+        if not values or not _NAME.fullmatch(name):
+            raise _wrong_line(f"{shown}: write NAME = VALUE, VALUE")
+        if name in found:
+            raise _wrong_line(f"{shown}: {name} has a line already")
+        if any(texts.get(_SET + name, ())):
+            raise _wrong_line(f"{shown}: the field {name} has values already")
+        found[name] = values
+    return found
+
+
+def _wrong_line(sentence: str) -> WrongFormError:
+    return WrongFormError([FieldError(BY_NAME[OTHER_PARAMETERS], sentence)])
+
+
 def _overrides(texts: Texts) -> dict[str, list[str | int]]:
     """Values of parameters: those with a field of their own, and those on lines.
 
@@ -131,14 +155,7 @@ def _overrides(texts: Texts) -> dict[str, list[str | int]]:
         for field in FIELDS
         if field.name.startswith(_SET)
     }
-    for line in "\n".join(texts[OTHER_PARAMETERS]).splitlines():
-        if not line.strip():
-            continue
-        name, _, values = (part.strip() for part in line.partition("="))
-        if not values or not _NAME.fullmatch(name):
-            shown = line.strip()[:LINE_SHOWN]
-            raise WrongFormError([FieldError(BY_NAME[OTHER_PARAMETERS], f"{shown}: write NAME = VALUE, VALUE")])
-        found[name] = _parts(values)
+    found |= {name: _parts(values) for name, values in on_lines(texts).items()}
     return {name: [_plain(value) for value in values] for name, values in found.items() if values}
 
 
@@ -146,10 +163,12 @@ def _plain(text: str) -> str | int:
     return int(text) if re.fullmatch(r"-?\d{1,9}", text) else text
 
 
-def field_error(path: str, sentence: str) -> FieldError:
-    """The error at the field of a path into the document; other parameters than those with fields have one together."""
-    for name in (path, path.partition(".")[0]):
-        if name in BY_NAME:
-            said = f"{path.removeprefix(_SET)}: {sentence}" if name == OTHER_PARAMETERS and path != name else sentence
-            return FieldError(BY_NAME[name], said)
-    return FieldError(None, f"{path}: {sentence}" if path != "document" else sentence)
+def field_error(path: str, sentence: str, texts: Texts) -> FieldError:
+    """The error at the field in which somebody wrote what is at a path of the document."""
+    parameter = path.removeprefix(_SET)
+    if path in BY_NAME and not (path.startswith(_SET) and parameter in on_lines(texts)):
+        return FieldError(BY_NAME[path], sentence)
+    if path.startswith(_SET):
+        return FieldError(BY_NAME[OTHER_PARAMETERS], f"{parameter}: {sentence}")
+    field = BY_NAME.get(path.partition(".")[0])
+    return FieldError(field, sentence if field or path == "document" else f"{path}: {sentence}")

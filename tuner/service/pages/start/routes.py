@@ -105,9 +105,9 @@ def start(request: Request, queue: OpenQueue, sent: Form) -> Response:
     except WrongFormError as error:
         errors = tuple(error.errors)
     except WrongDocumentError as error:
-        errors = (field_error(error.path, without_paths(error.sentence)),)
+        errors = (field_error(error.path, without_paths(error.sentence), texts),)
     except StudyExistsError as error:
-        errors = (field_error("name", str(error)),)
+        errors = (field_error("name", str(error), texts),)
     return _part(None, errors) if in_part else FilledForm(texts, key, errors).page(request, queue)
 
 
