@@ -6,13 +6,15 @@
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
 from .price import PriceError, price_usd
+from .wrong_value import in_our_words
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10**6)]
@@ -99,28 +101,47 @@ def validated(
     try:
         return model.model_validate(dict(table), context=folder)
     except ValidationError as error:
-        raise ClusterFileError(_sentence(place, table, text, error)) from error
+        raise ClusterFileError(_sentence(model, place, table, text, error)) from error
 
 
-def _sentence(place: str, table: Mapping[str, Any], text: str, error: ValidationError) -> str:
+def _sentence(model: type[BaseModel], place: str, table: Mapping[str, Any], text: str, error: ValidationError) -> str:
     first = error.errors()[0]
     missing = first["type"] == "missing"
     steps = [*_steps(table, first["loc"]), *(first["loc"][-1:] if missing else ())]
     key = ".".join(map(str, steps)) or "the file"
     line = _line_of(text, steps)
     where = f"{place}, line {line}" if line else place
-    own = first["msg"].startswith("Value error, ")
-    problem = first["msg"].removeprefix("Value error, ") if own else first["msg"][:1].lower() + first["msg"][1:]
+    problem = in_our_words(first)
     if missing:
         return f"{where}: {key} is missing"
     if first["type"] == "extra_forbidden":
-        return f"{where}: {key} is not known here"
+        return f"{where}: {key} is not known here: {_instead(model, first['loc'])}"
     if first["type"] == "tuple_type":
-        tables = f"; each table of a list begins with [[{key}]]" if isinstance(first["input"], dict) else ""
-        problem = f"should be a list{tables}"
+        problem += f"; each table of a list begins with [[{key}]]" if isinstance(first["input"], dict) else ""
     given = first["input"]
-    shown = "" if isinstance(given, dict | list | tuple) else f" = {given if str(given).isprintable() else repr(given)}"
-    return f"{where}: {key}{shown}: {problem.removeprefix('input ')}"
+    if isinstance(given, dict | list | tuple) or first["loc"][-1] == "[key]":
+        return f"{where}: {key}: {problem}"
+    return f"{where}: {key} = {given if str(given).isprintable() else repr(given)}: {problem}"
+
+
+def _instead(model: Any, location: Sequence[int | str]) -> str:
+    """Say which key was probably meant by one that its table does not have, or which there are."""
+    for step in location[:-1]:
+        within = getattr(model, "model_fields", {})
+        model = _model_in(within[step].annotation) if step in within else model
+    keys = list(getattr(model, "model_fields", ()))
+    near = get_close_matches(str(location[-1]), keys, n=1)
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"known are {', '.join(keys)}" if keys else "leave it out"
+
+
+def _model_in(annotation: Any) -> Any:
+    """Find the model of a field, also of one that is a list or a table of them; None where it has no single one."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    found = [model for one in get_args(annotation) if (model := _model_in(one)) is not None]
+    return found[0] if len(found) == 1 else None
 
 
 def _steps(table: Any, location: Sequence[int | str]) -> list[int | str]:

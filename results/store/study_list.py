@@ -11,7 +11,7 @@ from sqlalchemy import ColumnElement, Executable, RowMapping, case, func, litera
 
 from ..errors import DamagedError, DamagedWarning
 from ..plain import time_text
-from ..record import SIMULATOR, TAG, Study, StudyState, TrialRecord, TrialState
+from ..record import LIKE, SIMULATOR, TAG, Study, StudyState, TrialRecord, TrialState
 from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
@@ -40,6 +40,8 @@ class StudiesAsked:
         space: the name of a space, or the last part of the path of its file.
         named: a part of the name, in any case of letters.
         tagged: one of its tags.
+        like: the name of a study: only those of a file that ran like one of its trials. The text is looked for in what
+            is stored, so that more may be found; who asks looks again.
     """
 
     before: Place | None = None
@@ -51,6 +53,7 @@ class StudiesAsked:
     named: str | None = None
     tagged: str | None = None
     simulated: bool | None = None
+    like: str | None = None
 
 
 @dataclass(frozen=True)
@@ -211,6 +214,8 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield STUDIES.c.name.icontains(asked.named, autoescape=True)
     if asked.tagged is not None:
         yield STUDIES.c.host.contains(json_text({f"{TAG}{asked.tagged}": True})[1:-1], autoescape=True)
+    if asked.like is not None:
+        yield STUDIES.c.host.contains(json_text({LIKE: f"{asked.like}#"})[1:-2], autoescape=True)
     if asked.simulated is not None:
         has = STUDIES.c.versions.contains(f'"{SIMULATOR}"')
         yield has if asked.simulated else not_(has)

@@ -139,19 +139,19 @@ def test_a_key_that_is_missing_is_named(tmp_path: Path, key: str, sentence: str)
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [
-        ({"machine": 8}, "machine should be an object"),
-        ({"space": 3}, "space should be a valid string"),
-        ({"N": "4000"}, "N should be a valid integer"),
-        ({"N": 10**400}, "N should be less than or equal to 2147483647"),
-        ({"nodes": 0}, "nodes should be greater than or equal to 1"),
-        ({"half_nb": -1.0}, "half_nb should be greater than 0"),
-        ({"probes": {"openblas": {"auto": "fast"}}}, "probes.openblas.auto should be a valid number"),
+        ({"machine": 8}, "machine: write a table of names and their values"),
+        ({"space": 3}, "space: write a text"),
+        ({"N": "4000"}, "N: write a whole number"),
+        ({"N": 10**400}, "N: write 2147483647 or less"),
+        ({"nodes": 0}, "nodes: write 1 or more"),
+        ({"half_nb": -1.0}, "half_nb: write more than 0"),
+        ({"probes": {"openblas": {"auto": "fast"}}}, "probes.openblas.auto: write a number"),
         ({"messages": {"latency_s": 1e-6}}, "it lacks 'messages.bytes_s'"),
-        ({"points": 3}, "points should be a valid array"),
-        ({"points": [[]]}, "points[0] should be an object"),
+        ({"points": 3}, "points: write a list"),
+        ({"points": [[]]}, "points[0]: write a table of names and their values"),
         ({"points": [{"params": {}, "full": [{}], "small": []}]}, "it lacks 'points[0].full[0].cost_s'"),
         ({"points": [{"params": {}, "full": [{"cost_s": "3"}], "small": []}]},
-         "points[0].full[0].cost_s should be a valid number"),
+         "points[0].full[0].cost_s: write a number"),
     ],
 )  # fmt: skip
 def test_a_key_of_the_wrong_kind_is_named(tmp_path: Path, changes: Json, sentence: str) -> None:
@@ -165,9 +165,9 @@ def test_a_key_of_the_wrong_kind_is_named(tmp_path: Path, changes: Json, sentenc
     ("text", "words"),
     [
         ("", "end of file while parsing"),
-        ("hello", "Invalid JSON: expected value at line 1"),
-        ("[]", "should be an object"),
-        ("\0\1", "Invalid JSON"),
+        ("hello", "invalid JSON: expected value at line 1"),
+        ("[]", "write a table of names and their values"),
+        ("\0\1", "invalid JSON"),
         ("[" * 10000, "recursion limit exceeded"),
     ],
 )

@@ -7,6 +7,7 @@ from inspect import cleandoc
 from types import ModuleType
 from typing import Any
 
+from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
 
 PLAIN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
@@ -65,11 +66,16 @@ class PlainCommand(_PlainHelp, TyperCommand):
         """Read the command line.
 
         Raises:
-            UsageError: the name of a virtual cluster stands where no word is expected.
+            UsageError: the name of a virtual cluster stands where no word is expected, or a value is none that its
+                option takes.
         """
         if args and not args[0].startswith("-"):
             self._refuse_cluster(args[0])
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except BadParameter as error:
+            _refuse_value(error)
+            raise
 
     def _refuse_cluster(self, word: str) -> None:
         """Say how a virtual cluster is named, where the command takes one but no words."""
@@ -86,6 +92,27 @@ class PlainCommand(_PlainHelp, TyperCommand):
 
 class PlainGroup(_PlainHelp, TyperGroup):
     """Commands with a name in common, whose help is as plain as theirs."""
+
+
+def _refuse_value(error: BadParameter) -> None:
+    """Say in our words what pydantic found wrong with a value, for Typer repeats its words.
+
+    Raises:
+        UsageError: it was pydantic.
+    """
+    found, parameter = getattr(error.__cause__, "errors", None), error.param
+    if found is None or parameter is None:
+        return
+    from runners.wrong_value import IN_OUR_WORDS, in_our_words
+
+    from ..errors import UsageError
+
+    first = found()[0]
+    argument = (parameter.metavar or parameter.name or "").strip("[]")
+    name = max(parameter.opts, key=len) if parameter.param_type_name == "option" else argument
+    given = str(first["input"])
+    shown = f" {given if given.isprintable() else ascii(given)}" if first["type"] in IN_OUR_WORDS else ""
+    raise UsageError(f"{name}{shown}: {in_our_words(first).rstrip('.')}") from error
 
 
 def _unbroken(text: str | None) -> str | None:

@@ -8,6 +8,8 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
+from runners.wrong_value import in_our_words
+
 from ..messages.addresses import CAMPAIGNS, QUEUE
 from ..messages.campaigns import CampaignModel, CampaignPage
 from ..messages.documents import Document, document_of
@@ -139,5 +141,5 @@ def _document(kind: str, words: Mapping[str, Any]) -> Document:
     try:
         return document_of(kind).model_validate(words)
     except ValidationError as error:
-        wrong = [(".".join(map(str, one["loc"])), str(one["msg"])) for one in error.errors()]
+        wrong = [(".".join(map(str, one["loc"])), in_our_words(one)) for one in error.errors()]
         raise RefusedDocumentError(wrong) from error

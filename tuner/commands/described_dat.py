@@ -1,12 +1,23 @@
 """The HPL.dat for a machine that a few figures describe: nothing is measured, and the machine need not exist."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from hpl.params import HplParams
-from hpl.sizing import NodeShare, flop_count, memory_bytes, n_for_memory, n_that_fits, process_grids, seconds
+from hpl.sizing import (
+    DOUBLE,
+    NodeShare,
+    SizingError,
+    flop_count,
+    memory_bytes,
+    n_for_memory,
+    n_that_fits,
+    process_grids,
+    seconds,
+)
 
-from ..asks.dat import DatAsk
+from ..asks.dat import LARGEST, DatAsk
 from ..errors import UsageError
 from ..machine.described import CACHE_CORES, SLOW_GBIT_S, DescribedMachine, near_square, read_cpu, read_network
 from ..machine.problem_size import NB_UNKNOWN
@@ -37,9 +48,16 @@ def described_dat(ask: DatAsk) -> DatResult:
     P, Q = machine.grid(ranks)
     NB = ask.NB or (machine.cpu.NB if machine.cpu else NB_UNKNOWN)
     nodes = [NodeShare(machine.memory_bytes, here)] * machine.nodes
-    N = ask.N or n_for_memory(nodes, fraction=ask.memory_fraction, NB=NB, P=P, Q=Q)
-    wanted = HplParams(N=N, NB=NB, P=P, Q=Q, swap_threshold=NB, DEPTH=1 if Q > 1 else 0)
-    params = _fitting(ask, machine, wanted)
+    least = HplParams(N=NB * max(P, Q), NB=NB, P=P, Q=Q, swap_threshold=NB, DEPTH=1 if Q > 1 else 0)
+    try:
+        N = ask.N or n_for_memory(nodes, fraction=ask.memory_fraction, NB=NB, P=P, Q=Q)
+    except SizingError as error:
+        raise _too_little(ask, machine, least) from error
+    if N > LARGEST:
+        raise UsageError(
+            f"the matrix of HPL's largest N, {LARGEST:,}, does not fill it", field="memory", given=ask.memory
+        )
+    params = _fitting(ask, machine, least, replace(least, N=N))
     rpeak_gflops = _rpeak_gflops(ask, machine)
     reasons = (
         *_sizes(ask, machine, params, here, panels=params.N < N),
@@ -105,8 +123,29 @@ def _most_used(ask: DatAsk) -> float:
     return (1 + ask.memory_fraction) / 2
 
 
-def _fitting(ask: DatAsk, machine: DescribedMachine, params: HplParams) -> HplParams:
+def _too_little(ask: DatAsk, machine: DescribedMachine, least: HplParams) -> UsageError:
+    """The refusal of a memory that holds no matrix.
+
+    Args:
+        least: has the smallest N that makes sense, with one block of the matrix or more on each rank.
+    """
+    here = least.ranks // machine.nodes
+    matrix_bytes = DOUBLE * least.N**2 / machine.nodes
+    needed_bytes = max(matrix_bytes / ask.memory_fraction, here * memory_bytes(least) / _most_used(ask))
+    size, unit = (2**30, "GiB") if needed_bytes >= 10 * 2**30 else (2**20, "MiB")
+    return UsageError(
+        f"this is too little for {counted(here, 'rank')} on each node, each with a block of NB={least.NB}: write "
+        f"{math.ceil(needed_bytes / size)}{unit} or more, or take a smaller NB or fewer ranks",
+        field="memory",
+        given=ask.memory,
+    )
+
+
+def _fitting(ask: DatAsk, machine: DescribedMachine, least: HplParams, params: HplParams) -> HplParams:
     """The parameters, with a smaller N where the panels beside the matrix would not fit.
+
+    Args:
+        least: has the smallest N that makes sense.
 
     Raises:
         UsageError: the N that was asked for does not fit, or none does.
@@ -124,12 +163,7 @@ def _fitting(ask: DatAsk, machine: DescribedMachine, params: HplParams) -> HplPa
             given=str(ask.N),
         )
     if not whole:
-        raise UsageError(
-            f"it does not hold one block of NB={params.NB} and the panels beside it for "
-            f"{counted(params.ranks // machine.nodes, 'rank')} on each node: take a smaller NB, or fewer ranks",
-            field="memory",
-            given=ask.memory,
-        )
+        raise _too_little(ask, machine, least)
     return replace(params, N=whole)
 
 

@@ -24,6 +24,7 @@ from pydantic import BaseModel, Field, ValidationError
 from hpl.params import Scalar
 from results.record import Invalidity
 from runners.toml_file import Count, Positive
+from runners.wrong_value import in_our_words
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine, MachineNode
@@ -374,5 +375,5 @@ def _sentence(error: ValidationError) -> str:
     key = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"]).lstrip(".")
     if first["type"] == "missing":
         return f"it lacks '{key}'"
-    problem = first["msg"].removeprefix("Input ").replace("EOF", "end of file")
-    return f"{key} {problem}".lstrip()
+    problem = in_our_words(first).replace("EOF", "end of file")
+    return f"{key}: {problem}" if key else problem

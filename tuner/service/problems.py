@@ -23,6 +23,7 @@ from results.errors import (
     UnknownStudyError,
     UnknownTrialError,
 )
+from runners.wrong_value import IN_OUR_WORDS, in_our_words
 
 from ..errors import UsageError
 from ..messages.plain_paths import without_paths
@@ -57,28 +58,6 @@ class Problem(HTTPException):
 OF_SET = "expected a value or a list of values, each a word or a number"
 
 
-IN_OUR_WORDS: Mapping[str, str] = {
-    "int_parsing": "write a whole number",
-    "int_type": "write a whole number",
-    "int_from_float": "write a whole number",
-    "float_parsing": "write a number",
-    "float_type": "write a number",
-    "finite_number": "write a number that is not infinite",
-    "bool_parsing": "write true or false",
-    "bool_type": "write true or false",
-    "string_type": "write a text",
-    "list_type": "write a list",
-    "literal_error": "choose {expected}",
-    "greater_than": "write more than {gt}",
-    "greater_than_equal": "write {ge} or more",
-    "less_than": "write less than {lt}",
-    "less_than_equal": "write {le} or less",
-    "string_too_long": "write {max_length} characters at most",
-    "too_long": "give {max_length} values at most",
-    "missing": "this is missing",
-    "extra_forbidden": "there is no such field here",
-}
-"""What is wrong and what to do, by pydantic's kind of error; those of other kinds keep pydantic's words."""
 MOST_SHOWN = 40
 """Characters of what somebody wrote that are repeated."""
 
@@ -218,16 +197,14 @@ def _wrong(error: Any) -> dict[str, str]:
         inner = inner[1:]
     if inner[:1] == ["set"] and len(inner) > 2:
         return {"path": ".".join([*outer, *inner[:2]]), "sentence": OF_SET}
-    said = "this is not JSON" if kind == "json_invalid" else _in_our_words(error)
+    said = "this is not JSON" if kind == "json_invalid" else _with_value(error)
     return {"path": ".".join([*outer, *inner]) or "document", "sentence": said}
 
 
-def _in_our_words(error: Any) -> str:
-    kind, given = error["type"], error.get("input")
-    if kind not in IN_OUR_WORDS:
-        return str(error["msg"]).removeprefix("Value error, ")
-    said = IN_OUR_WORDS[kind].format(**error.get("ctx", {}))
-    shown = isinstance(given, str | int | float) and kind != "extra_forbidden" and len(str(given)) <= MOST_SHOWN
+def _with_value(error: Any) -> str:
+    kind, given, said = error["type"], error.get("input"), in_our_words(error)
+    shown = isinstance(given, str | int | float) and len(str(given)) <= MOST_SHOWN
+    shown = shown and kind in IN_OUR_WORDS and kind != "extra_forbidden"
     return f"{said}, not {given!r}" if shown else said
 
 

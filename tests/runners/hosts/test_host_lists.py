@@ -76,7 +76,7 @@ def test_a_study_keeps_the_hosts_and_where_they_came_from(tmp_path: Path, monkey
 def test_a_database_names_no_variable_and_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_JOB_NODELIST", "n[1-2]")
     table = load_real_cluster(cluster_file(tmp_path, "n1")).table()
-    with pytest.raises(ClusterFileError, match="the stored cluster: hosts = env:SLURM_JOB_NODELIST: should be a list"):
+    with pytest.raises(ClusterFileError, match="the stored cluster: hosts = env:SLURM_JOB_NODELIST: write a list"):
         stored_cluster({**table, "hosts": "env:SLURM_JOB_NODELIST"})
 
 

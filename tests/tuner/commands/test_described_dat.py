@@ -166,7 +166,9 @@ def test_a_prime_number_of_ranks_is_told_to_be_slow() -> None:
         (DatAsk(cores=4, memory="much"), "memory", "write a size with its unit"),
         (DatAsk(cores=4, memory="10PB"), "memory", "in MiB, GiB or TiB"),
         (DatAsk(cores=4, memory="0GiB"), "memory", "more than 0"),
-        (DatAsk(cores=4, memory="1MiB", ranks=4, NB=128), "memory", "does not hold"),
+        (DatAsk(cores=4, memory="1MiB", ranks=4, NB=128), "memory", "write 4MiB or more"),
+        (DatAsk(nodes=4, cores=8, memory="10KiB"), "memory", "NB=192: write 26MiB or more, or take a smaller NB"),
+        (DatAsk(nodes=4, cores=8, memory="999999999TiB"), "memory", "HPL's largest N, 2,147,483,647, does not fill it"),
         (DatAsk(cores=4, memory="8GiB", N=1_000_000), "N", "but has 8.0 GiB: the largest N that fits is 3"),
         (DatAsk(cores=1, memory="8GiB", N=32_768), "N", "8.003 GiB for it, but has 8.000 GiB"),
         (DatAsk(cores=4, memory="1GiB", network="quick"), "network", "write its speed in Gbit/s"),
@@ -213,6 +215,22 @@ def test_an_n_that_the_machine_cannot_hold_is_refused_and_no_file_written(hpltun
     assert done.returncode == 2
     assert done.stderr.startswith("hpltune: --N 1000000: a node needs 7,")
     assert not (home / "HPL.dat").exists()
+
+
+def test_the_least_memory_that_is_told_is_enough() -> None:
+    with pytest.raises(UsageError, match="write 26MiB or more"):
+        described_dat(DatAsk(nodes=4, cores=8, memory="10KiB", network="200g", ranks=32))
+    assert described_dat(DatAsk(nodes=4, cores=8, memory="26MiB", network="200g", ranks=32)).params.N > 0
+
+
+def test_a_number_out_of_range_is_told_in_our_words(hpltune: Run) -> None:
+    for given, said in (
+        ("0", "write 1 or more"),
+        ("many", "write a whole number"),
+        ("2000000", "write 1000000 or less"),
+    ):
+        done = hpltune("dat", "--nodes", given)
+        assert (done.returncode, done.stderr) == (2, f"hpltune: --nodes {given}: {said}\n")
 
 
 def test_a_mistake_on_the_command_line_names_its_option(hpltune: Run) -> None:

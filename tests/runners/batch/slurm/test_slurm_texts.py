@@ -40,7 +40,7 @@ class TestOptions:
     @pytest.mark.parametrize(
         ("changed", "words"),
         [
-            ({"nodes": 0}, "nodes = 0: should be greater than or equal to 1"),
+            ({"nodes": 0}, "nodes = 0: write 1 or more"),
             ({"time_limit_s": 30.0}, "time_limit_s = 30.0, expected at least 60"),
             ({"time_limit_s": math.nan}, "time_limit_s"),
             ({"queue_limit_s": 0.0}, "queue_limit_s"),
