@@ -202,10 +202,7 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield _older(time_text(asked.before[0]), asked.before[1])
     if asked.since is not None:
         yield STUDIES.c.created_at >= time_text(asked.since)
-    if asked.state is not None:
-        yield STUDIES.c.state == asked.state
-    if asked.stands is not None:
-        yield CAMPAIGN_STANDING.in_(["running" if asked.stands == "killed" else asked.stands])
+    yield from _standing(asked)
     if asked.engine is not None:
         yield STUDIES.c.engine == asked.engine
     if asked.space is not None:
@@ -219,6 +216,13 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
     if asked.simulated is not None:
         has = STUDIES.c.versions.contains(f'"{SIMULATOR}"')
         yield has if asked.simulated else not_(has)
+
+
+def _standing(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
+    if asked.state is not None:
+        yield STUDIES.c.state == asked.state
+    if asked.stands is not None:
+        yield CAMPAIGN_STANDING.in_(["running" if asked.stands == "killed" else asked.stands])
 
 
 def _older(created_at: str, name: str) -> ColumnElement[bool]:
