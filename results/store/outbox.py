@@ -23,7 +23,7 @@ from .networks import Transaction
 from .rows import LINE, json_text, line_of
 from .schema import CAMPAIGNS, EVENTS, STUDIES, TRIALS
 from .service.campaign_entry import GOES_ON, WAITS, LiveState, QueueState, live_state
-from .standing import STUDY_STANDING
+from .study_list import STUDY_STANDING
 
 KEPT, PRUNED_EACH = 500_000, 10_000
 """Events that are kept at least, besides the last one of each campaign that is there; after how many older ones go."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Executable, RowMapping, case, func, literal, not_, select, tuple_
+from sqlalchemy import ColumnElement, Executable, RowMapping, case, exists, func, literal, not_, select, tuple_
 
 from ..errors import DamagedError, DamagedWarning
 from ..plain import time_text
@@ -16,9 +16,8 @@ from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
 from .rows import LINE, json_text, line_of, study_of, trial_of
-from .schema import STUDIES, TRIALS
-from .service.campaign_entry import LiveState
-from .standing import CAMPAIGN_STANDING
+from .schema import CAMPAIGNS, STUDIES, TRIALS
+from .service.campaign_entry import WAITS, LiveState
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -106,6 +105,17 @@ class RateRow:
     Q: int | None
 
 
+_OURS = TRIALS.c.study == STUDIES.c.name
+_FAILED = TRIALS.c.state == TrialState.FAILED.value
+STUDY_STANDING = case(
+    (STUDIES.c.state == "running", STUDIES.c.state),
+    (exists().where(_OURS & _FAILED) & ~exists().where(_OURS & ~_FAILED), "failed"),
+    else_=STUDIES.c.state,
+)
+"""How a study stands: as it says, or failed where it has ended and every trial failed; one that runs may be killed."""
+_IN_QUEUE = select(CAMPAIGNS.c.state).where(CAMPAIGNS.c.name == STUDIES.c.name).scalar_subquery()
+CAMPAIGN_STANDING = case((_IN_QUEUE.in_([state.value for state in WAITS]), _IN_QUEUE), else_=STUDY_STANDING)
+"""How a campaign stands: as the queue says while that tells more than its study."""
 _LAST = select(func.max(TRIALS.c.number)).where(TRIALS.c.study == STUDIES.c.name).scalar_subquery().label("last")
 _OPEN = ((STUDIES.c.state == "running") | STUDIES.c.owner.is_not(None)).label("open")
 
