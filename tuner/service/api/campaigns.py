@@ -23,6 +23,7 @@ router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=
 
 Word = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
 
 
 class CampaignsQuery(AskedQuery):
@@ -33,9 +34,7 @@ class CampaignsQuery(AskedQuery):
     engine: Word | None = None
     space: Word | None = None
     name: Word | None = Field(None, description="a part of the name; capital letters do not matter")
-    since: AwareDatetime | None = Field(
-        None, ge=EARLIEST, le=LATEST, description="created then or later, with its time zone"
-    )
+    since: Moment | None = Field(None, description="created then or later, with its time zone")
     limit: int = Field(50, ge=1, le=200)
     cursor: Cursor | None = None
 
