@@ -90,6 +90,8 @@ SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFI
 
 NOTE, TAG = "note", "tag "
 """The fact of a study's host that is its note, and what begins the name of one that is true for a tag."""
+LIKE = "like"
+"""The fact of the study of a file that tells whose launch it has, as STUDY#TRIAL."""
 MOST_NOTED, MOST_TAGS = 500, 20
 """Characters of a note, and tags of a study."""
 TAG_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")

@@ -10,7 +10,7 @@ from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
 
 from results.errors import NoRoomError, ResultsError
-from results.record import Study, TrialRecord
+from results.record import LIKE, Study, TrialRecord
 from results.store.store import Store
 from search_spaces.load import space_text
 
@@ -70,10 +70,6 @@ def begin(
         return BegunStudy(create_unnamed(store, study))
     store.create_study(study)
     return BegunStudy(name)
-
-
-LIKE = "like"
-"""The fact of a file's study that tells whose launch it has, as STUDY#TRIAL."""
 
 
 def begin_file(

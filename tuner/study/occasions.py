@@ -2,12 +2,11 @@
 
 from collections.abc import Collection, Sequence
 
-from results.record import MEASURED, Study, TrialRecord
+from results.record import LIKE, MEASURED, Study, TrialRecord
 from results.stats.disturbed_runs import undisturbed
 from results.stats.occasions import Occasions, TimedRate, occasions_of
 from results.store.store import Store
-
-from .lifecycle import LIKE
+from results.store.study_list import AT_A_TIME, StudiesAsked
 
 MOST_STUDIES = 50
 """Only so many studies are read, the newest: each is a query."""
@@ -84,8 +83,8 @@ def _alike(one: TrialRecord, other: TrialRecord) -> bool:
 def followers(store: Store, name: str) -> dict[str, int]:
     """Name the studies that ran a file like a trial of this one, each with that trial's number."""
     found = {}
-    for study in store.studies():
+    for study, _ in store.lists.newest_first(StudiesAsked(like=name), AT_A_TIME):
         like, _, number = str(study.host.get(LIKE, "")).rpartition("#")
         if like == name:
             found[study.name] = int(number)
-    return found
+    return dict(reversed(found.items()))

@@ -8,12 +8,11 @@ import pytest
 from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
-from results.record import Kind, TrialRecord
+from results.record import LIKE, Kind, TrialRecord
 from results.report.model import Sentence
 from results.store.store import Store
 from tuner.commands.stored.report import figure_source, page_of
 from tuner.reports.figures.size import size
-from tuner.study.lifecycle import LIKE
 from tuner.tuning.extrapolation import Extrapolation
 from tuner.tuning.prediction import NotedPrediction, note_prediction
 

@@ -17,12 +17,11 @@ from service_client import served
 from sqlalchemy import event
 from waiting import PATIENCE_S
 
-from results.record import Study, TrialState
+from results.record import LIKE, Study, TrialState
 from results.store.store import Store
 from tuner.service.background import BackgroundChild
 from tuner.service.cache import Answers
 from tuner.service.study_files import FileKind, StudyFiles
-from tuner.study.lifecycle import LIKE
 
 SLOW_S = 0.03
 """Seconds that the database takes for each statement of a service: two make an answer of a slow machine."""

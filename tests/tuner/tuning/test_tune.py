@@ -17,11 +17,11 @@ from record_builders import a_study, begun, finished
 from waiting import PATIENCE_S, heard, until
 
 from hpl.build.toolchain import Mpi
+from results.record import LIKE
 from results.store.store import Store
 from tuner.budget import Budget
 from tuner.options import TuneOptions
 from tuner.reports.figures.phases import phases_s
-from tuner.study.lifecycle import LIKE
 from tuner.tuning.prediction import prediction_of
 
 pytestmark = pytest.mark.usefixtures("mpirun")

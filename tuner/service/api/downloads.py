@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fastapi import APIRouter, Depends, Request
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, Response
 
 from results.store.store import Store
 
@@ -27,6 +27,8 @@ from ..study_files import FileKind
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}", tags=["downloads"], dependencies=[needs("read"), Depends(no_query)]
 )
+KEPT_TRIALS = 2_000
+"""Trials of a campaign whose CSV is written once for all who ask; more are written for each, a part at a time."""
 PART = 64_000
 """Characters that are sent at a time."""
 
@@ -62,9 +64,13 @@ async def command_sh(request: Request, parts: Parts, name: CampaignName) -> Scri
 
 
 @router.get("/trials.csv", response_class=CsvResponse)
-def trials_csv(store: OpenStore, name: CampaignName) -> CsvResponse:
+async def trials_csv(request: Request, parts: Parts, name: CampaignName) -> Response:
     """Write all trials of a campaign as CSV, a line for each."""
-    return CsvResponse(_joined(_parts(store, name, "csv")), headers=saved(f"{name}.csv"))
+    read, headers = parts.answers.read, saved(f"{name}.csv")
+    if (await read(lambda: parts.store.lists.extent(name))).last > KEPT_TRIALS:
+        return CsvResponse(_joined(await read(lambda: _parts(parts.store, name, "csv"))), headers=headers)
+    text = await parts.answers.of_study(request, name, lambda: as_text("".join(_parts(parts.store, name, "csv"))))
+    return Response(text, media_type=CsvResponse.media_type, headers=headers)
 
 
 @router.get("/trials.jsonl", response_class=JsonLinesResponse)
