@@ -80,7 +80,7 @@ def _then(book: LessonBook) -> str:
     """What to call next in a lesson."""
     name, done = book.lesson.name, len(book.answered())
     if done == len(book.lesson.steps):
-        return f"`hpltune report --as {name} -o {name}.html` makes the report of {name}."
+        return f"`hpltune report ⟦as⟧ {name}` makes the report of {name}."
     return f"`hpltune learn {name}` {'goes on with' if done else 'begins'} step {done + 1}."
 
 
