@@ -23,6 +23,7 @@ from .networks import Transaction
 from .rows import LINE, json_text, line_of
 from .schema import CAMPAIGNS, EVENTS, STUDIES, TRIALS
 from .service.campaign_entry import GOES_ON, WAITS, LiveState, QueueState, live_state
+from .study_list import STUDY_STANDING
 
 KEPT, PRUNED_EACH = 500_000, 10_000
 """Events that are kept at least, besides the last one of each campaign that is there; after how many older ones go."""
@@ -392,7 +393,7 @@ def _queue_state(connection: Connection, campaign: str) -> QueueState | None:
 
 
 def _state(connection: Connection, campaign: str) -> LiveState:
-    study = connection.execute(select(STUDIES.c.state).where(STUDIES.c.name == campaign)).scalar()
+    study = connection.execute(select(STUDY_STANDING).where(STUDIES.c.name == campaign)).scalar()
     return live_state(_queue_state(connection, campaign), study)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Executable, RowMapping, case, func, literal, not_, select, tuple_
+from sqlalchemy import ColumnElement, Executable, RowMapping, case, exists, func, literal, not_, select, tuple_
 
 from ..errors import DamagedError, DamagedWarning
 from ..plain import time_text
@@ -16,7 +16,8 @@ from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
 from .rows import LINE, json_text, line_of, study_of, trial_of
-from .schema import STUDIES, TRIALS
+from .schema import CAMPAIGNS, STUDIES, TRIALS
+from .service.campaign_entry import WAITS, LiveState
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -34,6 +35,7 @@ class StudiesAsked:
         before: only those that are older than this place.
         since: only those that were created then or later.
         state: as it is stored.
+        stands: how the campaign stands, with what its trials and the queue tell of it; a killed one runs here.
         space: the name of a space, or the last part of the path of its file.
         named: a part of the name, in any case of letters.
         tagged: one of its tags.
@@ -44,6 +46,7 @@ class StudiesAsked:
     before: Place | None = None
     since: datetime | None = None
     state: StudyState | None = None
+    stands: LiveState | None = None
     engine: str | None = None
     space: str | None = None
     named: str | None = None
@@ -58,6 +61,11 @@ class Tally:
 
     trials: int = 0
     failed: int = 0
+
+    @property
+    def all_failed(self) -> bool:
+        """Whether there are trials, and each of them failed."""
+        return self.trials == self.failed > 0
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,17 @@ class RateRow:
     Q: int | None
 
 
+_OURS = TRIALS.c.study == STUDIES.c.name
+_FAILED = TRIALS.c.state == TrialState.FAILED.value
+STUDY_STANDING = case(
+    (STUDIES.c.state == "running", STUDIES.c.state),
+    (exists().where(_OURS & _FAILED) & ~exists().where(_OURS & ~_FAILED), "failed"),
+    else_=STUDIES.c.state,
+)
+"""How a study stands: as it says, or failed where it has ended and every trial failed; one that runs may be killed."""
+_IN_QUEUE = select(CAMPAIGNS.c.state).where(CAMPAIGNS.c.name == STUDIES.c.name).scalar_subquery()
+CAMPAIGN_STANDING = case((_IN_QUEUE.in_([state.value for state in WAITS]), _IN_QUEUE), else_=STUDY_STANDING)
+"""How a campaign stands: as the queue says while that tells more than its study."""
 _LAST = select(func.max(TRIALS.c.number)).where(TRIALS.c.study == STUDIES.c.name).scalar_subquery().label("last")
 _OPEN = ((STUDIES.c.state == "running") | STUDIES.c.owner.is_not(None)).label("open")
 
@@ -193,8 +212,7 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield _older(time_text(asked.before[0]), asked.before[1])
     if asked.since is not None:
         yield STUDIES.c.created_at >= time_text(asked.since)
-    if asked.state is not None:
-        yield STUDIES.c.state == asked.state
+    yield from _standing(asked)
     if asked.engine is not None:
         yield STUDIES.c.engine == asked.engine
     if asked.space is not None:
@@ -208,6 +226,13 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
     if asked.simulated is not None:
         has = STUDIES.c.versions.contains(f'"{SIMULATOR}"')
         yield has if asked.simulated else not_(has)
+
+
+def _standing(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
+    if asked.state is not None:
+        yield STUDIES.c.state == asked.state
+    if asked.stands is not None:
+        yield CAMPAIGN_STANDING.in_(["running" if asked.stands == "killed" else asked.stands])
 
 
 def _older(created_at: str, name: str) -> ColumnElement[bool]:

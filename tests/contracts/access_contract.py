@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from results.store.service.audit import Deed
+from results.store.service.audit import AuditedAction
 from results.store.service.tokens import AccessScope, TokenExistsError, UnknownTokenError
 from results.store.store import Store
 
@@ -57,14 +57,14 @@ class AccessContract:
         assert used.used_at is not None
         assert store.tokens.find(token) == used
 
-    def test_deeds_come_newest_first_in_pages(self, store: Store) -> None:
+    def test_actions_come_newest_first_in_pages(self, store: Store) -> None:
         for number in range(5):
-            store.audit.note(Deed("ada", "::1", "POST", f"c{number}", 201))
+            store.audit.note(AuditedAction("ada", "::1", "POST", f"c{number}", 201))
         first = store.audit.newest(2)
         rest = store.audit.newest(9, before=first[-1].place)
-        assert [row.deed.target for row in (*first, *rest)] == ["c4", "c3", "c2", "c1", "c0"]
-        assert first[0].deed == Deed("ada", "::1", "POST", "c4", 201)
+        assert [row.noted.target for row in (*first, *rest)] == ["c4", "c3", "c2", "c1", "c0"]
+        assert first[0].noted == AuditedAction("ada", "::1", "POST", "c4", 201)
 
-    def test_a_deed_with_odd_signs_is_kept(self, store: Store) -> None:
-        store.audit.note(Deed("\udc80\0", "::1", "GET", "x", 401, "no token"))
-        assert store.audit.newest(1)[0].deed.who == r"\udc80\x00"
+    def test_an_action_with_odd_signs_is_kept(self, store: Store) -> None:
+        store.audit.note(AuditedAction("\udc80\0", "::1", "GET", "x", 401, "no token"))
+        assert store.audit.newest(1)[0].noted.who == r"\udc80\x00"

@@ -112,7 +112,7 @@ class Client:
 
         Args:
             name: a part of their names.
-            state: running, complete, interrupted or killed.
+            state: how they stand, as running, complete, interrupted, killed or failed.
         """
         cursor: str | None = None
         while True:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from getpass import getuser
 
 from results.report.model import Column, Report, Sentence, Table
-from results.store.service.audit import Deed
+from results.store.service.audit import AuditedAction
 from results.store.service.tokens import AccessScope, TokenEntry
 from results.store.store import Store
 
@@ -132,7 +132,7 @@ def _moment(expires: str) -> datetime | None:
 
 
 def _note(store: Store, action: str, target: str, status: int, detail: str = "") -> None:
-    store.audit.note(Deed(getuser(), "", action, target, status, detail))
+    store.audit.note(AuditedAction(getuser(), "", action, target, status, detail))
 
 
 def _day(moment: datetime) -> str:

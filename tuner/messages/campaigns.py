@@ -14,8 +14,7 @@ from runners.virtual import load as clusters_of
 if TYPE_CHECKING:
     from ..reports.lists import StudyLine
 
-StudyStanding = Literal["running", "complete", "interrupted", "killed"]
-CampaignStanding = StudyStanding | Literal["queued", "paused", "failed", "cancelled"]
+CampaignStanding = Literal["running", "complete", "interrupted", "killed", "failed", "queued", "paused", "cancelled"]
 
 
 Cursor = Annotated[str, Field(max_length=1000)]
@@ -48,7 +47,7 @@ class CampaignModel(BaseModel):
     name: str
     state: CampaignStanding = Field(
         description="of the queue while it waits, runs, is paused, has failed or was cancelled; else of its study, "
-        "killed: it says that it runs, but nobody works on it any more"
+        "failed: every trial of it failed; killed: it says that it runs, but nobody works on it any more"
     )
     in_queue: QueueState | None = Field(
         default=None, description="how it stands in the queue; null where nobody handed it in"

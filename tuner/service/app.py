@@ -96,7 +96,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     routers = [part.router for part in (sign_in, operators, *apis, *pages)]
     for router in routers:
         app.include_router(router)
-    app.state.deeds_in_words = operation.deeds_in_words(routers)
+    app.state.actions_in_words = operation.actions_in_words(routers)
     return app
 
 

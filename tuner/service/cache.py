@@ -124,7 +124,7 @@ class Answers:
         """What a list says of a study."""
         stamp = self._stamp(study, extent)
         tally, rates = self._lines.get((study.name, study.created_at), stamp, lambda: self._of(study))
-        return StudyLine(study, state(study, self._store), tally, rates)
+        return StudyLine(study, state(study, self._store, tally), tally, rates)
 
     async def read(self, make: Callable[[], T]) -> T:
         """Run what reads the database in a thread; not many at a time, because they would only wait for each other."""

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from results.errors import ResultsError
-from results.store.service.audit import Deed
+from results.store.service.audit import AuditedAction
 from results.store.service.tokens import AccessScope
 
 from .authentication import Admission, demand
@@ -195,9 +195,11 @@ class RequestObserver:
         if refused and self._refusals.wait_s(network_of(request.address)):
             return
         route = request.path if request.route.startswith("unmatched") else request.route
-        deed = Deed(request.who, request.address, f"{request.method} {route}", request.target, request.status, detail)
+        done = AuditedAction(
+            request.who, request.address, f"{request.method} {route}", request.target, request.status, detail
+        )
         with suppress(ResultsError):  # the request is logged; a full disk must not end the service
-            await run_in_threadpool(parts_of(HTTPConnection(scope)).store.audit.note, deed)
+            await run_in_threadpool(parts_of(HTTPConnection(scope)).store.audit.note, done)
 
 
 class WatchedAnswer:

@@ -57,15 +57,21 @@ WAITS: Mapping[QueueState, LiveState] = {
     QueueState.CANCELLED: "cancelled",
 }
 """States that a campaign that was handed in has, whatever its study says."""
+STUDY_STATES: Mapping[str, LiveState] = {
+    "complete": "complete",
+    "interrupted": "interrupted",
+    "failed": "failed",
+}
+"""States of a study that has ended; failed: every trial of it failed."""
 
 
 def live_state(queue: QueueState | None, study: str | None) -> LiveState:
-    """Tell how a campaign stands, by what its row in the queue and its study say; None where there is none."""
+    """Tell how a campaign stands, by how its row in the queue and its study stand; None where there is none."""
     if queue is not None and queue in WAITS:
         return WAITS[queue]
     if study is None:
         return "removed"
-    return "interrupted" if study == "interrupted" else "complete" if study == "complete" else "running"
+    return STUDY_STATES.get(study, "running")
 
 
 MACHINE = "machine "

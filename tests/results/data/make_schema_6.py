@@ -8,7 +8,7 @@ from pathlib import Path
 
 from record_builders import a_study, begun, finished
 
-from results.store.service.audit import Deed
+from results.store.service.audit import AuditedAction
 from results.store.service.campaign_entry import CampaignOrder
 from results.store.store import Store
 
@@ -22,7 +22,7 @@ def main() -> None:
         store.finish(finished(store.begin(begun("before-node-checks")), study="before-node-checks"))
         store.end_study("before-node-checks", "complete")
         store.queue.add(CampaignOrder("waits", "tune", {"kind": "tune", "space": "quick"}, ("node-1",), "ada"))
-        store.audit.note(Deed("ada", "127.0.0.1", "POST /api/v1/campaigns", "waits", 201))
+        store.audit.note(AuditedAction("ada", "127.0.0.1", "POST /api/v1/campaigns", "waits", 201))
 
 
 if __name__ == "__main__":

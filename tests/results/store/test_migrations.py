@@ -215,7 +215,7 @@ def test_a_database_of_schema_6_takes_checks_of_nodes(tmp_path: Path) -> None:
         waiting = store.queue.find("waits")
         assert waiting is not None
         assert waiting.order.document == {"kind": "tune", "space": "quick"}
-        assert [row.deed.target for row in store.audit.newest(5)] == ["waits"]
+        assert [row.noted.target for row in store.audit.newest(5)] == ["waits"]
         assert store.node_checks.lines() == []
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
 

@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -7,8 +8,11 @@ import pytest
 from explain_builders import keep
 from fastapi.testclient import TestClient
 from record_builders import START, a_study, finished
+from sqlalchemy import update
 
 from results.record import TrialState
+from results.store.schema import CAMPAIGNS as CAMPAIGNS_TABLE
+from results.store.service.campaign_entry import CampaignOrder
 from results.store.store import Store
 
 CAMPAIGNS = "/api/v1/campaigns"
@@ -67,6 +71,34 @@ def test_campaigns_are_filtered_by_how_they_stand(client: TestClient, kept: Keep
     kept("broken", state="interrupted", age=1)
     assert names(client.get(CAMPAIGNS, params={"state": "interrupted"}).json()) == ["broken"]
     assert names(client.get(CAMPAIGNS, params={"state": "running"}).json()) == []
+
+
+def test_a_campaign_whose_trials_all_failed_has_failed_however_it_ended(client: TestClient, kept: Keep) -> None:
+    kept("stopped", None, None, state="interrupted", age=3)
+    kept("ended", None, age=2)
+    kept("half", None, 70.0, state="interrupted", age=1)
+    kept("empty", state="interrupted")
+    states = {one["name"]: one["state"] for one in client.get(CAMPAIGNS).json()["campaigns"]}
+    assert states == {"stopped": "failed", "ended": "failed", "half": "interrupted", "empty": "interrupted"}
+    assert client.get(f"{CAMPAIGNS}/ended").json()["state"] == "failed"
+    for state, found in (("failed", ["ended", "stopped"]), ("interrupted", ["empty", "half"]), ("complete", [])):
+        assert names(client.get(CAMPAIGNS, params={"state": state}).json()) == found
+        assert re.findall(r'name="studies" value="([^"]+)"', client.get("/", params={"state": state}).text) == found
+
+
+@pytest.mark.parametrize("state", ["queued", "running", "paused", "failed", "cancelled"])
+def test_the_filter_by_state_finds_what_the_list_shows_of_the_queue(
+    client: TestClient, kept: Keep, store: Store, state: str
+) -> None:
+    store.queue.add(CampaignOrder("monday", "tune", {"kind": "tune"}, ("here",), "somebody", 0))
+    kept("monday", 70.0)
+    kept("tuesday", 70.0, age=1)
+    with store.lists.database.writing() as connection:
+        connection.execute(update(CAMPAIGNS_TABLE).values(state=state))
+    (shown, _) = client.get(CAMPAIGNS).json()["campaigns"]
+    assert shown["state"] == state
+    assert names(client.get(CAMPAIGNS, params={"state": state}).json()) == ["monday"]
+    assert names(client.get(CAMPAIGNS, params={"state": "complete"}).json()) == ["tuesday"]
 
 
 def test_pages_of_trials_hold_each_once_in_order(client: TestClient, kept: Keep) -> None:

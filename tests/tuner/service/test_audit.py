@@ -17,7 +17,7 @@ def tokens(store: Store) -> dict[str, str]:
     return {scope: store.tokens.create(scope, scope, None)[1] for scope in AccessScope}
 
 
-def deeds(client: TestClient, tokens: dict[str, str]) -> list[tuple[str, str, str, int]]:
+def actions(client: TestClient, tokens: dict[str, str]) -> list[tuple[str, str, str, int]]:
     """What was noted, oldest first."""
     page = client.get(AUDIT, headers=bearer(tokens["admin"])).json()
     return [(one["who"], one["action"], one["target"], one["status"]) for one in reversed(page["deeds"])]
@@ -26,7 +26,20 @@ def deeds(client: TestClient, tokens: dict[str, str]) -> list[tuple[str, str, st
 def test_what_was_done_is_noted_with_who_did_it(client: TestClient, tokens: dict[str, str]) -> None:
     client.post("/api/v1/campaigns/monday/pause", headers=bearer(tokens["run"]))
     client.get("/api/v1/campaigns", headers=bearer(tokens["run"]))
-    assert deeds(client, tokens) == [("run", "POST /api/v1/campaigns/{name}/pause", "monday", 404)]
+    assert actions(client, tokens) == [("run", "POST /api/v1/campaigns/{name}/pause", "monday", 404)]
+
+
+def test_the_audit_log_is_asked_for_by_who_what_and_when(client: TestClient, tokens: dict[str, str]) -> None:
+    for scope in ("run", "admin"):
+        client.post("/api/v1/campaigns/monday/pause", headers=bearer(tokens[scope]))
+
+    def found(**asked: str) -> list[str]:
+        page = client.get(AUDIT, params=asked, headers=bearer(tokens["admin"])).json()
+        return [one["who"] for one in page["deeds"]]
+
+    assert found(who="RU") == ["run"]
+    assert found(what="MONDAY") == found(since="2020-01-01T00:00:00Z") == ["admin", "run"]
+    assert found(what="revoke") == found(until="2020-01-01T00:00:00Z") == []
 
 
 def test_refusals_and_signing_in_are_noted_with_their_sentence(client: TestClient, tokens: dict[str, str]) -> None:
@@ -35,7 +48,7 @@ def test_refusals_and_signing_in_are_noted_with_their_sentence(client: TestClien
     client.post("/sign-in", data={"token": "hpltune_wrong"})
     client.post("/sign-in", data={"token": tokens["read"]})
     client.cookies.clear()
-    assert deeds(client, tokens) == [
+    assert actions(client, tokens) == [
         ("", "GET /api/v1/campaigns", "", 401),
         ("read", "POST /api/v1/campaigns/monday/pause", "", 403),
         ("", "POST /sign-in", "", 403),
@@ -77,8 +90,8 @@ def test_what_the_command_line_does_with_tokens_is_noted(hpltune: Run) -> None:
     for arguments in (("create", "ada", "--scope", "run", "--expires", "never"), ("revoke", "ada")):
         assert hpltune("token", *arguments, "--db", "x.db").returncode == 0
     with Store.open("x.db") as store:
-        noted = [row.deed for row in reversed(store.audit.newest(10))]
-    assert [(deed.action, deed.target, deed.address) for deed in noted] == [
+        noted = [row.noted for row in reversed(store.audit.newest(10))]
+    assert [(done.action, done.target, done.address) for done in noted] == [
         ("token create", "ada", ""),
         ("token revoke", "ada", ""),
     ]

@@ -2,11 +2,10 @@
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import islice
-from typing import Literal
 
-from results.record import Study, StudyState, TrialRecord, TrialState
+from results.record import Study, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
 from results.store.networks import NetworkProbe
@@ -121,7 +120,7 @@ def _made_by(study: Study) -> str | None:
 
 def study_line(store: Store, study: Study, tally: Tally) -> StudyLine:
     """What a list says of a study."""
-    return StudyLine(study, state(study, store), tally, rates_of(store, study))
+    return StudyLine(study, state(study, store, tally), tally, rates_of(store, study))
 
 
 def rates_of(store: Store, study: Study) -> HeadlineRates | None:
@@ -129,9 +128,15 @@ def rates_of(store: Store, study: Study) -> HeadlineRates | None:
     return headline_rates(study, rank_stored(store, study))
 
 
-def state(study: Study, store: Store) -> LiveState:
-    """How a study stands; one that still says it runs, though nobody works on it, was killed."""
-    return KILLED if study.state == "running" and not store.others(study.name) else study.state
+def state(study: Study, store: Store, tally: Tally | None = None) -> LiveState:
+    """How a study stands; one that says it runs, though nobody works on it, was killed, and one may have failed.
+
+    Args:
+        tally: of its trials, where it is known already.
+    """
+    if study.state == "running":
+        return study.state if store.others(study.name) else KILLED
+    return "failed" if (tally or store.lists.tally(study.name)).all_failed else study.state
 
 
 @dataclass(frozen=True)
@@ -284,13 +289,11 @@ class CampaignsRequest:
 
     Attributes:
         count: how many at most.
-        asked: what they must fulfil; its state does not matter.
-        state: how they must stand ("running", "complete", "interrupted", "killed"); None takes all.
+        asked: what they must fulfil.
     """
 
     count: int
     asked: StudiesAsked = field(default_factory=StudiesAsked)
-    state: StudyState | Literal["killed"] | None = None
 
 
 @dataclass(frozen=True)
@@ -317,8 +320,7 @@ def list_campaigns(store: Store, request: CampaignsRequest, line_of: LineOf) -> 
 
 def _asked(store: Store, request: CampaignsRequest) -> Iterator[tuple[Study, StudyExtent]]:
     """Yield what a request asks for; of the stored states only "running" may mean another one."""
-    stored: StudyState | None = "running" if request.state == "killed" else request.state
-    asked = replace(request.asked, state=stored)
-    for study, extent in store.lists.newest_first(asked, request.count + 1):
-        if request.state in {None, state(study, store)}:
+    stands = request.asked.stands
+    for study, extent in store.lists.newest_first(request.asked, request.count + 1):
+        if stands not in {"running", KILLED} or store.outbox.state(study.name) == stands:
             yield study, extent

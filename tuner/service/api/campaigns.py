@@ -11,7 +11,7 @@ from results.store.study_list import StudiesAsked
 
 from ...commands.stored.best import BestRequest, best_of_study
 from ...commands.stored.show import CampaignsRequest, list_campaigns
-from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, Cursor, StudyStanding
+from ...messages.campaigns import AskedQuery, BestModel, CampaignModel, CampaignPage, CampaignStanding, Cursor
 from ...messages.documents import printable_text
 from ..authentication import needs
 from ..parts import CampaignName, Parts, no_query
@@ -23,28 +23,28 @@ router = APIRouter(prefix="/api/v1/campaigns", tags=["campaigns"], dependencies=
 
 Word = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
 EARLIEST, LATEST = datetime(1970, 1, 1, tzinfo=UTC), datetime(9000, 1, 1, tzinfo=UTC)
+Moment = Annotated[AwareDatetime, Field(ge=EARLIEST, le=LATEST)]
 
 
 class CampaignsQuery(AskedQuery):
     """Which campaigns."""
 
-    state: StudyStanding | None = None
+    state: CampaignStanding | None = None
     simulated: bool | None = None
     engine: Word | None = None
     space: Word | None = None
     name: Word | None = Field(None, description="a part of the name; capital letters do not matter")
-    since: AwareDatetime | None = Field(
-        None, ge=EARLIEST, le=LATEST, description="created then or later, with its time zone"
-    )
+    since: Moment | None = Field(None, description="created then or later, with its time zone")
     limit: int = Field(50, ge=1, le=200)
     cursor: Cursor | None = None
 
     def asked(self) -> StudiesAsked:
-        """What studies must fulfil, besides how they stand."""
+        """What campaigns must fulfil."""
         before = campaign_place(self.cursor) if self.cursor is not None else None
         return StudiesAsked(
             before=before,
             since=self.since,
+            stands=self.state,
             engine=self.engine,
             space=self.space,
             named=self.name,
@@ -61,7 +61,7 @@ class BestQuery(AskedQuery):
 @router.get("", response_model=CampaignPage)
 async def campaigns(request: Request, parts: Parts, query: Annotated[CampaignsQuery, Query()]) -> Response:
     """List campaigns that have begun, newest first; /api/v1/queue lists those that wait."""
-    asked = CampaignsRequest(query.limit, query.asked(), query.state)
+    asked = CampaignsRequest(query.limit, query.asked())
 
     def page() -> CampaignPage:
         found = list_campaigns(parts.store, asked, parts.answers.line)

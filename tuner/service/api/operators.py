@@ -13,13 +13,15 @@ from pydantic import BaseModel, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
-from results.store.service.audit import AuditRow
+from results.store.service.audit import AuditAsked, AuditRow
+from results.store.store import Store
 
 from ...messages.campaigns import AskedQuery, Cursor
 from ..authentication import needs
 from ..background import stuck
 from ..parts import OpenStore, Parts, no_query
 from ..problems import Problem
+from .campaigns import Moment, Word
 from .cursors import campaign_cursor, campaign_place
 
 router = APIRouter()
@@ -37,13 +39,17 @@ class PrometheusResponse(PlainTextResponse):
 
 
 class AuditQuery(AskedQuery):
-    """Which deeds."""
+    """Which actions."""
 
+    who: Word = Field("", description="a part of the name; capital letters do not matter")
+    what: Word = Field("", description="a part of the action or of its target")
+    since: Moment | None = Field(None, description="done then or later, with its time zone")
+    until: Moment | None = Field(None, description="done before then")
     limit: int = Field(100, ge=1, le=1000)
     cursor: Cursor | None = None
 
 
-class DeedModel(BaseModel):
+class ActionModel(BaseModel):
     """What somebody did or tried to do."""
 
     at: datetime
@@ -55,26 +61,31 @@ class DeedModel(BaseModel):
     detail: str
 
     @classmethod
-    def of(cls, row: AuditRow) -> "DeedModel":
+    def of(cls, row: AuditRow) -> "ActionModel":
         """Tell of a row."""
-        return cls(at=row.at, **asdict(row.deed))
+        return cls(at=row.at, **asdict(row.noted))
 
 
 class AuditPage(BaseModel):
-    """Deeds, newest first."""
+    """Actions, newest first."""
 
-    deeds: list[DeedModel]
+    deeds: list[ActionModel] = Field(description="the actions; programs know them by this name of earlier versions")
     next_cursor: str | None = Field(description="the page of older ones begins here; null on the last page")
 
 
 @router.get("/api/v1/audit", tags=["operators"], dependencies=[needs("admin")])
 def audit(store: OpenStore, query: Annotated[AuditQuery, Query()]) -> AuditPage:
     """List who changed something, signed in or was refused, newest first."""
-    before = campaign_place(query.cursor) if query.cursor is not None else None
-    found = store.audit.newest(query.limit + 1, before)
-    shown = found[: query.limit]
+    return audited(store, AuditAsked(query.who, query.what, (), query.since, query.until), query.limit, query.cursor)
+
+
+def audited(store: Store, asked: AuditAsked, limit: int, cursor: str | None) -> AuditPage:
+    """One page of the audit log."""
+    before = campaign_place(cursor) if cursor is not None else None
+    found = store.audit.newest(limit + 1, before, asked)
+    shown = found[:limit]
     return AuditPage(
-        deeds=[DeedModel.of(row) for row in shown],
+        deeds=[ActionModel.of(row) for row in shown],
         next_cursor=campaign_cursor(shown[-1].place) if len(found) > len(shown) else None,
     )
 

@@ -3,7 +3,7 @@
 import platform
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Query, Request
@@ -18,7 +18,7 @@ from results.store.study_list import StudiesAsked
 from ...commands.stored.show import CampaignsRequest, LineOf, list_campaigns
 from ...engines.registry import descriptions
 from ...errors import UsageError
-from ...messages.campaigns import AskedQuery, Cursor, standing
+from ...messages.campaigns import AskedQuery, CampaignStanding, Cursor, standing
 from ...messages.plain_paths import without_paths
 from ...reports.lists import StudyLine
 from ..api.campaigns import Word
@@ -54,7 +54,7 @@ class HomeQuery(AskedQuery):
 
     name: Word = ""
     tag: Word = ""
-    state: Literal["", "running", "complete", "interrupted", "killed"] = ""
+    state: Literal[""] | CampaignStanding = ""
     space: Word = ""
     engine: Word = ""
     simulated: Literal["", "yes", "no"] = ""
@@ -70,13 +70,14 @@ class HomeQuery(AskedQuery):
         """What to list."""
         asked = StudiesAsked(
             before=campaign_place(self.cursor) if self.cursor else None,
+            stands=self.state or None,
             engine=self.engine or None,
             space=self.space or None,
             named=self.name or None,
             tagged=self.tag or None,
             simulated=None if not self.simulated else self.simulated == "yes",
         )
-        return CampaignsRequest(SHOWN, asked, self.state or None)
+        return CampaignsRequest(SHOWN, asked)
 
 
 Asked = Annotated[HomeQuery, Query()]
@@ -96,7 +97,7 @@ ENDED_EARLY = (QueueState.FAILED, QueueState.CANCELLED)
 
 MOST_NODES = 4
 """Of a cluster that are named."""
-STATES = ("running", "complete", "interrupted", "killed")
+STATES: Sequence[str] = get_args(CampaignStanding)
 
 
 @router.get("/")
@@ -236,12 +237,11 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
     rates = line.rates
     study, tally = line.study, line.tally
     stands = standing(line.state, entry)
-    all_failed = stands == "interrupted" and tally.trials == tally.failed > 0
     return CampaignRow(
         study.name,
         study.created_at.isoformat(),
         study.created_at.strftime(TIME),
-        "failed" if all_failed else stands,
+        stands,
         without_paths(study.space_name),
         study.engine,
         tally.trials,

@@ -2,19 +2,25 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
+from pydantic import AfterValidator, Field
 
+from results.store.service.audit import AuditAsked
 from results.store.service.tokens import AccessScope, UnknownTokenError
 
+from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, Cursor
+from ...messages.documents import printable_text
 from ..api import operators, schedules, webhooks
+from ..api.campaigns import EARLIEST, LATEST
 from ..api.queue_access import Runner
 from ..authentication import needs
 from ..callers import caller_of
@@ -31,14 +37,55 @@ OF_SCHEDULES = {"pause": schedules.pause, "resume": schedules.resume, "delete": 
 Named = Annotated[str, InPath(max_length=200)]
 
 
-DEEDS = 100
-"""Of a page."""
+SHOWN = 100
+"""Actions of a page."""
+Word = Annotated[str, Field(max_length=200), AfterValidator(printable_text), AfterValidator(str.strip)]
 
 
-class DeedsQuery(AskedQuery):
-    """Where the page of deeds begins."""
+class AuditFilter(AskedQuery):
+    """Which actions the page shows, and where it begins; a field that is left empty filters nothing.
 
+    Attributes:
+        since, until: days of UTC, both of which are shown.
+    """
+
+    who: Word = ""
+    what: Word = ""
+    since: Word = ""
+    until: Word = ""
     cursor: Cursor | None = None
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """The filters that are set."""
+        return {key: text for key, text in self.model_dump(exclude={"cursor"}).items() if text}
+
+    def asked(self, said: Mapping[str, str]) -> AuditAsked:
+        """Which actions to read.
+
+        Args:
+            said: what each action does, in words.
+
+        Raises:
+            UsageError: a day cannot be read.
+        """
+        word = self.what.lower()
+        actions = [action for action, does in said.items() if word in does.lower()]
+        until = _day(self.until, "until")
+        return AuditAsked(self.who, self.what, actions, _day(self.since, "since"), until and until + timedelta(days=1))
+
+
+def _day(text: str, field: str) -> datetime | None:
+    """The begin of a day of UTC; None for no text."""
+    if not text:
+        return None
+    try:
+        day = datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        day = None
+    if day is None or not EARLIEST <= day <= LATEST:
+        raise UsageError("write a day such as 2026-11-28", field=field, given=text[:40])
+    return day
 
 
 @router.get("/schedules", dependencies=[needs("read"), Depends(no_query)])
@@ -100,20 +147,28 @@ def revoke_token(store: OpenStore, name: Named, _sent: Form) -> Response:
 
 
 @router.get("/audit", dependencies=[needs("admin")])
-def audit_page(request: Request, store: OpenStore, query: Annotated[DeedsQuery, Query()]) -> HTMLResponse:
+def audit_page(request: Request, store: OpenStore, query: Annotated[AuditFilter, Query()]) -> HTMLResponse:
     """List who changed something, signed in or was refused, newest first."""
-    found = operators.audit(store, operators.AuditQuery(limit=DEEDS, cursor=query.cursor))
-    said: Mapping[str, str] = request.app.state.deeds_in_words
+    said: Mapping[str, str] = request.app.state.actions_in_words
+    found, wrong = operators.AuditPage(deeds=[], next_cursor=None), None
+    try:
+        found = operators.audited(store, query.asked(said), SHOWN, query.cursor)
+    except UsageError as error:
+        wrong = error
+    kept = query.filters
     return page(
         request,
         "operation/audit.html.j2",
-        deeds=[(deed, said.get(deed.action, "")) for deed in found.deeds],
-        older=found.next_cursor,
-        later=query.cursor is not None,
+        422 if wrong else 200,
+        actions=[(action, said.get(action.action, "")) for action in found.deeds],
+        query=query,
+        wrong=wrong,
+        older=f"/audit?{urlencode({**kept, 'cursor': found.next_cursor})}" if found.next_cursor else None,
+        newest=f"/audit?{urlencode(kept)}" if query.cursor is not None else None,
     )
 
 
-def deeds_in_words(routers: Iterable[APIRouter]) -> Mapping[str, str]:
+def actions_in_words(routers: Iterable[APIRouter]) -> Mapping[str, str]:
     """What each address does, by its method and path, as the first sentence of its own documentation says."""
     said = dict[str, str]()
     for route in chain.from_iterable(one.routes for one in routers):

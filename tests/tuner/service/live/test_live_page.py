@@ -165,7 +165,7 @@ def test_a_campaign_whose_trials_all_failed_says_so_and_why(client: TestClient, 
         end(store, begin(store), None, **crashed)
     store.end_study("study", "interrupted")
     page = text_of(client)
-    assert "It ended, because no trial succeeded." in page
+    assert "It failed: no trial succeeded." in page
     assert "HPL: all 2 trials failed" in page
     assert "hpltune show study 2" in page
     assert "…/xhpl: no licence" in page

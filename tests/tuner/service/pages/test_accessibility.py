@@ -16,7 +16,7 @@ from record_builders import a_study, finished
 from running_service import OpenService, service_in_thread
 
 from results.store.node_checks import NodeCheckState
-from results.store.service.audit import Deed
+from results.store.service.audit import AuditedAction
 from results.store.service.campaign_entry import CampaignOrder
 from results.store.service.schedules import Schedule
 from results.store.store import Store
@@ -65,7 +65,7 @@ def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
     store.schedules.add(
         Schedule("weekly", "every monday at 06:00", {"kind": "check", "baseline": "after"}, "ada", now, now)
     )
-    store.audit.note(Deed("ada", "", "token create", "eve", 201, "scope read"))
+    store.audit.note(AuditedAction("ada", "", "token create", "eve", 201, "scope read"))
     store.node_checks.add(kept(ready=False))
     large = virtual_check(512, faults=[PlantedFault("flaky-node", ("node007",))])
     store.node_checks.add(kept(large, state=NodeCheckState.RUNNING))

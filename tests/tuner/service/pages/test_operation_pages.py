@@ -1,14 +1,17 @@
-"""Pages of schedules, webhooks, tokens and deeds: who sees them, what they say, and their buttons."""
+"""Pages of schedules, webhooks, tokens and the audit log: who sees them, what they say, and their buttons."""
 
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from pathlib import Path
 
 import pytest
+import time_machine
 from fastapi.testclient import TestClient
 from service_client import bearer, served
 
+from results.store.service.audit import AuditedAction
 from results.store.service.schedules import Schedule
 from results.store.service.tokens import AccessScope, TokenState
 from results.store.store import Store
@@ -144,7 +147,55 @@ def test_the_audit_log_says_in_words_who_did_what(client: TestClient, store: Sto
     assert '<span class="state failed">refused</span> This form is not yours or too old' in page
 
 
-def test_older_deeds_are_a_page_further(client: TestClient, store: Store) -> None:
+@pytest.mark.parametrize(
+    ("filters", "found"),
+    [
+        ({}, ["pause", "revoke", "old"]),
+        ({"who": "ADA"}, ["pause"]),
+        ({"what": "pause, resume"}, ["pause"]),
+        ({"what": "token"}, ["revoke"]),
+        ({"what": "old"}, ["old"]),
+        ({"since": f"{NOW:%Y-%m-%d}"}, ["pause", "revoke"]),
+        ({"until": "2020-02-03"}, ["old"]),
+        ({"since": "2020-02-03", "until": "2020-02-03", "who": "eve"}, ["old"]),
+        ({"who": "nobody"}, []),
+        ({"what": "%"}, []),
+    ],
+)
+def test_the_audit_log_is_filtered_by_who_what_and_when(
+    client: TestClient, store: Store, filters: dict[str, str], found: list[str]
+) -> None:
+    with time_machine.travel(datetime(2020, 2, 3, 23, 59, tzinfo=UTC), tick=False):
+        store.audit.note(AuditedAction("eve", "", "sign in", "old", 303))
+    store.audit.note(AuditedAction("root", "", "token revoke", "revoke", 200))
+    store.audit.note(AuditedAction("ada", "::1", "POST /schedules/{name}/do", "pause", 303))
+    page = client.get("/audit", params=filters).text
+    assert re.findall(r"<td>(pause|revoke|old)</td>", page) == found
+    assert ("No action is like that" in page) == (not found)
+    for name, text in filters.items():
+        assert re.search(rf'name="{name}" value="{text}"', page)
+
+
+def test_a_day_that_cannot_be_read_is_told_at_its_field(client: TestClient) -> None:
+    page = client.get("/audit", params={"who": "ada", "since": "monday", "until": "2026-01-01"})
+    assert page.status_code == 422
+    assert '<span class="wrong" id="since-wrong">write a day such as 2026-11-28</span>' in page.text
+    for kept in ('name="who" value="ada"', 'name="since" value="monday"', 'name="until" value="2026-01-01"'):
+        assert kept in page.text
+
+
+def test_older_actions_of_a_filter_are_of_that_filter(client: TestClient, store: Store) -> None:
+    for number in range(101):
+        store.audit.note(AuditedAction("ada", "", "sign in", f"t{number}", 303))
+        store.audit.note(AuditedAction("bob", "", "sign in", "x", 303))
+    older = re.search(r'href="(/audit\?[^"]*cursor=[^"]+)"', client.get("/audit?who=ada").text)
+    assert older
+    page = client.get(unescape(older[1])).text
+    assert re.findall(r"<td>(t\d+|x)</td>", page) == ["t0"]
+    assert 'href="/audit?who=ada"' in page
+
+
+def test_older_actions_are_a_page_further(client: TestClient, store: Store) -> None:
     for _ in range(101):
         client.post("/schedules/nope/do", data={})
     assert len(store.audit.newest(200)) == 101

@@ -69,8 +69,7 @@ STATES: Mapping[LiveState, str] = {
     "cancelled": "It was cancelled.",
     "removed": "It was removed.",
 }
-OVER: frozenset[LiveState] = frozenset({"interrupted", "complete"})
-ALL_FAILED = "It ended, because no trial succeeded."
+ALL_FAILED = "It failed: no trial succeeded."
 MOST_DIFFERENCES = 6
 """Parameters of a running trial that are compared with those of the best."""
 
@@ -259,7 +258,7 @@ class LivePage:
         killed = frozenset(digest.running) if state == "killed" else frozenset()
         told = story_table(study, [known[one.number] for one in steps if one.number in known])
         values: dict[str, dict[str, object]] = {
-            "headline": {"text": ALL_FAILED if digest.all_failed and state in OVER else headline(state, rates)},
+            "headline": {"text": ALL_FAILED if digest.all_failed and state == "failed" else headline(state, rates)},
             "answer": {"card": self._answer.card(study, state, digest, newest)},
             "standing": {
                 "left": left if state == "running" else None,
