@@ -86,6 +86,7 @@ class Authenticator:
         self._sessions = sessions
         self._uid_of = uid_of
         self._tokens_exist = False
+        self._looked_at = ""
         self._me = psutil.Process().username()
 
     def authenticate(self, request: HTTPConnection) -> Admission:
@@ -124,7 +125,11 @@ class Authenticator:
 
     def _closed(self) -> bool:
         """Whether there are tokens; once there is one, there will always be one."""
-        self._tokens_exist = self._tokens_exist or self._store.tokens.exist()
+        if not self._tokens_exist:
+            version = self._store.lists.version()
+            if version != self._looked_at and self._store.tokens.exist():
+                self._tokens_exist = True
+            self._looked_at = version
         return self._tokens_exist
 
     def _of_token(self, given: str, source: RequestSource) -> Admission:
