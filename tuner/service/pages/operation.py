@@ -25,10 +25,11 @@ from ..api import operators, schedules, webhooks
 from ..api.campaigns import EARLIEST, LATEST
 from ..api.queue_access import OpenQueue, Runner
 from ..authentication import needs
-from ..callers import caller_of
+from ..callers import Caller, caller_of
 from ..forms import Form, csrf_field
-from ..parts import CampaignName, OpenStore, Parts, no_query
+from ..parts import CampaignName, OpenStore, Parts, ServiceParts, no_query
 from ..problems import Problem
+from . import new_webhook
 from .frames import address_of
 from .new_schedule import ScheduleForm, filled_form, fresh_form, make_schedule
 from .queue import asked_facts
@@ -148,8 +149,30 @@ def change_schedule(store: OpenStore, caller: Runner, name: CampaignName, sent: 
 @router.get("/webhooks", dependencies=[Depends(no_query)])
 def webhooks_page(request: Request, parts: Parts, admin: webhooks.Admin) -> HTMLResponse:
     """Tell how the last messages to each webhook stand."""
-    found = webhooks.webhooks(parts, admin).webhooks
-    return page(request, "operation/webhooks.html.j2", webhooks=found, csrf=csrf_field(request), address_of=address_of)
+    return _webhooks(request, parts, admin, new_webhook.FRESH)
+
+
+@router.post("/webhooks")
+def write_webhook(request: Request, parts: Parts, admin: webhooks.Admin, sent: Form) -> HTMLResponse:
+    """Write what the service's file needs for a webhook, with a fresh secret; nothing is stored."""
+    form = new_webhook.filled_form(sent)
+    try:
+        form = replace(form, written=new_webhook.written_webhook(form.texts, parts.announcer.webhooks))
+    except WrongFormError as error:
+        form = replace(form, errors=tuple(error.errors))
+    return _webhooks(request, parts, admin, form)
+
+
+def _webhooks(request: Request, parts: ServiceParts, admin: Caller, form: new_webhook.WebhookForm) -> HTMLResponse:
+    return page(
+        request,
+        "operation/webhooks.html.j2",
+        422 if form.errors else 200,
+        webhooks=webhooks.webhooks(parts, admin).webhooks,
+        csrf=csrf_field(request),
+        address_of=address_of,
+        **form.values(),
+    )
 
 
 @router.post("/webhooks/{name}/test")
