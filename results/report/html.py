@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import json
 import re
@@ -14,11 +13,11 @@ from html import escape
 from importlib.metadata import version
 from importlib.resources import files
 from itertools import chain, count
-from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from .drawing import POINTS_PER_INCH, SIZE_INCHES, DrawnValue, height_inches, thinned
 from .drawing import STYLE as DRAWING
+from .figure_data import figure_data
 from .model import (
     Blank,
     Card,
@@ -189,68 +188,6 @@ def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, obje
             return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
         case _:
             return {"kind": KINDS[type(part)], "data": part}
-
-
-def figure_data(figure: Drawable) -> str:
-    """Write what a figure shows as CSV, with a line for each value; columns without any value are left out.
-
-    Those of a heat map are named after its axes, those of lanes after what they can do. Elsewhere, lowest and highest
-    are the ends of the interval of y.
-    """
-    if isinstance(figure, Matrix):
-        names = [figure.y_axis, figure.x_axis, figure.unit, "note", "measured"]
-        lines = [
-            [
-                row,
-                column,
-                _number(figure.cells[i][j]),
-                figure.notes[i][j] if figure.notes else "",
-                ("no" if figure.guessed[i][j] else "yes") if figure.guessed else "",
-            ]
-            for i, row in enumerate(figure.rows)
-            for j, column in enumerate(figure.columns)
-            if figure.cells[i][j] is not None
-        ]
-    elif isinstance(figure, Gantt):
-        names = ["group", figure.lane_axis, "from", "until", *figure.kinds]
-        lines = [
-            [
-                group.title if len(figure.groups) > 1 else "",
-                lane.name,
-                *map(_number, (span.begin, span.end)),
-                *(_number(part) if part else "" for part in span.parts),
-            ]
-            for group in figure.groups
-            for lane in group.lanes
-            for span in lane.spans
-        ]
-    else:
-        diagrams = figure.rows if isinstance(figure, Timeline) else (figure,)
-        y_axis = "value" if len(diagrams) > 1 else diagrams[0].y_axis
-        names = ["figure", "series", diagrams[0].x_axis, y_axis, "lowest", "highest", "label"]
-        lines = [
-            [
-                diagram.title if len(diagrams) > 1 else "",
-                series.name,
-                x if isinstance(x, str) else _number(x),
-                _number(series.y[i]),
-                _number(series.low[i]) if series.low else "",
-                _number(series.high[i]) if series.high else "",
-                series.labels[i] if i < len(series.labels) else "",
-            ]
-            for diagram in diagrams
-            for series in diagram.series
-            for i, x in enumerate(series.x)
-        ]
-    used = [place for place in range(len(names)) if any(line[place] for line in lines)]
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\n").writerows([one[place] for place in used] for one in (names, *lines))
-    return text.getvalue()
-
-
-def _number(value: float | None) -> str:
-    """Write a number with as many digits as a reader of a figure can use; nothing for what is none."""
-    return "" if value is None or isnan(value) else f"{value:.7g}"
 
 
 @dataclass(frozen=True)
