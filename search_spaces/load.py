@@ -413,7 +413,7 @@ def _depending(key: str, entry: Mapping[str, Any], known: Dimension, settings: S
             continue
         case = converted(decider, word, settings)
         if not deciding.accepts(case):
-            raise SpaceError(f"{word} is no value of {decider}: expected {deciding.expected}")
+            raise SpaceError(f"{word} is no value of {decider}: {deciding.instead_of(case)}")
         cases[case] = values(listed)
     return Parameter.depending(key, decider, cases, known)
 
@@ -478,7 +478,7 @@ def _legal(
         raise where.wrong(f"expected {'one value' if most == 1 else 'at least one value'}, not {entry}")
     for value in listed:
         if not known.accepts(value):
-            raise where.wrong(f"expected {known.expected}", f" = {shown(value)}")
+            raise where.wrong(known.instead_of(value), f" = {shown(value)}")
     return listed
 
 

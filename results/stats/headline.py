@@ -137,11 +137,11 @@ class FastestRun:
                 f"{self._at_least(ranking)}"
             )
         if self.is_rmax:
-            fastest = " ".join(filter(None, ("the fastest", self._which(ranking), "run")))
+            fastest = " ".join(filter(None, ("the fastest", self._which(ranking), "full run")))
             return (
                 f"Rmax, {fastest}, is {rate_text(self.gflops)} GFLOPS: {self.where(ranking)}.{self._at_least(ranking)}"
             )
-        fastest = " ".join(filter(None, ("The fastest", self._which(ranking), self.source, "run")))
+        fastest = " ".join(filter(None, ("The fastest", self._which(ranking), self.source, "full run")))
         told = f"{fastest} gave {rate_text(self.gflops)} GFLOPS{self._at_n}: {self.where(ranking)}."
         return f"{told} {self.no_rmax}{self._at_least(ranking)}"
 
@@ -289,8 +289,17 @@ def median_text(entry: Ranked) -> str:
     told = "1 run" if entry.runs == 1 else f"the median of {entry.runs} runs, {range_text(entry)}"
     if entry.disturbance is not None:
         return f"{told}, {'all ' if entry.runs > 1 else ''}disturbed"
-    left = f"{entry.left_out} disturbed one{'' if entry.left_out == 1 else 's'}"
-    return f"{told}, beside {left}" if entry.left_out else told
+    return f"{told}, {beside_text(entry.left_out)}" if entry.left_out else told
+
+
+def beside_text(left_out: int) -> str:
+    """Say beside which runs those stand that count: "beside 2 disturbed ones"."""
+    return f"beside {left_out} disturbed one{'' if left_out == 1 else 's'}"
+
+
+def once_text(left_out: int) -> str:
+    """Say of a configuration of which one run counts how often it ran, with its disturbed runs that do not count."""
+    return f"ran undisturbed once, {beside_text(left_out)}" if left_out else "ran once"
 
 
 def gave_text(entry: Ranked) -> str:

@@ -26,7 +26,8 @@ class Dimension:
     """A known parameter.
 
     Attributes:
-        expected: the legal values in words.
+        expected: the legal values as a sentence has them.
+        words: the legal values where these are a few words; none else.
         accepts: returns whether a value alone is legal.
         default: returns the value when a space does not name it, from the parameters so far; None leaves it out.
     """
@@ -34,6 +35,13 @@ class Dimension:
     expected: str
     accepts: Callable[[Scalar], bool]
     default: Callable[[Point, Machine], Scalar | None]
+    words: tuple[str, ...] = ()
+
+    def instead_of(self, value: Scalar) -> str:
+        """Say what is expected in place of a value that is not legal, and which word was probably meant."""
+        folded = {word.casefold(): word for word in self.words}
+        near = difflib.get_close_matches(str(value).casefold(), folded, n=1)
+        return f"expected {self.expected}" + (f"; did you mean {folded[near[0]]}?" if near else "")
 
 
 def _whole(least: int, default: int | None, most: int = LARGEST_INT) -> Dimension:
@@ -51,7 +59,9 @@ def _word(kind: type[Word], default: str) -> Dimension:
 
 
 def _choice(words: list[str], default: str) -> Dimension:
-    return Dimension("one of " + ", ".join(words), lambda value: value in words, lambda _point, _machine: default)
+    return Dimension(
+        f"one of {', '.join(words)}", lambda value: value in words, lambda _point, _machine: default, tuple(words)
+    )
 
 
 def _is_grid(value: Scalar) -> bool:

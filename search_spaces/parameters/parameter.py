@@ -40,7 +40,7 @@ class Parameter:
             raise SpaceError(f"{self.name} has no value: expected {known.expected}")
         for value in self.values:
             if not known.accepts(value):
-                raise SpaceError(f"{self.name} = {shown(value)}: expected {known.expected}")
+                raise SpaceError(f"{self.name} = {shown(value)}: {known.instead_of(value)}")
         if len(set(self.values)) < len(self.values):
             raise SpaceError(f"{self.name} names a value twice")
 

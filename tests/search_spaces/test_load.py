@@ -316,7 +316,10 @@ def inline(value: object) -> str:
     [
         ({"NB": ["abc"]}, "⟦set.NB⟧: NB = abc: expected a whole number"),
         ({"NBB": ["1"]}, "⟦set.NBB⟧: unknown parameter NBB: did you mean NB?"),
-        ({"BCAST": ["1RM"]}, "⟦set.BCAST⟧: BCAST = 1RM: expected one of 1rg, 1rM"),
+        (
+            {"BCAST": ["1RM"]},
+            "⟦set.BCAST⟧: BCAST = 1RM: expected one of 1rg, 1rM, 2rg, 2rM, Lng, LnM, bc6, bc7; did you mean 1rM?",
+        ),
         ({"N": ["100"], "memory_fraction": ["0.5"]}, "keep one of them"),
         ({"layout": ["4"]}, "⟦set.layout⟧: layout = 4: expected ranks x threads"),
     ],

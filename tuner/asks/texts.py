@@ -3,6 +3,8 @@
 import csv
 from collections.abc import Sequence
 
+from search_spaces.parameters.dimension import DIMENSIONS
+
 from ..errors import UsageError
 from .field import Scalar
 
@@ -11,7 +13,7 @@ def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
     """Split `--set NAME=V[,V]` values; one that has a comma itself stands in double quotes.
 
     Raises:
-        TunerError: no "=", no value, or a quote without its end.
+        TunerError: no "=", one too many, no value, or a quote without its end.
     """
     overrides: dict[str, list[str]] = {}
     for value in values:
@@ -23,6 +25,12 @@ def parse_overrides(values: Sequence[str]) -> dict[str, list[str]]:
         choices = [choice.strip() for choice in listed if choice.strip()]
         if not name.strip() or not equals or not choices:
             raise UsageError("write NAME=VALUE[,VALUE], for example ⟦set⟧ NB=128,192", field="set", given=value)
+        if name.strip() in DIMENSIONS and any("=" in choice for choice in choices):
+            raise UsageError(
+                f"no value of {name.strip()} has a =: write NAME=VALUE[,VALUE], and ⟦set⟧ once for each parameter",
+                field="set",
+                given=value,
+            )
         overrides.setdefault(name.strip(), []).extend(choices)
     return overrides
 

@@ -1,11 +1,13 @@
 """`hpltune learn`: a lesson in the terminal."""
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from io import StringIO
+from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from .common import Db, Json, console
+from .common import Db, Json, console, errors
+from .signals import Stopped
 from .terminal import INTERRUPTED, show_report
 
 if TYPE_CHECKING:
@@ -44,6 +46,8 @@ def learn(
     next call goes on there. `hpltune report --as kronos` shows your guesses. It needs SimGrid
     (`hpltune setup --with simgrid`).
 
+    With --json it asks nothing: it takes the guesses that are piped in, one on a line, and prints what is kept.
+
     Examples:
 
         hpltune learn
@@ -51,6 +55,8 @@ def learn(
         hpltune learn kronos
 
         hpltune learn kronos --json
+
+        echo 0.5 | hpltune learn kronos --json
     """
     from ..commands.learn import all_lessons, book_report, opened_book
 
@@ -58,14 +64,26 @@ def learn(
         show_report(console(), all_lessons(), as_json=as_json)
         return
     book = opened_book(name, anew=again)
+    try:
+        if not as_json:
+            _lead_through(console(), book, db, sys.stdin)
+        elif guesses := "" if sys.stdin.isatty() else sys.stdin.read():
+            book = _lead_through(errors(), book, db, StringIO(guesses))
+    except Stopped as stopped:
+        stopped.sentence += f"; your guesses are kept, and `hpltune learn {name}` goes on here"
+        raise
     if as_json:
         show_report(console(), book_report(book), as_json=True)
-        return
-    _lead_through(book, db)
 
 
-def _lead_through(book: "LessonBook", db: str | None) -> None:
+def _lead_through(shown: "Console", book: "LessonBook", db: str | None, typed: TextIO) -> "LessonBook":
     """Ask, simulate and show one step after the other, from the first that is not done.
+
+    Args:
+        typed: has the guesses, one on a line.
+
+    Returns:
+        All that is kept of the lesson then.
 
     Raises:
         TunerError: there is nobody to ask.
@@ -75,16 +93,16 @@ def _lead_through(book: "LessonBook", db: str | None) -> None:
 
     from ..commands.learn import TeachRequest, book_report
 
-    shown, lesson = console(), book.lesson
+    lesson = book.lesson
     left = [step for step in lesson.steps if not book.is_done(step)]
     if left and left != list(lesson.steps):
         done = len(lesson.steps) - len(left)
         say(shown, f"{done} of {len(lesson.steps)} steps are done; `hpltune learn {lesson.name} --again` begins anew.")
     for number, step in enumerate(left):
-        asked = _ask(shown, book, step, first=number == 0)
+        asked = _ask(shown, book, step, typed, first=number == 0)
         if asked is None:
             say(shown, f"\nKept. `hpltune learn {lesson.name}` goes on here.")
-            return
+            return book
         result = _simulated(shown, TeachRequest(book, step, asked or None, db))
         if result.interrupted:
             say(shown, f"Stopped; your guess is kept. `hpltune learn {lesson.name}` goes on here.")
@@ -93,9 +111,10 @@ def _lead_through(book: "LessonBook", db: str | None) -> None:
         book = result.book
     print_report(shown, book_report(book))
     say(shown, f"All steps are done. `hpltune report --as {lesson.name} -o {lesson.name}.html` makes the report.")
+    return book
 
 
-def _ask(shown: "Console", book: "LessonBook", step: "LessonStep", *, first: bool) -> str | None:
+def _ask(shown: "Console", book: "LessonBook", step: "LessonStep", typed: TextIO, *, first: bool) -> str | None:
     """The guess of a step; "" for none, and None where somebody leaves.
 
     Raises:
@@ -117,11 +136,11 @@ def _ask(shown: "Console", book: "LessonBook", step: "LessonStep", *, first: boo
     in_unit = f" in {step.unit}" if step.unit else ""
     while True:
         shown.print(f"Your guess{in_unit} (Enter: none): ", end="")
-        line = sys.stdin.readline()
-        if not sys.stdin.isatty():
+        line = typed.readline()
+        if not typed.isatty():
             shown.print(line.strip())
         if not line:
-            if first and not sys.stdin.isatty():
+            if first and not typed.isatty():
                 raise TunerError("nobody can be asked here: call it in a terminal, or give it guesses, one on a line")
             return None
         if not line.strip():

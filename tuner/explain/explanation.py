@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
+from types import MappingProxyType
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -15,7 +16,7 @@ from hpl.params import Scalar
 from results.record import TrialRecord
 from results.stats.confidence import rerank_by_posterior
 from results.stats.noise import noise_of
-from results.stats.ranking import Ranked, rank, relative_sd
+from results.stats.ranking import Ranked, is_full_run, rank, relative_sd
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
@@ -57,6 +58,7 @@ class Explanation:
             repeated.
         repeats_percent: standard deviation of those; None where no configuration ran twice.
         untested: values of the space that no trial had.
+        alone: parameters of which only one value ran, with that: nothing tells what they do.
         runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
     """
 
@@ -69,11 +71,17 @@ class Explanation:
     noise_percent: float
     repeats_percent: float | None
     untested: Mapping[str, tuple[Scalar, ...]]
+    alone: Mapping[str, Scalar]
     runs: int
     spent_s: float
     best_run: Mapping[str, Scalar]
     best_ran: bool
     confounded: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters that tell a configuration of this study from others: those that matter most first."""
+        return (*(effect.name for effect in self.effects), *self.alone)
 
     def together(self, one: str, other: str) -> Pair | None:
         """What two parameters explain together, or None if no point that was looked at combines their values."""
@@ -138,13 +146,11 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
     Raises:
         FitError: no model describes the rates.
     """
-    space = engine.space
+    space, alone = engine.space, only_values(engine.space, records)
     process, pool, place = climbed(engine)
     order = [pool.names[number] for number in np.argsort(-process.scales.amplitude)]
-    points = looked_at(engine, pool, order, pool.points[place])
-    chance = np.random.default_rng(0)
-    small = len(points) == len(space)
-    anywhere = points if small else [space.point(int(number)) for number in chance.integers(len(space), size=SAMPLE)]
+    points = looked_at(engine, pool, [name for name in order if name not in alone], pool.points[place], alone)
+    anywhere = points if pool.whole and len(pool) <= MOST_POINTS else _anywhere(engine, alone)
     pool.add([*points, *anywhere])
     way = Way(engine)
     process, pool, best = climbed(
@@ -167,12 +173,44 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
         noise_percent=100 * float(process.scales.noise[0]),
         repeats_percent=None if repeats is None else 100 * repeats,
         untested=_untested(space, records, found),
+        alone=alone,
         runs=runs,
         spent_s=sum(record.cost_s or 0.0 for record in records),
         best_run=ranking[0].params if ranking else {},
         best_ran=engine.key(pool.points[best]) in {space.key(entry.params) for entry in ranking},
         confounded=confounded([record.params for record in records if record.gflops], [one.name for one in found]),
     )
+
+
+def only_values(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str, Scalar]:
+    """The parameters of a space that had one value in all runs, with it; smaller runs say nothing of N."""
+    found = {}
+    for name in space.varying:
+        ran = [record for record in records if record.gflops is not None and (name != "N" or is_full_run(record))]
+        values = {record.params[name] for record in ran if name in record.params}
+        if len(values) == 1:
+            found[name] = values.pop()
+    return found
+
+
+def _given(engine: Engine, point: Point, alone: Point) -> Point | None:
+    """A point with the values that alone ran, where it has these parameters; None where that is not legal."""
+    moved: Point | None = point
+    for name, value in alone.items():
+        if moved is not None and moved.get(name, value) != value:
+            moved = with_value(engine.space, moved, name, value)
+    return moved if moved is not None and _has(moved, alone) else None
+
+
+def _has(point: Point, alone: Point) -> bool:
+    return all(point.get(name, value) == value for name, value in alone.items())
+
+
+def _anywhere(engine: Engine, alone: Point) -> list[Point]:
+    """Points of all of a large space, with the values that alone ran."""
+    space, chance = engine.space, np.random.default_rng(0)
+    drawn = (space.point(int(number)) for number in chance.integers(len(space), size=SAMPLE))
+    return [point for one in drawn if (point := _given(engine, one, alone)) is not None]
 
 
 def confounded(ran: Sequence[Mapping[str, Scalar]], names: Sequence[str]) -> tuple[tuple[str, str], ...]:
@@ -195,19 +233,22 @@ def confounded(ran: Sequence[Mapping[str, Scalar]], names: Sequence[str]) -> tup
     return tuple((one, other) for one, other in combinations(varied, 2) if tells(one, other) or tells(other, one))
 
 
-def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> list[Point]:
-    """Choose the points to explain: all of a small space.
+def looked_at(
+    engine: Engine, pool: Pool, order: Sequence[str], best: Point, alone: Point = MappingProxyType({})
+) -> list[Point]:
+    """Choose the points to explain: all of a small space that have the values which alone ran.
 
     Of a large one those that differ from the best in the parameters that matter most, in all legal combinations of
     these, and beside some of them those that differ in one of the others.
 
     Args:
         order: the parameters, those that matter most first.
+        alone: parameters of which only one value ran, with it.
     """
     space = engine.space
     if pool.whole and len(pool) <= MOST_POINTS:
-        return list(space)
-    chosen, left = [best], list[str]()
+        return [point for point in space if _has(point, alone)]
+    chosen, left = [_given(engine, best, alone) or best], list[str]()
     for name in _with_dependants(space, order):
         crossed = list(islice(with_values(engine, chosen, name), MOST_POINTS + 1))
         if len(crossed) <= MOST_POINTS:
@@ -216,7 +257,7 @@ def looked_at(engine: Engine, pool: Pool, order: Sequence[str], best: Point) -> 
             left.append(name)
     bases = chosen[:: max(1, len(chosen) // BASES)][:BASES]
     found = chain(chosen, *(with_values(engine, bases, name) for name in left))
-    return list({frozenset(point.items()): point for point in found}.values())
+    return list({frozenset(point.items()): point for point in found if _has(point, alone)}.values())
 
 
 def with_values(engine: Engine, points: Iterable[Point], name: str) -> Iterator[Point]:
@@ -234,7 +275,7 @@ def with_values(engine: Engine, points: Iterable[Point], name: str) -> Iterator[
 def _with_dependants(space: SearchSpace, order: Sequence[str]) -> list[str]:
     """The same order, with each dependent parameter right behind the one that it depends on."""
     behind = deciders(space)
-    free = [name for name in order if name not in behind]
+    free = [name for name in order if behind.get(name) not in order]
     return [one for name in free for one in (name, *(other for other in order if behind.get(other) == name))]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
 from results.report.model import Card, outcome
-from results.stats.headline import median_text
+from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
@@ -68,7 +68,7 @@ def _what(summary: StudySummary, first: Ranked) -> str:
     if first.disturbance is not None:
         return f"{name}: at least this, for all runs of the best configuration were disturbed"
     if first.runs == 1:
-        return f"{name}: the best configuration, which ran once"
+        return f"{name}: the best configuration, which {once_text(first.left_out)}"
     if _scatters(first):
         return f"{name}: runs of the best configuration, which differ too much to tell one rate"
     return f"{name}: expected of one more run of the best configuration"

@@ -320,7 +320,7 @@ def _untested(one: Side, other: Side, contrast: Contrast) -> str:
     once = [side for side, runs in zip((one, other), contrast.runs, strict=True) if runs == 1]
     if not once:
         return "The runs of both do not differ at all, so the interval is from the noise of the study, without a test."
-    said = f"{' and '.join(side.name for side in once)} ran only once, which may be luck: the interval is "
+    said = f"Of {' and '.join(side.name for side in once)} only one run counts, which may be luck: the interval is "
     unknown = [side for side in (one, other) if not side.noise_seen]
     if not unknown:
         return f"{said}from the noise of the study, without a test."

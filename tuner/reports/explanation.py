@@ -39,16 +39,16 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
         shares(effects.title, found.effects),
         *([of_values] if of_values else []),
         Sentence(f"{explains}{_noise(study, found)}"),
-        *map(Sentence, not_told_apart(found.effects)),
+        *map(Sentence, not_told_apart(found)),
     ]
     pairs = telling_pairs(found.pairs)[:SHOWN_PAIRS]
     none = Sentence("These runs show no two parameters that depend on each other.")
     parts += [_pairs(pairs) if pairs else none, *strongest]
-    best = named_values(found.best, [effect.name for effect in found.effects], " ")
+    best = named_values(found.best, found.names, " ")
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
     rate = f"{found.best_gflops:.4g} GFLOPS ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
     model = f"Best by the model: {best}, {rate}.{ran}"
-    tell = any(len(effect.ran) > 1 and not effect.tied for effect in found.effects)
+    tell = any(not effect.tied for effect in found.effects)
     in_turn = one_by_one_parts(found) if tell else [Sentence(NOT_TOLD_IN_TURN)]
     parts += [*map(Sentence, apart(found)), Sentence(model), *in_turn]
     if found.untested:
@@ -69,10 +69,10 @@ def _noise(study: Study, found: Explanation) -> str:
     return f"Repeated runs differ by {found.repeats_percent:.1f} %: the model counts on {counts_on}."
 
 
-def not_told_apart(effects: Sequence[Effect]) -> list[str]:
+def not_told_apart(found: Explanation) -> list[str]:
     """Name the parameters of which only one value ran, and those whose best value is not told from the worst."""
-    alone = [f"{effect.name} {effect.ran[0].words}" for effect in effects if len(effect.ran) == 1]
-    tied = [effect.name for effect in effects if len(effect.ran) > 1 and effect.tied]
+    alone = [f"{name} {value}" for name, value in found.alone.items()]
+    tied = [effect.name for effect in found.effects if effect.tied]
     return [
         *(
             [f"Only one value ran where others could: {', '.join(alone)}. Nothing shows whether another is better."]
@@ -212,7 +212,7 @@ def cost(found: Explanation) -> str:
     """From where it goes how, and what that would have cost, beside what was spent."""
     way = found.one_at_a_time
     order = list(dict.fromkeys(sweep.name for sweep in way.sweeps))
-    start = named_values(way.start, [effect.name for effect in found.effects], " ")
+    start = named_values(way.start, found.names, " ")
     turns = f"{', '.join(order)} in turn, {counted(len(way.sweeps) // len(order), 'time')}"
     told = (
         f"Starting from the textbook's {start} it would have varied {turns}: {way.runs} full runs, about "
@@ -237,7 +237,7 @@ def other_starts(found: Explanation) -> str | None:
     starts = found.one_at_a_time.starts
     if starts is None or starts.found == starts.count:
         return None
-    names = [effect.name for effect in found.effects]
+    names = found.names
     worst = named_values({name: value for name, value in starts.worst.items() if name in names}, names, " ")
     return (
         f"It depends on the start: from {starts.found} of all {starts.count} configurations it finds the best; from "

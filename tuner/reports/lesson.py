@@ -72,7 +72,16 @@ def lessons_report(books: Sequence[LessonBook]) -> Report:
     facts: list[object] = [
         {"lesson": book.lesson.name, "steps": len(book.lesson.steps), "done": len(book.answered())} for book in books
     ]
-    return Report("Lessons", (Table("Lessons", columns, rows), Sentence("Begin with `hpltune learn NAME`.")), facts)
+    then = Sentence(" ".join(map(_then, books)))
+    return Report("Lessons", (Table("Lessons", columns, rows), then), facts)
+
+
+def _then(book: LessonBook) -> str:
+    """What to call next in a lesson."""
+    name, done = book.lesson.name, len(book.answered())
+    if done == len(book.lesson.steps):
+        return f"`hpltune report ⟦as⟧ {name}` makes the report of {name}."
+    return f"`hpltune learn {name}` {'goes on with' if done else 'begins'} step {done + 1}."
 
 
 def book_facts(book: LessonBook) -> dict[str, object]:

@@ -78,7 +78,7 @@ class PublishedStanding:
         rest = f" and {count - MOST_NAMED} more" if count > MOST_NAMED else ""
         whose = f"{counted(count, 'published result')}: {', '.join(named[:MOST_NAMED])}{rest}"
         told = f"Others got {self._range()} on this CPU, {cpu}{self._cores()} ({whose})."
-        return told + self._own("The fastest imported run" if self.imported else "The fastest run here")
+        return told + self._own("The fastest imported run" if self.imported else "The fastest full run here")
 
     def _simulated(self) -> str:
         real = self.machines[-1]

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from hpl.dat import HplDat, render
 from hpl.errors import HplError
 from hpl.params import HplParams, Scalar
 from hpl.sizing import memory_bytes
 from runners.errors import RunnerError
-from runners.settings.registry import is_setting
+from runners.settings.registry import MOSTLY_ALIKE, is_setting
 from runners.toml_file import GIB
 from runners.virtual.cluster import VirtualCluster
 from runners.virtual.platform import Settings, Setup, link, own_speeds
@@ -111,14 +112,18 @@ def network_of(params: Mapping[str, Scalar], cluster: VirtualCluster) -> tuple[s
         PlanError: the cluster has no such network, or the network does not take a setting.
     """
     net = {name.removeprefix("net."): value for name, value in params.items() if name.startswith("net.")}
-    taken = {f"net.{name}" for name in (NETWORK, "mtu", "rx_usecs", "nics")}
-    unknown = [name for name in params if is_setting(name) and name not in taken]
+    taken = (NETWORK, "mtu", "rx_usecs", "nics")
+    unknown = [name for name in params if is_setting(name) and name not in {f"net.{one}" for one in taken}]
     without = [name for name in params if name.startswith("mpi.")] + unknown
     if without:
-        raise PlanError(f"{', '.join(without)}: without meaning on a virtual cluster")
+        near = get_close_matches(without[0].rpartition(".")[2], taken, n=1, cutoff=MOSTLY_ALIKE)
+        meant = f"; did you mean net.{near[0]}?" if near else ""
+        raise PlanError(f"{', '.join(without)}: without meaning on a virtual cluster{meant}")
     network = str(net.get(NETWORK, cluster.default_network))
     if network not in cluster.networks:
-        raise PlanError(f"net.network = {network}: {cluster.name} has {', '.join(cluster.networks)}")
+        near = get_close_matches(network, cluster.networks, n=1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        raise PlanError(f"net.network = {network}: {cluster.name} has {', '.join(cluster.networks)}{meant}")
     settings = Settings(
         mtu=_number(net, "mtu"),
         throttle_us=_number(net, "rx_usecs"),

@@ -7,6 +7,7 @@ from hpl.params import Scalar
 from hpl.sizing import NodeShare, SizingError, n_for_memory
 from results.record import Study
 from results.stats.confidence import Standing
+from results.stats.headline import once_text
 from results.stats.ranking import Ranked, varying
 from search_spaces.space import SearchSpace
 
@@ -35,7 +36,8 @@ class LibraryBest:
         place: in the ranking of all configurations, from 1.
         behind_percent: by the study's objective, of the first.
         first_is_faster: probability that the first is faster than it, 0 to 1; None where that cannot be told.
-        runs: of this configuration.
+        runs: of this configuration that count.
+        disturbed_runs: of it that do not count.
         configurations, repeated: of this BLAS that have a valid run, and those of them that have several.
         params: what differs among the best of all libraries.
     """
@@ -47,6 +49,7 @@ class LibraryBest:
     behind_percent: float
     first_is_faster: float | None
     runs: int
+    disturbed_runs: int
     configurations: int
     repeated: int
     params: Mapping[str, Scalar]
@@ -92,8 +95,9 @@ def best_of_each(
             behind_percent=100 * (1 - worths[own[0]] / worths[0]),
             first_is_faster=None if sure is None or sure.unfit or own[0] == 0 else sure.ahead[own[0]],
             runs=ranking[own[0]].runs,
+            disturbed_runs=ranking[own[0]].left_out,
             configurations=len(own),
-            repeated=sum(ranking[place].runs > 1 for place in own),
+            repeated=sum(ranking[place].runs + ranking[place].left_out > 1 for place in own),
             params={key: ranking[own[0]].params[key] for key in names if key in ranking[own[0]].params},
         )
         for name, own in places.items()
@@ -126,9 +130,12 @@ def repeated(libraries: Sequence[LibraryBest]) -> str:
     if twice in {0, every}:
         return f"{'Each' if twice else 'None'} of the {counted(every, 'configuration')} was run more than once."
     each = ", ".join(f"{one.name} {one.repeated} of {one.configurations}" for one in libraries)
-    never = [one.name for one in libraries if one.runs < 2]
-    once = f" The best of {listed(never)} ran once." if never else ""
-    return f"{twice} of {every} configurations were repeated ({each}).{once}"
+    never: dict[str, list[str]] = {}
+    for one in libraries:
+        if one.runs < 2:
+            never.setdefault(once_text(one.disturbed_runs), []).append(one.name)
+    once = [f"The best of {listed(names)} {ran}." for ran, names in never.items()]
+    return " ".join([f"{twice} of {every} configurations were repeated ({each}).", *once])
 
 
 def small_n(N: int, memory_n: int | None) -> str | None:

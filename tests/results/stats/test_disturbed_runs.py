@@ -114,7 +114,7 @@ def test_a_disturbed_run_is_the_fastest_only_where_all_were_disturbed() -> None:
 
 
 def test_a_run_that_nobody_watched_is_not_called_undisturbed() -> None:
-    for run, told in [(finished(1, 60.0), "fastest run"), (quiet(1, 60.0), "fastest undisturbed run")]:
+    for run, told in [(finished(1, 60.0), "fastest full run"), (quiet(1, 60.0), "fastest undisturbed full run")]:
         fastest = fastest_run(a_study(), [run, disturbed(2, 80.0)])
         assert fastest is not None
         assert told in fastest.sentence(rank([run, disturbed(2, 80.0), *ALL]))

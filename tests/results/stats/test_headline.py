@@ -36,7 +36,7 @@ def test_rmax_is_of_the_fastest_full_run_that_counts_whatever_its_configuration(
     ]  # fmt: skip
     found = fastest(*records)
     assert (found.gflops, found.trial, found.called) == (66.0, 2, "Rmax")
-    assert found.sentence(rank(records)) == "Rmax, the fastest run, is 66.00 GFLOPS: trial 2, of no. 2."
+    assert found.sentence(rank(records)) == "Rmax, the fastest full run, is 66.00 GFLOPS: trial 2, of no. 2."
     assert found.to_json(rank(records))["rank"] == 2
 
 
@@ -53,7 +53,8 @@ def test_a_matrix_of_less_than_half_of_what_hpls_rule_fills_gives_no_rmax(N: int
 def test_a_rate_at_a_small_n_is_told_with_its_n_and_why() -> None:
     said = fastest(run(3, 0.5, N=50)).sentence([])
     assert said == (
-        "The fastest run gave 0.50 GFLOPS at N=50: trial 3. That is no Rmax: its matrix takes 0.00012 % of the memory."
+        "The fastest full run gave 0.50 GFLOPS at N=50: trial 3. "
+        "That is no Rmax: its matrix takes 0.00012 % of the memory."
     )
 
 
@@ -88,7 +89,7 @@ def test_what_an_output_or_a_table_tells_is_no_rmax_because_no_memory_is_known(m
     found = fastest_run(study, [run(2, 0.011, N=2)])
     assert found is not None
     assert (found.filled, found.called) == (None, f"{how} rate at N=2")
-    said = f"The fastest {how} run gave 0.011 GFLOPS at N=2: trial 2. Whether that is an Rmax is not known: "
+    said = f"The fastest {how} full run gave 0.011 GFLOPS at N=2: trial 2. Whether that is an Rmax is not known: "
     assert found.sentence([]) == f"{said}nothing tells the memory of its machine."
     unsized = fastest_run(study, [run(2, 0.011, N=2, hpl=None)])
     assert unsized is not None

@@ -46,6 +46,7 @@ def test_a_setting_that_no_host_has_is_refused_before_anything_is_timed(
         (("tune", "--budget", "9" * 400 + "s"), "at most a hundred years"),
         (("tune", "--cluster", "kronos", "--budget", f"{10**30}usd"), "at most a hundred years"),
         (("tune", "--set", "NB"), "--set NB: write NAME=VALUE"),
+        (("tune", "--set", "N=foo=bar"), "--set N=foo=bar: no value of N has a =: write NAME=VALUE[,VALUE]"),
         (("tune", "--blas", "mine=/there/is/none.so"), "there is no file /there/is/none.so"),
         (("tune", "--xhpl", "/there/is/none"), "there is no such file"),
         (("tune", "--program", "mine=/there/is/none"), "--program mine=/there/is/none: there is no such file"),

@@ -201,8 +201,8 @@ def test_what_is_usual_is_called_so_where_one_side_alone_ran_twice(store: Store)
     filled(store, "once", {128: (22.0,)})
     words = said(compare(store, CompareAsk(("often", "once"))).report())
     assert (
-        "once ran only once, which may be luck: the interval is without a test, assuming that runs of once differ"
-        in (words)
+        "Of once only one run counts, which may be luck: the interval is without a test, "
+        "assuming that runs of once differ" in words
     )
     assert "by 1%, as usual" in words
 
@@ -256,7 +256,9 @@ def test_the_values_of_a_parameter_are_compared_each_at_its_best(store: Store) -
     assert names == [("NB=192", "NB=128"), ("NB=192", "NB=256"), ("NB=128", "NB=256")]
     assert [pair["test"] for pair in pairs_of(report)] == ["welch", "none", "none"]
     assert "NB=192 is probably 26." in said(report)
-    assert "NB=256 ran only once, which may be luck: the interval is from the noise of the study" in said(report)
+    assert "Of NB=256 only one run counts, which may be luck: the interval is from the noise of the study" in said(
+        report
+    )
 
 
 def test_without_a_study_the_newest_one_is_taken(store: Store) -> None:

@@ -80,6 +80,7 @@ def test_lessons_are_listed_and_an_unknown_one_is_refused(hpltune: Run) -> None:
     listed = hpltune("learn")
     assert "kronos" in listed.stdout
     assert f"0 of {len(KRONOS.steps)} steps" in listed.stdout
+    assert listed.stdout.endswith("`hpltune learn kronos` begins step 1.\n")
     assert json.loads(hpltune("learn", "--json").stdout) == [
         {"lesson": "kronos", "steps": len(KRONOS.steps), "done": 0}
     ]
@@ -113,10 +114,17 @@ def test_a_lesson_keeps_guesses_and_runs_and_goes_on_where_it_was_left(home: Pat
         ("size", None, "11.17"),
     ]
     assert kept["answers"][1]["study"] == "kronos-size-1"
+    assert "`hpltune learn kronos` goes on with step 3." in " ".join(run_in_process(("learn",), home).stdout.split())
     anew = learnt(home, "2\n", "--again")
     assert "Step 1 of 12" in anew.stdout
     kept = json.loads(learnt(home, "", "--json").stdout)
     assert [(row["step"], row["guess"]) for row in kept["answers"]] == [("shipped", "2")]
+    piped = learnt(home, "7\n", "--json")
+    assert [(row["step"], row["guess"]) for row in json.loads(piped.stdout)["answers"]] == [
+        ("shipped", "2"),
+        ("size", "7"),
+    ]
+    assert "The guess: 7 GFLOPS." in " ".join(piped.stderr.split())
 
 
 @pytest.mark.real
@@ -152,4 +160,4 @@ def test_ctrl_c_leaves_a_lesson_at_its_question(home: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
-    assert errors == "hpltune: stopped by Ctrl-C\n"
+    assert errors == ("hpltune: stopped by Ctrl-C; your guesses are kept, and `hpltune learn kronos` goes on here\n")

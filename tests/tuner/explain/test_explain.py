@@ -30,7 +30,7 @@ from tuner.engines.model.pool import Pool
 from tuner.engines.points import neighbours
 from tuner.engines.probes import Probes
 from tuner.errors import TunerError
-from tuner.explain.explanation import confounded, looked_at
+from tuner.explain.explanation import confounded, looked_at, only_values
 from tuner.explain.stored_space import stored_space
 from tuner.explain.variance import Landscape as Variances
 from tuner.explain.variance import Pair, effects, pairs
@@ -113,6 +113,19 @@ def test_no_two_parameters_explain_more_together_than_either_takes_part_in(text:
     assert found.pairs
     for pair in found.pairs:
         assert pair.share <= min(totals[pair.one], totals[pair.other])
+
+
+def test_n_has_no_share_where_full_runs_had_one_n() -> None:
+    space = space_of(SMALL + "N = [2000, 4000]\n")
+    ran = records(space, lambda point: 100 * (1.0 + int(point["NB"]) / 1000) * int(point["N"]) / 4000, 60)
+    both = explain(space, ran)
+    assert both.effects[0].name == "N"
+    one = explain(space, [run for run in ran if run.params["N"] == 4000])
+    assert [effect.name for effect in one.effects if effect.name == "N"] == []
+    assert one.alone == {"N": 4000}
+    assert {effect.name: effect for effect in one.effects}["NB"].share > 0.8
+    small = [replace(run, kind=Kind.SMALL) if run.params["N"] == 2000 else run for run in ran]
+    assert only_values(space, small) == {"N": 4000}
 
 
 def test_values_that_are_never_combined_are_no_joint_effect() -> None:

@@ -39,11 +39,11 @@ def standing(study: Study, gflops: float, **params: Any) -> PublishedStanding:
 @pytest.mark.parametrize(
     ("gflops", "where", "words"),
     [
-        (300.0, "below", "The fastest run here got 30.0 % of peak: below that. Published runs fill most"),
-        (650.0, "inside", "The fastest run here got 65.0 % of peak: inside that range."),
-        (680.0, "highest", "The fastest run here got 68.0 % of peak: as much as the highest of them."),
-        (573.0, "lowest", "The fastest run here got 57.3 % of peak: as much as the lowest of them."),
-        (900.0, "above", "The fastest run here got 90.0 % of peak: above that."),
+        (300.0, "below", "The fastest full run here got 30.0 % of peak: below that. Published runs fill most"),
+        (650.0, "inside", "The fastest full run here got 65.0 % of peak: inside that range."),
+        (680.0, "highest", "The fastest full run here got 68.0 % of peak: as much as the highest of them."),
+        (573.0, "lowest", "The fastest full run here got 57.3 % of peak: as much as the lowest of them."),
+        (900.0, "above", "The fastest full run here got 90.0 % of peak: above that."),
     ],
 )
 def test_a_study_is_told_where_it_stands(gflops: float, where: str, words: str) -> None:

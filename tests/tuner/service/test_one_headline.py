@@ -99,7 +99,7 @@ def test_the_command_line_tells_one_fastest_run_one_median_and_one_expectation(
 ) -> None:
     rate, low, high = (f"{figure:.2f}" for figure in expected)
     assert rate not in (FASTEST, MEDIAN), "the estimate of this study must be another number than the measurements"
-    rmax = f"Rmax, the fastest run, is {FASTEST} GFLOPS: trial {TRIAL}, of no. {PLACE}."
+    rmax = f"Rmax, the fastest full run, is {FASTEST} GFLOPS: trial {TRIAL}, of no. {PLACE}."
     usual = f"is expected to give {rate} GFLOPS; its usual rate is between {low} and {high} with 95 % probability."
 
     for said in (hpltune("best", "noisy").stdout, hpltune("export", "md", "noisy").stdout):
@@ -155,13 +155,13 @@ def test_the_service_tells_the_same(client: TestClient, store: Store, expected: 
     assert (best["fastest_run"]["gflops"], best["fastest_run"]["trial"]) == (62.8, TRIAL)
     assert (best["ranking"][0]["median_gflops"], best["ranking"][0]["expected_gflops"]) == (60.5, expected[0])
     printed: dict[str, Any] = client.get("/api/v1/printed/campaigns/noisy/best").json()
-    assert f"Rmax, the fastest run, is {FASTEST} GFLOPS: trial {TRIAL}" in json.dumps(printed)
+    assert f"Rmax, the fastest full run, is {FASTEST} GFLOPS: trial {TRIAL}" in json.dumps(printed)
 
     (event,) = watched(client, f"{api}/noisy/events")[-1:]
     assert (event.data["fastest_gflops"], event.data["fastest_trial"]) == (62.8, TRIAL)
 
     page = words(client.get("/campaigns/noisy").text)
-    assert f"Fastest run: {FASTEST} GFLOPS (Rmax), in trial {TRIAL}." in page
+    assert f"Fastest full run: {FASTEST} GFLOPS (Rmax), in trial {TRIAL}." in page
     for place in (page, words(client.get(f"{api}/noisy/report.html").text)):
         assert re.search(rf"{rate} GFLOPS [^:]*HPL: expected of one more run of the best configuration", place)
         assert f"usual rate {low} to {high} GFLOPS with 95 % probability" in place

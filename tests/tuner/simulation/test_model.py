@@ -203,6 +203,7 @@ def test_sampling_changes_little(site: SimulatedCluster) -> None:
         ({"net.mtu": 9500}, "MTU of 9500: this network takes"),
         ({"net.network": "myrinet"}, "Kronos has gige, faste"),
         ({"net.color": 1}, "net.color: without meaning"),
+        ({"net.networks": "gige"}, "net.networks: without meaning on a virtual cluster; did you mean net.network"),
         ({"mpi.btl": "tcp"}, "mpi.btl: without meaning"),
         ({"layout": "4x2", "grid": "2x2"}, "one thread a rank"),
         ({"layout": "4x1", "grid": "2x4"}, "needs 8 ranks, the layout starts 4"),

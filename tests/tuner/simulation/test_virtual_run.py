@@ -109,7 +109,7 @@ def test_a_space_for_a_virtual_cluster_is_counted_for_it_wherever_it_is_looked_a
         ("net.nics=2", "network gige: 2 NICs: these nodes have 1"),
         ("net.nics=0", "net.nics"),
         ("net.mtu=1500,12000", "an MTU of 12000: this network takes 256 to 9000"),
-        ("net.network=gigge", "Kronos has gige, faste"),
+        ("net.network=gigge", "Kronos has gige, faste; did you mean gige?"),
         ("mpi.btl=tcp", "mpi.btl: without meaning on a virtual cluster"),
     ],
 )

@@ -15,7 +15,7 @@ from search_spaces.machine import BlasFacts, Machine
 from tuner.commands.stored.export import ExportRequest, export_study
 from tuner.reports.summary import StudySummary
 from tuner.study.objective import Objective, ranking_of
-from tuner.study.shootout import small_n, with_rivals
+from tuner.study.shootout import best_of_each, repeated, small_n, with_rivals
 
 MACHINE = Machine(
     cores=2,
@@ -109,6 +109,19 @@ def test_best_and_tune_say_where_each_library_stands_what_was_repeated_and_wheth
         ("openblas", 2, 2, 1),
         ("blis", 1, 1, 0),
     ]
+
+
+def test_a_best_of_which_one_run_counts_is_told_beside_its_disturbed_runs() -> None:
+    def ran(blas: str, gflops: float, left_out: int = 0) -> Ranked:
+        return Ranked(blas, {"blas": blas, "NB": 64}, (gflops,), 1, left_out=left_out)
+
+    ranking = [ran("openblas", 95.0, left_out=2), ran("blis", 90.0), ran("mkl", 80.0, left_out=1)]
+    told = repeated(best_of_each(Objective.of("gflops", a_study()), ranking, None))
+    assert told == (
+        "2 of 3 configurations were repeated (openblas 1 of 1, blis 0 of 1, mkl 1 of 1). "
+        "The best of openblas ran undisturbed once, beside 2 disturbed ones. The best of blis ran once. "
+        "The best of mkl ran undisturbed once, beside 1 disturbed one."
+    )
 
 
 def test_of_programs_that_share_a_library_each_ones_place_is_told() -> None:

@@ -61,6 +61,6 @@ def _error_bars(study: Study, entries: Sequence[Ranked]) -> tuple[list[tuple[flo
     if all(known or entry.runs == 1 for known, entry in zip(intervals, entries, strict=True)) and any(intervals):
         return [known or UNKNOWN for known in intervals], "Error bars are 95 % intervals of the rate."
     if all(entry.runs == 1 for entry in entries):
-        return [UNKNOWN] * len(entries), "Each ran once, so there are no error bars."
+        return [UNKNOWN] * len(entries), "Of each one run counts, so there are no error bars."
     ranges = [entry.range_gflops if entry.runs > 1 else UNKNOWN for entry in entries]
-    return ranges, "Error bars are from the slowest to the fastest run; what ran once has none."
+    return ranges, "Error bars are from the slowest to the fastest run; where one run counts there is none."

@@ -146,7 +146,8 @@ def test_error_bars_of_libraries_mean_the_same_for_each_and_the_caption_says_wha
     }
     assert bars.labels == ("layout=2x1, 3 runs", "layout=1x2, 2 runs", "layout=2x1, 1 run")
     assert drawn.caption == (
-        "Error bars are from the slowest to the fastest run; what ran once has none. Runs of each, from above: 3, 2, 1."
+        "Error bars are from the slowest to the fastest run; where one run counts there is none. "
+        "Runs of each, from above: 3, 2, 1."
     )
     assert libraries(a_study(), entries[:2]) is None
     sure = libraries(a_study(), [entries[0], entries[3]])

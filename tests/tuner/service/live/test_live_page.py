@@ -44,10 +44,10 @@ def test_the_page_shows_the_best_the_way_there_and_the_newest_trial_first(client
     trials(store, 70.0, 80.0, None, 75.0)
     store.end_study("study", "complete")
     shown = text_of(client)
-    assert "It is complete. Fastest run: 80.00 GFLOPS (rate at N=6,000), in trial 2." in shown
+    assert "It is complete. Fastest full run: 80.00 GFLOPS (rate at N=6,000), in trial 2." in shown
     assert "4 trials have ended, in 13 s of machine time." in shown
     page = client.get(PAGE).text
-    assert "The fastest run so far grew from 70.00 to 80.00 GFLOPS in 13 s of machine time." in page
+    assert "The fastest full run so far grew from 70.00 to 80.00 GFLOPS in 13 s of machine time." in page
     newest = page.index('id="trials"')
     assert page.index(">4</a></td><td>search", newest) < page.index(">1</a></td><td>search", newest)
 
@@ -75,12 +75,12 @@ def test_a_running_trial_is_compared_with_the_best(store: Store) -> None:
 def test_only_new_trials_are_read_again(client: TestClient, store: Store) -> None:
     store.create_study(a_study())
     trials(store, 70.0)
-    assert "Fastest run: 70.00" in text_of(client)
+    assert "Fastest full run: 70.00" in text_of(client)
     late = begin(store)
     trials(store, 75.0)
-    until(lambda: "Fastest run: 75.00 GFLOPS (rate at N=6,000), in trial 3" in text_of(client))
+    until(lambda: "Fastest full run: 75.00 GFLOPS (rate at N=6,000), in trial 3" in text_of(client))
     end(store, late, 90.0)
-    until(lambda: "Fastest run: 90.00 GFLOPS (rate at N=6,000), in trial 2" in text_of(client))
+    until(lambda: "Fastest full run: 90.00 GFLOPS (rate at N=6,000), in trial 2" in text_of(client))
 
 
 @pytest.mark.heavy

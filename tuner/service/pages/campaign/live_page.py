@@ -417,7 +417,7 @@ def best_curve(digest: CampaignTotals) -> Curve | None:
         corners.append((step.machine_s, step.gflops))
     corners.append((last_s, steps[-1].gflops))
     first, best, whole = rate_text(steps[0].gflops), rate_text(steps[-1].gflops), duration(last_s)
-    told = f"The fastest run so far grew from {first} to {best} GFLOPS in {whole} of machine time."
+    told = f"The fastest full run so far grew from {first} to {best} GFLOPS in {whole} of machine time."
     marked = [(step.machine_s, step.gflops) for step in steps]
     return _curve(corners, marked, (0.0, last_s), ("0", f"{whole} of machine time"), told)
 
@@ -454,7 +454,7 @@ def headline(state: LiveState, rates: HeadlineRates | None) -> str:
     if rates is None:
         return f"{STATES[state]} No full run counts yet."
     goes_on = state in GOES_ON
-    what = "Fastest run so far" if goes_on else "Fastest run"
+    what = "Fastest full run so far" if goes_on else "Fastest full run"
     called = "" if goes_on else f" ({rates.called})"
     said = f"{STATES[state]} {what}: {rate_text(rates.fastest_gflops)} GFLOPS{called}, in trial {rates.fastest_trial}."
     expected = rates.expected_text()
