@@ -5,8 +5,7 @@ import re
 
 import pytest
 
-from results.report.figure_data import figure_data
-from results.report.html import svg, to_html
+from results.report.html import figure_data, svg, to_html
 from results.report.model import Gantt, Lane, LaneGroup, Report, Stretch
 from results.report.picture import PictureSize, picture
 from results.report.svg_paths import short_paths
