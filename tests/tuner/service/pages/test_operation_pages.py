@@ -5,10 +5,12 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 import time_machine
 from fastapi.testclient import TestClient
+from record_builders import a_study, begun, finished
 from service_client import bearer, served
 
 from results.store.service.audit import AuditedAction
@@ -42,9 +44,17 @@ def hooked(store: Store, tmp_path: Path) -> Iterator[TestClient]:
 
 def send(client: TestClient, page: str, address: str, headers: Mapping[str, str] | None = None, **fields: str) -> int:
     """Send a form of a page, as a browser does; give the status."""
+    status: int = sent_to(client, page, address, headers, fields).status_code
+    return status
+
+
+def sent_to(
+    client: TestClient, page: str, address: str, headers: Mapping[str, str] | None, fields: Mapping[str, str]
+) -> Any:
+    """Send a form of a page, as a browser does."""
     found = re.search(r'name="form_token" value="([^"]+)"', client.get(page, headers=headers).text)
     assert found
-    return client.post(address, data={"form_token": found[1], **fields}, headers=headers).status_code
+    return client.post(address, data={"form_token": found[1], **fields}, headers=headers)
 
 
 @pytest.mark.heavy
@@ -81,6 +91,86 @@ def test_a_schedule_is_paused_resumed_and_deleted(client: TestClient, store: Sto
     assert send(client, "/schedules", "/schedules/nightly/do", do="delete") == 303
     assert store.schedules.all() == []
     assert "There is none yet." in client.get("/schedules").text
+
+
+FILLED = {"name": "monday", "cadence": "every 6h", "what": "like", "like": "first"}
+
+
+def hand_in_first(client: TestClient, headers: Mapping[str, str] | None = None) -> None:
+    document = {"kind": "tune", "name": "first", "space": "quick", "set": {"NB": [64]}}
+    assert client.post("/api/v1/campaigns", json=document, headers=headers).status_code == 201
+
+
+def test_a_form_makes_a_schedule_of_what_was_asked_for_before(client: TestClient, store: Store) -> None:
+    hand_in_first(client)
+    page = client.get("/schedules?like=first").text
+    assert '<option value="like" selected>' in page
+    assert 'name="like" value="first"' in page
+    assert sent_to(client, "/schedules", "/schedules", None, FILLED).status_code == 303
+    made = store.schedules.find("monday")
+    assert made is not None
+    assert (made.cadence, made.document) == ("every 6h", {"kind": "tune", "space": "quick", "set": {"NB": [64]}})
+    assert "every 6h" in client.get("/schedules").text
+    assert 'href="/schedules?like=first#new"' in client.get("/campaigns/first").text
+
+
+def test_a_form_makes_a_schedule_of_a_check(client: TestClient, store: Store) -> None:
+    store.create_study(a_study("before"))
+    run = finished(store.begin(begun("before")), 70.0, "before")
+    store.finish(run)
+    store.end_study("before", "complete")
+    check = {
+        "name": "weekly",
+        "cadence": "every Monday at 6:00 UTC",
+        "what": "check",
+        "baseline": "before",
+        "runs": "5",
+    }
+    assert sent_to(client, "/schedules", "/schedules", None, check).status_code == 303
+    made = store.schedules.find("weekly")
+    assert made is not None
+    assert made.cadence == "every monday at 06:00 UTC"
+    assert made.document == {"kind": "check", "baseline": "before", "runs": 5}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("changes", "field", "sentence"),
+    [
+        ({"name": ""}, "name", "needs a name of printable characters"),
+        ({"name": "nightly"}, "name", "schedule nightly exists already"),
+        ({"cadence": "now and then"}, "cadence", "write for example"),
+        ({"cadence": ""}, "cadence", "write for example"),
+        ({"cadence": "every day at 6:00 Mars/Base"}, "cadence", "there is no time zone Mars/Base"),
+        ({"like": "nobody"}, "like", "there is no campaign &#39;nobody&#39; that was handed in: the page of campaigns"),
+        ({"like": ""}, "like", "write the name of a campaign"),
+        ({"what": "check"}, "baseline", "this is missing"),
+        ({"what": "check", "baseline": "nobody"}, "baseline", "there is no study nobody"),
+        ({"what": "check", "baseline": "x", "runs": "few"}, "runs", "write a whole number"),
+    ],
+)
+def test_a_mistake_in_the_form_of_a_schedule_stands_at_its_field_and_nothing_is_lost(
+    client: TestClient, store: Store, changes: dict[str, str], field: str, sentence: str
+) -> None:
+    hand_in_first(client)
+    store.schedules.add(NIGHTLY)
+    typed = {**FILLED, **changes}
+    page = sent_to(client, "/schedules", "/schedules", None, typed)
+    assert page.status_code == 422
+    assert re.findall(r'<input id="([a-z_]+)"[^>]* aria-invalid="true"', page.text) == [field]
+    assert sentence in page.text
+    assert "/api/v1" not in page.text
+    for name, text in typed.items():
+        assert f'<option value="{text}" selected>' in page.text or f'name="{name}" value="{text}"' in page.text
+    assert len(store.schedules.all()) == 1
+
+
+def test_who_may_only_read_makes_no_schedule(client: TestClient, people: dict[str, dict[str, str]]) -> None:
+    assert "Make a schedule" not in client.get("/schedules", headers=people["eve"]).text
+    assert client.post("/schedules", data=FILLED, headers=people["eve"]).status_code == 403
+    hand_in_first(client, people["ada"])
+    assert sent_to(client, "/schedules", "/schedules", people["ada"], FILLED).status_code == 303
+    assert client.post("/schedules", data=FILLED, headers=people["ada"]).status_code == 403, "it is not our form"
 
 
 def test_a_schedule_of_another_is_not_changed(
