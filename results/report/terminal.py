@@ -207,7 +207,7 @@ def spark_line(figure: Figure) -> str | None:
 
 
 def text_lines(figure: Figure) -> list[str]:
-    """Write a figure in characters: its first line, or where it has no lines its first columns; [] if it has neither."""
+    """Write a figure in characters: its first line, or without lines its first columns; [] if it has neither."""
     if any(one.line for one in figure.series):
         line = spark_line(figure)
         return [line] if line else []
