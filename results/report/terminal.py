@@ -82,7 +82,13 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table whole, or, where it is too wide, only its main columns or in pieces."""
+    """Print a table whole, or, where it is too wide, only its main columns or in pieces.
+
+    Facts, which have two columns without heads, are lines where no terminal draws them, as sentences are.
+    """
+    if table.headless and len(table.columns) == 2 and not console.is_terminal:
+        _print_facts(console, table)
+        return
     if can_draw(console) and console.width >= ROOM_FOR_BARS:
         table = _with_bars(table)
     if table.narrow is None and not table.in_pieces:
@@ -98,6 +104,14 @@ def print_table(console: Console, table: Table) -> None:
             console.print(_rich(piece))
         for line in table.below:
             console.print(line)
+
+
+def _print_facts(console: Console, table: Table) -> None:
+    """Print each fact on a line of its own that nothing breaks."""
+    if table.title:
+        console.print(table.title, soft_wrap=True)
+    for name, text in table.rows:
+        console.print(f"{name}: {text}".replace("\n", "\n  "), soft_wrap=True)
 
 
 def _fits(console: Console, table: Table) -> bool:
