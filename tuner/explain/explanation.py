@@ -5,7 +5,7 @@ Everything is read off the model of the engine `hpl`, told all trials of the stu
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, combinations, islice
 from types import MappingProxyType
 
@@ -58,7 +58,9 @@ class Explanation:
             repeated.
         repeats_percent: standard deviation of those; None where no configuration ran twice.
         untested: values of the space that no trial had.
-        alone: parameters of which only one value ran, with that: nothing tells what they do.
+        alone: parameters of which only one value ran where others could, with that: nothing tells what they do.
+        alone_with: of those of them whose legal values depend on another parameter, the values of that beside which
+            they could be others, as "layout 2x1".
         runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
     """
 
@@ -77,6 +79,7 @@ class Explanation:
     best_run: Mapping[str, Scalar]
     best_ran: bool
     confounded: tuple[tuple[str, str], ...] = ()
+    alone_with: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -160,7 +163,9 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
     draws = Rates.of(process, pool, [pool.places[engine.key(point)] for point in (*points, *anywhere)]).draws
     whole = draws[:, len(points) :].var(axis=1)
     landscape = Landscape.over(space, pool, points, draws[:, : len(points)], whole)
-    found = effects(landscape, space, records)
+    every = effects(landscape, space, records)
+    found = tuple(effect for effect in every if len(effect.ran) > 1)
+    single = {effect.name: effect.ran[0].value for effect in every if len(effect.ran) == 1}
     ranking = rerank_by_posterior(rank(records))
     repeats = relative_sd(ranking)
     return Explanation(
@@ -172,8 +177,9 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> E
         one_at_a_time=one_by_one(engine, way, records, process, pool, best),
         noise_percent=100 * float(process.scales.noise[0]),
         repeats_percent=None if repeats is None else 100 * repeats,
-        untested=_untested(space, records, found),
-        alone=alone,
+        untested=_untested(space, records, every),
+        alone=alone | single,
+        alone_with=_beside(space, records, single),
         runs=runs,
         spent_s=sum(record.cost_s or 0.0 for record in records),
         best_run=ranking[0].params if ranking else {},
@@ -190,6 +196,20 @@ def only_values(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str,
         values = {record.params[name] for record in ran if name in record.params}
         if len(values) == 1:
             found[name] = values.pop()
+    return found
+
+
+def _beside(space: SearchSpace, records: Sequence[TrialRecord], single: Mapping[str, Scalar]) -> dict[str, str]:
+    """Name the values of the deciding parameter in the runs that had a value, where there is such a parameter."""
+    found = {}
+    for name, by in deciders(space).items():
+        had = {
+            str(record.params.get(by))
+            for record in records
+            if name in single and record.params.get(name) == single[name]
+        }
+        if had:
+            found[name] = f"{by} {', '.join(sorted(had))}"
     return found
 
 

@@ -123,11 +123,11 @@ class Comparison:
             {
                 "sides": [_side_facts(one), _side_facts(other)],
                 "effect_percent": contrast.effect_percent,
-                "interval_percent": None if contrast.exact else _listed(contrast.interval_percent),
+                "interval_percent": None if contrast.exact or untold else _listed(contrast.interval_percent),
                 "test": contrast.test,
-                "p": contrast.p,
-                "p_holm": contrast.p_holm,
-                "difference_shown": contrast.shown,
+                "p": None if untold else contrast.p,
+                "p_holm": None if untold else contrast.p_holm,
+                "difference_shown": contrast.shown and not untold,
                 "runs": list(contrast.runs),
                 "difference_percent": self.difference_percent,
                 "needed_runs": _listed(contrast.needed_runs),
@@ -136,9 +136,10 @@ class Comparison:
                 "occasions": None if contrast.occasions is None else _occasion_facts(contrast.occasions),
                 "measured_in_turn": None if self.in_turn is None else asdict(self.in_turn),
                 "disturbed": [str(side.best.disturbance) for side in (one, other) if side.best.disturbance],
-                "warnings": warnings((one, other)),
+                "warnings": [*([untold] if untold else []), *warnings((one, other))],
             }
             for one, other, contrast in self.pairs
+            for untold in [_untold(one, other)]
         ]
 
     def _side_table(self) -> Table:
@@ -178,12 +179,14 @@ class Comparison:
         """Say what is shown of each pair; of many pairs only in how many something is."""
         pairs = self.pairs
         if len(pairs) > MOST_SENTENCES:
-            shown = sum(contrast.shown for _, _, contrast in pairs)
+            shown = sum(contrast.shown and not _untold(one, other) for one, other, contrast in pairs)
             return [f"A difference can be shown in {shown} of {counted(len(pairs), 'pair')}."]
         return [sentence for pair in pairs for sentence in self._told(*pair)]
 
     def _told(self, one: Side, other: Side, contrast: Contrast) -> list[str]:
         """Say whether a difference is shown, and otherwise what would show one."""
+        if untold := _untold(one, other):
+            return [untold]
         if contrast.exact:
             return [_simulated(one, other, contrast)]
         if contrast.interval is None:
@@ -216,6 +219,15 @@ class Comparison:
         if not named:
             return f"So many runs show {size} with 80 % probability: the difference is probably smaller."
         return f"It takes {' and '.join(named)} to show {size} with 80 % probability."
+
+
+def _untold(one: Side, other: Side) -> str:
+    """Say why two sides cannot be compared, however much their rates differ; "" where they can."""
+    cannot = f"Which of {one.name} and {other.name} is faster cannot be told"
+    if len({side.study.simulated and not side.study.replayed for side in (one, other)}) > 1:
+        return f"{cannot}: a simulated rate and one of a real machine are not compared."
+    bounds = [side.name for side in (one, other) if side.best.disturbance]
+    return f"{cannot}: all runs of {listed(bounds)} were disturbed." if bounds else ""
 
 
 def _shown(one: Side, other: Side, contrast: Contrast, *, then: bool = False) -> str:
@@ -328,9 +340,12 @@ def _untested(one: Side, other: Side, contrast: Contrast) -> str:
 
 
 def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
-    ends = contrast.interval_percent
+    untold = bool(_untold(one, other))
+    ends = None if untold else contrast.interval_percent
     verdict = "none shown" if contrast.interval or contrast.exact else "not known"
-    if contrast.shown:
+    if untold:
+        verdict = "cannot be told"
+    elif contrast.shown:
         faster = "A faster" if contrast.effect > 0 else "B faster"
         verdict = faster if contrast.exact or contrast.p_holm is not None else f"{faster}, probably"
     elif contrast.occasions and contrast.seen_on_these_occasions:
@@ -340,7 +355,7 @@ def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
         other.name,
         f"{contrast.effect_percent:+.2f}",
         "none" if contrast.exact or ends is None else f"{ends[0]:+.2f} to {ends[1]:+.2f}",
-        "" if contrast.p_holm is None else _p_text(contrast.p_holm),
+        "" if untold or contrast.p_holm is None else _p_text(contrast.p_holm),
         TESTS[contrast.test],
         f"{contrast.runs[0]}, {contrast.runs[1]}",
         verdict,

@@ -72,7 +72,10 @@ def _noise(study: Study, found: Explanation) -> str:
 
 def not_told_apart(found: Explanation) -> list[str]:
     """Name the parameters of which only one value ran, and those whose best value is not told from the worst."""
-    alone = [f"{name} {value}" for name, value in found.alone.items()]
+    alone = [
+        f"{name} {value}" + (f" with {found.alone_with[name]}" if name in found.alone_with else "")
+        for name, value in found.alone.items()
+    ]
     tied = [effect.name for effect in found.effects if effect.tied]
     return [
         *(

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import typer
 from as_user import Run
-from record_builders import a_study, begun, finished
+from record_builders import DISTURBED, a_study, begun, finished
 
 from hpl.params import HplParams
 from results.errors import ResultsError
@@ -37,7 +37,13 @@ def store(home: Path) -> Iterator[Store]:
 
 
 def filled(
-    store: Store, name: str, rates: Rates, N: int = 6000, later: timedelta = timedelta(), **changes: Any
+    store: Store,
+    name: str,
+    rates: Rates,
+    N: int = 6000,
+    later: timedelta = timedelta(),
+    run: Mapping[str, Any] | None = None,
+    **changes: Any,
 ) -> None:
     """A study with the runs of each NB, which began so much later than those of others."""
     store.create_study(a_study(name, space_text="", **changes))
@@ -47,7 +53,9 @@ def filled(
             params = {"NB": NB, "grid": "1x2"}
             kind = Kind.CONFIRMATION if place else Kind.SEARCH
             number = store.begin(begun(name, key=f"{NB}|1x2", params=params, kind=kind, started_at=at))
-            done = finished(number, gflops, name, key=f"{NB}|1x2", params=params, hpl=HplParams(N, NB, 1, 2))
+            done = finished(
+                number, gflops, name, key=f"{NB}|1x2", params=params, hpl=HplParams(N, NB, 1, 2), **run or {}
+            )
             done = replace(done, started_at=at)
             store.finish(replace(done, kind=kind))
     store.end_study(name, "complete")
@@ -287,6 +295,29 @@ def test_it_warns_where_one_study_was_simulated(store: Store) -> None:
     filled(store, "virtual", {128: FAST}, versions={"simulator": "SimGrid 3.32"})
     words = said(compare(store, CompareAsk(("real", "virtual"))).report())
     assert "virtual was simulated and the rest ran on a real machine." in words
+
+
+def test_of_a_simulated_and_a_measured_side_none_is_said_to_be_faster(store: Store) -> None:
+    filled(store, "real", {128: FAR})
+    filled(store, "virtual", {128: FAST}, versions={"simulator": "SimGrid 3.32"})
+    found = compare(store, CompareAsk(("real", "virtual")))
+    assert said(found.report()).startswith(
+        "Which of real and virtual is faster cannot be told: a simulated rate and one of a real machine are not "
+        "compared."
+    )
+    assert "faster than" not in said(found.report())
+    [facts] = pairs_of(found.report())
+    assert (facts["difference_shown"], facts["interval_percent"]) == (False, None)
+
+
+def test_of_a_side_whose_runs_were_all_disturbed_nothing_is_said_but_that(store: Store) -> None:
+    filled(store, "slow", {128: FAR})
+    filled(store, "fast", {128: FAST}, run={"measurements": DISTURBED})
+    report = compare(store, CompareAsk(("fast", "slow"))).report()
+    assert "Which of fast and slow is faster cannot be told: all runs of fast were disturbed." in said(report)
+    assert "faster than" not in said(report)
+    [facts] = pairs_of(report)
+    assert facts["difference_shown"] is False
 
 
 def test_two_simulated_studies_that_differ_do_differ_without_an_interval(store: Store) -> None:

@@ -15,6 +15,8 @@ from results.stats.intervals import half_95
 from results.store.store import Store
 from tuner.commands.stored.explain import ExplainRequest, explain_study
 from tuner.options import TuneOptions
+from tuner.reports.explanation import not_told_apart
+from tuner.reports.figures.effects import values
 
 SPACE = space_of(SMALL)
 CHANGES: Sequence[Mapping[str, Scalar]] = ({}, {"NB": 128}, {"NB": 192}, {"DEPTH": 1}, {"DEPTH": 1, "NB": 128})
@@ -91,3 +93,23 @@ def test_of_runs_that_tell_no_value_from_another_nothing_is_said_of_tuning_one_p
     assert "would have found" in text
     assert "cannot be told: these runs tell no value from another" in text
     assert "found the best too" not in text
+
+
+def test_a_grid_that_ran_alone_where_others_could_has_no_share_and_what_did_not_run_is_no_bar() -> None:
+    space = space_of(SMALL + 'layout = "auto"\n')
+    changes = [{"layout": layout, "NB": NB} for layout in ("2x2", "1x4") for NB in (64, 128, 192)]
+    trials = []
+    for number, change in enumerate(changes):
+        grid = "1x2" if change["layout"] == "2x2" else "1x1"
+        params = space.complete({"grid": grid, "BCAST": "1rg", "DEPTH": number % 2, **change})
+        hpl = HplParams.from_words(params)
+        trials.append(
+            finished(number, 100 + 7 * number, params=params, hpl=hpl, key=space.key(params), kind=Kind.SEARCH)
+        )
+    found = explain(space, trials)
+    assert [effect.name for effect in found.effects if effect.name == "grid"] == []
+    assert "Only one value ran where others could: BCAST 1rg, grid 1x2 with layout 2x2." in not_told_apart(found)[0]
+    drawn = values(found.effects)
+    assert drawn is not None
+    assert {label.split()[0] for one in drawn.series for label in one.labels} == {"runs:"}
+    assert min(one.y[0] for one in drawn.series) == 0

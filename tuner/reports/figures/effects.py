@@ -37,11 +37,11 @@ def _shares(name: str, rows: Sequence[tuple[str, float, float]]) -> Series:
 
 
 def values(effects: Sequence[Effect]) -> Figure | None:
-    """Draw how far the values of the parameters that matter are behind the best one; None where none matters."""
+    """Draw how far the values that ran of the parameters that matter are behind the best; None where none matters."""
     series: list[Series] = []
     left = MOST_ROWS
     for effect in effects:
-        shown = _ends(effect.values)
+        shown = _ends(effect.ran)
         if effect.total < MATTERS or len(shown) < 2 or len(shown) > left or len(series) == MOST_PARAMETERS:
             continue
         left -= len(shown)
@@ -49,7 +49,10 @@ def values(effects: Sequence[Effect]) -> Figure | None:
     if not series:
         return None
     title = "Each value against the best of its parameter"
-    axis, caption = "% slower on average, with 95 % interval", "Error bars are 95 % intervals of the model."
+    axis, caption = (
+        "% slower on average, with 95 % interval",
+        "Values that ran. Error bars are 95 % intervals of the model.",
+    )
     return Figure(title, "value", axis, tuple(series), lying=True, caption=caption)
 
 
@@ -63,7 +66,7 @@ def _behind(name: str, shown: Sequence[Value]) -> Series:
         name,
         tuple(f"{name} {one.words}" for one in shown),
         tuple(one.behind_percent for one in shown),
-        labels=tuple("not run" if not one.runs else f"runs: {one.runs}" for one in shown),
+        labels=tuple(f"runs: {one.runs}" for one in shown),
         low=tuple(one.behind_range[0] for one in shown),
         high=tuple(one.behind_range[1] for one in shown),
     )

@@ -19,7 +19,7 @@ from ..campaigns.wrong import WrongDocumentError, read_as_document
 from ..parts import CampaignName, OpenStore, no_query
 from ..problems import Problem
 from ..schedules import local_zone, parse_cadence
-from .queue_access import OpenQueue, Runner
+from .queue_access import OpenQueue, QueueAccess, Runner
 
 router = APIRouter(prefix="/api/v1/schedules", tags=["schedules"], dependencies=[Depends(no_query)])
 
@@ -64,8 +64,21 @@ class ScheduleModel(BaseModel):
 
 
 @router.post("", status_code=201)
-def create(asked: ScheduleDocument, queue: OpenQueue, response: Response) -> ScheduleModel:
+def schedule_campaign(asked: ScheduleDocument, queue: OpenQueue, response: Response) -> ScheduleModel:
     """Hand in a campaign again and again: it is checked now, and each time."""
+    made = create(asked, queue)
+    response.headers["Location"] = f"/api/v1/schedules/{made.name}"
+    return ScheduleModel.of(made)
+
+
+def create(asked: ScheduleDocument, queue: QueueAccess) -> Schedule:
+    """Make a schedule.
+
+    Raises:
+        WrongDocumentError: something in it is wrong, or the caller may not.
+        StudyExistsError: its name is taken.
+        Problem: the caller has too many.
+    """
     store, document = queue.parts.store, asked.document
     read_as_document(lambda: check_name(asked.name, "name"))
     queue.check_priority(document.priority)
@@ -81,8 +94,7 @@ def create(asked: ScheduleDocument, queue: OpenQueue, response: Response) -> Sch
     now = datetime.now(UTC)
     schedule = Schedule(asked.name, cadence, {**plain, "kind": document.kind}, queue.caller.name, now, times.after(now))
     store.schedules.add(schedule)
-    response.headers["Location"] = f"/api/v1/schedules/{asked.name}"
-    return ScheduleModel.of(schedule)
+    return schedule
 
 
 @router.get("", dependencies=[needs("read")])

@@ -9,7 +9,6 @@ from hpl.witness import Panel, parse_panels
 from runners.paths import RunPaths, Tail
 
 from ...study.names import trial_folder
-from ...trial.early_stopping import rate_until
 
 POINTS = 120
 """Most points of a run that are remembered, at equal parts of its operations."""
@@ -25,23 +24,31 @@ class RunNow:
         panel: the last that it began.
         panel_gflops: from the point before to this panel; None where that is not known.
         points: part of the operations that is done, and GFLOPS since the point before.
+        second: its second panel, from which rates count: with look-ahead it begins before the work of the first one
+            is done. None before it.
     """
 
     number: int
     panel: Panel
     panel_gflops: float | None = None
     points: tuple[tuple[float, float], ...] = ()
+    second: Panel | None = None
 
     @property
     def gflops(self) -> float | None:
-        """From the first panel until now; None at its begin."""
-        return rate_until(self.panel) if self.panel.time_s > 0 and self.panel.column > 0 else None
+        """From the second panel until now; None before the third."""
+        return None if self.second is None else _rate(self.second, self.panel)
 
     @property
     def left_s(self) -> float | None:
         """Seconds left if it goes on as fast as until now; None at its begin."""
-        done = self.panel.fraction
-        return self.panel.time_s * (1 / done - 1) if done > 0 and self.panel.time_s > 0 else None
+        return (1 - self.panel.fraction) * flop_count(self.panel.N) / 1e9 / self.gflops if self.gflops else None
+
+
+def _rate(start: Panel, end: Panel) -> float | None:
+    """GFLOPS from the begin of one panel to that of another; None where no time passed."""
+    done, seconds = end.fraction - start.fraction, end.time_s - start.time_s
+    return done * flop_count(end.N) / seconds / 1e9 if done > 0 and seconds > 0 else None
 
 
 class _FollowedLaunch:
@@ -62,18 +69,19 @@ class _FollowedLaunch:
         for panel in parse_panels("\n".join(self._tail.lines())):
             if panel.column == 0:
                 self._run += 1
-                self._from = panel
+                self._from = None
                 self.now = RunNow(numbers[min(self._run, len(numbers) - 1)], panel)
+            elif self.now is not None and self._from is None:
+                self._from = panel
+                self.now = replace(self.now, panel=panel, second=panel)
             elif self.now is not None and self._from is not None:
                 self.now = replace(self.now, panel=panel)
                 self._point(self.now, self._from, panel)
 
     def _point(self, now: RunNow, start: Panel, panel: Panel) -> None:
         """Remember the rate since the last point, once another part of the operations is done."""
-        done = panel.fraction - start.fraction
-        seconds = panel.time_s - start.time_s
-        if done >= 1 / POINTS and seconds >= LEAST_S:
-            gflops = done * flop_count(panel.N) / seconds / 1e9
+        gflops = _rate(start, panel)
+        if gflops and panel.fraction - start.fraction >= 1 / POINTS and panel.time_s - start.time_s >= LEAST_S:
             self.now = replace(now, panel_gflops=gflops, points=(*now.points, (panel.fraction, gflops)))
             self._from = panel
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Annotated
@@ -15,31 +16,35 @@ from pydantic import AfterValidator, Field
 
 from results.store.service.audit import AuditAsked
 from results.store.service.tokens import AccessScope, UnknownTokenError
+from results.store.store import Store
 
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, Cursor
 from ...messages.documents import printable_text
 from ..api import operators, schedules, webhooks
 from ..api.campaigns import EARLIEST, LATEST
-from ..api.queue_access import Runner
+from ..api.queue_access import OpenQueue, Runner
 from ..authentication import needs
-from ..callers import caller_of
+from ..callers import Caller, caller_of
 from ..forms import Form, csrf_field
-from ..parts import CampaignName, OpenStore, Parts, no_query
+from ..parts import CampaignName, OpenStore, Parts, ServiceParts, no_query
 from ..problems import Problem
+from . import new_webhook
 from .frames import address_of
+from .new_schedule import ScheduleForm, filled_form, fresh_form, make_schedule
 from .queue import asked_facts
 from .site import page
+from .start.filled_in import WrongFormError
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 OF_SCHEDULES = {"pause": schedules.pause, "resume": schedules.resume, "delete": schedules.remove}
 """What the buttons of a schedule do."""
 Named = Annotated[str, InPath(max_length=200)]
+Word = Annotated[str, Field(max_length=200), AfterValidator(printable_text), AfterValidator(str.strip)]
 
 
 SHOWN = 100
 """Actions of a page."""
-Word = Annotated[str, Field(max_length=200), AfterValidator(printable_text), AfterValidator(str.strip)]
 
 
 class AuditFilter(AskedQuery):
@@ -88,19 +93,46 @@ def _day(text: str, field: str) -> datetime | None:
     return day
 
 
-@router.get("/schedules", dependencies=[needs("read"), Depends(no_query)])
-def schedules_page(request: Request, store: OpenStore) -> HTMLResponse:
-    """List schedules, with buttons for those who may change them."""
+class SchedulesQuery(AskedQuery):
+    """What the form begins with.
+
+    Attributes:
+        like: the campaign that is to be handed in again.
+    """
+
+    like: Word = ""
+
+
+@router.get("/schedules", dependencies=[needs("read")])
+def schedules_page(request: Request, store: OpenStore, query: Annotated[SchedulesQuery, Query()]) -> HTMLResponse:
+    """List schedules, with buttons for those who may change them and a form for those who may make one."""
+    return _schedules(request, store, fresh_form(query.like))
+
+
+@router.post("/schedules")
+def make_one(request: Request, queue: OpenQueue, sent: Form) -> Response:
+    """Make a schedule."""
+    form = filled_form(sent)
+    try:
+        make_schedule(form.texts, queue)
+    except WrongFormError as error:
+        return _schedules(request, queue.parts.store, replace(form, errors=tuple(error.errors)), 422)
+    return RedirectResponse("/schedules", 303)
+
+
+def _schedules(request: Request, store: Store, form: ScheduleForm, status: int = 200) -> HTMLResponse:
     caller = caller_of(request)
     found = schedules.schedules(store)
     own = {one.name for one in found if caller.scope.covers(AccessScope.ADMIN) or one.made_by == caller.name}
     return page(
         request,
         "operation/schedules.html.j2",
+        status,
         schedules=[(one, asked_facts(one.document)) for one in found],
         own=own if caller.scope.covers(AccessScope.RUN) else set(),
         csrf=csrf_field(request),
         address_of=address_of,
+        **form.values(),
     )
 
 
@@ -117,8 +149,30 @@ def change_schedule(store: OpenStore, caller: Runner, name: CampaignName, sent: 
 @router.get("/webhooks", dependencies=[Depends(no_query)])
 def webhooks_page(request: Request, parts: Parts, admin: webhooks.Admin) -> HTMLResponse:
     """Tell how the last messages to each webhook stand."""
-    found = webhooks.webhooks(parts, admin).webhooks
-    return page(request, "operation/webhooks.html.j2", webhooks=found, csrf=csrf_field(request), address_of=address_of)
+    return _webhooks(request, parts, admin, new_webhook.FRESH)
+
+
+@router.post("/webhooks")
+def write_webhook(request: Request, parts: Parts, admin: webhooks.Admin, sent: Form) -> HTMLResponse:
+    """Write what the service's file needs for a webhook, with a fresh secret; nothing is stored."""
+    form = new_webhook.filled_form(sent)
+    try:
+        form = replace(form, written=new_webhook.written_webhook(form.texts, parts.announcer.webhooks))
+    except WrongFormError as error:
+        form = replace(form, errors=tuple(error.errors))
+    return _webhooks(request, parts, admin, form)
+
+
+def _webhooks(request: Request, parts: ServiceParts, admin: Caller, form: new_webhook.WebhookForm) -> HTMLResponse:
+    return page(
+        request,
+        "operation/webhooks.html.j2",
+        422 if form.errors else 200,
+        webhooks=webhooks.webhooks(parts, admin).webhooks,
+        csrf=csrf_field(request),
+        address_of=address_of,
+        **form.values(),
+    )
 
 
 @router.post("/webhooks/{name}/test")

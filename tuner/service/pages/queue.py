@@ -277,7 +277,10 @@ def may_change(entry: CampaignEntry, caller: Caller) -> bool:
     return caller.scope.covers(AccessScope.RUN if own else AccessScope.ADMIN)
 
 
-def like(entry: CampaignEntry, caller: Caller) -> str | None:
-    """The address of the form filled in as a campaign was; None where it cannot be, or not by this person."""
-    copies = entry.order.kind == "tune" and caller.scope.covers(AccessScope.RUN)
-    return f"/new?from={quote(entry.name, safe='')}" if copies else None
+def like(entry: CampaignEntry, caller: Caller) -> tuple[tuple[str, str], ...]:
+    """The forms that begin as a campaign was asked for: what leads there, and their addresses."""
+    if not caller.scope.covers(AccessScope.RUN):
+        return ()
+    name = quote(entry.name, safe="")
+    again = ("Repeat it at stated times", f"/schedules?like={name}#new")
+    return (("Start one like it", f"/new?from={name}"), again) if entry.order.kind == "tune" else (again,)

@@ -39,9 +39,13 @@ PAGES = (
     "/node-checks/1",
     "/node-checks/2",
     "/schedules",
+    "/schedules?like=waits",
     "/webhooks",
     "/tokens",
     "/audit",
+    "/audit?who=ada&since=monday",
+    "/compare?studies=nobody",
+    "/campaigns/nobody",
     "/docs",
     "/sign-in",
 )

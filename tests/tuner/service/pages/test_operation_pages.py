@@ -1,14 +1,18 @@
 """Pages of schedules, webhooks, tokens and the audit log: who sees them, what they say, and their buttons."""
 
 import re
+import stat
+import subprocess
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pytest
 import time_machine
 from fastapi.testclient import TestClient
+from record_builders import a_study, begun, finished
 from service_client import bearer, served
 
 from results.store.service.audit import AuditedAction
@@ -42,9 +46,17 @@ def hooked(store: Store, tmp_path: Path) -> Iterator[TestClient]:
 
 def send(client: TestClient, page: str, address: str, headers: Mapping[str, str] | None = None, **fields: str) -> int:
     """Send a form of a page, as a browser does; give the status."""
+    status: int = sent_to(client, page, address, headers, fields).status_code
+    return status
+
+
+def sent_to(
+    client: TestClient, page: str, address: str, headers: Mapping[str, str] | None, fields: Mapping[str, str]
+) -> Any:
+    """Send a form of a page, as a browser does."""
     found = re.search(r'name="form_token" value="([^"]+)"', client.get(page, headers=headers).text)
     assert found
-    return client.post(address, data={"form_token": found[1], **fields}, headers=headers).status_code
+    return client.post(address, data={"form_token": found[1], **fields}, headers=headers)
 
 
 @pytest.mark.heavy
@@ -83,6 +95,86 @@ def test_a_schedule_is_paused_resumed_and_deleted(client: TestClient, store: Sto
     assert "There is none yet." in client.get("/schedules").text
 
 
+FILLED = {"name": "monday", "cadence": "every 6h", "what": "like", "like": "first"}
+
+
+def hand_in_first(client: TestClient, headers: Mapping[str, str] | None = None) -> None:
+    document = {"kind": "tune", "name": "first", "space": "quick", "set": {"NB": [64]}}
+    assert client.post("/api/v1/campaigns", json=document, headers=headers).status_code == 201
+
+
+def test_a_form_makes_a_schedule_of_what_was_asked_for_before(client: TestClient, store: Store) -> None:
+    hand_in_first(client)
+    page = client.get("/schedules?like=first").text
+    assert '<option value="like" selected>' in page
+    assert 'name="like" value="first"' in page
+    assert sent_to(client, "/schedules", "/schedules", None, FILLED).status_code == 303
+    made = store.schedules.find("monday")
+    assert made is not None
+    assert (made.cadence, made.document) == ("every 6h", {"kind": "tune", "space": "quick", "set": {"NB": [64]}})
+    assert "every 6h" in client.get("/schedules").text
+    assert 'href="/schedules?like=first#new"' in client.get("/campaigns/first").text
+
+
+def test_a_form_makes_a_schedule_of_a_check(client: TestClient, store: Store) -> None:
+    store.create_study(a_study("before"))
+    run = finished(store.begin(begun("before")), 70.0, "before")
+    store.finish(run)
+    store.end_study("before", "complete")
+    check = {
+        "name": "weekly",
+        "cadence": "every Monday at 6:00 UTC",
+        "what": "check",
+        "baseline": "before",
+        "runs": "5",
+    }
+    assert sent_to(client, "/schedules", "/schedules", None, check).status_code == 303
+    made = store.schedules.find("weekly")
+    assert made is not None
+    assert made.cadence == "every monday at 06:00 UTC"
+    assert made.document == {"kind": "check", "baseline": "before", "runs": 5}
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize(
+    ("changes", "field", "sentence"),
+    [
+        ({"name": ""}, "name", "needs a name of printable characters"),
+        ({"name": "nightly"}, "name", "schedule nightly exists already"),
+        ({"cadence": "now and then"}, "cadence", "write for example"),
+        ({"cadence": ""}, "cadence", "write for example"),
+        ({"cadence": "every day at 6:00 Mars/Base"}, "cadence", "there is no time zone Mars/Base"),
+        ({"like": "nobody"}, "like", "there is no campaign &#39;nobody&#39; that was handed in: the page of campaigns"),
+        ({"like": ""}, "like", "write the name of a campaign"),
+        ({"what": "check"}, "baseline", "this is missing"),
+        ({"what": "check", "baseline": "nobody"}, "baseline", "there is no study nobody"),
+        ({"what": "check", "baseline": "x", "runs": "few"}, "runs", "write a whole number"),
+    ],
+)
+def test_a_mistake_in_the_form_of_a_schedule_stands_at_its_field_and_nothing_is_lost(
+    client: TestClient, store: Store, changes: dict[str, str], field: str, sentence: str
+) -> None:
+    hand_in_first(client)
+    store.schedules.add(NIGHTLY)
+    typed = {**FILLED, **changes}
+    page = sent_to(client, "/schedules", "/schedules", None, typed)
+    assert page.status_code == 422
+    assert re.findall(r'<input id="([a-z_]+)"[^>]* aria-invalid="true"', page.text) == [field]
+    assert sentence in page.text
+    assert "/api/v1" not in page.text
+    for name, text in typed.items():
+        assert f'<option value="{text}" selected>' in page.text or f'name="{name}" value="{text}"' in page.text
+    assert len(store.schedules.all()) == 1
+
+
+def test_who_may_only_read_makes_no_schedule(client: TestClient, people: dict[str, dict[str, str]]) -> None:
+    assert "Make a schedule" not in client.get("/schedules", headers=people["eve"]).text
+    assert client.post("/schedules", data=FILLED, headers=people["eve"]).status_code == 403
+    hand_in_first(client, people["ada"])
+    assert sent_to(client, "/schedules", "/schedules", people["ada"], FILLED).status_code == 303
+    assert client.post("/schedules", data=FILLED, headers=people["ada"]).status_code == 403, "it is not our form"
+
+
 def test_a_schedule_of_another_is_not_changed(
     client: TestClient, store: Store, people: dict[str, dict[str, str]]
 ) -> None:
@@ -119,6 +211,47 @@ def test_the_page_of_webhooks_tells_why_a_message_was_not_delivered(hooked: Test
     assert "https://chat.example.org</dd>" in page
     assert "0 delivered, 1 waiting, 0 given up" in page
     assert send(hooked, "/webhooks", "/webhooks/none/test") == 404
+
+
+def test_a_form_writes_a_webhook_that_the_service_takes(hooked: TestClient, tmp_path: Path) -> None:
+    asked = {"name": "pager", "url": "https://pager.example.org/a?b=c", "events": "failed"}
+    page = sent_to(hooked, "/webhooks", "/webhooks", None, asked)
+    assert page.status_code == 200
+    table, secret = map(unescape, re.findall(r'<pre class="copied">([^<]*)</pre>', page.text))
+    subprocess.run(["sh", "-c", secret], cwd=tmp_path, check=True)
+    file = tmp_path / "with-pager.toml"
+    file.write_text(f"{(tmp_path / 'serve.toml').read_text()}\n{table}")
+    hook = read_config(file).webhooks["pager"]
+    assert (hook.url, hook.events) == ("https://pager.example.org/a?b=c", ("failed",))
+    assert stat.S_IMODE((tmp_path / "pager.secret").stat().st_mode) == 0o600
+    shown = (tmp_path / "pager.secret").read_text().strip()
+    assert len(shown) > 40
+    assert shown not in hooked.get("/webhooks").text
+    assert shown not in sent_to(hooked, "/webhooks", "/webhooks", None, asked).text
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "sentence"),
+    [
+        ({"name": "a b"}, "name", "letters, digits"),
+        ({"name": ""}, "name", "letters, digits"),
+        ({"name": "chat"}, "name", "there is a webhook chat already"),
+        ({"url": "ftp://example.org"}, "url", "an address that begins with https:// or http://"),
+        ({"url": ""}, "url", "an address that begins with https:// or http://"),
+    ],
+)
+def test_a_mistake_in_the_form_of_a_webhook_stands_at_its_field_and_nothing_is_lost(
+    hooked: TestClient, changes: dict[str, str], field: str, sentence: str
+) -> None:
+    typed = {"name": "pager", "url": "https://pager.example.org", "events": "slower", **changes}
+    page = sent_to(hooked, "/webhooks", "/webhooks", None, typed)
+    assert page.status_code == 422
+    assert re.findall(r'<input id="([a-z_]+)"[^>]* aria-invalid="true"', page.text) == [field]
+    assert sentence in page.text
+    assert 'value="slower" checked' in page.text
+    assert f'name="name" value="{typed["name"]}"' in page.text
+    assert f'name="url" value="{typed["url"]}"' in page.text
+    assert "copied" not in page.text
 
 
 @pytest.mark.heavy

@@ -64,7 +64,7 @@ async def campaign_page(request: Request, parts: Parts, name: CampaignName) -> R
     values: dict[str, Any] = {
         "may_change": entry is not None and may_change(entry, caller),
         "admin": caller.scope.covers(AccessScope.ADMIN),
-        "like": entry and like(entry, caller),
+        "like": like(entry, caller) if entry else (),
         "address": address_of(name),
         "csrf": csrf_field(request),
         "page": page,
