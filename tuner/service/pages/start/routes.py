@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
 from results.errors import StudyExistsError
+from results.metrics import four_digits
 from results.store.store import Store
 
 from ....messages.documents import Document, document_of
@@ -187,7 +188,7 @@ def machine_facts(seen: HostView) -> list[StatedFact]:
     facts = [
         StatedFact("CPU", f"{host.cpu_model}, {counted(host.physical_cores, 'core')}"),
         StatedFact("Memory", f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}"),
-        StatedFact("Rpeak", f"{seen.rpeak.gflops:.4g} GFLOPS"),
+        StatedFact("Rpeak", f"{four_digits(seen.rpeak.gflops)} GFLOPS"),
     ]
     if inventory is None:
         return [*facts, StatedFact("Missing", without_paths(seen.missing))]
