@@ -35,6 +35,7 @@ from .model import (
     Table,
     Timeline,
 )
+from .scales import scales
 from .svg_paths import short_paths
 from .timeline import draw_on
 
@@ -58,6 +59,8 @@ LONG = 8
 """Rows of a table; one with more can be sorted and filtered."""
 GRID = "#040506"
 """Stands for the colour of the page's lines."""
+SCRIPTS = ("enlarge", "page")
+"""What makes figures answer, in the order in which a browser reads it."""
 LINES = 'stroke-linejoin="round" stroke-linecap="butt"'
 """What matplotlib's style sheet says of every line."""
 STYLE: Any = {
@@ -96,8 +99,8 @@ def page_style() -> str:
 
 @cache
 def page_script() -> str:
-    """Read the script of a page with figures."""
-    return files(__package__).joinpath("page/page.js").read_text(encoding="utf-8")
+    """Read the scripts of a page with figures."""
+    return "".join(files(__package__).joinpath(f"page/{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 @cache
@@ -188,7 +191,8 @@ def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, obje
                 "origin": part.origin,
                 "data": figure_data(shown),
             }
-            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
+            beside |= {"marks": drawn.marks, "scales": drawn.scales}
+            return {"kind": "figure", "title": part.title, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
         case _:
             return {"kind": KINDS[type(part)], "data": part}
 
@@ -265,10 +269,12 @@ class Drawn:
     Attributes:
         svg: the element.
         marks: JSON of what its points show: [series, x, y, text] in the SVG's own units.
+        scales: JSON of what its axes show, as `scales.py` says.
     """
 
     svg: str
     marks: str
+    scales: str
 
 
 def svg(figure: Drawable, number: int = 1) -> Drawn:
@@ -287,11 +293,13 @@ def svg(figure: Drawable, number: int = 1) -> Drawn:
         text = io.StringIO()
         canvas.savefig(text, format="svg", transparent=True, metadata={"Date": None})
         places: Any = [canvas.axes[mark.row].transData.transform((mark.x, mark.y)) for mark in marks]
+        diagrams = scales(canvas.axes[: 1 + max((mark.row for mark in marks), default=0)], height)
     shown = [_shown(mark, place, height) for mark, place in zip(marks, places, strict=True)]
-    return Drawn(
-        _of_the_page(text.getvalue(), figure.title, number),
-        json.dumps(shown, separators=(",", ":"), ensure_ascii=False),
-    )
+    return Drawn(_of_the_page(text.getvalue(), figure.title, number), _json(shown), _json(diagrams))
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _shown(mark: DrawnValue, place: Any, height_inches: float) -> list[object]:
