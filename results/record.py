@@ -90,6 +90,8 @@ SMALLER_RUNS = frozenset({Kind.PILOT, Kind.EXTRAPOLATION, Kind.SMALL, Kind.PREFI
 
 NOTE, TAG = "note", "tag "
 """The fact of a study's host that is its note, and what begins the name of one that is true for a tag."""
+LESSON = "lesson"
+"""The fact of the study of a lesson's step that names its lesson: no command takes such a study for the newest."""
 LIKE = "like"
 """The fact of the study of a file that tells whose launch it has, as STUDY#TRIAL."""
 MOST_NOTED, MOST_TAGS = 500, 20

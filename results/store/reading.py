@@ -18,7 +18,7 @@ from sqlalchemy import (
 
 from ..errors import ResultsError, UnknownTrialError, no_such_study
 from ..flat import COLUMNS
-from ..record import Kind, Study, TrialRecord, TrialState
+from ..record import LESSON, Kind, Study, TrialRecord, TrialState
 from .contenders import FULL_RUN, Contenders, fastest_rows, fastest_rows_of
 from .database import Database
 from .lease import Lease
@@ -52,7 +52,7 @@ class Reader:
             return study_of(self._study_row(connection, name))
 
     def newest(self) -> Study:
-        """Read the study that was created last.
+        """Read the study that was created last, one of a lesson only where there are no others.
 
         Raises:
             ResultsError: there is no study yet.
@@ -60,7 +60,7 @@ class Reader:
         studies = self.studies()
         if not studies:
             raise ResultsError(f"{self.place} holds no study yet: `hpltune tune` makes one")
-        return studies[-1]
+        return next((study for study in reversed(studies) if LESSON not in study.host), studies[-1])
 
     def studies(self) -> Sequence[Study]:
         """List all studies, oldest first."""

@@ -9,7 +9,7 @@ from record_builders import START, a_study, begun, finished
 from record_strategies import outcomes, studies
 
 from results.errors import ResultsError
-from results.record import Invalidity, Kind, Study, TrialRecord, TrialState
+from results.record import LESSON, Invalidity, Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
 
 MANY = settings(
@@ -63,6 +63,12 @@ class StoreContract:
         store.create_study(a_study("c", created_at=(START - timedelta(hours=1)).astimezone(eastern)))
         assert [study.name for study in store.studies()] == ["c", "b", "a"]
         assert store.newest().name == "a"
+
+    def test_a_study_of_a_lesson_is_the_newest_only_where_there_are_no_others(self, store: Store) -> None:
+        store.create_study(a_study("step", created_at=START + timedelta(hours=1), host={LESSON: "kronos"}))
+        assert store.newest().name == "step"
+        store.create_study(a_study("mine", created_at=START))
+        assert store.newest().name == "mine"
 
     def test_an_empty_store_has_no_newest_study(self, store: Store) -> None:
         with pytest.raises(ResultsError, match="holds no study yet: `hpltune tune` makes one"):

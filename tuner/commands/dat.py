@@ -27,12 +27,14 @@ class DatResult:
     Attributes:
         commands: how it is started on the machine that was described; none for this one.
         facts: what else a script may want to know.
+        note: what must be known to use the commands; "" for nothing.
     """
 
     params: HplParams
     reasons: tuple[str, ...]
     commands: tuple[str, ...] = ()
     facts: tuple[tuple[str, float | int | None], ...] = ()
+    note: str = ""
 
     @property
     def text(self) -> str:
@@ -51,6 +53,7 @@ class DatResult:
         if self.commands:
             yield Heading("Start it with one of")
             yield from (Copied(command) for command in self.commands)
+            yield from [Sentence(self.note)] * bool(self.note)
 
     def write(self, file: Path) -> None:
         """Write the file.

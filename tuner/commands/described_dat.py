@@ -71,7 +71,14 @@ def described_dat(ask: DatAsk) -> DatResult:
     if rate is not None:
         facts["shortest_time_s"] = seconds(params.N, rate.fastest_gflops)
         facts["longest_time_s"] = seconds(params.N, rate.slowest_gflops)
-    return DatResult(params, reasons, _commands(machine, ranks, here), tuple(facts.items()))
+    note = HOSTS_NOTE if machine.nodes > 1 else ""
+    return DatResult(params, reasons, _commands(machine, ranks, here), tuple(facts.items()), note)
+
+
+HOSTS_NOTE = (
+    "The file hosts names the nodes, one in each line; inside a job of Slurm or PBS mpirun knows them, and "
+    "`--hostfile hosts` is left out."
+)
 
 
 def machine_of(ask: DatAsk) -> DescribedMachine:
@@ -283,7 +290,11 @@ def _unknown(machine: DescribedMachine) -> Iterator[str]:
 def _commands(machine: DescribedMachine, ranks: int, here: int) -> tuple[str, ...]:
     """How Open MPI and Slurm start this."""
     threads = machine.cores // here
+    hosts = "--hostfile hosts " if machine.nodes > 1 else ""
     return (
-        f"mpirun -np {ranks} --map-by ppr:{here}:node:PE={threads} --bind-to core -x OMP_NUM_THREADS={threads} ./xhpl",
+        (
+            f"mpirun -np {ranks} {hosts}--map-by ppr:{here}:node:PE={threads} --bind-to core "
+            f"-x OMP_NUM_THREADS={threads} ./xhpl"
+        ),
         f"OMP_NUM_THREADS={threads} srun -N {machine.nodes} --ntasks-per-node={here} --cpus-per-task={threads} ./xhpl",
     )

@@ -173,9 +173,10 @@ class BlasModel(BaseModel):
     blas: str
     place: int = Field(description="of its best configuration in the ranking, from 1")
     expected_gflops: float
-    behind_percent: float = Field(description="how far it is behind the first")
+    behind_percent: float = Field(description="how far it is behind the first; where disturbed, at most")
     first_is_faster: float | None = Field(description="probability of that; null where it cannot be told")
     runs: int
+    disturbed: bool = Field(description="whether all its runs were, so that its rate is only a lower bound")
     configurations: int = Field(description="of this BLAS that have a run that counts")
     repeated: int = Field(description="those of them that ran several times")
     params: dict[str, Scalar] = Field(description="those in which the best of all libraries differ")

@@ -8,7 +8,7 @@ from results.metrics import rate_text
 from results.record import Study
 from results.report.model import Part, Sentence
 from results.stats.confidence import Standing
-from results.stats.headline import FastestRun
+from results.stats.headline import FastestRun, gave_text
 from results.stats.ranking import Ranked
 
 from ..machine.equipment import Equipment
@@ -91,12 +91,12 @@ class StudySummary:
         best = self.ranking[0]
         percent = figures(Equipment.of(self.study), best.expected_gflops, best).get("percent_of_peak")
         of_peak = "" if percent is None else f", {percent:.1f} % of peak"
-        least = "at least " if best.disturbance is not None else ""
-        told = f"{least}{rate_text(best.expected_gflops)} GFLOPS{of_peak}"
+        told = f"{rate_text(best.expected_gflops)} GFLOPS{of_peak}"
         if self.study.how == "simulated":
             return f"{told}, simulated."
-        disturbed = ", all disturbed" if least else ""
-        return f"{told}: expected of one more run, from {counted(best.runs, 'run')}{disturbed}."
+        if best.disturbance is not None:
+            return f"at least {told}: {gave_text(best)}."
+        return f"{told}: expected of one more run, from {counted(best.runs, 'run')}."
 
     def parts(self, count: int, *, sure: bool = True, others: bool = True) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best.

@@ -16,8 +16,10 @@ from .proxy_headers import RequestSource
 
 NO_ROUTE = "unmatched"
 METHODS = READING | {"POST", "PUT", "PATCH", "DELETE"}
-CHANGES_NOTHING = frozenset({"/api/v1/previews"})
-"""Addresses that take a document with POST and change nothing."""
+PREVIEW = "/new/preview"
+"""Takes the form of a new campaign, and tells what would come of it."""
+CHANGES_NOTHING = frozenset({"/api/v1/previews", PREVIEW})
+"""Addresses that take a document or a form with POST and change nothing."""
 REFUSED = frozenset({401, 403, 421, 429})
 _TOKEN = re.compile(r"hpltune_[\w-]+")
 QUIET = frozenset({"/healthz", "/readyz", "/metrics"})

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from results.record import TrialRecord
+from results.record import LESSON, TrialRecord
 from results.store.store import Store
 from search_spaces.load import passed_over
 from search_spaces.space import SearchSpace
@@ -43,11 +43,20 @@ USUAL_NB = 192
 
 @contextmanager
 def virtual_session(
-    name: str | None, options: TuneOptions, site: SimulatedCluster, context: StudyContext, *, resume: bool = False
+    name: str | None,
+    options: TuneOptions,
+    site: SimulatedCluster,
+    context: StudyContext,
+    *,
+    resume: bool = False,
+    lesson: str | None = None,
 ) -> Iterator[VirtualStudy]:
     """A new study of that name, None for a free one, or with `resume` the stored one with all it has learnt.
 
     Its simulator is closed and the study ended whatever happens; only one that came to its end is complete.
+
+    Args:
+        lesson: of which it is a step; None for none.
 
     Raises:
         SpaceError, ResultsError: a sentence says what prevents the study.
@@ -56,7 +65,10 @@ def virtual_session(
         begun = go_on(context.store, name, options, run="simulation")
     else:
         refuse_impossible(simulated_space(options.space, site.cluster, study_n(site, options), options.overrides or {}))
-        begun = begin(context.store, name, options, facts_of(options, site))
+        facts = facts_of(options, site)
+        if lesson is not None:
+            facts = replace(facts, host={**facts.host, LESSON: lesson})
+        begun = begin(context.store, name, options, facts)
     with closing_study(begun.name, context.store):
         with closing(Simulator(site, options.jobs or cores_here(), options.limit_s)) as simulator:
             stored, N = context.store.study(begun.name), study_n(site, options)

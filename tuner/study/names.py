@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from results.errors import StudyExistsError
-from results.record import Kind, Study, TrialRecord, TrialState
+from results.record import LESSON, Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
 
 from ..engines.outcomes import Fidelity
@@ -93,7 +93,7 @@ def legal_name(name: str) -> str:
 
 
 def newest_search(store: Store, purpose: str) -> Study:
-    """The study created last by `tune`; those of `hpltune run` have no space.
+    """The study created last by `tune`; those of `hpltune run` have no space, and those of lessons do not count.
 
     Args:
         purpose: what it is wanted for, as the sentence has it: "to go on with".
@@ -101,7 +101,7 @@ def newest_search(store: Store, purpose: str) -> Study:
     Raises:
         TunerError: there is none.
     """
-    searches = [study for study in store.studies() if study.space_text]
+    searches = [study for study in store.studies() if study.space_text and LESSON not in study.host]
     if not searches:
         raise TunerError(f"{store.place} holds no study {purpose}: `hpltune tune` makes one")
     return searches[-1]

@@ -38,6 +38,7 @@ class LibraryBest:
         first_is_faster: probability that the first is faster than it, 0 to 1; None where that cannot be told.
         runs: of this configuration that count.
         disturbed_runs: of it that do not count.
+        disturbed: all runs of it were, so that its rate is only a lower bound.
         configurations, repeated: of this BLAS that have a valid run, and those of them that have several.
         params: what differs among the best of all libraries.
     """
@@ -50,6 +51,7 @@ class LibraryBest:
     first_is_faster: float | None
     runs: int
     disturbed_runs: int
+    disturbed: bool
     configurations: int
     repeated: int
     params: Mapping[str, Scalar]
@@ -57,11 +59,17 @@ class LibraryBest:
     @property
     def sentence(self) -> str:
         """Where the best of this BLAS stands."""
-        certainty = "" if self.first_is_faster is None else f" ({self.first_is_faster:.0%} sure)"
         words = " ".join(f"{name}={value}" for name, value in self.params.items())
-        kind = "program " if self.by == PROGRAM else ""
+        best = f"The best with {'program ' if self.by == PROGRAM else ''}{self.name} is in place {self.place} with"
+        if self.disturbed:
+            runs = "its only run was" if self.runs == 1 else f"all its {self.runs} runs were"
+            return (
+                f"{best} at least {self.expected_gflops:.2f} GFLOPS{f', {words}' if words else ''}: {runs} disturbed, "
+                "so how far it is behind cannot be told."
+            )
+        certainty = "" if self.first_is_faster is None else f" ({self.first_is_faster:.0%} sure)"
         return (
-            f"The best with {kind}{self.name} is in place {self.place} with {self.expected_gflops:.2f} GFLOPS, "
+            f"{best} {self.expected_gflops:.2f} GFLOPS, "
             f"{self.behind_percent:.1f} % behind{certainty}{f': {words}' if words else ''}."
         )
 
@@ -96,6 +104,7 @@ def best_of_each(
             first_is_faster=None if sure is None or sure.unfit or own[0] == 0 else sure.ahead[own[0]],
             runs=ranking[own[0]].runs,
             disturbed_runs=ranking[own[0]].left_out,
+            disturbed=ranking[own[0]].disturbance is not None,
             configurations=len(own),
             repeated=sum(ranking[place].runs + ranking[place].left_out > 1 for place in own),
             params={key: ranking[own[0]].params[key] for key in names if key in ranking[own[0]].params},
@@ -133,7 +142,8 @@ def repeated(libraries: Sequence[LibraryBest]) -> str:
     never: dict[str, list[str]] = {}
     for one in libraries:
         if one.runs < 2:
-            never.setdefault(once_text(one.disturbed_runs), []).append(one.name)
+            ran = "ran once, disturbed" if one.disturbed else once_text(one.disturbed_runs)
+            never.setdefault(ran, []).append(one.name)
     once = [f"The best of {listed(names)} {ran}." for ran, names in never.items()]
     return " ".join([f"{twice} of {every} configurations were repeated ({each}).", *once])
 

@@ -54,7 +54,7 @@ function enlarger(figure, svg, scales) {
   const diagrams = scales.map(({ box, x, y }) => (
     { box, x: axisOf(x, box[0], box[2]), y: axisOf(y, box[1], box[3]) }));
   const drawn = [];
-  told.className = "part";
+  told.className = "shown-part";
   told.hidden = true;
   text.setAttribute("role", "status");
   button.type = "button";

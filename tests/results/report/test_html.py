@@ -175,7 +175,7 @@ def test_an_enlarged_figure_tells_what_it_shows_and_has_axes_and_a_button_that_s
     figure = enlarged(visit, "How the best rate grew")
     told = re.fullmatch(
         r"Enlarged: machine time in minutes ([\d.]+) to ([\d.]+); GFLOPS ([\d.]+) to ([\d.]+)\.",
-        figure.locator(".part span").inner_text(),
+        figure.locator(".shown-part span").inner_text(),
     )
     assert told
     numbers = [float(text) for text in figure.locator("text.tick").all_text_contents()]
@@ -186,7 +186,7 @@ def test_an_enlarged_figure_tells_what_it_shows_and_has_axes_and_a_button_that_s
     figure.get_by_role("button", name="Show the whole figure").click()
     assert figure.locator("text.tick").count() == 0
     assert figure.locator('[id$="-xtick_1"]').first.is_visible()
-    assert not figure.locator(".part").is_visible()
+    assert not figure.locator(".shown-part").is_visible()
     assert visit.complaints == []
     visit.close()
 

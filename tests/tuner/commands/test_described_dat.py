@@ -38,7 +38,10 @@ def test_ranks_and_threads_together_take_all_cores_and_both_starters_say_the_sam
     facts = dict(result.facts)
     assert result.params.ranks * (facts["threads_per_rank"] or 0) == 16 * 64
     mpirun, srun = result.commands
-    assert "-np 128 --map-by ppr:8:node:PE=8" in mpirun
+    assert "-np 128 --hostfile hosts --map-by ppr:8:node:PE=8" in mpirun
+    assert "one in each line" in result.note
+    alone = described_dat(DatAsk(cores=64, memory="256GiB"))
+    assert ("hostfile" in alone.commands[0], alone.note) == (False, "")
     assert "-N 16 --ntasks-per-node=8 --cpus-per-task=8" in srun
 
 

@@ -114,6 +114,8 @@ def test_a_lesson_keeps_guesses_and_runs_and_goes_on_where_it_was_left(home: Pat
         ("size", None, "11.17"),
     ]
     assert kept["answers"][1]["study"] == "kronos-size-1"
+    assert "2 of `hpltune learn`: --all lists them too." in " ".join(run_in_process(("show",), home).stdout.split())
+    assert "kronos-size-1" in run_in_process(("show", "--all"), home).stdout
     assert "`hpltune learn kronos` goes on with step 3." in " ".join(run_in_process(("learn",), home).stdout.split())
     anew = learnt(home, "2\n", "--again")
     assert "Step 1 of 12" in anew.stdout

@@ -113,6 +113,7 @@ def test_a_name_that_is_taken_or_none_is_refused(
         stored(name)
     done = hpltune("study", "rename", "one", new)
     assert done.returncode == code
+    assert "remove" not in done.stderr, "nobody is led to delete the runs of another study"
     assert names(home) == ["one", "two"]
 
 

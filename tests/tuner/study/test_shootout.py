@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from record_builders import a_study, begun, finished
+from record_builders import DISTURBED, QUIET, a_study, begun, finished
 from report_reading import printed
 
 from results.report.model import Report
-from results.stats.ranking import Ranked
+from results.stats.ranking import Ranked, rank
 from results.store.store import Store
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
@@ -121,6 +121,25 @@ def test_a_best_of_which_one_run_counts_is_told_beside_its_disturbed_runs() -> N
         "2 of 3 configurations were repeated (openblas 1 of 1, blis 0 of 1, mkl 1 of 1). "
         "The best of openblas ran undisturbed once, beside 2 disturbed ones. The best of blis ran once. "
         "The best of mkl ran undisturbed once, beside 1 disturbed one."
+    )
+
+
+def test_of_a_library_whose_runs_were_all_disturbed_nobody_is_told_how_far_it_is_behind() -> None:
+    openblas, blis = ({"blas": name, "NB": 64} for name in ("openblas", "blis"))
+    quiet = finished(1, 45.0, params=openblas, key="a", measurements=QUIET)
+    ranking = rank([quiet, finished(2, 8.0, params=blis, key="b", measurements=DISTURBED)])
+    found = StudySummary(a_study(), Objective.of("gflops", a_study()), ranking)
+    told = printed(Report("", tuple(found.parts(5))), 300)
+    assert "The best with blis is in place 2 with at least 8.00 GFLOPS" in told
+    assert "its only run was disturbed, so how far it is behind cannot be told." in told
+    assert "% behind" not in told
+
+
+def test_the_short_answer_names_the_runs_where_all_were_disturbed() -> None:
+    runs = [finished(number, gflops, measurements=DISTURBED) for number, gflops in enumerate((45.0, 11.0), start=1)]
+    found = StudySummary(a_study(), Objective.of("gflops", a_study()), rank(runs))
+    assert found.best_in_short() == (
+        "at least 45.00 GFLOPS, 33.5 % of peak: the fastest of 2 runs, 11.00 to 45.00, all disturbed."
     )
 
 

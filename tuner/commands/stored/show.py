@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from results.record import Study, TrialRecord, TrialState
+from results.record import LESSON, Study, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
 from results.store.networks import NetworkProbe
@@ -115,6 +115,8 @@ def _made_by(study: Study) -> str | None:
     """The command other than `tune` that made a study, or None."""
     if not study.space_text:
         return None if study.imported else "run"
+    if LESSON in study.host:
+        return "learn"
     return "predict" if study.how == "simulated" and study.name.startswith("predict-") else None
 
 

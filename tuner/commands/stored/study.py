@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.errors import StudyBusyError
+from results.errors import StudyBusyError, StudyExistsError
 from results.record import MOST_NOTED, MOST_TAGS, NOTE, TAG, TAG_WORD, Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
@@ -123,6 +123,8 @@ def rename_study(store: Store, request: RenameRequest) -> RenameResult:
     user_dirs, old, new = request.user_dirs, request.old, request.new
     check_name(new, what="study rename")
     _refuse_busy(store, old)
+    if store.queue.is_study(new):
+        raise StudyExistsError(f"study {new} exists already: choose another name")
     moving = [
         (before, after)
         for before, after in zip(folders_of(store, user_dirs, old), folders_of(store, user_dirs, new), strict=True)
@@ -131,7 +133,8 @@ def rename_study(store: Store, request: RenameRequest) -> RenameResult:
     for _, after in moving:
         if after.exists():
             raise TunerError(
-                f"there is a folder {after} already, of an earlier study: remove it, or choose another name"
+                f"there is a folder {after} already, though no study of this database has that name: choose another "
+                "name, or look at what is in it and move it away"
             )
     runs = folder_of(KINDS[0], store, user_dirs)
     moved = next(((f"{before}/", f"{after}/") for before, after in moving if before.parent == runs), None)

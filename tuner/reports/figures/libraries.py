@@ -37,6 +37,8 @@ def libraries(study: Study, ranking: Sequence[Ranked]) -> Figure | None:
         low=tuple(low for low, _ in ends),
         high=tuple(high for _, high in ends),
     )
+    if any(entry.disturbance is not None for entry in bests.values()):
+        caption = f"{caption} Where all runs were disturbed, the rate is only a lower bound."
     what = "BLAS and MPI" if several_mpis else "BLAS"
     caption = f"{caption} Runs of each, from above: {', '.join(str(entry.runs) for entry in bests.values())}."
     return Figure(f"Each {what} at its best", what, "GFLOPS", (bars,), lying=True, caption=caption)
@@ -48,7 +50,9 @@ def _library(entry: Ranked, *, several_mpis: bool) -> str:
 
 
 def _label(entry: Ranked, names: Sequence[str]) -> str:
-    return ", ".join(filter(None, (named_values(entry.params, names, " "), counted(entry.runs, "run"))))
+    disturbed = ("all " if entry.runs > 1 else "") + "disturbed" if entry.disturbance is not None else ""
+    values = named_values(entry.params, names, " ")
+    return ", ".join(filter(None, (values, counted(entry.runs, "run"), disturbed)))
 
 
 def _error_bars(study: Study, entries: Sequence[Ranked]) -> tuple[list[tuple[float, float]], str]:

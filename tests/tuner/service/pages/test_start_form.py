@@ -58,7 +58,8 @@ def opened(client: TestClient, address: str = "/new") -> FormPage:
 
 
 def send(client: TestClient, form: FormPage, do: str = "start", **changes: str) -> Any:
-    return client.post("/new", data={**form.fields, "do": do, **changes}, follow_redirects=False)
+    address = "/new/preview" if do == "preview" else "/new"
+    return client.post(address, data={**form.fields, "do": do, **changes}, follow_redirects=False)
 
 
 def document(client: TestClient, name: str) -> dict[str, Any]:
@@ -95,11 +96,19 @@ def test_a_preview_starts_nothing_and_keeps_what_was_filled_in(client: TestClien
     assert client.get("/api/v1/queue").json()["queued"] == []
 
 
+def test_a_preview_is_no_action_of_the_audit_log(client: TestClient, store: Store) -> None:
+    send(client, opened(client), do="preview", **QUICK)
+    assert store.audit.newest(1) == []
+    send(client, opened(client), **QUICK)
+    assert [row.noted.action for row in store.audit.newest(2)] == ["POST /new"]
+    assert client.get("/new/preview").headers["location"] == "/new"
+
+
 def test_htmx_is_sent_the_preview_alone(client: TestClient) -> None:
     fields = {**opened(client).fields, **QUICK}
-    part = client.post("/new", data=fields, headers={"HX-Request": "true"})
+    part = client.post("/new/preview", data=fields, headers={"HX-Request": "true"})
     assert part.text.lstrip().startswith("<dl")
-    wrong = client.post("/new", data={**fields, "budget": "soon"}, headers={"HX-Request": "true"})
+    wrong = client.post("/new/preview", data={**fields, "budget": "soon"}, headers={"HX-Request": "true"})
     assert wrong.status_code == 200, "htmx shows no answer of another status"
     assert "Budget: " in wrong.text
     assert client.get("/api/v1/queue").json()["queued"] == []
