@@ -35,13 +35,14 @@ from .model import (
     Table,
     Timeline,
 )
-from .scales import scales
 from .svg_paths import short_paths
 from .timeline import draw_on
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 
 KINDS: Mapping[type[Part], str] = {
@@ -74,6 +75,8 @@ STYLE: Any = {
     "ytick.color": INK,
     "grid.color": GRID,
 }
+Scale = dict[str, Any]
+"""What a page must know of one diagram, or of one axis."""
 Cells = Iterator[Sequence[str]]
 """Lines of a table; the first has the names of its columns."""
 
@@ -269,7 +272,7 @@ class Drawn:
     Attributes:
         svg: the element.
         marks: JSON of what its points show: [series, x, y, text] in the SVG's own units.
-        scales: JSON of what its axes show, as `scales.py` says.
+        scales: JSON of where its diagrams are and what their axes show, for a part that is enlarged.
     """
 
     svg: str
@@ -293,9 +296,38 @@ def svg(figure: Drawable, number: int = 1) -> Drawn:
         text = io.StringIO()
         canvas.savefig(text, format="svg", transparent=True, metadata={"Date": None})
         places: Any = [canvas.axes[mark.row].transData.transform((mark.x, mark.y)) for mark in marks]
-        diagrams = scales(canvas.axes[: 1 + max((mark.row for mark in marks), default=0)], height)
+        diagrams = _scales(canvas.axes[: 1 + max((mark.row for mark in marks), default=0)], height)
     shown = [_shown(mark, place, height) for mark, place in zip(marks, places, strict=True)]
     return Drawn(_of_the_page(text.getvalue(), figure.title, number), _json(shown), _json(diagrams))
+
+
+def _scales(diagrams: Sequence[Axes], height_inches: float) -> list[Scale]:
+    """Return where each diagram is in the SVG's own units, and what its axes show: a page can write them anew.
+
+    Args:
+        diagrams: drawn already, for only then their places are known.
+    """
+    height = height_inches * POINTS_PER_INCH
+    return [
+        {
+            "box": [round(float(side), 1) for side in (box.x0, height - box.y1, box.x1, height - box.y0)],
+            "x": _axis(axes.xaxis, axes.get_xlim(), axes.get_xlabel() or diagrams[-1].get_xlabel()),
+            "y": _axis(axes.yaxis, axes.get_ylim()[::-1], axes.get_ylabel() or axes.get_title(loc="left")),
+        }
+        for axes in diagrams
+        for box in [axes.bbox]
+    ]
+
+
+def _axis(axis: Axis, ends: Sequence[float], label: str) -> Scale:
+    """Say what an axis shows from left to right, or from the top to the bottom; names stand at their places."""
+    from matplotlib.ticker import FixedLocator  # noqa: PLC0415 - only a drawing needs it
+
+    told: Scale = {"ends": [float(f"{end:.7g}") for end in ends], "label": label, "log": axis.get_scale() == "log"}
+    if isinstance(axis.get_major_locator(), FixedLocator):
+        texts = [label.get_text() for label in axis.get_ticklabels()]
+        told["names"] = [[round(float(at), 3), text] for at, text in zip(axis.get_ticklocs(), texts, strict=True)]
+    return told
 
 
 def _json(value: object) -> str:
