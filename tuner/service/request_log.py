@@ -64,7 +64,7 @@ def seen(scope: Scope, id_: str, status: int, location: str, ms: float) -> SeenR
     """
     state = scope.get("state", {})
     caller, source = state.get("caller"), state.get("source")
-    named = str(scope.get("path_params", {}).get("name", ""))
+    named = str(scope.get("path_params", {}).get("name") or state.get("target", ""))
     return SeenRequest(
         id=id_,
         who=caller.name if isinstance(caller, Caller) else str(state.get("who", "")),

@@ -157,7 +157,9 @@ def _started(document: Document, queue: QueueAccess, key: str) -> str:
     """
     queue.check_priority(document.priority)
     queue.check_place()
-    KINDS["tune"].size(document, queue.parts.offered, queue.parts.store, queue.parts.survey)
+    kind, parts = KINDS["tune"], queue.parts
+    kind.check(document, parts.offered, parts.store)
+    kind.size(document, parts.offered, parts.store, parts.survey)
     once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
     return queue.hand_in(document, once).name
 
