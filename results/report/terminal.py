@@ -4,21 +4,21 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
 from rich.table import Table as RichTable
 
 from .model import Column, Copied, Figure, Heading, Report, Sentence, Table, Tone, Wrap
 
-WIDEST = 1_000
-"""Characters that no table needs."""
 STYLES = {Tone.PLAIN: None, Tone.GOOD: "green", Tone.BAD: "red", Tone.CAUTION: "yellow"}
 ROOM_FOR_BARS = 100
 """Characters of a terminal from which a table has room for bars."""
 BORDER = 3
 """Characters that a column takes beside its cells."""
+FOLDED = 12
+"""Characters that are enough for a column whose cells may be broken anywhere."""
 
 LEVELS = "▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -82,28 +82,63 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table whole, or, where it is too wide, only its main columns or in pieces."""
+    """Print a table whole, or, where it is too wide, only its main columns or in pieces.
+
+    Facts, which have two columns without heads, are lines where no terminal draws them, as sentences are.
+    """
+    if table.headless and len(table.columns) == 2 and not console.is_terminal:
+        _print_facts(console, table)
+        return
     if can_draw(console) and console.width >= ROOM_FOR_BARS:
         table = _with_bars(table)
-    if table.narrow is None and not table.in_pieces:
-        console.print(_rich(table))
-    elif table.in_pieces:
-        for piece in _pieces(table, console.width):
-            console.print(_rich(piece))
-    elif _fits(console, table):
-        console.print(_rich(table))
-    else:
-        narrow = table.only(table.narrow or ())
-        for piece in [narrow] if _fits(console, narrow) else _pieces(narrow, console.width):
-            console.print(_rich(piece))
-        for line in table.below:
-            console.print(line)
+    narrow = table.narrow is not None and not _fits(table, console.width)
+    for piece in _pieces(table.only(table.narrow or ()) if narrow else table, console.width):
+        console.print(_rich(piece, console.width))
+    for line in table.below if narrow else ():
+        console.print(line)
 
 
-def _fits(console: Console, table: Table) -> bool:
-    """Whether a console has room for all columns of a table."""
-    whole = _rich(replace(table, title="", caption=""))
-    return Measurement.get(console, console.options.update_width(WIDEST), whole).maximum <= console.width
+def _print_facts(console: Console, table: Table) -> None:
+    """Print each fact on a line of its own that nothing breaks."""
+    if table.title:
+        console.print(table.title, soft_wrap=True)
+    for name, text in table.rows:
+        console.print(f"{name}: {text}".replace("\n", "\n  "), soft_wrap=True)
+
+
+def _fits(table: Table, width: int) -> bool:
+    """Whether a line has room for the longest cells of all columns."""
+    return sum(most for _, most in _lengths(table)) <= _room(table, width)
+
+
+def _room(table: Table, width: int) -> int:
+    """Count the characters that the cells of a row share."""
+    return width - 1 - BORDER * len(table.columns)
+
+
+def _lengths(table: Table) -> list[tuple[int, int]]:
+    """Count, for each column, the fewest characters that it needs, and those of its longest cell."""
+    return [_length(column, [row[number] for row in table.rows]) for number, column in enumerate(table.columns)]
+
+
+def _length(column: Column, cells: Sequence[str]) -> tuple[int, int]:
+    texts = (_head(column), *cells)
+    most = max(cell_len(line) for text in texts for line in text.split("\n"))
+    if column.wrap is Wrap.NEVER:
+        return most, most
+    word = max((cell_len(word) for text in texts for word in text.split()), default=0)
+    return word if column.wrap is Wrap.AT_WORDS else min(word, FOLDED), most
+
+
+def _widths(table: Table, width: int) -> list[int] | None:
+    """Characters of each column where the widest ones break their cells; None where words have no room."""
+    lengths, room = _lengths(table), _room(table, width)
+    if sum(least for least, _ in lengths) > room:
+        return None
+    level = room
+    while sum(min(most, max(least, level)) for least, most in lengths) > room:
+        level -= 1
+    return [min(most, max(least, level)) for least, most in lengths]
 
 
 def _with_bars(table: Table) -> Table:
@@ -119,24 +154,30 @@ def _with_bars(table: Table) -> Table:
 
 
 def _pieces(table: Table, width: int) -> list[Table]:
-    """Split a table into several, each with its first column and as many other columns as fit the width."""
-    lines = [tuple(map(_head, table.columns)), *table.rows]
-    left = width - 1 - BORDER - max(len(line[0]) for line in lines)
-    most = max(1, left // (BORDER + max(len(cell) for line in lines for cell in line[1:])))
-    found = []
-    for first in range(1, len(table.columns), most):
-        cut = slice(first, first + most)
-        found.append(
-            Table(
-                table.title if first == 1 else "",
-                (table.columns[0], *table.columns[cut]),
-                tuple((row[0], *row[cut]) for row in table.rows),
-                bold=table.bold,
-                total=table.total,
-                caption=table.caption if first + most >= len(table.columns) else "",
-            )
-        )
-    return found
+    """Split a table that is too wide into several, each with its first column and as many others as fit a line."""
+    if _fits(table, width) or (not table.in_pieces and _widths(table, width)):
+        return [table]
+    (_, name), *others = _lengths(table)
+    whole = width - 1 - BORDER - name
+    starts, left = [1], whole
+    for number, (_, most) in enumerate(others, 1):
+        if BORDER + most > left and number > starts[-1]:
+            starts.append(number)
+            left = whole
+        left -= BORDER + most
+    return [_piece(table, first, last) for first, last in pairwise([*starts, len(table.columns)])]
+
+
+def _piece(table: Table, first: int, last: int) -> Table:
+    """Return the first column and those from `first` up to `last`; the title is above the first piece."""
+    return replace(
+        table,
+        title=table.title if first == 1 else "",
+        columns=(table.columns[0], *table.columns[first:last]),
+        rows=tuple((row[0], *row[first:last]) for row in table.rows),
+        caption=table.caption if last == len(table.columns) else "",
+        links=(),
+    )
 
 
 def _head(column: Column) -> str:
@@ -144,15 +185,17 @@ def _head(column: Column) -> str:
     return column.name if column.short is None else column.short
 
 
-def _rich(table: Table) -> RichTable:
+def _rich(table: Table, width: int) -> RichTable:
     shown = RichTable(title=table.title or None, title_justify="left", show_header=not table.headless)
     shown.caption, shown.caption_justify = table.caption or None, "left"
-    for column in table.columns:
+    widths = None if _fits(table, width) else _widths(table, width)
+    for number, column in enumerate(table.columns):
         shown.add_column(
             _head(column),
             justify="left" if column.words else "right",
-            overflow="fold" if column.wrap is Wrap.ANYWHERE else "ellipsis",
+            overflow="fold",
             no_wrap=column.wrap is Wrap.NEVER,
+            width=widths[number] if widths else None,
         )
     last = len(table.rows) - 2
     for number, row in enumerate(table.rows):
@@ -178,14 +221,16 @@ def spark_line(figure: Figure) -> str | None:
 
 
 def text_lines(figure: Figure) -> list[str]:
-    """Write a figure in characters: its first line, or else the columns of its first series; [] where it has none."""
-    line = spark_line(figure)
-    return [line] if line else _histogram(figure)
+    """Write a figure in characters: its first line, or without lines its first columns; [] if it has neither."""
+    if any(one.line for one in figure.series):
+        line = spark_line(figure)
+        return [line] if line else []
+    return _histogram(figure)
 
 
 def _histogram(figure: Figure) -> list[str]:
     """Write columns above an axis that names the first, the middle and the last of them."""
-    columns = next((one for one in figure.series if not one.line and any(one.y)), None)
+    columns = next((one for one in figure.series if any(one.y)), None)
     if columns is None:
         return []
     most, count = max(columns.y), len(columns.y)

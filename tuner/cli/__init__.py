@@ -11,11 +11,13 @@ from contextlib import suppress
 from itertools import pairwise
 from typing import Annotated, NoReturn, TextIO
 
-import typer
+from .signals import Stopped, silent_ctrl_c, stopped_at_once
 
-from .by_name import Program
-from .server import Url, choose_server
-from .signals import Stopped, stopped_at_once
+with silent_ctrl_c():
+    import typer
+
+    from .by_name import Program
+    from .server import Url, choose_server
 
 NAME = "hpltune"
 

@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
@@ -58,6 +59,23 @@ def stopped_at_once() -> Iterator[None]:
 
     with _handled_by(handle):
         yield
+
+
+@contextmanager
+def silent_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C end the program without a word while the block runs, as it ends programs that are not Python's.
+
+    Whoever handles or ignores it already goes on doing so.
+    """
+    ours = signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if not ours or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def announce_stop(stop: StopRequest) -> None:

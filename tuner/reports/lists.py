@@ -18,7 +18,7 @@ from results.store.study_list import Tally
 
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
-from ..study.objective import UNITS, unit_of
+from ..study.objective import merit_text, unit_of
 from ..units import duration
 from ..words import counted
 from .figures.phases import phases_s, phases_text
@@ -58,6 +58,8 @@ NEWEST = Page()
 NUMBERS = frozenset({"trials", "failed", "fastest GFLOPS", "expected GFLOPS"})
 SHORT = {"fastest GFLOPS": "fastest", "expected GFLOPS": "expected"}
 UNBROKEN = frozenset({"state", "engine", "trials", "rates"})
+LESS_TELLING = frozenset({"engine", "failed"})
+"""Columns that a narrow terminal leaves out."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def studies_table(lines: Sequence[StudyLine]) -> Table:
     heads += ("expected GFLOPS",) if estimated else ()
     tagged = any(line.study.tags for line in lines)
     columns = tuple(
-        Column(head, head not in NUMBERS, Wrap.NEVER if head in UNBROKEN | NUMBERS else Wrap.ANYWHERE, SHORT.get(head))
+        Column(head, head not in NUMBERS, Wrap.NEVER if head in UNBROKEN | NUMBERS else Wrap.AT_WORDS, SHORT.get(head))
         for head in heads
     )
     said = "Fastest: of all full runs. Expected: of one more run of no. 1, an estimate." if estimated else ""
@@ -114,7 +116,8 @@ def studies_table(lines: Sequence[StudyLine]) -> Table:
     if tagged:
         columns += (Column("tags", words=True),)
         rows = [(*row, " ".join(line.study.tags)) for row, line in zip(rows, lines, strict=True)]
-    return Table("", columns, tuple(rows), caption=said)
+    narrow = tuple(column.name for column in columns if column.name not in LESS_TELLING)
+    return Table("", columns, tuple(rows), narrow=narrow, caption=said)
 
 
 def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
@@ -143,6 +146,8 @@ KILLED: Final = "killed"
 PLACED = frozenset(field.name for field in fields(TrialPlace))
 """Columns that only exports fill."""
 FIGURES = frozenset({"#", "time"})
+WRAPS = {**dict.fromkeys(FIGURES, Wrap.NEVER), "result": Wrap.ANYWHERE}
+"""The reason why a trial failed may hold a path."""
 FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
 """Parameters that a list of trials has, what matters most first; those of the program's own follow."""
 
@@ -160,7 +165,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
         Column(
             head,
             words=head not in FIGURES,
-            wrap=Wrap.NEVER if head in FIGURES else Wrap.ANYWHERE,
+            wrap=WRAPS.get(head, Wrap.AT_WORDS),
             bars=bars if head == "result" else (),
         )
         for head in ("#", "kind", "result", "time", "configuration")
@@ -244,7 +249,7 @@ def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
         return {}
     machine = Equipment.of(study)
     merits = figures(machine, record.gflops, record) if record.ranked else {}
-    told = [f"{UNITS[name][1].format(value)} {unit_of(name, machine)}" for name, value in merits.items()]
+    told = [f"{merit_text(name, value)} {unit_of(name, machine)}" for name, value in merits.items()]
     rate = ", ".join([rate_text(record.gflops), *told])
     doubt = above_peak(study, [merits.get("percent_of_peak")])
     checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"

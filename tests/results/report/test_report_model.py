@@ -26,6 +26,11 @@ MATRIX = Table(
     tuple((f"{NB}", *("12.5 ± 0.1" for _ in range(12))) for NB in (64, 128)),
     in_pieces=True,
 )
+WORDY = Table(
+    "",
+    (*(Column(name, words=True) for name in ("study", "when", "state", "configuration")), Column("GFLOPS")),
+    (("default-1", "2026-11-28 12:54", "complete", "blas=openblas kernel=Cooperlake layout=1x2", "36.43"),),
+)
 FIGURE = Figure("Rate", "N", "GFLOPS", (Series("runs", (1000.0,), (3.5,)),))
 REPORT = Report(
     "Two designs",
@@ -62,6 +67,14 @@ def test_a_matrix_in_pieces_keeps_every_cell_at_any_width(width: int) -> None:
     said = printed(Report("", (MATRIX,)), width)
     assert said.count("12.5 ± 0.1") == 24
     assert all(len(line) <= max(width, 22) for line in said.splitlines())
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_a_narrow_terminal_breaks_cells_between_words_and_keeps_every_column(width: int) -> None:
+    said = printed(Report("", (WORDY,)), width)
+    assert all(len(line) <= width for line in said.splitlines())
+    for word in ("default-1", "2026-11-28", "complete", "kernel=Cooperlake", "layout=1x2", "36.43"):
+        assert f" {word} " in said, f"{word} is broken or left out"
 
 
 def test_a_sentence_with_a_command_is_not_broken() -> None:

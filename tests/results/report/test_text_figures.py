@@ -66,8 +66,9 @@ def test_a_line_shows_when_it_rose_and_not_only_how_often() -> None:
     assert spark_line(replace(GROWN, series=(late,))) == "How the best rate grew: ▃▃▃█ 1 to 8 GFLOPS"
 
 
-def test_a_rate_that_never_grew_is_no_line() -> None:
-    assert spark_line(replace(GROWN, series=(Series("best", (1.0, 2.0), (5.0, 5.0), line=True),))) is None
+def test_a_rate_that_never_grew_shows_neither_a_line_nor_its_runs_as_columns() -> None:
+    best, runs = Series("best", (0.1, 0.2), (5.0, 5.0), line=True), Series("full runs", (0.1, 0.2), (5.0, 1.0))
+    assert text_lines(replace(GROWN, series=(best, runs))) == []
 
 
 @pytest.mark.parametrize(("part", "shown"), [(1.0, "████████"), (0.5, "████"), (0.03, "▎"), (0.0, ""), (None, "")])

@@ -3,9 +3,11 @@
 import os
 import signal
 import time
+from pathlib import Path
 from threading import Thread
 
 import pytest
+from as_user import Run
 from made_study import MakeStudy
 from waiting import PATIENCE_S
 
@@ -79,3 +81,14 @@ def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_t
         engine.number = number
         assert study.search(engine) == STOPPED
     assert study.records() == []
+
+
+@pytest.mark.process
+def test_ctrl_c_while_the_program_still_starts_ends_it_without_a_word(
+    hpltune_process: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pressed = "import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n"
+    (tmp_path / "typer.py").write_text(pressed, encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    done = hpltune_process("show")
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
