@@ -194,8 +194,8 @@ def _figure(
     ends = [interval_of(study, entry) for entry in shown]
     known = [end or (math.nan, math.nan) for end in ends] if any(ends) else []
     low, high = (tuple(end[side] for end in known) for side in (0, 1))
-    beside = known or any(entry.expected_gflops not in entry.gflops for entry in shown)
-    next_run = [Series("next run, as expected", ranks, expected, low=low, high=high)] if beside else []
+    beside = known or any(entry.believed_gflops not in (None, *entry.gflops) for entry in shown)
+    next_run = [Series("next run, as expected", ranks, expected, low=low, high=high, dashes=True)] if beside else []
     said = ["Each point of the runs is one full run."]
     said += ["Error bars are 95 % intervals of a configuration's rate."] if known else []
     caption = " ".join(said)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from results.metrics import merit
+from results.metrics import four_digits, merit
 from results.report.model import Column, Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap
 from runners.virtual.cluster import VirtualCluster
 
@@ -197,7 +197,7 @@ def _cells(row: ComparedTest, price_usd: float) -> dict[str, str]:
         "grid": str(params["grid"]),
         "published": f"{row.test.gflops:g}",
         "% of peak": str(row.test.percent_of_peak),
-        "$/GFLOPS": f"{price_usd / row.test.gflops:,.0f}",
+        "$/GFLOPS": four_digits(round(price_usd / row.test.gflops)),
         "simulated": "failed" if rate is None else f"{rate:.4g}",
         "error": "" if row.error is None else f"{row.error:+.1%}",
         "": row.test.role,
