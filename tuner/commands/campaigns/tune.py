@@ -91,6 +91,7 @@ INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
 OTHER_ENGINE = "bayes"
 """Searches workloads of which the usual engine knows nothing."""
+BEFORE_THE_BUDGET = "First the machine is looked at and HPL is built; then the budget begins."
 SHOWN = 5
 """Configurations that the report of a study shows."""
 
@@ -323,6 +324,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 
             for notice in known_slow(options, store):
                 listener(notice)
+        listener(Notice(BEFORE_THE_BUDGET))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
         space = load_space(options, workbench.site, SMALLEST_N, text)
