@@ -167,6 +167,8 @@ class ShortLines(PlainLines):
             self._print(f"\n{counted(len(self._cautions), 'caution')}", "bold")
         for caution in dict.fromkeys(self._cautions):
             self._print(f"- {caution}")
+        if self._cautions:
+            self._print("")
 
     def _notice(self, event: Notice) -> None:
         if event.caution:

@@ -181,6 +181,7 @@ def test_a_terminal_tells_cautions_once_at_the_end_and_only_their_number_before_
     after = text.getvalue()[len(before) :]
     assert "- The machine is busy: stop what else runs." in after
     assert after.count("Rpeak") == 1
+    assert after.endswith("Rpeak is too low: give it.\n\n"), "what follows stands apart"
 
 
 @pytest.mark.parametrize("verbose", [True, False])
