@@ -16,6 +16,12 @@ def rate_text(gflops: float) -> str:
     return f"{gflops:.{1 - math.floor(math.log10(gflops))}f}"
 
 
+def four_digits(value: float) -> str:
+    """Write a figure with four digits that say something, and commas between thousands: "171.7", "263,700"."""
+    rounded = float(f"{value:.4g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 1000 else f"{rounded:.4g}"
+
+
 def _positive(**values: float) -> None:
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0):

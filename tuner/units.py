@@ -96,7 +96,7 @@ def duration(seconds: float) -> str:
 def dollars(usd: float) -> str:
     """US dollars to the cent, and less than ten cents with two digits that say something."""
     if usd <= 0 or usd >= 0.1:
-        return f"${usd:.2f}"
+        return f"${usd:,.2f}"
     return f"${usd:.{1 - math.floor(math.log10(usd))}f}".rstrip("0")
 
 

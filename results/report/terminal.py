@@ -82,7 +82,13 @@ def wrapped(text: str, width: int) -> list[str]:
 
 
 def print_table(console: Console, table: Table) -> None:
-    """Print a table whole, or, where it is too wide, only its main columns or in pieces."""
+    """Print a table whole, or, where it is too wide, only its main columns or in pieces.
+
+    Facts, which have two columns without heads, are lines where no terminal draws them, as sentences are.
+    """
+    if table.headless and len(table.columns) == 2 and not console.is_terminal:
+        _print_facts(console, table)
+        return
     if can_draw(console) and console.width >= ROOM_FOR_BARS:
         table = _with_bars(table)
     narrow = table.narrow is not None and not _fits(table, console.width)
@@ -90,6 +96,14 @@ def print_table(console: Console, table: Table) -> None:
         console.print(_rich(piece, console.width))
     for line in table.below if narrow else ():
         console.print(line)
+
+
+def _print_facts(console: Console, table: Table) -> None:
+    """Print each fact on a line of its own that nothing breaks."""
+    if table.title:
+        console.print(table.title, soft_wrap=True)
+    for name, text in table.rows:
+        console.print(f"{name}: {text}".replace("\n", "\n  "), soft_wrap=True)
 
 
 def _fits(table: Table, width: int) -> bool:

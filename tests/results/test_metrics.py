@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from results.metrics import Merit, merit, mflops_per_watt, percent_of_peak, rate_text, usd_per_gflops
+from results.metrics import Merit, four_digits, merit, mflops_per_watt, percent_of_peak, rate_text, usd_per_gflops
 
 KRONOS_GFLOPS = 14.53
 
@@ -25,6 +25,14 @@ def test_kronos_gave_16_14_mflops_per_watt() -> None:
 @pytest.mark.parametrize(("gflops", "text"), [(14.53, "14.53"), (0.1, "0.10"), (0.0084, "0.0084"), (0.0123, "0.012")])
 def test_a_rate_below_a_tenth_is_written_with_two_digits_that_say_something(gflops: float, text: str) -> None:
     assert rate_text(gflops) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(263659.47, "263,700"), (999.96, "1,000"), (1234.0, "1,234"), (171.68, "171.7"), (37.08, "37.08"), (9.5, "9.5")],
+)
+def test_a_figure_has_at_most_four_digits_that_say_something(value: float, text: str) -> None:
+    assert four_digits(value) == text
 
 
 @pytest.mark.parametrize("nonsense", [0.0, -1.0, math.nan, math.inf])

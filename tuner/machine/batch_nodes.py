@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from hpl.build.toolchain import Mpi
+from results.metrics import four_digits
 from runners.batch.allocation import AllocationTerms
 from runners.batch.base import BatchFacts, BatchSystem, in_words
 from runners.batch.runner import SPARE_S, BatchRunner
@@ -43,7 +44,8 @@ def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> 
     nodes = Nodes((), batch.nodes, cores, memory_bytes, cluster, max(1.0, time_limit_s - SPARE_S))
     gflops = cluster.node.rpeak_gflops or inventory.rpeak.gflops / inventory.rpeak.cores * cores
     origin = "from the cluster file" if cluster.node.rpeak_gflops else "taken to be like this host's: see [node]"
-    sentence = f"Rpeak = {counted(batch.nodes, 'node')} x {gflops:.4g} = {batch.nodes * gflops:.4g} GFLOPS, {origin}."
+    all_nodes = four_digits(batch.nodes * gflops)
+    sentence = f"Rpeak = {counted(batch.nodes, 'node')} x {four_digits(gflops)} = {all_nodes} GFLOPS, {origin}."
     rpeak = replace(inventory.rpeak, gflops=batch.nodes * gflops, cores=batch.nodes * cores, reasoning=(sentence,))
     each = f"{counted(cores, 'core')} and {gibibytes(memory_bytes)} each"
     notice = Notice(f"Nodes from {_asked_of(batch)}: {batch.nodes} with {each}.")

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hpl.private_files import private_folder
 from hpl.rpeak import Rpeak
+from results.metrics import four_digits
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
@@ -195,14 +196,15 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], inventory: Inventory, cor
     count = len(says)
     if cluster.node.rpeak_gflops:
         each, gflops = cluster.node.rpeak_gflops, count * cluster.node.rpeak_gflops
-        sentence = f"Rpeak = {counted(count, 'node')} x {each:g} = {gflops:.4g} GFLOPS, from the cluster file."
+        sentence = f"Rpeak = {counted(count, 'node')} x {each:g} = {four_digits(gflops)} GFLOPS, from the cluster file."
         return replace(inventory.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
     foreign = foreign_cpu(cluster, says, inventory.host.cpu_model)
     if foreign:
         raise TunerError(foreign)
     gflops = inventory.rpeak.gflops / inventory.rpeak.cores * count * cores
     sentence = (
-        f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {gflops:.4g} GFLOPS; ⟦rpeak⟧ overrides it."
+        f"Rpeak = {counted(count, 'node')} x {cores} of this host's cores = {four_digits(gflops)} GFLOPS; ⟦rpeak⟧ "
+        "overrides it."
     )
     return replace(inventory.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
 

@@ -13,7 +13,7 @@ from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..explain.explanation import FEWEST
 from ..machine.equipment import Equipment
-from ..study.objective import UNITS, unit_of
+from ..study.objective import merit_text, unit_of
 from ..words import counted
 from .ranking import figures, interval_of
 from .summary import StudySummary
@@ -78,7 +78,7 @@ def _what(summary: StudySummary, first: Ranked) -> str:
 def _merits(study: Study, first: Ranked) -> Iterator[str]:
     machine = Equipment.of(study)
     for name, value in figures(machine, first.expected_gflops, first).items():
-        yield f"{UNITS[name][1].format(value)} {unit_of(name, machine)}"
+        yield f"{merit_text(name, value)} {unit_of(name, machine)}"
 
 
 def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from results.metrics import four_digits
 from results.report.model import Column, Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap
 
 from ..simulation.design import Prediction
@@ -48,13 +49,17 @@ def _cells(prediction: Prediction) -> dict[str, str]:
     return {
         "design": prediction.design.name,
         "nodes": str(prediction.nodes),
-        "price $": _number(prediction.price_usd, ".0f"),
-        "Rmax GFLOPS": f"{prediction.gflops:.4g}",
+        "price $": _number(prediction.price_usd, ",.0f"),
+        "Rmax GFLOPS": four_digits(prediction.gflops),
         "% of peak": _number(merit.percent_of_peak, ".1f"),
-        "$/GFLOPS": _number(merit.usd_per_gflops, ".4g"),
-        "MFLOPS/W": _number(merit.mflops_per_watt, ".4g"),
+        "$/GFLOPS": _four(merit.usd_per_gflops),
+        "MFLOPS/W": _four(merit.mflops_per_watt),
         **{name: str(prediction.best.params[name]) for name in PARAMETERS},
     }
+
+
+def _four(value: float | None) -> str:
+    return "" if value is None else four_digits(value)
 
 
 def _number(value: float | None, form: str) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from results.metrics import four_digits
 from results.record import Study
 from results.report.model import Column, Matrix, Part, Sentence, Table
 from results.report.ranking_table import named_values
@@ -46,7 +47,7 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     parts += [_pairs(pairs) if pairs else none, *strongest]
     best = named_values(found.best, found.names, " ")
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
-    rate = f"{found.best_gflops:.4g} GFLOPS ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
+    rate = f"{four_digits(found.best_gflops)} GFLOPS ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
     model = f"Best by the model: {best}, {rate}.{ran}"
     tell = any(not effect.tied for effect in found.effects)
     in_turn = one_by_one_parts(found) if tell else [Sentence(NOT_TOLD_IN_TURN)]
@@ -198,13 +199,13 @@ def one_by_one_parts(found: Explanation) -> list[Part]:
 def _sweeps(way: OneByOne) -> Table:
     """Build a table with a row for each sweep that changed something."""
     gflops, runs = way.start_gflops, 1
-    rows = [("", "", "textbook", f"{gflops:.4g}", "", "1")]
+    rows = [("", "", "textbook", four_digits(gflops), "", "1")]
     for sweep in way.sweeps:
         runs += sweep.runs
         if sweep.gflops > gflops:
             to = " ".join([f"{sweep.after}", named_values(sweep.followed, list(sweep.followed), " ")]).rstrip()
             gain = f"{100 * (sweep.gflops / gflops - 1):+.1f} %"
-            rows.append((sweep.name, f"{sweep.before}", to, f"{sweep.gflops:.4g}", gain, f"{runs}"))
+            rows.append((sweep.name, f"{sweep.before}", to, four_digits(sweep.gflops), gain, f"{runs}"))
             gflops = sweep.gflops
     heads = ("swept", "from", "to", "GFLOPS", "gain", "full runs so far")
     columns = tuple(Column(head, words=head in {"swept", "from", "to"}) for head in heads)
@@ -244,7 +245,7 @@ def other_starts(found: Explanation) -> str | None:
     worst = named_values({name: value for name, value in starts.worst.items() if name in names}, names, " ")
     return (
         f"It depends on the start: from {starts.found} of all {starts.count} configurations it finds the best; from "
-        f"{worst} it ends at {starts.end_gflops:.4g} GFLOPS ({-starts.missing_percent:+.1f} %)."
+        f"{worst} it ends at {four_digits(starts.end_gflops)} GFLOPS ({-starts.missing_percent:+.1f} %)."
     )
 
 

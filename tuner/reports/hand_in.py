@@ -153,7 +153,10 @@ class HandInPage:
         """The studies, each folded."""
         if self.studies:
             yield Heading("The studies")
-            yield Sentence("Click on a study to unfold it.")
+            yield Sentence(
+                "Each study has its figures. Click on a study to unfold it: what is folded is printed neither on paper "
+                "nor into a PDF."
+            )
         for page in self.studies:
             context = page.found.context
             own = () if virtual_cluster_of(page.study) == self.cluster else context.head()

@@ -18,7 +18,7 @@ from results.store.study_list import Tally
 
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak
-from ..study.objective import UNITS, unit_of
+from ..study.objective import merit_text, unit_of
 from ..units import duration
 from ..words import counted
 from .figures.phases import phases_s, phases_text
@@ -249,7 +249,7 @@ def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
         return {}
     machine = Equipment.of(study)
     merits = figures(machine, record.gflops, record) if record.ranked else {}
-    told = [f"{UNITS[name][1].format(value)} {unit_of(name, machine)}" for name, value in merits.items()]
+    told = [f"{merit_text(name, value)} {unit_of(name, machine)}" for name, value in merits.items()]
     rate = ", ".join([rate_text(record.gflops), *told])
     doubt = above_peak(study, [merits.get("percent_of_peak")])
     checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"

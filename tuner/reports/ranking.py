@@ -24,7 +24,7 @@ from results.stats.ranking import Ranked, hosts_of, rank, relative_sd, varying
 from ..machine.equipment import Equipment
 from ..machine.peak import above_peak, ceiling_of
 from ..study.machine_changes import noise_at_first
-from ..study.objective import UNITS, Objective, StudyRanking, of_study, unit_of
+from ..study.objective import UNITS, Objective, StudyRanking, merit_text, of_study, unit_of
 
 
 def figures(machine: Equipment, gflops: float, run: Ranked | TrialRecord) -> dict[str, float]:
@@ -100,8 +100,12 @@ def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
     known = [name for name in EXPORTED if any(name in merit for merit in merits)]
     words = Equipment.of(study).power_words
     heads = {name: f"{EXPORTED[name]}{words if name == 'mflops_per_watt' else ''}" for name in known}
-    more = {heads[name]: [f"{merit[name]:.2f}" if name in merit else "" for merit in merits] for name in known}
+    more = {heads[name]: [_exported(name, merit[name]) if name in merit else "" for merit in merits] for name in known}
     return ranking_table("", ranking, more, [interval_of(study, entry) for entry in ranking])
+
+
+def _exported(name: str, figure: float) -> str:
+    return f"{figure:.2f}" if figure < 100 else merit_text(name, figure)
 
 
 def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
@@ -156,7 +160,7 @@ def _table(study: Study, shown: Sequence[Ranked], against: Objective | None) -> 
     if front and study.simulated:
         more["nodes"] = [str(machine.used(entry.params).nodes) for entry in shown]
     for name in [name for name in UNITS if any(name in one for one in merits)]:
-        more[unit_of(name, machine)] = [UNITS[name][1].format(one[name]) if name in one else "" for one in merits]
+        more[unit_of(name, machine)] = [merit_text(name, one[name]) if name in one else "" for one in merits]
     title = front or f"Best of study {study.marked_name}{by}"
     return ranking_table(title, shown, more, [interval_of(study, entry) for entry in shown])
 
@@ -190,11 +194,12 @@ def _figure(
     ends = [interval_of(study, entry) for entry in shown]
     known = [end or (math.nan, math.nan) for end in ends] if any(ends) else []
     low, high = (tuple(end[side] for end in known) for side in (0, 1))
-    next_run = Series("next run, as expected", ranks, expected, low=low, high=high)
+    beside = known or any(entry.believed_gflops not in (None, *entry.gflops) for entry in shown)
+    next_run = [Series("next run, as expected", ranks, expected, low=low, high=high, dashes=True)] if beside else []
     said = ["Each point of the runs is one full run."]
     said += ["Error bars are 95 % intervals of a configuration's rate."] if known else []
     caption = " ".join(said)
-    return Figure(title, "rank", "GFLOPS", (next_run, single), x_whole=True, from_zero=True, caption=caption)
+    return Figure(title, "rank", "GFLOPS", (*next_run, single), x_whole=True, from_zero=True, caption=caption)
 
 
 def _worths(study: Study, entries: Sequence[Ranked], against: Objective) -> tuple[float, ...]:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
-from results.metrics import merit
+from results.metrics import four_digits, merit
 from results.report.model import Column, Copied, Figure, Heading, Part, Sentence, Series, Table, Wrap
 from runners.virtual.cluster import VirtualCluster
 
@@ -197,7 +197,7 @@ def _cells(row: ComparedTest, price_usd: float) -> dict[str, str]:
         "grid": str(params["grid"]),
         "published": f"{row.test.gflops:g}",
         "% of peak": str(row.test.percent_of_peak),
-        "$/GFLOPS": f"{price_usd / row.test.gflops:,.0f}",
+        "$/GFLOPS": four_digits(round(price_usd / row.test.gflops)),
         "simulated": "failed" if rate is None else f"{rate:.4g}",
         "error": "" if row.error is None else f"{row.error:+.1%}",
         "": row.test.role,
@@ -215,13 +215,19 @@ def sentences(published: PublishedTuning, tests: Sequence[ComparedTest], *, pric
     said.append(f"GFLOPS and % of peak are published.{f' {price}' if prices else ''}")
     said.append(_unstated_sentence(published))
     errors = typical_error(tests)
-    fitted = ", ".join(str(row.test.number) for row in tests if row.test.role == "fitted")
+    fitted = listed([str(row.test.number) for row in tests if row.test.role == "fitted"])
     if errors:
         said.append(
-            f"The model was fitted to tests {fitted} only. Its error on the predicted tests "
-            f"{', '.join(map(str, error_sizes(tests)))} is {100 * errors[0]:.1f} % (median), "
+            f"The model was fitted to tests {fitted} only; all others are predicted. Its error on tests "
+            f"{listed(list(map(str, error_sizes(tests))))} is {100 * errors[0]:.1f} % (median), "
             f"{100 * errors[1]:.1f} % at most."
         )
+        said += [
+            f"Test {row.test.number} is predicted, too, but unlike the others and not counted among them: its error is "
+            f"{100 * abs(row.error):.1f} %."
+            for row in tests
+            if row.test.apart and row.test.role == "predicted" and row.error is not None
+        ]
     for pair in published.gains:
         gains = gain(tests, pair.before, pair.after)
         if gains:

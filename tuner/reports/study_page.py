@@ -12,7 +12,7 @@ from results.stats.ranking import Ranked, is_full_run
 from results.store.service.campaign_entry import LiveState
 
 from ..machine.equipment import Equipment
-from ..study.objective import UNITS, unit_of
+from ..study.objective import merit_text, unit_of
 from ..study.rounds import is_shootout
 from ..words import counted
 from .answer_card import answer_card, failure_card
@@ -152,7 +152,7 @@ class StudyPage:
             "Nmax" if fastest.is_rmax else "N": str(fastest.N or ""),
             "N½": self._half_rate(record),
             **{
-                f"{unit_of(name, machine)} at {_that(fastest)}": UNITS[name][1].format(value)
+                f"{unit_of(name, machine)} at {_that(fastest)}": merit_text(name, value)
                 for name, value in merits.items()
             },
             "median of no. 1 in GFLOPS": _median(ranking[0]),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from results.metrics import four_digits
 from results.record import SIMULATOR, Study
 from results.report.model import Column, Sentence, Table, Tone
 from runners.toml_file import ClusterFileError
@@ -75,7 +76,7 @@ def cluster_sentence(
     return caution(
         f"{computed(simulator, f'the virtual cluster {cluster.name}{described}', rates)} "
         f"It has {counted(len(cluster.node_list), 'node')}, {counted(cluster.cores, 'core')} in all and an Rpeak of "
-        f"{peak:.4g} GFLOPS. {_basis(cluster)}"
+        f"{four_digits(peak)} GFLOPS. {_basis(cluster)}"
     )
 
 
@@ -93,7 +94,7 @@ def cluster_table(cluster: VirtualCluster, rpeak_gflops: float | None = None, ti
     rows = [
         ("virtual cluster", f"{cluster.name}: {cluster.description}" if cluster.description else cluster.name),
         *(("nodes", _nodes(group)) for group in cluster.nodes),
-        ("Rpeak in GFLOPS", f"{rpeak_gflops or cluster.rpeak_gflops:.4g}"),
+        ("Rpeak in GFLOPS", four_digits(rpeak_gflops or cluster.rpeak_gflops)),
         *((f"BLAS {name}", _blas(blas)) for name, blas in cluster.blas.items()),
         *((f"network {name}", _network(network)) for name, network in cluster.networks.items()),
         *_bought(cluster),

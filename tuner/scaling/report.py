@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import asdict, replace
 
+from results.metrics import four_digits
 from results.report.model import (
     Column,
     Copied,
@@ -138,7 +139,7 @@ def _rate_row(result: CountResult) -> tuple[str, ...]:
         str(result.order),
         str(result.count),
         told,
-        f"{result.usual_gflops:.4g}",
+        four_digits(result.usual_gflops),
         str(result.N),
         result.grid,
         str(len(result.gflops)),
@@ -441,8 +442,9 @@ def doubling_sentence(doubling: NextDoubling, noun: str) -> str:
         return f"{_scaling(doubling.scaling)}: what {at} give cannot be told: {doubling.why_not}."
     low, high = doubling.expected.interval_gflops
     said = (
-        f"{_scaling(doubling.scaling)}, predicted: {counted(doubling.count, noun)} give {doubling.expected.gflops:.4g} "
-        f"GFLOPS ({low:.4g} to {high:.4g}) with N={doubling.N}, an efficiency of {percent(doubling.efficiency)} %."
+        f"{_scaling(doubling.scaling)}, predicted: {counted(doubling.count, noun)} give "
+        f"{four_digits(doubling.expected.gflops)} GFLOPS ({four_digits(low)} to {four_digits(high)}) with "
+        f"N={doubling.N}, an efficiency of {percent(doubling.efficiency)} %."
     )
     if doubling.checked is None:
         return said

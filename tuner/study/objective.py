@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 
 from hpl.params import Scalar
-from results.metrics import measured_watts, power_by, rate_text
+from results.metrics import four_digits, measured_watts, power_by, rate_text
 from results.record import Study, TrialRecord
 from results.stats.confidence import Standing, rerank_by_posterior, standing
 from results.stats.headline import FastestRun
@@ -36,11 +36,11 @@ NEEDS: Mapping[str, str] = {
 AGAINST = tuple(name for name in NEEDS if name != "gflops")
 """What GFLOPS can be weighed against."""
 UNITS = {
-    "percent_of_peak": ("% of peak", "{:.1f}"),
-    "usd_per_gflops": ("$/GFLOPS", "{:.2f}"),
-    "mflops_per_watt": ("MFLOPS/W", "{:.1f}"),
+    "percent_of_peak": ("% of peak", 1),
+    "usd_per_gflops": ("$/GFLOPS", 2),
+    "mflops_per_watt": ("MFLOPS/W", 1),
 }
-"""Figures of merit by their names in `results.metrics`: unit and format."""
+"""Figures of merit by their names in `results.metrics`: unit, and decimals at most."""
 BETTER = {
     "percent-of-peak": "nearer to its peak",
     "usd-per-gflops": "cheaper per GFLOPS",
@@ -191,7 +191,7 @@ class Objective:
         name = self.name.replace("-", "_")
         used = self.machine.used_on(hosts_of(record), record.params, measured_watts(record.measurements))
         figure = getattr(used.merit(gflops), name)
-        return f"no {self.unit}" if figure is None else f"{UNITS[name][1].format(figure)} {self.unit}"
+        return f"no {self.unit}" if figure is None else f"{merit_text(name, figure)} {self.unit}"
 
     def outcome(self, record: TrialRecord, outcome: Outcome) -> Outcome:
         """An outcome in terms of this objective; the search learns from it what configurations draw.
@@ -288,6 +288,12 @@ def of_study(study: Study) -> Objective:
 def unit_of(name: str, machine: Equipment) -> str:
     """The unit of a figure of merit by its name in UNITS; of MFLOPS/W with what measured the power."""
     return f"{UNITS[name][0]}{machine.power_words if name == 'mflops_per_watt' else ''}"
+
+
+def merit_text(name: str, figure: float) -> str:
+    """Write a figure of merit with at most four digits that say something, and no more decimals than it has."""
+    decimals = UNITS[name][1]
+    return four_digits(figure) if figure >= 10 ** (4 - decimals) else f"{figure:.{decimals}f}"
 
 
 @dataclass(frozen=True)

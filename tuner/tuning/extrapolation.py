@@ -9,6 +9,7 @@ import numpy as np
 
 from hpl.sizing import gflops as rate
 from hpl.sizing import seconds
+from results.metrics import four_digits
 from results.stats.intervals import non_negative
 from results.stats.noise import Array, Noise
 
@@ -69,12 +70,12 @@ class Extrapolation:
             )
         if self.can_tell:
             return (
-                f"expect about {duration(self.time_s)} and {self.gflops:.4g} GFLOPS ({COVERAGE:.0%} of runs: {low:.4g} "
-                f"to {high:.4g}), predicted from runs up to N={self.largest_n}"
+                f"expect about {duration(self.time_s)} and {four_digits(self.gflops)} GFLOPS ({COVERAGE:.0%} of runs: "
+                f"{four_digits(low)} to {four_digits(high)}), predicted from runs up to N={self.largest_n}"
             )
         return (
             f"these runs, up to N={self.largest_n}, cannot tell its rate. It can be anything between "
-            f"{low:.4g} GFLOPS and the most that the machine can do, {high:.4g}; it takes at least "
+            f"{four_digits(low)} GFLOPS and the most that the machine can do, {four_digits(high)}; it takes at least "
             f"{duration(self.time_s)}"
         )
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from results.metrics import four_digits
 from results.record import Study
 from results.stats.noise import Noise
 from results.store.store import Store
@@ -85,7 +86,7 @@ class NotedPrediction:
 
 def _rate(full: Extrapolation) -> str:
     low, high = full.gflops_range
-    return f"{full.gflops:.4g} GFLOPS ({low:.4g} to {high:.4g})"
+    return f"{four_digits(full.gflops)} GFLOPS ({four_digits(low)} to {four_digits(high)})"
 
 
 def probability_faster(

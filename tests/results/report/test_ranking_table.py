@@ -8,6 +8,7 @@ import pytest
 from record_builders import DISTURBED, QUIET, finished
 from rich.console import Console
 
+from results.report.model import Column, Table
 from results.report.ranking_table import NOTHING, measured_columns, ranking_table
 from results.report.terminal import print_table
 from results.report.text_forms import table_lines
@@ -95,6 +96,21 @@ def test_a_wide_terminal_has_a_column_for_each_parameter_that_differs() -> None:
     assert [word.strip() for word in printed(100).splitlines()[2].split("┃")[1:-1]] == [
         "", "median", "runs", "range", "% of peak", "blas", "NB",
     ]  # fmt: skip
+
+
+def test_facts_are_whole_lines_in_a_pipe_and_a_table_on_a_terminal() -> None:
+    long = " ".join(["word"] * 60)
+    rows = (("cores", "2"), ("Rpeak", f"a clock\n{long}"))
+    facts = Table("vm", (Column("", words=True), Column("", words=True)), rows, headless=True)
+
+    def shown(*, terminal: bool) -> list[str]:
+        stream = io.StringIO()
+        print_table(Console(file=stream, width=80, markup=False, force_terminal=terminal), facts)
+        return stream.getvalue().splitlines()
+
+    assert shown(terminal=False) == ["vm", "cores: 2", "Rpeak: a clock", f"  {long}"]
+    assert max(map(len, shown(terminal=True)[1:])) <= 80
+    assert any("│ cores" in line for line in shown(terminal=True))
 
 
 def test_a_narrow_terminal_has_the_parameters_of_each_configuration_below_the_table() -> None:

@@ -50,7 +50,7 @@ name = "eight of them as they are"
 def test_nothing_of_the_designs_is_cut_off(tmp_path: Path, width: int) -> None:
     text = shown(designs(tmp_path, f"{AS_IT_IS}[[design]]\nnodes = {{ count = 16 }}"), width)
     assert "…" not in text
-    for figure in ("eight", "design 2", "14.19", "50.5", "175.5", "15.77", "2490", "12416", "128", "2x4", "atlas"):
+    for figure in ("eight", "design 2", "14.19", "50.5", "175.5", "15.77", "2,490", "12416", "128", "2x4", "atlas"):
         assert figure in text, text
 
 

@@ -2,7 +2,7 @@
 
 import json
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import fmean
 
 import pytest
@@ -32,10 +32,15 @@ def figure(parts: list[Part]) -> Figure:
 
 
 def test_a_ranking_is_drawn_with_every_single_run() -> None:
-    drawn = figure(StudySummary.of(a_study(), RANKING).parts(5))
+    drawn = figure(StudySummary.of(a_study(), [replace(RANKING[0], believed_gflops=80.6), RANKING[1]]).parts(5))
     expected, runs = drawn.series
-    assert (expected.x, expected.y) == ((1, 2), (80.5, 60.0))
+    assert (expected.x, expected.y) == ((1, 2), (80.6, 60.0))
     assert (runs.x, runs.y) == ((1.0, 1.0, 2.0), (80.0, 81.0, 60.0))
+
+
+def test_a_ranking_has_no_expected_runs_in_its_legend_where_only_the_runs_tell_them() -> None:
+    [runs] = figure(StudySummary.of(a_study(), RANKING).parts(5)).series
+    assert (runs.name, runs.y) == ("runs", (80.0, 81.0, 60.0))
 
 
 def test_a_front_is_drawn_against_the_other_figure_of_merit() -> None:

@@ -122,8 +122,10 @@ def test_what_is_exported_is_the_best_by_the_objective_with_the_figures_of_the_n
     assert head == f"| rank | {figures} | layout |"
     expected = ranking_of(store, store.study("study"))[0].expected_gflops
     assert expected == pytest.approx(80.25, rel=1e-4)
-    percent, price, watts = f"{100 * expected / (134.4 / 4):.2f}", f"{2490 / 4 / expected:.2f}", 1000 * expected / 225
-    assert first == f"| 1 | 80.25 | 2 | 80.00-80.50 | {expected:.2f} | {percent} | {price} | {watts:.2f} | 8x1 |"
+    percent, price, watts = 100 * expected / (134.4 / 4), 2490 / 4 / expected, 1000 * expected / 225
+    assert (
+        first == f"| 1 | 80.25 | 2 | 80.00-80.50 | {expected:.2f} | {percent:.1f} | {price:.2f} | {watts:.1f} | 8x1 |"
+    )
     assert second.endswith("| 32x1 |")
 
 

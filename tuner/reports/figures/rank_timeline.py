@@ -78,8 +78,8 @@ def shares_table(runs: Sequence[DrawnRun]) -> Table:
             trial = [str(run.record.number)] if len(runs) > 1 else []
             rows.append((*trial, name, *(f"{100 * one / run.did.time_s:.1f}" for one in seconds)))
     return Table(
-        "What part of the run each rank spent",
-        (*columns, *(Column(f"{phase} %") for phase in PHASES)),
+        "What part of the run each rank spent, in %",
+        (*columns, *(Column(phase) for phase in PHASES)),
         tuple(rows),
         bold=frozenset(place for place, row in enumerate(rows) if MEAN in row),
     )

@@ -80,7 +80,7 @@ def create(asked: ScheduleDocument, queue: QueueAccess) -> Schedule:
         Problem: the caller has too many.
     """
     store, document = queue.parts.store, asked.document
-    read_as_document(lambda: check_name(asked.name, "name"))
+    read_as_document(lambda: check_name(asked.name, "name", "a schedule"))
     queue.check_priority(document.priority)
     queue.check_place()
     if document.name is not None:

@@ -40,7 +40,7 @@ def hand_in(request: HandIn, offered: Offers, store: Store) -> CampaignEntry:
     kind = KINDS[request.document.kind]
     document = request.document
     if document.name is not None:
-        read_as_document(lambda: check_name(document.name or "", "study"))
+        read_as_document(lambda: check_name(document.name or "", "name", "a campaign"))
     nodes = kind.check(document, offered, store)
     name = document.name or legal_name(kind.base_name(document))
     machine = (offered.machine or None) if nodes == (platform.node(),) else None

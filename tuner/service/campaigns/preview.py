@@ -78,7 +78,7 @@ def preview(request: PreviewRequest, offered: Offers, store: Store, survey: Host
 def _check_name(name: str | None, store: Store) -> None:
     if name is None:
         return
-    read_as_document(lambda: check_name(name, "study"))
+    read_as_document(lambda: check_name(name, "name", "a campaign"))
     if store.queue.is_study(name) or store.queue.find(name) is not None:
         raise WrongDocumentError("name", f"campaign {name} exists already: choose another name")
 

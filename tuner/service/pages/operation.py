@@ -113,6 +113,7 @@ def schedules_page(request: Request, store: OpenStore, query: Annotated[Schedule
 def make_one(request: Request, queue: OpenQueue, sent: Form) -> Response:
     """Make a schedule."""
     form = filled_form(sent)
+    request.state.target = form.texts["name"][0]
     try:
         make_schedule(form.texts, queue)
     except WrongFormError as error:
@@ -156,6 +157,7 @@ def webhooks_page(request: Request, parts: Parts, admin: webhooks.Admin) -> HTML
 def write_webhook(request: Request, parts: Parts, admin: webhooks.Admin, sent: Form) -> HTMLResponse:
     """Write what the service's file needs for a webhook, with a fresh secret; nothing is stored."""
     form = new_webhook.filled_form(sent)
+    request.state.target = sent.get("name", "")
     try:
         form = replace(form, written=new_webhook.written_webhook(form.texts, parts.announcer.webhooks))
     except WrongFormError as error:

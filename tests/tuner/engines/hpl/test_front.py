@@ -240,7 +240,7 @@ def test_a_study_searches_the_front_of_a_virtual_cluster_and_tells_it(hpltune: R
     assert done.returncode == 0, done.stderr
     assert "Study front: space quick, engine hpl, GFLOPS against usd-per-gflops, 9 trials" in done.stdout
     lines = [line for line in done.stdout.splitlines() if line.startswith("#")]
-    assert all(re.search(r" best \d+\.\d\d GFLOPS, \d+\.\d\d \$/GFLOPS( |$)", line) for line in lines)
+    assert all(re.search(r" best \d+\.\d\d GFLOPS, \d+\.\d+ \$/GFLOPS( |$)", line) for line in lines)
     assert "Front of study front (simulated): GFLOPS against $/GFLOPS" in done.stdout
     assert "none is both faster and cheaper per GFLOPS than one of these." in done.stdout
     table = hpltune("best", "front").stdout

@@ -116,6 +116,14 @@ def test_a_form_makes_a_schedule_of_what_was_asked_for_before(client: TestClient
     assert 'href="/schedules?like=first#new"' in client.get("/campaigns/first").text
 
 
+def test_the_audit_log_names_the_schedule_that_a_form_made_or_would_have(client: TestClient, store: Store) -> None:
+    hand_in_first(client)
+    for changes in ({}, {"cadence": "now and then"}):
+        sent_to(client, "/schedules", "/schedules", None, {**FILLED, **changes})
+    noted = [row.noted for row in store.audit.newest(2)]
+    assert [(one.target, one.status) for one in noted] == [("monday", 422), ("monday", 303)]
+
+
 def test_a_form_makes_a_schedule_of_a_check(client: TestClient, store: Store) -> None:
     store.create_study(a_study("before"))
     run = finished(store.begin(begun("before")), 70.0, "before")

@@ -58,7 +58,8 @@ def opened(client: TestClient, address: str = "/new") -> FormPage:
 
 
 def send(client: TestClient, form: FormPage, do: str = "start", **changes: str) -> Any:
-    return client.post("/new", data={**form.fields, "do": do, **changes}, follow_redirects=False)
+    address = "/new/preview" if do == "preview" else "/new"
+    return client.post(address, data={**form.fields, "do": do, **changes}, follow_redirects=False)
 
 
 def document(client: TestClient, name: str) -> dict[str, Any]:
@@ -95,11 +96,19 @@ def test_a_preview_starts_nothing_and_keeps_what_was_filled_in(client: TestClien
     assert client.get("/api/v1/queue").json()["queued"] == []
 
 
+def test_a_preview_is_no_action_of_the_audit_log(client: TestClient, store: Store) -> None:
+    send(client, opened(client), do="preview", **QUICK)
+    assert store.audit.newest(1) == []
+    send(client, opened(client), **QUICK)
+    assert [(row.noted.action, row.noted.target) for row in store.audit.newest(2)] == [("POST /new", "quick-1")]
+    assert client.get("/new/preview").headers["location"] == "/new"
+
+
 def test_htmx_is_sent_the_preview_alone(client: TestClient) -> None:
     fields = {**opened(client).fields, **QUICK}
-    part = client.post("/new", data=fields, headers={"HX-Request": "true"})
+    part = client.post("/new/preview", data=fields, headers={"HX-Request": "true"})
     assert part.text.lstrip().startswith("<dl")
-    wrong = client.post("/new", data={**fields, "budget": "soon"}, headers={"HX-Request": "true"})
+    wrong = client.post("/new/preview", data={**fields, "budget": "soon"}, headers={"HX-Request": "true"})
     assert wrong.status_code == 200, "htmx shows no answer of another status"
     assert "Budget: " in wrong.text
     assert client.get("/api/v1/queue").json()["queued"] == []
@@ -114,7 +123,8 @@ def test_htmx_is_sent_the_preview_alone(client: TestClient) -> None:
         ({"set.NB": "wide"}, "set-NB", "expected a whole number"),
         ({"set": "grid 1x2"}, "set", "write NAME = VALUE, VALUE"),
         ({"set": "gird = 1x2"}, "set", "gird: "),
-        ({"set.N": "", "set": "N = foo=bar"}, "set", "N: "),
+        ({"set.N": "", "set": "N = foo=bar"}, "set", "N = foo=bar: no value of N has a =: write NAME = VALUE"),
+        ({"set.N": "", "set": "N = many"}, "set", ">N: expected a whole number"),
         ({"set": "N = 800"}, "set", "N = 800: the field N has values already"),
         ({"set": "PFACT = Left\nPFACT = Right"}, "set", "PFACT = Right: PFACT has a line already"),
         ({"name": "taken"}, "name", "exists already"),

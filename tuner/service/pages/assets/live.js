@@ -88,7 +88,9 @@
   if (state !== "form") setInterval(show, 1000);
 
   /* times as the reader's clock has them; without JavaScript they are in UTC, and say so */
-  const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+  const zoned = new Intl.DateTimeFormat(undefined, {
+    year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
+  });
   function localise() {
     for (const time of document.querySelectorAll("time[datetime]:not([title])")) {
       time.title = time.textContent;

@@ -7,6 +7,8 @@ from typing import Any, Protocol
 
 from pydantic import ValidationError
 
+from search_spaces.parameters.dimension import DIMENSIONS
+
 from ....messages.documents import Document, document_of
 from ...problems import wrong_document
 from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
@@ -132,6 +134,8 @@ def on_lines(texts: Texts) -> dict[str, str]:
         shown = line[:LINE_SHOWN]
         if not values or not _NAME.fullmatch(name):
             raise _wrong_line(f"{shown}: write NAME = VALUE, VALUE")
+        if name in DIMENSIONS and "=" in values:
+            raise _wrong_line(f"{shown}: no value of {name} has a =: write NAME = VALUE, VALUE")
         if name in found:
             raise _wrong_line(f"{shown}: {name} has a line already")
         if any(texts.get(_SET + name, ())):

@@ -10,6 +10,7 @@ from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from pydantic import ValidationError
 
 from results.errors import StudyExistsError
+from results.metrics import four_digits
 from results.store.store import Store
 
 from ....messages.documents import Document, document_of
@@ -17,12 +18,14 @@ from ....messages.plain_paths import without_paths
 from ....units import dollars, duration, gibibytes
 from ....words import counted, listed
 from ...api.queue_access import OpenQueue, QueueAccess
+from ...authentication import needs
 from ...campaigns.host_survey import HostView
 from ...campaigns.kinds.registry import KINDS
 from ...campaigns.preview import Preview, PreviewRequest, preview
 from ...campaigns.wrong import WrongDocumentError
 from ...forms import Form, csrf_field
 from ...problems import Problem
+from ...request_log import PREVIEW
 from ..frames import address_of
 from ..rendering import FILLED_HEADERS, StatedFact, rendered
 from ..site import page
@@ -41,6 +44,8 @@ from .filled_in import (
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 KEY = "key"
 """The hidden field that makes one campaign of a form that is sent twice."""
+WRONG = (WrongFormError, WrongDocumentError, StudyExistsError)
+"""What may be wrong in a form; the last says that its name is taken."""
 
 MOST_NAMED = 5
 """Campaigns ahead that are named."""
@@ -92,23 +97,46 @@ def new(
 
 @router.post("/new")
 def start(request: Request, queue: OpenQueue, sent: Form) -> Response:
-    """Start a campaign, or tell what would come of it."""
+    """Start a campaign."""
     texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
-    in_part = "hx-request" in request.headers
     try:
-        document = document_filled_in(texts)
-        if in_part or sent.get("do") == "preview":
-            asked, parts = PreviewRequest(document, queue.caller.name), queue.parts
-            seen = preview(asked, parts.offered, parts.store, parts.survey)
-            return _part(seen) if in_part else FilledForm(texts, key, seen=seen).page(request, queue)
-        return RedirectResponse(address_of(_started(document, queue, key)), 303)
-    except WrongFormError as error:
-        errors = tuple(error.errors)
-    except WrongDocumentError as error:
-        errors = (field_error(error.path, without_paths(error.sentence), texts),)
-    except StudyExistsError as error:
-        errors = (field_error("name", str(error), texts),)
-    return _part(None, errors) if in_part else FilledForm(texts, key, errors).page(request, queue)
+        name = request.state.target = _started(document_filled_in(texts), queue, key)
+        return RedirectResponse(address_of(name), 303)
+    except WRONG as error:
+        return FilledForm(texts, key, _errors(error, texts)).page(request, queue)
+
+
+@router.get(PREVIEW, dependencies=[needs("run")])
+def empty_form() -> RedirectResponse:
+    """Lead who comes to the address of a preview anew to the form."""
+    return RedirectResponse("/new", 303)
+
+
+@router.post(PREVIEW)
+def preview_form(request: Request, queue: OpenQueue, sent: Form) -> HTMLResponse:
+    """Tell what would come of a campaign: a page, or for a script of a page the part that tells it."""
+    texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
+    seen, errors, parts = None, tuple[FieldError, ...](), queue.parts
+    try:
+        asked = PreviewRequest(document_filled_in(texts), queue.caller.name)
+        seen = preview(asked, parts.offered, parts.store, parts.survey)
+    except WRONG as error:
+        errors = _errors(error, texts)
+    return (
+        _part(seen, errors)
+        if "hx-request" in request.headers
+        else FilledForm(texts, key, errors, seen).page(request, queue)
+    )
+
+
+def _errors(error: Exception, texts: Texts) -> tuple[FieldError, ...]:
+    """What is wrong in a form, each at its field."""
+    match error:
+        case WrongFormError():
+            return tuple(error.errors)
+        case WrongDocumentError():
+            return (field_error(error.path, without_paths(error.sentence), texts),)
+    return (field_error("name", str(error), texts),)
 
 
 def _part(seen: Preview | None, errors: tuple[FieldError, ...] = ()) -> HTMLResponse:
@@ -130,7 +158,9 @@ def _started(document: Document, queue: QueueAccess, key: str) -> str:
     """
     queue.check_priority(document.priority)
     queue.check_place()
-    KINDS["tune"].size(document, queue.parts.offered, queue.parts.store, queue.parts.survey)
+    kind, parts = KINDS["tune"], queue.parts
+    kind.check(document, parts.offered, parts.store)
+    kind.size(document, parts.offered, parts.store, parts.survey)
     once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
     return queue.hand_in(document, once).name
 
@@ -159,7 +189,7 @@ def machine_facts(seen: HostView) -> list[StatedFact]:
     facts = [
         StatedFact("CPU", f"{host.cpu_model}, {counted(host.physical_cores, 'core')}"),
         StatedFact("Memory", f"{gibibytes(host.memory_available_bytes)} free of {gibibytes(host.memory_total_bytes)}"),
-        StatedFact("Rpeak", f"{seen.rpeak.gflops:.4g} GFLOPS"),
+        StatedFact("Rpeak", f"{four_digits(seen.rpeak.gflops)} GFLOPS"),
     ]
     if inventory is None:
         return [*facts, StatedFact("Missing", without_paths(seen.missing))]
