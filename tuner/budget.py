@@ -161,6 +161,19 @@ class Meter:
         remaining_s = self.remaining_s()
         return remaining_s is not None and remaining_s < full_s * (reserved_runs + 1.0)
 
+    def ends_by_trials(self, full_s: float, reserved_runs: float, running: int = 0) -> bool:
+        """Whether all trials that are left may be full runs: a cheaper one leaves no room for more.
+
+        Args:
+            full_s: seconds of a full run.
+            reserved_runs: full runs that must still follow, the next one included.
+            running: trials under way.
+        """
+        if self.budget.trials is None:
+            return False
+        remaining_s, left = self.remaining_s(), self.budget.trials - self.trials - running
+        return remaining_s is None or remaining_s >= full_s * (left - 1 + reserved_runs)
+
     def room(self, full_s: float, reserved_runs: float, running: int = 0) -> int:
         """Cheap trials that fit besides the next one, each taken to cost as much as a full run.
 

@@ -82,6 +82,10 @@ COLOURS = ("#2f7ebc", "#c8641b", "#3f8f4f", "#a05fb4", "#8a7a1c", "#b8435a")
 """Of series, in their order: each has a contrast of at least 3 to 1 against a light and a dark page."""
 GREY = "#7f8790"
 """Of what is drawn behind; its contrast is at least 3 to 1 against a light and a dark page."""
+DASH_PT = 16
+"""Length of a dash, which is seen on both sides of a marker."""
+ABOVE = 0.05
+"""Part of the highest value that stays free above it, where an axis begins at 0."""
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*", "<", ">", "p", "h")
 """Of series, in their order, so that they differ without colours too."""
 HATCHES = ("", "///", "...", "xxx", "++", "ooo")
@@ -227,7 +231,7 @@ def draw(figure: Figure | Matrix, axes: Axes, width_inches: float = SIZE_INCHES[
 
 def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
     """Draw points, lines and standing bars."""
-    names, marks = _names(figure), []
+    names, marks, lanes = _names(figure), [], _lanes(figure)
     drawn = [one for one in figure.series if one.x]
     barred = [one for one in drawn if is_bars(one)]
     heights = [0.0] * len(names)
@@ -240,14 +244,16 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             for place, y in zip(places, one.y, strict=True):
                 heights[round(place)] += y
         elif is_bars(one):
-            width = 0.8 / len(barred)
-            places = [place + (barred.index(one) - (len(barred) - 1) / 2) * width for place in places]
+            width = 0.8 / len(barred) if lanes > 1 else 0.6
+            shift = (barred.index(one) - (len(barred) - 1) / 2) * width if lanes > 1 else 0.0
+            places = [place + shift for place in places]
             _group(number, axes.bar(places, one.y, width=width, label=one.name, **_filled(number)).patches)
         else:
             look: Any = {"color": colour, "marker": marker(number), "markersize": 4.5}
             look |= {"linestyle": "-"} if one.line else {"linestyle": "none", "alpha": 0.8}
             look |= {"color": GREY, "zorder": 1.5, "alpha": 1.0} if one.behind else {}
             look |= {"linewidth": 0.7} if one.behind and one.bare else {}
+            look |= {"marker": "_", "markersize": DASH_PT, "markeredgewidth": 2.0} if one.dashes else {}
             if one.bare or (len(places) > MOST_LABELS * 20 and one.line):
                 look["marker"] = ""
             _group(number, axes.plot(places, one.y, label=one.name, **look))
@@ -261,9 +267,11 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
     if figure.x_whole:
         _whole_numbers(axes)
     if figure.from_zero:
-        axes.set_ylim(bottom=0.0)
+        axes.set_ylim(0.0, (1.0 + ABOVE) * (axes.dataLim.y1 or 1.0))
     if names:
         axes.set_xticks(range(len(names)), names)
+    if names and all(one.points for one in drawn):
+        axes.set_xlim(-0.5, len(names) - 0.5)
     axes.set_xlabel(figure.x_axis)
     axes.set_ylabel(figure.y_axis)
     axes.grid(axis="y", linewidth=0.5)
@@ -425,7 +433,9 @@ def luminance(colour: tuple[float, ...]) -> float:
 
 def is_bars(one: Series) -> bool:
     """Whether a series has one value for each of some names, as bars show."""
-    return bool(one.x) and not one.line and isinstance(one.x[0], str) and len(set(one.x)) == len(one.x)
+    return (
+        bool(one.x) and not one.line and not one.points and isinstance(one.x[0], str) and len(set(one.x)) == len(one.x)
+    )
 
 
 def _names(figure: Figure) -> list[str]:

@@ -28,6 +28,8 @@ POINTED = 30
 """Places of a lane whose values a page shows."""
 TITLE_PT = 20
 """How high the title of the first group is, above which the legend stands."""
+SIGN_EDGE_PT = 1.2
+"""Width of the edge of a sign in the legend, without which a dark one is not seen on a dark page."""
 SEAM_PT = 0.2
 """Width of the edge of a filled part, in its own colour, so that parts side by side leave no light line."""
 
@@ -120,7 +122,7 @@ def _legend(figure: Gantt, axes: Axes, width_inches: float) -> None:
 
     colours, names = (*FILLED[: len(figure.kinds) - 1], EMPTY), [figure.kinds[kind] for kind in figure.seen]
     signs = [
-        Patch(facecolor=colours[kind], edgecolor=GREY, linewidth=0.5, label=name)
+        Patch(facecolor=colours[kind], edgecolor=GREY, linewidth=SIGN_EDGE_PT, label=name)
         for kind, name in zip(figure.seen, names, strict=True)
     ]
     columns = legend_columns(names, width_inches, float(rcParams["font.size"]))

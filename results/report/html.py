@@ -41,6 +41,8 @@ from .timeline import draw_on
 if TYPE_CHECKING:
     from jinja2 import Template
     from markupsafe import Markup
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
 
 
 KINDS: Mapping[type[Part], str] = {
@@ -58,6 +60,8 @@ LONG = 8
 """Rows of a table; one with more can be sorted and filtered."""
 GRID = "#040506"
 """Stands for the colour of the page's lines."""
+SCRIPTS = ("enlarge", "page")
+"""What makes figures answer, in the order in which a browser reads it."""
 LINES = 'stroke-linejoin="round" stroke-linecap="butt"'
 """What matplotlib's style sheet says of every line."""
 STYLE: Any = {
@@ -71,6 +75,8 @@ STYLE: Any = {
     "ytick.color": INK,
     "grid.color": GRID,
 }
+Scale = dict[str, Any]
+"""What a page must know of one diagram, or of one axis."""
 Cells = Iterator[Sequence[str]]
 """Lines of a table; the first has the names of its columns."""
 
@@ -96,8 +102,8 @@ def page_style() -> str:
 
 @cache
 def page_script() -> str:
-    """Read the script of a page with figures."""
-    return files(__package__).joinpath("page/page.js").read_text(encoding="utf-8")
+    """Read the scripts of a page with figures."""
+    return "".join(files(__package__).joinpath(f"page/{name}.js").read_text(encoding="utf-8") for name in SCRIPTS)
 
 
 @cache
@@ -188,7 +194,8 @@ def _part(part: Part, numbers: Iterator[int], taken: set[str]) -> dict[str, obje
                 "origin": part.origin,
                 "data": figure_data(shown),
             }
-            return {"kind": "figure", "title": part.title, "marks": drawn.marks, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
+            beside |= {"marks": drawn.marks, "scales": drawn.scales}
+            return {"kind": "figure", "title": part.title, "svg": Markup(drawn.svg), **beside}  # noqa: S704 - drawn here
         case _:
             return {"kind": KINDS[type(part)], "data": part}
 
@@ -265,10 +272,12 @@ class Drawn:
     Attributes:
         svg: the element.
         marks: JSON of what its points show: [series, x, y, text] in the SVG's own units.
+        scales: JSON of where its diagrams are and what their axes show, for a part that is enlarged.
     """
 
     svg: str
     marks: str
+    scales: str
 
 
 def svg(figure: Drawable, number: int = 1) -> Drawn:
@@ -287,11 +296,42 @@ def svg(figure: Drawable, number: int = 1) -> Drawn:
         text = io.StringIO()
         canvas.savefig(text, format="svg", transparent=True, metadata={"Date": None})
         places: Any = [canvas.axes[mark.row].transData.transform((mark.x, mark.y)) for mark in marks]
+        diagrams = _scales(canvas.axes[: 1 + max((mark.row for mark in marks), default=0)], height)
     shown = [_shown(mark, place, height) for mark, place in zip(marks, places, strict=True)]
-    return Drawn(
-        _of_the_page(text.getvalue(), figure.title, number),
-        json.dumps(shown, separators=(",", ":"), ensure_ascii=False),
-    )
+    return Drawn(_of_the_page(text.getvalue(), figure.title, number), _json(shown), _json(diagrams))
+
+
+def _scales(diagrams: Sequence[Axes], height_inches: float) -> list[Scale]:
+    """Return where each diagram is in the SVG's own units, and what its axes show: a page can write them anew.
+
+    Args:
+        diagrams: drawn already, for only then their places are known.
+    """
+    height = height_inches * POINTS_PER_INCH
+    return [
+        {
+            "box": [round(float(side), 1) for side in (box.x0, height - box.y1, box.x1, height - box.y0)],
+            "x": _axis(axes.xaxis, axes.get_xlim(), axes.get_xlabel() or diagrams[-1].get_xlabel()),
+            "y": _axis(axes.yaxis, axes.get_ylim()[::-1], axes.get_ylabel() or axes.get_title(loc="left")),
+        }
+        for axes in diagrams
+        for box in [axes.bbox]
+    ]
+
+
+def _axis(axis: Axis, ends: Sequence[float], label: str) -> Scale:
+    """Say what an axis shows from left to right, or from the top to the bottom; names stand at their places."""
+    from matplotlib.ticker import FixedLocator  # noqa: PLC0415 - only a drawing needs it
+
+    told: Scale = {"ends": [float(f"{end:.7g}") for end in ends], "label": label, "log": axis.get_scale() == "log"}
+    if isinstance(axis.get_major_locator(), FixedLocator):
+        texts = [label.get_text() for label in axis.get_ticklabels()]
+        told["names"] = [[round(float(at), 3), text] for at, text in zip(axis.get_ticklocs(), texts, strict=True)]
+    return told
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
 def _shown(mark: DrawnValue, place: Any, height_inches: float) -> list[object]:

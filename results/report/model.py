@@ -164,6 +164,8 @@ class Series:
         low, high: ends of the interval around each y, where it is uncertain or runs differ; none draws no interval, and
             NaN none for that point.
         behind: it is drawn in grey behind the others, as what they are to be seen against.
+        points: values on an axis of names are points, where they would be bars, as one of several runs is.
+        dashes: each point is a dash, beside which a point of another series at the same place is seen.
     """
 
     name: str
@@ -175,6 +177,8 @@ class Series:
     high: tuple[float, ...] = ()
     bare: bool = False
     behind: bool = False
+    points: bool = False
+    dashes: bool = False
 
     def __post_init__(self) -> None:
         counts = {len(self.x), len(self.y)}

@@ -172,8 +172,16 @@ class Comparison:
 
     def _figure(self) -> Figure:
         """Draw the rates of each side as points."""
-        series = [Series(side.name, (side.name,) * side.best.runs, side.best.gflops) for side in self.sides]
-        return Figure("Runs of each side at its best configuration", "side", "GFLOPS", tuple(series))
+        series = [
+            Series(side.name, (side.name,) * side.best.runs, side.best.gflops, points=True) for side in self.sides
+        ]
+        return Figure(
+            "Runs of each side at its best configuration",
+            "side",
+            "GFLOPS",
+            tuple(series),
+            caption="Each point is one full run.",
+        )
 
     def _sentences(self) -> list[str]:
         """Say what is shown of each pair; of many pairs only in how many something is."""

@@ -83,7 +83,8 @@ class Context:
         machines = dict.fromkeys(_machine(study) for study in self.studies)
         names = ", ".join(f"{study.name} ({_day(study)})" for study in self.studies)
         studies = f"{'study' if len(self.studies) == 1 else 'studies'} {names}"
-        return "; ".join([*machines, studies, *filter(None, [self._sizes(), self._runs()])]) + "."
+        told = "; ".join([*machines, studies, *filter(None, [self._sizes(), self._runs()])])
+        return f"{told[:1].upper()}{told[1:]}."
 
     def _made(self, study: Study) -> str:
         """Where and when the runs of a study were made, as a sentence."""

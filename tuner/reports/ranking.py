@@ -90,8 +90,8 @@ def ranking_parts(
     table = _table(study, shown, against)
     told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest)]
     bound = disturbed_sentence(shown[0])
-    first = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
-    return [*first, table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
+    doubted = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
+    return [table, *doubted, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
 
 
 def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:
@@ -195,7 +195,7 @@ def _figure(
     known = [end or (math.nan, math.nan) for end in ends] if any(ends) else []
     low, high = (tuple(end[side] for end in known) for side in (0, 1))
     beside = known or any(entry.believed_gflops not in (None, *entry.gflops) for entry in shown)
-    next_run = [Series("next run, as expected", ranks, expected, low=low, high=high)] if beside else []
+    next_run = [Series("next run, as expected", ranks, expected, low=low, high=high, dashes=True)] if beside else []
     said = ["Each point of the runs is one full run."]
     said += ["Error bars are 95 % intervals of a configuration's rate."] if known else []
     caption = " ".join(said)

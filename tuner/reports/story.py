@@ -73,12 +73,12 @@ def _convergence_of_each(records: Sequence[TrialRecord]) -> Figure | None:
     of_each: dict[str, list[TrialRecord]] = defaultdict(list)
     for record in records:
         of_each[str(record.params.get("blas", "all runs"))].append(record)
-    series = _best_so_far(of_each)
+    series = sorted(_best_so_far(of_each), key=lambda one: -one.y[-1])
     if not series:
         return None
     title, time = "How the best rate of each library grew", "machine time of its trials in minutes"
     caption = "Each point is a full run that counts, at the best rate of its library by then."
-    return Figure(title, time, "GFLOPS", series, in_text=True, caption=caption)
+    return Figure(title, time, "GFLOPS", tuple(series), in_text=True, caption=caption)
 
 
 def growth_of_studies(studies: Mapping[str, Sequence[TrialRecord]]) -> Figure | None:
@@ -92,13 +92,13 @@ def growth_of_studies(studies: Mapping[str, Sequence[TrialRecord]]) -> Figure | 
 
 
 def _best_so_far(of_each: Mapping[str, Sequence[TrialRecord]]) -> tuple[Series, ...]:
-    """A line for each name, the fastest first; none for a name without a time."""
+    """A line for each name, in their order; none for a name without a time."""
     series = []
     for name, records in of_each.items():
         if runs := _against_time(records):
             times, rates = zip(*runs, strict=True)
             series.append(Series(name, times, tuple(accumulate(rates, max)), line=True))
-    return tuple(sorted(series, key=lambda one: -one.y[-1]))
+    return tuple(series)
 
 
 def _against_time(records: Sequence[TrialRecord]) -> list[tuple[float, float]]:

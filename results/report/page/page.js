@@ -1,18 +1,9 @@
-"use strict";
 // Makes the figures answer: a value below the pointer, a larger view where the mouse drags, series that hide.
 const NEAR = 24;
-const svgs = "http://www.w3.org/2000/svg";
-
-function made(parent, name, attributes) {
-  const element = document.createElementNS(svgs, name);
-  for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
-  parent.append(element);
-  return element;
-}
 
 function answer(figure) {
   const svg = figure.querySelector("svg"), marks = JSON.parse(figure.dataset.marks), hidden = new Set();
-  const whole = svg.getAttribute("viewBox"), tip = document.createElement("output");
+  const enlarged = enlarger(figure, svg, JSON.parse(figure.dataset.scales)), tip = document.createElement("output");
   tip.className = "tip";
   tip.hidden = true;
   figure.append(tip);
@@ -74,10 +65,10 @@ function answer(figure) {
     const cut = corners(start, place(event));
     start = null;
     frame.setAttribute("visibility", "hidden");
-    if (cut[2] * scale() > 20 && cut[3] * scale() > 20) svg.setAttribute("viewBox", cut.join(" "));
+    if (cut[2] * scale() > 20 && cut[3] * scale() > 20) enlarged.show(cut);
   });
   svg.addEventListener("pointercancel", () => { start = null; frame.setAttribute("visibility", "hidden"); });
-  svg.addEventListener("dblclick", () => svg.setAttribute("viewBox", whole));
+  svg.addEventListener("dblclick", enlarged.whole);
 
   function parts(name) {
     return figure.querySelectorAll(`[id$="-${name}"]`);

@@ -78,6 +78,28 @@ def test_several_runs_of_one_name_are_points_and_not_bars(axes: Axes) -> None:
     assert (len(axes.patches), len(axes.lines)) == (0, 1)
 
 
+def test_a_single_run_of_a_side_is_a_point_like_those_of_a_side_with_several(axes: Axes) -> None:
+    sides = (Series("old", ("old", "old"), (4.0, 5.0), points=True), Series("new", ("new",), (6.0,), points=True))
+    draw(Figure("sides", "side", "GFLOPS", sides), axes)
+    assert (len(axes.patches), len(axes.lines)) == (0, 2)
+    assert axes.get_xlim() == (-0.5, 1.5), "no side stands at the edge"
+
+
+def test_bars_of_series_with_names_of_their_own_stand_on_their_names(axes: Axes) -> None:
+    draw(Figure("sides", "side", "GFLOPS", (Series("old", ("old",), (4.0,)), Series("new", ("new",), (6.0,)))), axes)
+    middles = [bar.get_x() + bar.get_width() / 2 for bar in axes.patches if isinstance(bar, Rectangle)]
+    assert middles == pytest.approx([0, 1])
+
+
+def test_above_the_highest_point_of_an_axis_from_zero_there_is_room(axes: Axes) -> None:
+    runs = Series("runs", (1.0, 2.0), (15.3, 15.1))
+    draw(
+        Figure("best", "rank", "GFLOPS", (Series("expected", (1.0,), (15.3,), dashes=True), runs), from_zero=True), axes
+    )
+    assert axes.get_ylim()[0] == 0.0
+    assert axes.get_ylim()[1] > 1.04 * 15.3
+
+
 def test_an_interval_is_drawn_and_told(axes: Axes) -> None:
     figure = Figure("shares", "parameter", "%", (Series("alone", ("NB",), (30.0,), low=(25.0,), high=(40.0,)),))
     [mark] = draw(figure, axes)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from page_visit import NARROW, READABLE, WIDE, Visit
-from playwright.sync_api import Browser, Error
+from playwright.sync_api import Browser, Error, Locator
 
 from results.report.html import to_html
 from results.report.model import Column, Copied, Figure, Heading, Matrix, Report, Sentence, Series, Table
@@ -151,6 +151,50 @@ def test_a_drag_enlarges_a_part_of_a_figure_and_a_double_click_shows_the_whole(b
     assert svg.get_attribute("viewBox") != whole
     visit.page.mouse.dblclick(box["x"] + 100, box["y"] + 60)
     assert svg.get_attribute("viewBox") == whole
+    visit.close()
+
+
+def enlarged(visit: Visit, title: str) -> Locator:
+    """A figure of which the middle was dragged over."""
+    figure = visit.page.locator("figure.plot", has_text=title)
+    svg = figure.locator("svg")
+    svg.scroll_into_view_if_needed()
+    box = svg.bounding_box()
+    assert box is not None
+    visit.page.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.4 * box["height"])
+    visit.page.mouse.down()
+    visit.page.mouse.move(box["x"] + 0.8 * box["width"], box["y"] + 0.7 * box["height"])
+    visit.page.mouse.up()
+    return figure
+
+
+def test_an_enlarged_figure_tells_what_it_shows_and_has_axes_and_a_button_that_shows_the_whole(
+    browser: Browser, file: Path
+) -> None:
+    visit = Visit(browser, file, WIDE)
+    figure = enlarged(visit, "How the best rate grew")
+    told = re.fullmatch(
+        r"Enlarged: machine time in minutes ([\d.]+) to ([\d.]+); GFLOPS ([\d.]+) to ([\d.]+)\.",
+        figure.locator(".shown-part span").inner_text(),
+    )
+    assert told
+    numbers = [float(text) for text in figure.locator("text.tick").all_text_contents()]
+    ends = [float(end) for end in told.groups()]
+    for low, high in (ends[:2], ends[2:]):
+        assert sum(low <= number <= high for number in numbers) >= 2, "so many numbers tell where one is on an axis"
+    assert not figure.locator('[id$="-xtick_1"]').first.is_visible(), "the numbers of the whole figure"
+    figure.get_by_role("button", name="Show the whole figure").click()
+    assert figure.locator("text.tick").count() == 0
+    assert figure.locator('[id$="-xtick_1"]').first.is_visible()
+    assert not figure.locator(".shown-part").is_visible()
+    assert visit.complaints == []
+    visit.close()
+
+
+def test_an_enlarged_figure_of_names_keeps_them(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, WIDE)
+    assert "<b>" in enlarged(visit, "What matters").locator("text.tick").all_text_contents()
+    assert "128" in enlarged(visit, "NB by grid").locator("text.tick").all_text_contents()
     visit.close()
 
 

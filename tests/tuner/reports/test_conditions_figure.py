@@ -140,7 +140,7 @@ def test_a_page_has_the_line_of_time_of_the_best_run_and_of_disturbed_ones(store
         "What the machine did during trial 1, 13.70 GFLOPS",
         "What the machine did during trial 2, 13.70 GFLOPS, disturbed",
     ]
-    assert {line.origin for line in lines} == {"machine not known; study study (2026-03-01); N=6,000."}
+    assert {line.origin for line in lines} == {"Machine not known; study study (2026-03-01); N=6,000."}
     said = [part.text for part in parts if isinstance(part, Sentence)]
     assert any(text.startswith("Measured during the runs: what ranks got, what others took") for text in said)
 

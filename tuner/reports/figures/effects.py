@@ -51,7 +51,7 @@ def values(effects: Sequence[Effect]) -> Figure | None:
     title = "Each value against the best of its parameter"
     axis, caption = (
         "% slower on average, with 95 % interval",
-        "Values that ran. Error bars are 95 % intervals of the model.",
+        "Only values that ran are shown. Error bars are 95 % intervals of the model.",
     )
     return Figure(title, "value", axis, tuple(series), lying=True, caption=caption)
 

@@ -153,6 +153,10 @@ class BudgetRule:
         """Whether what is asked next can only be confirmed, not followed up: it has to be a full run."""
         return self.meter.last(now.full_s, self._following_runs(now), now.running)
 
+    def counts_only(self, now: SearchState) -> bool:
+        """Whether trials run out before the time does, so that a full run tells more and costs no more."""
+        return now.full_s > 0 and self.meter.ends_by_trials(now.full_s, self._following_runs(now), now.running)
+
     def room(self, now: SearchState) -> int:
         """Cheap trials that fit beside the next one."""
         return self.meter.room(now.full_s, self._following_runs(now), now.running) if now.full_s else 0
@@ -285,7 +289,7 @@ class Scheduler:
         question = self.drift.due() if self.drift and watched else None
         if question:
             return [question]
-        rungs = (FULL,) if last else self.ladder
+        rungs = (FULL,) if last or self.rule.counts_only(now) else self.ladder
         with self.session.context.stop.thinking():
             if self.workers.share_launches:
                 batch = engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)

@@ -70,4 +70,4 @@ def test_commands_wrap_where_the_page_is_narrow(client: TestClient) -> None:
 def test_a_machine_that_no_hpl_can_use_is_one_sentence(client: TestClient) -> None:
     answer = client.get("/dat", params={"nodes": "1000000", "cores": "10000", "memory": "900TiB", "network": "1g"})
     assert answer.status_code == 422
-    assert "is not legal" in answer.text
+    assert "does not fill it" in answer.text

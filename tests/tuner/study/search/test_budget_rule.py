@@ -52,6 +52,17 @@ def test_on_a_virtual_cluster_the_first_run_must_tell_what_runs_take() -> None:
     assert not rule(virtual=False).must_wait(unknown)
 
 
+@pytest.mark.parametrize(
+    ("trials", "full_s", "counts"), [(5, 10.0, True), (5, 30.0, False), (None, 1.0, False), (5, 0.0, False)]
+)
+def test_where_trials_run_out_before_the_time_cheap_runs_are_not_worth_a_trial(
+    trials: int | None, full_s: float, *, counts: bool
+) -> None:
+    meter = Meter(Budget(trials=trials, wall_s=100.0), ToldClock(), trials=1)
+    one = BudgetRule(meter=meter, reserved_runs=1.0)
+    assert one.counts_only(replace(LATER, full_s=full_s)) is counts
+
+
 def test_a_budget_below_one_run_is_told_with_what_a_search_needs() -> None:
     long = replace(LATER, full_s=150.0)
     assert "a search needs ⟦budget⟧ " in (rule(virtual=True, reserved_runs=6.0).out_of_time(long) or "")
