@@ -45,12 +45,17 @@ from .events import (
 from .units import duration
 from .words import counted, printable, with_options
 
-WIDE, BESIDE, LEAST = 120, 64, 12
-"""Columns from which labels are shown whole, those that times and figures take beside them, and what is left of one."""
+WIDE, LEAST = 120, 12
+"""Columns from which bars are long, and what is left of a label at least."""
+BESIDE, NOTE = 18, 16
+"""Columns that the clock and all blanks take beside a label, its bar and its note; those of the note of a run."""
+PREPARING, CHOOSING = "preparing", "preparing the next run"
 UNREAD = 141
 """Exit code where nobody reads the output: 128 + SIGPIPE."""
 FEWEST_DRAWN, MOST_DRAWN = 3, 40
 """Rates that make a line of small blocks, and those that it shows at most, the last ones."""
+MOST_VALUES = 5
+"""Values of a configuration that its line tells."""
 SHORT_PHASES = {
     "pilot": "pilot runs",
     "confirmation": "the best again",
@@ -162,6 +167,8 @@ class ShortLines(PlainLines):
             self._print(f"\n{counted(len(self._cautions), 'caution')}", "bold")
         for caution in dict.fromkeys(self._cautions):
             self._print(f"- {caution}")
+        if self._cautions:
+            self._print("")
 
     def _notice(self, event: Notice) -> None:
         if event.caution:
@@ -181,7 +188,7 @@ class ShortLines(PlainLines):
         words = f"{told}{self._apart(record.params, label, better=better)}"
         self._best = event.best
         self._best_params = record.params if better else self._best_params
-        self._print(cut(words, self._console.width), "green" if better else None)
+        self._print(words, "green" if better else None)
 
     def _apart(self, params: Mapping[str, Scalar], label: str, *, better: bool) -> str:
         """What a configuration has that the best so far has not."""
@@ -189,8 +196,14 @@ class ShortLines(PlainLines):
             return f"best so far: {short_label(label)}" if better else short_label(label)
         other = [f"{name}={params[name]}" for name in params if params[name] != self._best_params.get(name)]
         if better:
-            return f"best so far, now with {' '.join(other)}" if other else "best so far, the same again"
-        return f"the best with {' '.join(other)}" if other else "the best again"
+            return f"best so far, now with {_some(other)}" if other else "best so far, the same again"
+        return f"like the best, but {_some(other)}" if other else "the best again"
+
+
+def _some(values: Sequence[str]) -> str:
+    """The first of some values, and how many more there are."""
+    more = len(values) - MOST_VALUES
+    return f"{' '.join(values[:MOST_VALUES])}{f' and {more} more' if more > 0 else ''}"
 
 
 def short_label(label: str) -> str:
@@ -237,10 +250,11 @@ class LiveDisplay:
             console=console,
             transient=True,
         )
-        self._room = console.width if console.width >= WIDE else max(LEAST, console.width - BESIDE)
+        self._width = console.width - BESIDE - (24 if console.width >= WIDE else 6)
+        self._phase, self._note = "study", ""
         self._trials: dict[int, TaskID] = {}
-        self._build = self._progress.add_task("", total=1, note="", visible=False)
-        self._budget = self._progress.add_task("study", total=None, note="", visible=False)
+        self._budget = self._progress.add_task("", total=None, note="", visible=False)
+        self._now: TaskID | None = self._progress.add_task(PREPARING, total=None, note="")
         self._work: TaskID | None = None
 
     def start(self) -> None:
@@ -257,41 +271,65 @@ class LiveDisplay:
         if not isinstance(event, BuildStep | WorkStarted):
             self._lines(event)
         match event:
-            case Notice(detail=True) | PhaseStarted():
-                self._tell(event)
+            case Notice(doing=True) if not self._verbose:
+                self._tell_now(event.text)
+            case PhaseStarted(name):
+                self._phase = SHORT_PHASES.get(name, name)
+                self._progress.update(self._budget, description=self._label(self._phase), visible=True)
+                self._tell_now(CHOOSING)
             case BuildStep(text, done, total):
-                self._progress.update(
-                    self._build, description=text, completed=done, total=total, visible=not text.startswith("linking")
-                )
-            case WorkStarted(text):
-                self._work = self._progress.add_task(text, total=None, note="")
-            case WorkProgress(part, rest_s) if self._work is not None:
-                self._progress.update(self._work, total=1.0, completed=part, note=f"{duration(rest_s)} left")
-            case WorkEnded() if self._work is not None:
-                self._progress.remove_task(self._work)
-                self._work = None
-            case TrialStarted(number=number, label=label, expected_s=expected_s, after=after):
-                self._remove(after)
-                self._remove(number)
-                self._progress.update(self._build, visible=False)
-                note = "" if expected_s is None else f"about {duration(expected_s)}"
-                words = f"#{number} {label if self._verbose else short_label(label)}"
-                self._trials[number] = self._progress.add_task(cut(words, self._room), total=1.0, note=note)
-            case TrialProgress(number=number, fraction=fraction, elapsed_s=elapsed_s) if number in self._trials:
-                left_s = elapsed_s * (1 / fraction - 1) if fraction > 0.02 else None
-                note = "" if left_s is None else f"{duration(left_s)} left"
-                self._progress.update(self._trials[number], completed=fraction, note=note)
+                self._tell_now(*((PREPARING,) if text.startswith("linking") else (text, done, total)))
+            case WorkStarted() | WorkProgress() | WorkEnded():
+                self._tell_work(event)
+            case TrialStarted():
+                self._start_trial(event)
+            case TrialProgress() if event.number in self._trials:
+                left_s = event.elapsed_s * (1 / event.fraction - 1) if event.fraction > 0.02 else None
+                note = "" if left_s is None else _left(left_s)
+                self._progress.update(self._trials[event.number], completed=event.fraction, note=note)
             case TrialEnded():
                 self._end_trial(event)
             case _:
                 pass
 
-    def _tell(self, event: Notice | PhaseStarted) -> None:
-        """Show what is done now: a detail, or the part of the study that goes on."""
-        if isinstance(event, PhaseStarted):
-            self._progress.update(self._budget, description=SHORT_PHASES.get(event.name, event.name))
-        elif not self._verbose:
-            self._progress.update(self._build, description=event.text, completed=0, total=None, visible=True)
+    def _label(self, text: str) -> str:
+        """A text that fills the columns that are left beside bars, times and notes."""
+        room = max(LEAST, self._width - max(NOTE, len(self._note)))
+        return f"{cut(with_options(text), room):<{room}}"
+
+    def _tell_now(self, text: str, done: int = 0, total: int | None = None) -> None:
+        """Say what is done now in the line that a run has later, so that the other lines stay where they are."""
+        if self._now is not None and total is not None:
+            self._progress.update(self._now, description=self._label(text), completed=done, total=total)
+            return
+        self._hide_now()
+        if not self._trials and self._work is None:
+            self._now = self._progress.add_task(self._label(text), total=total, completed=done, note="")
+
+    def _hide_now(self) -> None:
+        if self._now is not None:
+            self._progress.remove_task(self._now)
+        self._now = None
+
+    def _tell_work(self, event: WorkStarted | WorkProgress | WorkEnded) -> None:
+        """Show something that may take long in a line of its own, until it is over."""
+        if isinstance(event, WorkStarted):
+            self._hide_now()
+            self._work = self._progress.add_task(self._label(event.text), total=None, note="")
+        elif self._work is not None and isinstance(event, WorkProgress):
+            self._progress.update(self._work, total=1.0, completed=event.fraction, note=_left(event.left_s))
+        elif self._work is not None:
+            self._progress.remove_task(self._work)
+            self._work = None
+            self._tell_now(PREPARING)
+
+    def _start_trial(self, event: TrialStarted) -> None:
+        self._remove(event.after)
+        self._remove(event.number)
+        self._hide_now()
+        note = "" if event.expected_s is None else f"about {duration(max(1.0, event.expected_s))}"
+        words = f"#{event.number} {event.label if self._verbose else short_label(event.label)}"
+        self._trials[event.number] = self._progress.add_task(self._label(words), total=1.0, note=note)
 
     def _remove(self, number: int | None) -> None:
         task = None if number is None else self._trials.pop(number, None)
@@ -305,7 +343,18 @@ class LiveDisplay:
         if event.spent is not None:
             words = [f"{event.left} left"] if event.left else []
             words += [f"best {event.best.removesuffix(' GFLOPS')}"] if event.best else []
-            self._progress.update(self._budget, total=1.0, completed=event.spent, visible=True, note=", ".join(words))
+            self._note = ", ".join(words)
+            phase, done = self._label(self._phase), event.spent
+            self._progress.update(
+                self._budget, description=phase, total=1.0, completed=done, visible=True, note=self._note
+            )
+        if not self._trials:
+            self._tell_now(CHOOSING)
+
+
+def _left(seconds: float) -> str:
+    """How long something will still take; nobody reads parts of a second that change."""
+    return "soon done" if seconds < 1 else f"{duration(seconds)} left"
 
 
 class Droppable:

@@ -30,11 +30,13 @@ class Notice:
     Attributes:
         caution: readers of the study's rates must know it too, so it is kept with the study.
         detail: only who wants to know all needs it; on a terminal it is told with ⟦verbose⟧ alone.
+        doing: it tells what is done now, which a live display shows while that goes on.
     """
 
     text: str
     caution: bool = False
     detail: bool = False
+    doing: bool = False
 
     @property
     def sentence(self) -> str:

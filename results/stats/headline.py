@@ -313,9 +313,10 @@ def disturbed_sentence(entry: Ranked, name: str = "no. 1") -> str:
     """Say that the runs of a configuration were disturbed, so that its rate is only a bound; "" where one was not."""
     if entry.disturbance is None:
         return ""
-    runs = f"The only run of {name} was" if entry.runs == 1 else f"All {entry.runs} runs of {name} were"
+    one = f"The only run of {name} was disturbed"
+    runs = one if entry.runs == 1 else f"All {entry.runs} runs of {name} were disturbed, also the fastest one"
     fastest = rate_text(max(entry.gflops))
-    return f"{runs} disturbed: {entry.disturbance}. Its rate is at least {fastest} GFLOPS, and more is not known."
+    return f"{runs}: {entry.disturbance}. Its rate is at least {fastest} GFLOPS, and more is not known."
 
 
 def range_text(entry: Ranked, between: str = " to ") -> str:

@@ -11,7 +11,17 @@ from results.record import Kind
 from results.report.model import Column, Report, Sentence, Table
 from results.report.terminal import print_report, wrapped
 from tuner.console import PlainLines, Terminal, display
-from tuner.events import Notice, PartFound, PhaseStarted, Remark, TrialEnded, TrialStarted, WorkEnded, WorkStarted
+from tuner.events import (
+    Notice,
+    PartFound,
+    PhaseStarted,
+    Remark,
+    TrialEnded,
+    TrialProgress,
+    TrialStarted,
+    WorkEnded,
+    WorkStarted,
+)
 from tuner.trial.varying_label import legend, varying_label
 
 
@@ -171,6 +181,7 @@ def test_a_terminal_tells_cautions_once_at_the_end_and_only_their_number_before_
     after = text.getvalue()[len(before) :]
     assert "- The machine is busy: stop what else runs." in after
     assert after.count("Rpeak") == 1
+    assert after.endswith("Rpeak is too low: give it.\n\n"), "what follows stands apart"
 
 
 @pytest.mark.parametrize("verbose", [True, False])
@@ -192,7 +203,12 @@ def test_a_trial_is_told_by_what_sets_it_apart_from_the_best_so_far() -> None:
         listener(TrialEnded(finished(2, 60.0, params=other), "70.00 GFLOPS"))
         listener(TrialEnded(finished(3, 69.0, params=first), "70.00 GFLOPS"))
         listener(TrialEnded(finished(4, 80.0, params={**first, "NB": 96}), "80.00 GFLOPS"))
-    told = ("best so far: openblas NB=64", "the best with BCAST=2rM", "the best again", "best so far, now with NB=96")
+    told = (
+        "best so far: openblas NB=64",
+        "like the best, but BCAST=2rM",
+        "the best again",
+        "best so far, now with NB=96",
+    )
     assert [words for words in told if words not in text.getvalue()] == []
 
 
@@ -206,6 +222,39 @@ def test_the_rates_so_far_are_drawn_where_the_terminal_has_the_characters(monkey
         listener(TrialStarted(5, "the next", None))
     text.flush()
     assert "rates ▁▅█ 50.00 to 70.00 GFLOPS" in text.buffer.getvalue().decode()
+
+
+def test_the_first_configuration_is_told_whole_and_of_others_the_first_values_and_how_many_more() -> None:
+    text = StringIO()
+    first = {"NB": 64, "net.rx_usecs": 117}
+    others = {**dict.fromkeys(("P1", "P2", "P3", "P4", "P5", "P6"), 1), "NB": 96, "net.rx_usecs": 117}
+    whole = "atlas 8x1 2x4 N=12300 NB=180 BCAST=1rM SWAP=mix mtu=9000 rx_usecs=117"
+    with display(Console(file=text, force_terminal=True, width=60, color_system=None)) as listener:
+        listener(TrialStarted(1, whole, None))
+        listener(TrialEnded(finished(1, 70.0, params=first), "70.00 GFLOPS"))
+        listener(TrialEnded(finished(2, 60.0, params=others), "70.00 GFLOPS"))
+    assert [
+        word for word in whole.split() if f"{word}\n" not in text.getvalue() and f"{word} " not in text.getvalue()
+    ] == []
+    assert "like the best, but P1=1 P2=1 P3=1 P4=1 P5=1 and 2 more" in " ".join(text.getvalue().split())
+
+
+def test_the_lower_lines_stay_in_place_before_between_and_during_runs() -> None:
+    text = StringIO()
+    console = Console(file=text, force_terminal=True, width=80, color_system=None)
+    with display(console) as listener:
+        assert "preparing" in text.getvalue()
+        listener(Notice("Timing openblas: ⟦blas⟧ with each kernel", detail=True, doing=True))
+        listener(PhaseStarted("search", None))
+        listener(TrialStarted(1, "openblas", 0.2))
+        listener(TrialProgress(1, 0.99, 0.5))
+        listener(TrialEnded(finished(1), "95.44 GFLOPS", 0.25, "3 min"))
+        shown = text.getvalue()
+    assert "Timing openblas: --blas with each kernel" in shown
+    assert "preparing the next run" in shown[shown.rindex("openblas") :]
+    assert "about 1.0 s" in shown
+    assert "0.0051 s left" not in shown
+    assert {frame.count("0:00:0") for frame in shown.split("search")[1:]} == {2}, "there are always two lines"
 
 
 def test_a_dumb_terminal_gets_plain_lines_and_no_spinner(monkeypatch: pytest.MonkeyPatch) -> None:

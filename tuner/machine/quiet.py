@@ -144,7 +144,9 @@ class QuietWait:
             self._say(f"The machine is quiet now; the wait took {duration(waited_s)}.")
             return
         after = f"still busy after {duration(waited_s)}" if waits else "busy, and no time was left to wait"
-        self.listener(Notice(f"before {what} the machine was {after}: others took {told(busy)}.", caution=True))
+        remedy = f"stop them, or give the wait more time with ⟦{FIELD}⟧, as in ⟦{FIELD}⟧ 10m"
+        text = f"before {what} the machine was {after}: others took {told(busy)}; {remedy}."
+        self.listener(Notice(text, caution=True))
 
     def _busy(self) -> Mapping[str, OthersLoad]:
         """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""

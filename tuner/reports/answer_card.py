@@ -11,6 +11,7 @@ from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
+from ..explain.explanation import FEWEST
 from ..machine.equipment import Equipment
 from ..study.objective import merit_text, unit_of
 from ..words import counted
@@ -28,7 +29,7 @@ def answer_card(summary: StudySummary, state: LiveState) -> Card:
     study, first = summary.study, summary.ranking[0]
     facts = tuple((about, text) for about, text in _facts(summary, first) if text)
     merits = () if _scatters(first) else tuple(_merits(study, first))
-    return Card(_rate(first), "GFLOPS", _what(summary, first), merits, facts, _next(study, first, state))
+    return Card(_rate(first), "GFLOPS", _what(summary, first), merits, facts, next_step(summary, state))
 
 
 def failure_card(study: Study, failed: Sequence[TrialRecord], count: int) -> Card:
@@ -110,8 +111,14 @@ def _disturbed(ranking: Sequence[Ranked]) -> str:
     return "not known: they were too short to tell" if all(entry.unwatched for entry in ranking) else "none"
 
 
-def _next(study: Study, first: Ranked, state: LiveState) -> str:
-    """What to do next."""
+def is_doubtful(first: Ranked) -> bool:
+    """Whether the rate of a configuration has to be measured again before anything follows from it."""
+    return first.disturbance is not None or first.runs == 1 or _scatters(first)
+
+
+def next_step(summary: StudySummary, state: LiveState) -> str:
+    """What to do next, in a sentence."""
+    study, first = summary.study, summary.ranking[0]
     name = shlex.quote(study.name)
     if state in GOES_ON:
         return "Nothing: the search goes on."
@@ -120,10 +127,17 @@ def _next(study: Study, first: Ranked, state: LiveState) -> str:
     if study.how == "simulated":
         return f"`hpltune tune ⟦from_simulation⟧ {name}` begins on the real machine with what this study found."
     if study.simulated or study.imported or not study.workload.is_hpl:
-        return f"`hpltune explain {name}` tells which parameters matter."
+        return _explained(summary, name)
     file = f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
-    if first.disturbance is not None or first.runs == 1 or _scatters(first):
+    if is_doubtful(first):
         return (
             f"{file}, and `hpltune run HPL.dat ⟦like⟧ {name} ⟦repeats⟧ 3` repeats it; let nothing else run meanwhile."
         )
-    return f"{file}; `hpltune explain {name}` tells which parameters matter."
+    return f"{file}; {_explained(summary, name)}"
+
+
+def _explained(summary: StudySummary, name: str) -> str:
+    """How to learn which parameters matter, or how to measure as much as that needs."""
+    if sum(entry.runs + entry.left_out for entry in summary.ranking) >= FEWEST:
+        return f"`hpltune explain {name}` tells which parameters matter."
+    return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {name} ⟦budget⟧ 30m` tries more configurations."

@@ -90,8 +90,8 @@ def ranking_parts(
     table = _table(study, shown, against)
     told = [named_values(shown[0].params, alike), *_remarks(study, shown, ranking, fastest)]
     bound = disturbed_sentence(shown[0])
-    first = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
-    return [*first, table, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
+    doubted = [Sentence(bound, tone=Tone.CAUTION)] if bound else []
+    return [table, *doubted, _figure(table.title, study, (shown, ranking), against), *map(Sentence, told)]
 
 
 def exported_table(study: Study, ranking: Sequence[Ranked]) -> Table:

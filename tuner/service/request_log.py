@@ -5,6 +5,7 @@ import logging
 import re
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from http import HTTPStatus
 from typing import Any
 
 from starlette.types import Scope
@@ -65,6 +66,7 @@ def seen(scope: Scope, id_: str, status: int, location: str, ms: float) -> SeenR
     state = scope.get("state", {})
     caller, source = state.get("caller"), state.get("source")
     named = str(scope.get("path_params", {}).get("name") or state.get("target", ""))
+    made = location.rpartition("/")[2] if status < HTTPStatus.MULTIPLE_CHOICES else ""
     return SeenRequest(
         id=id_,
         who=caller.name if isinstance(caller, Caller) else str(state.get("who", "")),
@@ -72,7 +74,7 @@ def seen(scope: Scope, id_: str, status: int, location: str, ms: float) -> SeenR
         method=scope["method"] if scope["method"] in METHODS else "OTHER",
         path=masked(scope.get("raw_path", b"").decode("ascii", "backslashreplace").partition("?")[0]),
         route=getattr(scope.get("route"), "path", NO_ROUTE),
-        target=masked(named or location.rstrip("/").rpartition("/")[2]),
+        target=masked(named or made),
         status=status,
         ms=ms,
     )

@@ -133,7 +133,7 @@ def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
 
 def cautions_of(study: Study) -> list[str]:
     """The sentences that stand wherever rates of a study are shown; none of a simulated one's machine."""
-    return [f"Caution{_when(at)}: {text}." for at, text in _known(study)]
+    return [f"Caution{_when(study, at)}: {text}." for at, text in _known(study)]
 
 
 def _known(study: Study) -> list[tuple[datetime | None, str]]:
@@ -159,7 +159,9 @@ def cautions_of_all(studies: Sequence[Study]) -> list[str]:
     """The cautions of several studies: each names its study."""
     if len(studies) == 1:
         return cautions_of(studies[0])
-    return [f"Caution, study {study.name}{_when(at)}: {text}." for study in studies for at, text in _known(study)]
+    return [
+        f"Caution, study {study.name}{_when(study, at)}: {text}." for study in studies for at, text in _known(study)
+    ]
 
 
 def _moment(value: object) -> datetime | None:
@@ -169,5 +171,7 @@ def _moment(value: object) -> datetime | None:
         return None
 
 
-def _when(at: datetime | None) -> str:
-    return f", told at {at.astimezone(UTC):%Y-%m-%d %H:%M} UTC" if at else ""
+def _when(study: Study, at: datetime | None) -> str:
+    """The day on which a caution was told, where it is another than that on which its study began."""
+    days = None if at is None else (at.astimezone().date(), study.created_at.astimezone().date())
+    return f", told on {days[0]}" if days and days[0] != days[1] else ""

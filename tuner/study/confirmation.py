@@ -10,6 +10,7 @@ from results.stats.ranking import Ranked, rank
 from search_spaces.parameters.dimension import Point
 
 from ..events import PhaseStarted
+from ..words import counted
 from .again import SteadyLoad, run_again
 from .names import RANKED
 from .search.search_limits import RunTime
@@ -59,7 +60,12 @@ class Confirmation:
             session.context.listener(PhaseStarted("confirmation", len(due)))
         load = self.load or SteadyLoad(session.say)
         for place, (params, before) in enumerate(due):
-            if session.stopped or self._out_of_time():
+            if session.stopped:
+                break
+            if why := self._out_of_time():
+                planned = counted(len(due), "run")
+                done = f"after {place} of {planned}" if place else f"before the first of {planned}"
+                session.say(f"The confirmation ends {done}: {why}.")
                 break
             self._run(partial(trial, params, before), len(due) - place, ranking[0].expected_gflops, load)
         return session.ranking()
@@ -83,5 +89,5 @@ class Confirmation:
         again = [(one.params, one.runs + turn) for turn, one in product(range(repeats), finalists)]
         return again if self.most_runs is None else [run for run in again if run[1] < self.most_runs(run[0])]
 
-    def _out_of_time(self, runs: float = 1.0) -> bool:
-        return self.session.meter.out_of_time(self.run_time.full_s, runs) is not None
+    def _out_of_time(self, runs: float = 1.0) -> str | None:
+        return self.session.meter.out_of_time(self.run_time.full_s, runs)

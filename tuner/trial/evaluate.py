@@ -300,11 +300,11 @@ class Evaluator:
         site = replace(self.site, blas=self.site.blas or tuple(OF_THIS_MACHINE.blas(self.search, {})))
         if not site.node_names:
             return with_kernel_rates(
-                site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True))
+                site, self.search, lambda name: self.listener(Notice(f"Timing {name}: dgemm", detail=True, doing=True))
             )
         from ..machine.kernels import with_node_kernels  # noqa: PLC0415 - only a cluster needs it
 
-        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True))  # noqa: E731
+        told = lambda name, node: self.listener(Notice(f"Timing {name} on {node}: dgemm", detail=True, doing=True))  # noqa: E731
         return with_node_kernels(site, self.search, told)[0]
 
     def _set_hosts(self, plan: TrialPlan) -> None:

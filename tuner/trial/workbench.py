@@ -263,7 +263,7 @@ def _with_kernels(whole: Inventory, search: SearchPaths, listener: Listener) -> 
     whole, notices = with_node_kernels(
         whole,
         search,
-        lambda name, node: listener(Notice(f"Timing {name} on {node}: dgemm with each kernel of its CPU", detail=True)),
+        lambda name, node: listener(_timing(f"{name} on {node}: dgemm with each kernel of its CPU")),
     )
     for notice in notices:
         listener(notice)
@@ -334,4 +334,8 @@ def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *
 
 def telling(listener: Listener) -> Callable[[str], None]:
     """What says that the kernels of a BLAS are timed now."""
-    return lambda name: listener(Notice(f"Timing {name}: dgemm with each kernel this CPU can run", detail=True))
+    return lambda name: listener(_timing(f"{name}: dgemm with each kernel this CPU can run"))
+
+
+def _timing(what: str) -> Notice:
+    return Notice(f"Timing {what}", detail=True, doing=True)

@@ -100,11 +100,14 @@ def test_looks_that_take_long_do_not_make_the_wait_longer_than_was_told(monkeypa
     assert 4.0 <= clock.now_s <= 5.1
 
 
+REMEDY = "stop them, or give the wait more time with ⟦wait_for_quiet⟧, as in ⟦wait_for_quiet⟧ 10m"
+
+
 def test_a_busy_machine_is_told_where_there_is_no_time_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr("tuner.machine.quiet.time", clock)
     told_of_it = "before the first run the machine was busy, and no time was left to wait: others took "
-    assert waited(clock.slow_look, 1.5)[1] == [f"{told_of_it}0.8 of 2 cores, mostly python3 and cc1."]
+    assert waited(clock.slow_look, 1.5)[1] == [f"{told_of_it}0.8 of 2 cores, mostly python3 and cc1; {REMEDY}."]
 
 
 def test_a_stop_request_knows_that_only_a_wait_is_under_way() -> None:

@@ -46,7 +46,7 @@ def test_refusals_and_signing_in_are_noted_with_their_sentence(client: TestClien
     client.get("/api/v1/campaigns")
     client.post("/api/v1/campaigns/monday/pause", headers=bearer(tokens["read"]))
     client.post("/sign-in", data={"token": "hpltune_wrong"})
-    client.post("/sign-in", data={"token": tokens["read"]})
+    client.post("/sign-in", data={"token": tokens["read"], "next": "/audit?what=x"})
     client.cookies.clear()
     assert actions(client, tokens) == [
         ("", "GET /api/v1/campaigns", "", 401),

@@ -173,6 +173,12 @@ def test_confirming_stays_within_the_budget(hpltune: Run, home: Path) -> None:
     trials = json.loads(hpltune("show", "noisy", "--json").stdout)
     assert [trial["kind"] for trial in trials].count("confirmation") == 6
     assert sum(trial["cost_s"] for trial in trials) <= 30
+    done = hpltune("tune", *noisy, "--budget", "10s", "--confirm", "4", "--study", "short")
+    assert done.returncode == 0, done.stderr
+    said = hpltune("tune", "--resume", "--study", "short", "--budget", "6s").stdout
+    assert re.search(
+        r"The confirmation ends after \d of \d+ runs: another run needs .* s, more than is left\.", said
+    ), said
 
 
 @pytest.mark.process

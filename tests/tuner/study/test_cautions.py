@@ -1,6 +1,7 @@
 """Cautions that were told while a study ran stay with it."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -113,12 +114,14 @@ def test_two_processes_keep_their_cautions_beside_each_other(store: Store) -> No
     assert texts(store) == ["the first machine is busy", "the second machine is busy"]
 
 
-def test_every_sentence_says_when_it_was_told_and_of_several_studies_of_which() -> None:
-    told = a_study(host={f"caution {BUSY}": START.isoformat(), "hypervisor": True})
+def test_a_sentence_says_on_which_later_day_it_was_told_and_of_several_studies_of_which() -> None:
+    later = START + timedelta(days=2)
+    told = a_study(host={f"caution {BUSY}": later.isoformat(), "hypervisor": True})
+    assert cautions_of(a_study(host={f"caution {BUSY}": START.isoformat()})) == [f"Caution: {BUSY}."]
     virtual = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
-    assert cautions_of(told) == [f"Caution, told at 2026-03-01 12:00 UTC: {BUSY}.", f"Caution: {virtual}."]
+    assert cautions_of(told) == [f"Caution, told on 2026-03-03: {BUSY}.", f"Caution: {virtual}."]
     assert cautions_of_all([told, a_study("quiet")]) == [
-        f"Caution, study study, told at 2026-03-01 12:00 UTC: {BUSY}.",
+        f"Caution, study study, told on 2026-03-03: {BUSY}.",
         f"Caution, study study: {virtual}.",
     ]
     assert cautions_of(a_study()) == []

@@ -14,6 +14,7 @@ from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Heading, Part, Report, Sentence, Tone
+from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
 from search_spaces.parameters.dimension import MPI_PARAMETERS
@@ -91,6 +92,7 @@ INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
 OTHER_ENGINE = "bayes"
 """Searches workloads of which the usual engine knows nothing."""
+BEFORE_THE_BUDGET = "First the machine is looked at and HPL is built; then the budget begins."
 SHOWN = 5
 """Configurations that the report of a study shows."""
 
@@ -174,7 +176,11 @@ class TuneResult:
             yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
         if summary.how_sure:
             yield Sentence(f"Sure? {summary.how_sure}")
-        if self.predicted is not None and written.confirm is not None:
+        from ...reports.answer_card import is_doubtful, next_step  # noqa: PLC0415 - only the end of a study needs it
+
+        state: LiveState = "interrupted" if self.interrupted else "complete"
+        again = is_doubtful(summary.ranking[0]) and not summary.study.simulated
+        if self.predicted is not None and written.confirm is not None and not again:
             full = self.predicted.full
             measure = "confirm the prediction with"
             if not full.can_tell:
@@ -182,7 +188,7 @@ class TuneResult:
                 measure = f"measure the whole memory, which takes about {takes} at the rate of the best, with"
             yield Sentence(f"Next: {measure}\n  {written.confirm}", unbroken=True)
         else:
-            yield Sentence(f"Next: `hpltune explain {self.study}` says what matters.")
+            yield Sentence(f"Next: {next_step(summary, state)}")
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
@@ -323,6 +329,7 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 
             for notice in known_slow(options, store):
                 listener(notice)
+        listener(Notice(BEFORE_THE_BUDGET))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
         space = load_space(options, workbench.site, SMALLEST_N, text)

@@ -41,8 +41,8 @@ class PrometheusResponse(PlainTextResponse):
 class AuditQuery(AskedQuery):
     """Which actions."""
 
-    who: Word = Field("", description="a part of the name; capital letters do not matter")
-    what: Word = Field("", description="a part of the action or of its target")
+    who: Word | None = Field(None, description="a part of the name; capital letters do not matter")
+    what: Word | None = Field(None, description="a part of the action or of its target")
     since: Moment | None = Field(None, description="done then or later, with its time zone")
     until: Moment | None = Field(None, description="done before then")
     limit: int = Field(100, ge=1, le=1000)
@@ -76,7 +76,9 @@ class AuditPage(BaseModel):
 @router.get("/api/v1/audit", tags=["operators"], dependencies=[needs("admin")])
 def audit(store: OpenStore, query: Annotated[AuditQuery, Query()]) -> AuditPage:
     """List who changed something, signed in or was refused, newest first."""
-    return audited(store, AuditAsked(query.who, query.what, (), query.since, query.until), query.limit, query.cursor)
+    return audited(
+        store, AuditAsked(query.who or "", query.what or "", (), query.since, query.until), query.limit, query.cursor
+    )
 
 
 def audited(store: Store, asked: AuditAsked, limit: int, cursor: str | None) -> AuditPage:

@@ -72,13 +72,14 @@ async def checks_page(request: Request, parts: Parts) -> HTMLResponse:
 
 
 @router.post("/node-checks", dependencies=[needs("run")])
-def start_check(queue: OpenQueue, sent: Form) -> Response:
+def start_check(request: Request, queue: OpenQueue, sent: Form) -> Response:
     """Start a check of nodes; its campaign's page leads to it."""
     document = document_of("nodes").model_validate({"cluster": sent.get("cluster") or None})
     try:
         entry = queue.hand_in(document)
     except WrongDocumentError as error:
         raise Problem(422, f"{error.path}: {without_paths(error.sentence)}.") from error
+    request.state.target = entry.name
     return RedirectResponse(address_of(entry.name), 303)
 
 

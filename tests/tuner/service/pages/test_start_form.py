@@ -100,7 +100,7 @@ def test_a_preview_is_no_action_of_the_audit_log(client: TestClient, store: Stor
     send(client, opened(client), do="preview", **QUICK)
     assert store.audit.newest(1) == []
     send(client, opened(client), **QUICK)
-    assert [row.noted.action for row in store.audit.newest(2)] == ["POST /new"]
+    assert [(row.noted.action, row.noted.target) for row in store.audit.newest(2)] == [("POST /new", "quick-1")]
     assert client.get("/new/preview").headers["location"] == "/new"
 
 

@@ -100,7 +100,8 @@ def start(request: Request, queue: OpenQueue, sent: Form) -> Response:
     """Start a campaign."""
     texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
     try:
-        return RedirectResponse(address_of(_started(document_filled_in(texts), queue, key)), 303)
+        name = request.state.target = _started(document_filled_in(texts), queue, key)
+        return RedirectResponse(address_of(name), 303)
     except WRONG as error:
         return FilledForm(texts, key, _errors(error, texts)).page(request, queue)
 
