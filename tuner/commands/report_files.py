@@ -9,7 +9,7 @@ from results.report.model import Drawable, Report
 from results.report.picture import ENDINGS, PictureSize, picture
 
 from ..errors import UsageError
-from ..user_files import require_folder, require_writable_file, write_bytes, write_text
+from ..user_files import require_writable_file, write_bytes, write_text
 from ..words import all_with_options
 
 
@@ -17,10 +17,8 @@ def write_page(file: Path, reports: Sequence[Report], *, interactive: bool = Tru
     """Write reports as one HTML file, in place of one that is there.
 
     Raises:
-        UsageError: its folder is not there, or its name is none.
         TunerError: it cannot be written.
     """
-    require_folder(file)
     write_text(file, to_html(all_with_options(reports), datetime.now(UTC), interactive=interactive))
 
 
@@ -31,11 +29,10 @@ def write_picture(file: Path, figures: Sequence[Drawable], size: PictureSize | N
         figures: at least one.
 
     Raises:
-        UsageError: the name ends otherwise, or its folder is not there.
+        UsageError: the name ends otherwise.
         ResultsError: so large a picture cannot be drawn.
         TunerError: the file cannot be written.
     """
-    require_folder(file)
     write_bytes(file, picture(all_with_options(figures), _ending(file), size or PictureSize()))
 
 

@@ -304,7 +304,7 @@ def test_what_only_reads_leaves_an_empty_file_as_it_is(hpltune: Run, home: Path)
     assert empty.read_bytes() == b""
 
 
-@pytest.mark.parametrize("arguments", [("report",), ("plot", "convergence"), ("export", "optuna")])
+@pytest.mark.parametrize("arguments", [("report",), ("plot", "convergence")])
 def test_no_folder_is_made_for_a_mistyped_name_and_no_file_is_called_a_dash(
     hpltune: Run, home: Path, arguments: tuple[str, ...]
 ) -> None:

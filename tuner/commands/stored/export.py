@@ -26,7 +26,6 @@ from ...study.cautions import cautions_of, small_caution
 from ...study.objective import StudyRanking, rank_stored
 from ...study.shootout import n_of, sentences
 from ...units import gibibytes
-from ...user_files import require_folder
 from ...words import all_with_options, counted, with_options
 
 
@@ -193,8 +192,8 @@ def export_binary(store: Store, request: ExportRequest, out: Path) -> None:
     study = store.study(request.study) if request.study else store.newest()
     if out.is_dir():
         raise TunerError(f"cannot write {out}: it is a folder; name a file in it")
-    require_folder(out)
     try:
+        out.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=out.resolve().parent, prefix=".hpltune-") as folder:
             draft = Path(folder) / "study"
             if request.kind == "optuna":
