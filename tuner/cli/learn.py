@@ -70,6 +70,8 @@ def learn(
         elif guesses := "" if sys.stdin.isatty() else sys.stdin.read():
             book = _lead_through(errors(), book, db, StringIO(guesses))
     except Stopped as stopped:
+        if sys.stdin.isatty():
+            errors().print()  # behind the ^C that the terminal shows
         stopped.sentence += f"; your guesses are kept, and `hpltune learn {name}` goes on here"
         raise
     if as_json:
