@@ -81,9 +81,9 @@ class DisturbedRuns:
             for cause, count in self.causes
         ]
         verb = "was" if self.disturbed == 1 else "were"
-        of = f"the {self.told} runs of which it is known" if some else f"{self.runs} runs"
-        counts = f"{self.disturbed} of {of} {verb}" if not one else "The only run was"
-        return f"{counts} disturbed: {'; '.join(causes)}."
+        counts = f"{self.disturbed} of {self.runs} runs {verb}" if not one else "The only run was"
+        unknown = f" (of {self.runs - self.told} it is not known)" if some else ""
+        return f"{counts} disturbed{unknown}: {'; '.join(causes)}."
 
     def to_json(self) -> dict[str, object]:
         """Write the same for scripts."""
