@@ -81,8 +81,9 @@ class DisturbedRuns:
             for cause, count in self.causes
         ]
         verb = "was" if self.disturbed == 1 else "were"
-        counts = f"{self.disturbed} of {self.runs} runs {verb}" if not one else "The only run was"
-        unknown = f" (of {self.runs - self.told} it is not known)" if some else ""
+        of = self.told if some else self.runs
+        unknown = f" (of {self.runs - self.told} more it is not known)" if some else ""
+        counts = f"{self.disturbed} of {of} runs {verb}" if not one else "The only run was"
         return f"{counts} disturbed{unknown}: {'; '.join(causes)}."
 
     def to_json(self) -> dict[str, object]:
