@@ -79,8 +79,10 @@ def require_folder(path: Path) -> None:
     """Make sure that the folder of a file is there, where one that is not there is probably mistyped.
 
     Raises:
-        UsageError: it is not.
+        UsageError: it is not, or the name is that of no file.
     """
+    if str(path) == "-":
+        raise UsageError("- is no name of a file: write ./- where it shall be one")
     if not path.parent.exists():
         raise UsageError(f"{path}: there is no folder {path.parent}: make it first, or name another file")
 

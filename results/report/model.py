@@ -53,9 +53,14 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Copied:
-    """A command or a file to copy, as it is."""
+    """A command or a file to copy, as it is.
+
+    Attributes:
+        columns: what it is, where its lines have columns: they are never broken, and a narrow page scrolls them.
+    """
 
     text: str
+    columns: str = ""
 
 
 @dataclass(frozen=True)

@@ -81,9 +81,10 @@ class DisturbedRuns:
             for cause, count in self.causes
         ]
         verb = "was" if self.disturbed == 1 else "were"
-        of = f"the {self.told} runs of which it is known" if some else f"{self.runs} runs"
-        counts = f"{self.disturbed} of {of} {verb}" if not one else "The only run was"
-        return f"{counts} disturbed: {'; '.join(causes)}."
+        of = self.told if some else self.runs
+        unknown = f" (of {self.runs - self.told} more it is not known)" if some else ""
+        counts = f"{self.disturbed} of {of} runs {verb}" if not one else "The only run was"
+        return f"{counts} disturbed{unknown}: {'; '.join(causes)}."
 
     def to_json(self) -> dict[str, object]:
         """Write the same for scripts."""

@@ -57,6 +57,8 @@ class SqliteDatabase(Database):
         path = self._path
         if path.is_dir():
             raise ResultsError(f"{path} is a folder, not a database: give a file with ⟦db⟧")
+        if path.is_file() and not create and not path.stat().st_size:
+            raise ResultsError(f"{path} is an empty file, and no database: name another with ⟦db⟧")
         if path.exists():
             if not create and os.access(path, os.R_OK) and not _writable(path):
                 self._open_to_read()

@@ -10,7 +10,9 @@ from record_strategies import outcomes, studies
 
 from results.errors import ResultsError
 from results.record import LESSON, Invalidity, Kind, Study, TrialRecord, TrialState
+from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
+from results.store.study_list import StudiesAsked
 
 MANY = settings(
     max_examples=50,
@@ -105,6 +107,20 @@ class StoreContract:
     def test_a_fact_of_the_machine_that_is_found_out_later_joins_the_others(self, ready: Store, study: Study) -> None:
         ready.note_host("study", {"dgemm_half_nb": 13.5})
         assert ready.study("study") == replace(study, host={**study.host, "dgemm_half_nb": 13.5})
+
+    def test_studies_are_found_by_how_they_stand(self, store: Store) -> None:
+        for name, gflops in (("broken", None), ("half", 70.0)):
+            store.create_study(a_study(name))
+            for rate in (None, gflops):
+                state = TrialState.COMPLETE if rate else TrialState.FAILED
+                store.finish(finished(store.begin(begun(name)), rate, name, state=state))
+            store.end_study(name, "interrupted")
+        stands: tuple[LiveState, ...] = ("failed", "interrupted", "complete", "running")
+        found = {
+            one: [study.name for study, _ in store.lists.newest_first(StudiesAsked(stands=one), 10)] for one in stands
+        }
+        assert found == {"failed": ["broken"], "interrupted": ["half"], "complete": [], "running": []}
+        assert [store.outbox.state(name) for name in ("broken", "half")] == ["failed", "interrupted"]
 
     def test_an_ended_study_says_how_it_stands_until_it_is_taken_again(self, ready: Store) -> None:
         ready.end_study("study", "interrupted")

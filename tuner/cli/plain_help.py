@@ -1,7 +1,7 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from inspect import cleandoc
 from types import ModuleType
@@ -66,16 +66,27 @@ class PlainCommand(_PlainHelp, TyperCommand):
         """Read the command line.
 
         Raises:
-            UsageError: the name of a virtual cluster stands where no word is expected, or a value is none that its
-                option takes.
+            UsageError: a word stands where none is expected, or a value is none that its option takes.
         """
         if args and not args[0].startswith("-"):
             self._refuse_cluster(args[0])
+        ctx.allow_extra_args = True
         try:
-            return super().parse_args(ctx, args)
+            super().parse_args(ctx, args)
         except BadParameter as error:
             _refuse_value(error)
             raise
+        if ctx.args and not ctx.resilient_parsing:
+            self._refuse_words(ctx.args)
+        return list(ctx.args)
+
+    def _refuse_words(self, words: Sequence[str]) -> None:
+        """Say which words are too many, and how a study is named where the command takes one."""
+        from ..errors import UsageError
+
+        known = {name for parameter in self.params for name in parameter.opts}
+        studies = f"; a study is named with --study, as in --study {words[0]}" if "--study" in known else ""
+        raise UsageError(f"{' '.join(words)}: no such word is expected here{studies}")
 
     def _refuse_cluster(self, word: str) -> None:
         """Say how a virtual cluster is named, where the command takes one but no words."""

@@ -125,7 +125,9 @@ def _advice(response: httpx2.Response) -> list[str]:
     """What to do where the caller is not known, or may not do this."""
     headers: Mapping[str, str] = response.headers
     if response.status_code == 401:
-        return ["put it into the variable HPLTUNE_TOKEN, or into the file `token` of hpltune's data folder, mode 600"]
+        return [
+            "put the token into the variable HPLTUNE_TOKEN, or into the file `token` of hpltune's data folder, mode 600"
+        ]
     if response.status_code == 403 and "insufficient_scope" in headers.get("www-authenticate", ""):
         return ["ask who runs the service for a token with that scope"]
     return []

@@ -169,7 +169,7 @@ class HandInPage:
         yield Folded("The article also says", tuple(article_facts(self.published)))
         yield Folded("The virtual cluster", (cluster_table(self.cluster),))
         best = int(self.published.best["test"])
-        yield Folded(f"HPL.dat of test {best}", (Copied(self.best_dat.rstrip()),))
+        yield Folded(f"HPL.dat of test {best}", (Copied(self.best_dat.rstrip(), columns="HPL.dat"),))
         for page in self.studies:
             if repeated := page.repeated():
                 yield Folded(f"Command and HPL.dat of the best run of study {page.study.name}", tuple(repeated))

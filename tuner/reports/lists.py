@@ -302,9 +302,10 @@ def _origin(record: TrialRecord) -> dict[str, str]:
 
 def _started(record: TrialRecord) -> str:
     """Say when a trial started; an imported output names no time zone, and may not tell the time at all."""
-    moment = record.started_at.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    started_at = record.started_at.astimezone()
+    moment = f"{started_at:%Y-%m-%d %H:%M:%S}"
     if record.kind is not Kind.IMPORTED:
-        return moment
+        return f"{moment} {started_at:%Z}"
     if record.ended_at is None:
         return f"unknown: the output does not say it; its file is of {moment}"
     return f"{moment}, as HPL printed it without a time zone"

@@ -237,7 +237,7 @@ class StudyPage:
             parts.append(Copied(best.command))
         if best.hpl_dat:
             file = self.study.workload.input_name
-            parts += [Sentence(f"{file} of trial {best.number}:"), Copied(best.hpl_dat.rstrip())]
+            parts += [Sentence(f"{file} of trial {best.number}:"), Copied(best.hpl_dat.rstrip(), columns=file)]
         reached = ranks_got_table(best) if parse_unlike(best.errors_text) else None
         return [*parts, programs_table(self.study, best), *([reached] if reached else [])]
 

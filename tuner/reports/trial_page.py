@@ -135,7 +135,7 @@ class TrialReport:
             yield Copied(record.command)
         if record.hpl_dat:
             yield Sentence(f"Its {self.study.workload.input_name}:")
-            yield Copied(record.hpl_dat.rstrip())
+            yield Copied(record.hpl_dat.rstrip(), columns=self.study.workload.input_name)
 
     def _printed(self) -> Iterator[Part]:
         """What HPL printed, or what was said on standard error where it printed nothing."""
@@ -145,12 +145,13 @@ class TrialReport:
         if not text:
             return
         printed = f"What {self.study.workload.title} printed"
-        yield Heading(printed if record.output else "What was said on standard error")
+        title = printed if record.output else "What was said on standard error"
+        yield Heading(title)
         if len(text) > MOST_OUTPUT:
             half = MOST_OUTPUT // 2
             left_out = f"… {len(text) - 2 * half:,} characters are left out here …"
             text = f"{text[:half]}\n{left_out}\n{text[-half:]}"
-        yield Copied(text)
+        yield Copied(text, columns=title)
 
 
 def _tone(record: TrialRecord) -> Tone:

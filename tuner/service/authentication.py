@@ -156,7 +156,9 @@ def valid_token(store: Store, token: str) -> TokenEntry:
     """
     entry = store.tokens.find(token)
     if entry is None:
-        raise _refusal("This token is not known here: is it whole, and of this service?", "invalid_token")
+        raise _refusal(
+            "This token is not known here: look whether it is whole, and made for this service.", "invalid_token"
+        )
     state = entry.state(datetime.now(UTC))
     if state is TokenState.EXPIRED:
         raise _refusal(f"The token of {entry.name} has expired: ask for a new one.", "invalid_token")

@@ -77,6 +77,11 @@ def as_text(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def saved(name: str) -> dict[str, str]:
-    """Let a browser save an answer under a name; it comes whole, whatever range was asked for."""
-    return {"Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}", "Accept-Ranges": "none"}
+def saved(name: str, *, shown: bool = False) -> dict[str, str]:
+    """Let a browser save an answer under a name; it comes whole, whatever range was asked for.
+
+    Args:
+        shown: the browser shows it first.
+    """
+    how = "inline" if shown else "attachment"
+    return {"Content-Disposition": f"{how}; filename*=UTF-8''{quote(name, safe='')}", "Accept-Ranges": "none"}

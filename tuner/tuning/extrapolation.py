@@ -66,7 +66,7 @@ class Extrapolation:
         if self.too_far:
             return (
                 f"these runs, up to N={self.largest_n}, cannot tell its rate: N is {self.N / self.largest_n:.0f} times "
-                f"as large, and runs tell of {FARTHEST} times theirs at most"
+                f"as large, and runs tell the rate of an N that is at most {FARTHEST} times their own"
             )
         if self.can_tell:
             return (

@@ -45,6 +45,7 @@ REPORT = Report(
         SHARES,
         PAIR,
         Copied("mpirun -np 2 ./xhpl " + "-x" * 200),
+        Copied("WR01C2R4        6000   192     1     2               1.91              7.5500e+01", columns="Output"),
     ),
 )
 PAGE = to_html([REPORT], datetime(2026, 11, 25, tzinfo=UTC))
@@ -212,6 +213,16 @@ def test_a_wide_table_is_reached_with_the_keyboard(browser: Browser, file: Path)
     visit.page.keyboard.press("Tab")
     focused = visit.page.evaluate("document.activeElement.className")
     assert focused == "scroll"
+    visit.close()
+
+
+def test_lines_with_columns_are_scrolled_on_a_narrow_page_and_never_broken(browser: Browser, file: Path) -> None:
+    visit = Visit(browser, file, NARROW)
+    lines = visit.page.get_by_role("region", name="Output")
+    lines.focus()
+    shown = lines.evaluate("element => [element.scrollWidth > element.clientWidth, element.clientHeight]")
+    assert shown[0]
+    assert shown[1] < 50, "one line"
     visit.close()
 
 

@@ -141,7 +141,7 @@ def test_half_of_the_rate_is_found_without_disturbed_runs() -> None:
 def test_disturbed_runs_of_a_study_are_counted_with_their_causes() -> None:
     found = DisturbedRuns.of([*BURST, finished(7, 60.0)])
     assert found.sentence() == (
-        "3 of the 6 runs of which it is known were disturbed: other programs took CPU time in 3 (mostly python3)."
+        "3 of 6 runs were disturbed (of 1 more it is not known): other programs took CPU time in 3 (mostly python3)."
     )
     every = DisturbedRuns.of(BURST)
     assert every.sentence() == "3 of 6 runs were disturbed: other programs took CPU time in 3 (mostly python3)."

@@ -283,3 +283,35 @@ def test_an_n_that_does_not_fit_names_the_largest_that_does(hpltune: Run) -> Non
     done = hpltune("spaces", "quick", "--set", "N=9999999", "--cores", "2")
     assert done.returncode == 2
     assert re.search(r"take at most N = \d+", done.stderr), done.stderr
+
+
+def test_a_word_too_many_is_told_with_the_option_that_was_meant(hpltune: Run) -> None:
+    done = hpltune("tune", "--resume", "default-1")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "hpltune: default-1: no such word is expected here; a study is named with --study, as in --study default-1\n"
+    )
+    assert "no such word is expected here\n" in hpltune("setup", "now").stderr
+
+
+def test_what_only_reads_leaves_an_empty_file_as_it_is(hpltune: Run, home: Path) -> None:
+    empty = home / "empty.db"
+    empty.touch()
+    for command in ("show", "best"):
+        done = hpltune(command, "--db", str(empty))
+        assert done.returncode == 1
+        assert "empty.db is an empty file, and no database: name another with --db" in done.stderr
+    assert empty.read_bytes() == b""
+
+
+@pytest.mark.parametrize("arguments", [("report",), ("plot", "convergence")])
+def test_no_folder_is_made_for_a_mistyped_name_and_no_file_is_called_a_dash(
+    hpltune: Run, home: Path, arguments: tuple[str, ...]
+) -> None:
+    hpltune("tune", "--cluster", "kronos", "--space", "kronos", "--set", "N=2000", "--trials", "3", "--confirm", "0")
+    for name, why in (("nowhere/a.svg", "there is no folder"), ("-", "is no name of a file")):
+        done = hpltune(*arguments, "-o", name)
+        assert done.returncode == 2
+        assert why in done.stderr
+    assert not (home / "nowhere").exists()
+    assert not (home / "-").exists()

@@ -66,7 +66,7 @@ def test_what_is_waited_for_and_how_long_is_told_and_so_is_the_end() -> None:
 def test_a_machine_that_stays_busy_is_a_caution_and_no_more_is_waited() -> None:
     wait, said = waited(look(BUSY), 0.1)
     assert said[-1].startswith("before the first run the machine was still busy after")
-    assert said[-1].endswith("others took 0.8 of 2 cores, mostly python3 and cc1.")
+    assert said[-1].endswith(f"others took 0.8 of 2 cores, mostly python3 and cc1; {REMEDY}.")
     assert wait.left_s == 0.0
     said.clear()
     wait.before("the confirmation")

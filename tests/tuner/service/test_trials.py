@@ -105,6 +105,14 @@ def test_a_file_comes_whole_whatever_range_is_asked_for(client: TestClient, file
         assert len(part.content) == whole
 
 
+@pytest.mark.heavy
+@pytest.mark.usefixtures("one")
+def test_a_browser_opens_the_report_and_saves_the_trials(client: TestClient) -> None:
+    how = {file: client.get(f"{ONE}/{file}").headers["content-disposition"] for file in ("report.html", "trials.csv")}
+    assert how["report.html"] == "inline; filename*=UTF-8''one.html"
+    assert how["trials.csv"].startswith("attachment;")
+
+
 @pytest.mark.usefixtures("one")
 @pytest.mark.parametrize("file", ["command.sh", "trials.parquet", "trials/1", "trials/1/output.txt"])
 def test_a_query_that_no_file_knows_is_a_problem(client: TestClient, file: str) -> None:

@@ -92,8 +92,8 @@ def test_what_small_runs_tell_ends_where_nothing_was_tested() -> None:
     far = extrapolate(flat, 47_104, QUIET, ceiling_gflops=134.0)
     assert not far.can_tell
     assert far.sentence == (
-        "these runs, up to N=2000, cannot tell its rate: N is 24 times as large, and runs tell of 8 times theirs at "
-        "most"
+        "these runs, up to N=2000, cannot tell its rate: N is 24 times as large, and runs tell the rate of an N "
+        "that is at most 8 times their own"
     )
     told = far.to_json()
     assert (told["gflops"], told["time_s"], told["gflops_range"], told["can_tell"]) == (None, None, None, False)

@@ -144,7 +144,7 @@ def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_ther
     replaying(home, *TABLE)
     space = ("--space", "quick", "--set", "N=704", "--set", "NB=64", "--set", "grid=1x2", "--set", "layout=2x1")
     asked = ("tune", *space, "--xhpl", "xhpl", "--memory-fraction", f"{fraction():.6f}", "--trials", "1")
-    done = hpltune(*asked, "--confirm", "0")
+    done = hpltune(*asked, "--confirm", "1")
     assert done.returncode == 0, done.stderr
     told = r"Next: measure the whole memory, which takes about [\d.]+ (s|min|h).* at the rate of the best, with\n"
     assert re.search(told, done.stdout)

@@ -15,6 +15,7 @@ from ...reports.context import Context
 from ...reports.figures.conditions import conditions
 from ...reports.figures.rank_timeline import DrawnRun, coarse_lanes, rank_lanes, shares_facts, shares_table
 from ...reports.figures.registry import CONDITIONS, KINDS, TIMELINE, FigureKind
+from ...user_files import require_folder
 from ...words import listed
 from ..report_files import write_picture
 from .report import figure_source
@@ -135,6 +136,7 @@ def plot(store: Store, request: PlotRequest) -> PlotResult:
         raise TunerError(f"study {study.name} has nothing to draw {kind.name} from: it needs {kind.needs}")
     if study.simulated:
         figures = [replace(figure, title=f"{figure.title} ({study.how})") for figure in figures]
+    require_folder(request.out)
     write_picture(request.out, figures, request.size)
     return PlotResult(kind.name, study, figures, request.out, runs)
 

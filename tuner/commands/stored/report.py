@@ -20,6 +20,7 @@ from ...reports.summary import StudySummary
 from ...study.objective import rank_stored
 from ...study.occasions import followers
 from ...tuning.prediction import prediction_of
+from ...user_files import require_folder
 from ..report_files import write_page
 from .explain import taught_study
 from .show import state
@@ -63,6 +64,7 @@ def report_studies(store: Store, request: ReportRequest) -> ReportResult:
     """
     studies = [store.study(name) for name in request.studies] or [store.newest()]
     reports = tuple(page_of(store, study).report() for study in studies)
+    require_folder(request.out)
     write_page(request.out, reports, interactive=request.interactive)
     return ReportResult(reports, request.out)
 

@@ -37,7 +37,7 @@ PART = 64_000
 async def report(parts: Parts, name: CampaignName) -> HTMLResponse:
     """Write the report of a campaign as one page that needs no network."""
     page = await parts.files.of(name, FileKind.REPORT)
-    return HTMLResponse(page, headers={**PAGE_HEADERS, **saved(f"{name}.html")})
+    return HTMLResponse(page, headers={**PAGE_HEADERS, **saved(f"{name}.html", shown=True)})
 
 
 @router.get("/HPL.dat", response_class=PlainResponse)
