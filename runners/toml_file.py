@@ -48,8 +48,11 @@ class ClusterFileError(RunnerError):
     """A cluster file cannot be used."""
 
 
-def read_text(file: Path) -> str:
+def read_text(file: Path, missing: str = "") -> str:
     """Read the text of a file.
+
+    Args:
+        missing: what to do where there is no such file.
 
     Raises:
         ClusterFileError: the file cannot be read.
@@ -57,7 +60,8 @@ def read_text(file: Path) -> str:
     try:
         return read_toml(file)
     except (OSError, ClusterTomlError) as error:
-        raise ClusterFileError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from error
+        advice = f"; {missing}" if missing and isinstance(error, FileNotFoundError) else ""
+        raise ClusterFileError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}{advice}") from error
 
 
 def parse_table(place: str, text: str) -> dict[str, Any]:

@@ -272,7 +272,7 @@ def find_real_cluster(file: Path) -> Cluster | None:
     Raises:
         ClusterFileError: the file cannot be read, or a key or value in it is wrong.
     """
-    text = read_text(file)
+    text = read_text(file, "you write this file yourself, and docs/clusters.md shows how")
     table = parse_table(str(file), text)
     if not table.keys() & {"backend", "hosts", *BATCH_SYSTEMS}:
         return None

@@ -72,6 +72,9 @@ def show(
     from ..errors import UsageError
     from ..reports.lists import Page
 
+    name, mark, number = (study or "").rpartition("#")
+    if trial is None and mark and number.isdecimal():
+        study, trial = name, int(number)
     if output and trial is None:
         raise UsageError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
     if html is not None and (trial is None or output):

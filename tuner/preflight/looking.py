@@ -22,6 +22,9 @@ LIMIT_S = 10.0
 MORE_FACTS = ("cpus_allowed", "memory_gib", "infiniband_state", "cores")
 """That checks read beside their own."""
 
+SMT = {"notsupported": "no SMT", "notimplemented": "SMT not known", "forceoff": "SMT off"}
+"""What the kernel's words for hardware threads mean; "on" and "off" say it."""
+
 
 @dataclass(frozen=True)
 class Preflight:
@@ -96,7 +99,9 @@ class Preflight:
 
 
 def _with_unit(name: str, view: NodeView) -> str:
-    """A fact with the unit that its title ends with."""
+    """A fact with the unit that its title ends with; the kernel's words for SMT in ours."""
+    if name == "smt":
+        return SMT.get(view.text(name), f"SMT {view.text(name)}")
     unit = fact_named(name).title.partition(", ")[2] if view.number(name) is not None else ""
     return f"{view.text(name)} {unit}".rstrip()
 

@@ -18,6 +18,7 @@ from ..words import counted
 from .figures.effects import MATTERS, shares, values
 
 SHOWN_PAIRS = 6
+MEANS_H = "H, from 0 to 1: the part of what both do together that neither does alone."
 NOT_TOLD_IN_TURN = (
     "What tuning one parameter at a time would have found cannot be told: these runs tell no value from another."
 )
@@ -36,6 +37,7 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     effects, of_values = _effects(study, found), values(found.effects)
     explains = "Share of the speed differences that each setting explains. "
     parts: list[Part] = [
+        Sentence(in_short(found)),
         effects,
         shares(effects.title, found.effects),
         *([of_values] if of_values else []),
@@ -55,6 +57,19 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     if found.untested:
         parts.append(Sentence(untested(found)))
     return [*parts, *(Sentence(f"{name}: {text}", unbroken=True) for name, text in glossary(found).items())]
+
+
+def in_short(found: Explanation) -> str:
+    """Say in a sentence or two which parameters matter most, and which value of the first is the best."""
+    told = [effect for effect in found.effects if effect.ran and not effect.tied and effect.total >= MATTERS]
+    if not told:
+        return "These runs do not tell which parameter matters."
+    first, *others = told[:3]
+    best = (
+        f"it explains {100 * first.total:.0f} % of the speed differences, and {first.ran[0].words} is best on average"
+    )
+    then = " and ".join(f"{effect.name} ({100 * effect.total:.0f} %)" for effect in others)
+    return f"{first.name} matters most: {best}.{f' Next come {then}.' if then else ''}"
 
 
 def _noise(study: Study, found: Explanation) -> str:
@@ -165,7 +180,7 @@ def _pairs(pairs: Sequence[Pair]) -> Table:
     )
     heads = ("pair", "only together", "H", "best value by the other's")
     columns = tuple(Column(head, words=head not in {"only together", "H"}) for head in heads)
-    return Table("What goes together", columns, tuple(rows), caption=PLUS_MINUS)
+    return Table("What goes together", columns, tuple(rows), caption=f"{PLUS_MINUS} {MEANS_H}")
 
 
 def depends(pair: Pair) -> str:

@@ -207,7 +207,7 @@ def facts_of(options: TuneOptions, site: SimulatedCluster) -> MachineFacts:
 def spent(site: SimulatedCluster, run_s: float) -> str:
     """What the search would have cost on the real cluster, as a sentence."""
     hourly_usd = usd_per_hour(site.cluster)
-    money = "" if not hourly_usd else f", about {dollars(hourly_usd * run_s / 3600)}"
+    money = "" if not hourly_usd else f", about {dollars(hourly_usd * run_s / 3600)} of its price and power"
     return f"On the cluster itself this search would have taken {duration(run_s)} of HPL runs{money}."
 
 

@@ -315,3 +315,8 @@ def test_no_folder_is_made_for_a_mistyped_name_and_no_file_is_called_a_dash(
         assert why in done.stderr
     assert not (home / "nowhere").exists()
     assert not (home / "-").exists()
+
+
+def test_a_cluster_file_that_is_not_there_is_told_with_how_to_write_one(hpltune: Run) -> None:
+    said = "hpltune: cannot read my.toml: No such file or directory; you write this file yourself, and docs/clusters.md"
+    assert hpltune("doctor", "--cluster", "my.toml").stderr == f"{said} shows how\n"

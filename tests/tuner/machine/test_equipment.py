@@ -16,7 +16,7 @@ from tuner.errors import TunerError
 from tuner.machine.equipment import Equipment
 from tuner.reports.ranking import figures
 from tuner.simulation.cluster import equipment_of
-from tuner.study.objective import Objective
+from tuner.study.objective import Objective, merit_text
 
 FIGURES = ("percent_of_peak", "usd_per_gflops", "mflops_per_watt")
 SIMULATED = {"simulator": "SimGrid 3.32"}
@@ -178,8 +178,8 @@ def test_tune_best_and_export_agree_on_what_a_network_costs(hpltune: Run, home: 
     for entry in ranking:
         price = {"gige": 1860, "fast": 5800}[entry["params"]["net.network"]]
         assert entry["usd_per_gflops"] == pytest.approx(price / entry["expected_gflops"])
-        assert f"{entry['usd_per_gflops']:.2f}" in tuned.stdout
-        assert f"{entry['usd_per_gflops']:.2f}" in exported
+        assert merit_text("usd_per_gflops", entry["usd_per_gflops"]) in tuned.stdout
+        assert merit_text("usd_per_gflops", entry["usd_per_gflops"]) in exported
     assert ranking == sorted(ranking, key=lambda entry: entry["usd_per_gflops"])
 
 

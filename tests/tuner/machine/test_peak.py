@@ -116,7 +116,7 @@ def test_the_ranking_says_why_it_is_above_the_peak_to_people_and_to_scripts(stor
 def test_one_trial_and_the_markdown_table_say_why_they_are_above_the_peak(store: Store) -> None:
     assert "More than 100 % of peak: " in printed(show_trial(store, TrialRequest("study", 1)).report())
     table, _, below = export_study(store, ExportRequest("md")).text().partition("\n\n")
-    assert "192.71" in table
+    assert "192.7" in table
     assert below.startswith("More than 100 % of peak: ")
 
 

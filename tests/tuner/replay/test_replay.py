@@ -227,7 +227,8 @@ def test_everything_says_that_nothing_was_measured(hpltune: Run, table: str, hom
     told = json.loads(hpltune("plot", "effects", "mine", "-o", "effects.svg", "--json").stdout)
     assert (told["study"], told["rates"], told["figure"]["title"]) == ("mine", "replayed", "What matters (replayed)")
     assert "What matters (replayed)" in (home / "effects.svg").read_text()
-    assert "`hpltune show mine 1` shows a trial of a study" in hpltune("show", "mine#1").stderr
+    assert hpltune("show", "mine#1").stdout == hpltune("show", "mine", "1").stdout
+    assert "`hpltune show mine 1` shows a trial of a study" in hpltune("best", "mine#1").stderr
 
 
 def test_what_was_exported_can_be_replayed(hpltune: Run, table: str, home: Path) -> None:
