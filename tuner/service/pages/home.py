@@ -175,6 +175,7 @@ class CampaignRow:
     Attributes:
         at, when: it began, for programs and for people.
         state: how the campaign stands, in the queue where that tells more than its study.
+        how: its rates came about, as "measured".
         fastest, expected: GFLOPS of the fastest run, and of one more run of no. 1 where that was estimated.
     """
 
@@ -186,6 +187,7 @@ class CampaignRow:
     engine: str
     trials: int
     failed: int
+    how: str
     fastest: str
     expected: str
     tags: tuple[str, ...] = ()
@@ -246,6 +248,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         study.engine,
         tally.trials,
         tally.failed,
+        study.how,
         "" if rates is None else rate_text(rates.fastest_gflops),
         "" if rates is None else rates.expected_text(),
         study.tags,
