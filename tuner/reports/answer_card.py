@@ -116,10 +116,14 @@ def is_doubtful(first: Ranked) -> bool:
     return first.disturbance is not None or first.runs == 1 or _scatters(first)
 
 
-def next_step(summary: StudySummary, state: LiveState) -> str:
-    """What to do next, in a sentence."""
+def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
+    """What to do next, in a sentence.
+
+    Args:
+        db: the option that names the store; "" where it is the user's own.
+    """
     study, first = summary.study, summary.ranking[0]
-    name = shlex.quote(study.name)
+    name = f"{shlex.quote(study.name)}{db}"
     if state in GOES_ON:
         return "Nothing: the search goes on."
     if state in STOPPED and study.space_text:

@@ -10,7 +10,7 @@ from results.disturbance import Cause, Disturbance, Reason
 from results.record import Study
 from results.stats.headline import fastest_run
 from results.stats.ranking import Ranked, rank
-from tuner.reports.answer_card import answer_card
+from tuner.reports.answer_card import answer_card, next_step
 from tuner.reports.summary import StudySummary
 
 RUNS = [finished(number, 70.0 + number, key=f"k{number % 2}") for number in range(1, 7)]
@@ -51,6 +51,12 @@ def test_a_workload_without_a_peak_and_without_an_hpl_dat_has_neither() -> None:
 )
 def test_what_is_next_depends_on_how_the_study_stands(state: str, says: str) -> None:
     assert answer_card(summary(a_study(space_text="[NB]")), state).following == says  # type: ignore[arg-type]
+
+
+def test_what_is_next_names_a_database_that_is_not_the_users_own() -> None:
+    said = next_step(summary(a_study()), "complete", " --db mine.db")
+    assert "`hpltune export dat study --db mine.db > HPL.dat`" in said
+    assert "`hpltune explain study --db mine.db`" in said
 
 
 def test_a_smaller_n_that_never_ran_is_told_with_the_reason() -> None:

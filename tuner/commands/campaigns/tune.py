@@ -133,6 +133,7 @@ class TuneResult:
         failure: what ended the study, or why the files could not be written; None where all went well.
         nothing_to_do: it was complete already; `summary` tells what was found then.
         interrupted: somebody stopped it; `--resume` goes on.
+        db: the option that names the store, for commands; "" where it is the user's own.
     """
 
     study: str
@@ -144,6 +145,7 @@ class TuneResult:
     failure: Exception | None = None
     nothing_to_do: bool = False
     interrupted: bool = False
+    db: str = ""
 
     def report(self) -> Report:
         """The best configurations, with their files and the prediction for the whole memory."""
@@ -188,7 +190,7 @@ class TuneResult:
                 measure = f"measure the whole memory, which takes about {takes} at the rate of the best, with"
             yield Sentence(f"Next: {measure}\n  {written.confirm}", unbroken=True)
         else:
-            yield Sentence(f"Next: {next_step(summary, state)}")
+            yield Sentence(f"Next: {next_step(summary, state, self.db)}")
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
@@ -540,6 +542,7 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         predicted=outcome.predicted,
         memory_fraction=options.memory_fraction,
         interrupted=outcome.interrupted,
+        db=db,
     )
     folder = request.out or folder_of("best", store, session.user_dirs) / study_folder(outcome.study)
     try:
