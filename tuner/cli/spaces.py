@@ -39,7 +39,7 @@ def spaces(
 
         hpltune spaces my-space.toml
 
-        hpltune spaces default --explain "NB=128,grid=2x2,layout=2x1"
+        hpltune spaces default --explain "NB=128,grid=1x2"
     """
     from ..commands.spaces import SpacesRequest, explain_point, list_spaces, show_space
     from ..errors import UsageError
