@@ -70,6 +70,45 @@ class Listening:
 
 
 @dataclass
+class StartPause:
+    """The time in which nothing is started, because this machine was short of something; each is longer."""
+
+    _shortages: int = field(default=0, init=False)
+    _until_s: float = field(default=0.0, init=False)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether nothing may be started now."""
+        return monotonic() < self._until_s
+
+    def begin(self) -> float:
+        """Begin after a shortage, and return the seconds that it takes."""
+        self._shortages += 1
+        pause_s = wait_s(self._shortages)
+        self._until_s = monotonic() + pause_s
+        return pause_s
+
+    def forget(self) -> None:
+        """Take the next shortage for the first one."""
+        self._shortages = 0
+
+
+@dataclass
+class WaitingAndRunning:
+    """The campaigns that wait or run; a long queue is read again only after the database has changed."""
+
+    store: Store
+    _known: tuple[str, Sequence[CampaignEntry]] | None = field(default=None, init=False)
+
+    def entries(self) -> Sequence[CampaignEntry]:
+        """Return them as they are now, oldest first."""
+        version = self.store.lists.version()
+        if self._known is None or self._known[0] != version:
+            self._known = version, self.store.queue.entries([QueueState.QUEUED, QueueState.RUNNING])
+        return self._known[1]
+
+
+@dataclass
 class Dispatcher:
     """Starts campaigns by its duty; what it has started runs on without it.
 
@@ -89,13 +128,14 @@ class Dispatcher:
     announcer: Announcer = field(default_factory=Announcer)
     duty: Duty = field(init=False)
     _started: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, init=False)
-    _shortages: int = field(default=0, init=False)
-    _starts_at_s: float = field(default=0.0, init=False)
+    _pause: StartPause = field(default_factory=StartPause, init=False)
+    _queue: WaitingAndRunning = field(init=False)
     _listening: Listening = field(default_factory=Listening, init=False)
     _beaten_s: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         """Make the duty that looks at the queue."""
+        self._queue = WaitingAndRunning(self.store)
         self.duty = Duty("the dispatcher of campaigns", self._turn, LOOK_S)
 
     def wake(self) -> None:
@@ -123,13 +163,13 @@ class Dispatcher:
         silent = self._listening.silent(self.store.queue.entries([QueueState.RUNNING]))
         for entry in self.store.queue.recover(self._tell, silent):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
-        entries = self.store.queue.entries([QueueState.QUEUED, QueueState.RUNNING])
+        entries = self._queue.entries()
         busy = {place for entry in entries if entry.state is QueueState.RUNNING for place in self._places(entry)}
-        if not any(entry.state is QueueState.QUEUED for entry in entries) or monotonic() < self._starts_at_s:
+        if not any(entry.state is QueueState.QUEUED for entry in entries) or self._pause.goes_on:
             return
         busy |= self._busy_by_others(entries)
         for entry in in_order(self.store, entries):
-            if monotonic() < self._starts_at_s:
+            if self._pause.goes_on:
                 return
             if entry.not_before is not None and entry.not_before > datetime.now(UTC):
                 continue
@@ -188,7 +228,7 @@ class Dispatcher:
         except OSError as error:
             self._not_begun(entry, error)
             return
-        self._shortages = 0
+        self._pause.forget()
         LOGGER.info("campaign %s of %s has begun", entry.name, entry.order.handed_in_by)
 
     def _not_begun(self, entry: CampaignEntry, error: OSError) -> None:
@@ -196,9 +236,7 @@ class Dispatcher:
         if error.errno not in SHORTAGES:
             self._fail(entry.name, f"its process cannot be started: {error.strerror}")
             return
-        self._shortages += 1
-        pause_s = wait_s(self._shortages)
-        self._starts_at_s = monotonic() + pause_s
+        pause_s = self._pause.begin()
         reason = f"its process cannot be started now: {error.strerror}"
         self.store.queue.put_off(entry.name, reason, entry.faults, pause_s, self._tell)
         LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", entry.name, reason, pause_s)

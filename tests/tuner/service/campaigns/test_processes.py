@@ -230,6 +230,7 @@ def test_a_machine_that_is_short_of_something_loses_no_campaign() -> None:
     with Store.open(folders.database) as store:
         store.queue.add(CampaignOrder("first", "tune", SMALL, (platform.node(),), "ada", 0))
         dispatcher = Dispatcher(store, folders, None)
+        dispatcher.store.lists.version()
         dispatcher.store.queue.entries([QueueState.QUEUED])
         with without_open_files():
             dispatcher.look()
