@@ -38,6 +38,10 @@ def matching(pattern: str, expected: str) -> AfterValidator:
     return AfterValidator(check)
 
 
+NO_CLUSTER_FILE = "you write this file yourself, and docs/clusters.md shows how"
+"""What to do where the file of a cluster is not there."""
+
+
 class Part(BaseModel):
     """A frozen part of a cluster's description, which refuses unknown keys."""
 

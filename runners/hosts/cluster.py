@@ -20,7 +20,18 @@ from ..batch.base import BatchSystem
 from ..batch.registry import BATCH_SYSTEMS, batch_system
 from ..job import INTERFACE
 from ..price import PriceUsd
-from ..toml_file import GIB, ClusterFileError, Count, Part, Positive, matching, parse_table, read_text, validated
+from ..toml_file import (
+    GIB,
+    NO_CLUSTER_FILE,
+    ClusterFileError,
+    Count,
+    Part,
+    Positive,
+    matching,
+    parse_table,
+    read_text,
+    validated,
+)
 from .host_lists import FILE, MOST_HOSTS, VARIABLE, expanded, listed_hosts
 from .host_names import EXPECTED, host_named
 from .power_table import PowerTable
@@ -272,7 +283,7 @@ def find_real_cluster(file: Path) -> Cluster | None:
     Raises:
         ClusterFileError: the file cannot be read, or a key or value in it is wrong.
     """
-    text = read_text(file, "you write this file yourself, and docs/clusters.md shows how")
+    text = read_text(file, NO_CLUSTER_FILE)
     table = parse_table(str(file), text)
     if not table.keys() & {"backend", "hosts", *BATCH_SYSTEMS}:
         return None

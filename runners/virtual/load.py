@@ -6,7 +6,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from ..toml_file import ClusterFileError, parse_table, read_text, validated
+from ..toml_file import NO_CLUSTER_FILE, ClusterFileError, parse_table, read_text, validated
 from .cluster import VirtualCluster
 
 
@@ -30,7 +30,7 @@ def cluster_text(name: str) -> tuple[str, str]:
         near = difflib.get_close_matches(name, shipped(), n=1)
         hint = f"did you mean {near[0]}?" if near else f"shipped are {', '.join(shipped())}; or name a TOML file"
         raise ClusterFileError(f"there is no cluster {name}: {hint}")
-    return name, read_text(path)
+    return name, read_text(path, NO_CLUSTER_FILE)
 
 
 def load_cluster(name: str) -> VirtualCluster:

@@ -35,15 +35,24 @@ class CreateTokenRequest:
 
 @dataclass(frozen=True)
 class CreateTokenResult:
-    """A new token, which cannot be read again."""
+    """A new token, which cannot be read again.
+
+    Attributes:
+        first: there was none before, so that everybody could come in from this machine.
+    """
 
     entry: TokenEntry
     token: str
+    first: bool = False
 
     def sentence(self) -> str:
         """Say what the token is, without it."""
         end = f"works until {_day(self.entry.expires_at)}" if self.entry.expires_at else "never expires"
-        return f"token {self.entry.name} has scope {self.entry.scope} and {end}; it is shown only now, so keep it safe"
+        said = f"token {self.entry.name} has scope {self.entry.scope} and {end}; it is shown only now, so keep it safe"
+        if not self.first:
+            return said
+        admin = "" if self.entry.scope is AccessScope.ADMIN else ", so make one of scope admin for yourself"
+        return f"{said}. From now on the service asks everybody for a token, also you on this machine{admin}"
 
 
 @dataclass(frozen=True)
@@ -93,6 +102,7 @@ def create_token(store: Store, request: CreateTokenRequest) -> CreateTokenResult
     if request.scope not in list(AccessScope):
         raise UsageError("choose read, run or admin", field="scope", given=request.scope)
     expires_at = _moment(request.expires)
+    first = not store.tokens.exist()
     entry, token = store.tokens.create(request.name, AccessScope(request.scope), expires_at)
     _note(
         store,
@@ -101,7 +111,7 @@ def create_token(store: Store, request: CreateTokenRequest) -> CreateTokenResult
         MADE,
         f"scope {entry.scope}, expires {_day(expires_at) if expires_at else NEVER}",
     )
-    return CreateTokenResult(entry, token)
+    return CreateTokenResult(entry, token, first)
 
 
 def list_tokens(store: Store) -> TokensResult:

@@ -144,4 +144,6 @@ def _explained(summary: StudySummary, name: str) -> str:
     """How to learn which parameters matter, or how to measure as much as that needs."""
     if sum(entry.runs + entry.left_out for entry in summary.ranking) >= FEWEST:
         return f"`hpltune explain {name}` tells which parameters matter."
+    if summary.study.imported:
+        return f"`hpltune best {name}` shows the ranking."
     return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {name} ⟦budget⟧ 30m` tries more configurations."

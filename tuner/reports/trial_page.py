@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from results.metrics import rate_text
-from results.record import Kind, Study, TrialRecord, TrialState
+from results.record import MEASURED, Kind, Study, TrialRecord, TrialState
 from results.report.model import Column, Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap
 
 from .context import Context
@@ -85,7 +85,8 @@ class TrialReport:
         record = self.record
         yield Heading("What came of it")
         result = trial_result(record, self.killed)
-        yield Sentence(f"{result[:1].upper()}{result[1:]}.", tone=_tone(record))
+        how = f", {self.study.how}" if record.ranked and self.study.how != MEASURED else ""
+        yield Sentence(f"{result[:1].upper()}{result[1:]}{how}.", tone=_tone(record))
         if record.disturbed:
             yield Sentence(f"It was disturbed: {record.disturbed}.", tone=Tone.CAUTION)
         elif record.measurements and not record.watched:

@@ -193,7 +193,7 @@ def _wrong(error: Any) -> dict[str, str]:
     if kind.startswith("union_tag"):
         kinds = error["ctx"].get("expected_tags", ", ".join(map(repr, KINDS)))
         return {"path": ".".join([*outer, "kind"]), "sentence": f"say which kind of campaign: {kinds}"}
-    if inner[:1] and inner[0] in KINDS:
+    if len(inner) > 1 and inner[0] in KINDS:
         inner = inner[1:]
     if inner[:1] == ["set"] and len(inner) > 2:
         return {"path": ".".join([*outer, *inner[:2]]), "sentence": OF_SET}

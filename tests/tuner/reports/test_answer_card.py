@@ -7,7 +7,7 @@ import pytest
 from record_builders import a_study, finished
 
 from results.disturbance import Cause, Disturbance, Reason
-from results.record import Study
+from results.record import IMPORT, Study
 from results.stats.headline import fastest_run
 from results.stats.ranking import Ranked, rank
 from tuner.reports.answer_card import answer_card, next_step
@@ -51,6 +51,12 @@ def test_a_workload_without_a_peak_and_without_an_hpl_dat_has_neither() -> None:
 )
 def test_what_is_next_depends_on_how_the_study_stands(state: str, says: str) -> None:
     assert answer_card(summary(a_study(space_text="[NB]")), state).following == says  # type: ignore[arg-type]
+
+
+def test_nobody_is_told_to_go_on_with_an_imported_study() -> None:
+    few = rank([finished(1, 70.0)])
+    said = next_step(summary(a_study(engine=IMPORT), few), "complete")
+    assert said == "`hpltune best study` shows the ranking."
 
 
 def test_what_is_next_names_a_database_that_is_not_the_users_own() -> None:

@@ -1,6 +1,6 @@
 """The page that writes an HPL.dat for any machine, which a few figures describe, and the file itself."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
@@ -20,7 +20,8 @@ from ...words import named
 from ..authentication import needs
 from ..problems import Problem, wrong_document
 from .site import page
-from .start.fields import form_field
+from .start.fields import FormField, form_field
+from .start.filled_in import FieldError, WrongFormError
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
 ATTACHED = {"Content-Disposition": 'attachment; filename="HPL.dat"'}
@@ -38,36 +39,25 @@ else:
     DatQuery = query_of(DatAsk, _DatForm)
 
 
-@dataclass(frozen=True)
-class WrongFieldError(Exception):
-    """Something that somebody wrote is wrong.
-
-    Attributes:
-        key: of the field; "" where no field is to blame.
-    """
-
-    key: str
-    sentence: str
-
-
 @router.get("/dat")
 def dat_page(request: Request) -> HTMLResponse:
     """Show the form, and the file once it is filled in."""
     given = _given(request)
-    result, wrong = None, None
+    result: DatResult | None = None
+    errors: Sequence[FieldError] = ()
     try:
         result = _result(given) if given else None
-    except WrongFieldError as error:
-        wrong = error
+    except WrongFormError as error:
+        errors = error.errors
     return page(
         request,
         "dat/page.html.j2",
-        422 if wrong else 200,
+        422 if errors else 200,
         fields=[form_field(field) for field in FORM],
         texts={field.key: [given.get(field.key, _default(field.default))] for field in FORM},
         choices={},
-        by_field={wrong.key: wrong.sentence} if wrong else {},
-        wrong=wrong,
+        by_field={error.field.name: error.sentence for error in errors if error.field},
+        errors=errors,
         result=result,
         reasons=[named(reason, _label_of) for reason in result.reasons] if result else [],
         query=urlencode(given),
@@ -83,13 +73,15 @@ def dat_file(request: Request) -> Response:
     """
     try:
         return PlainTextResponse(_result(_given(request)).text, headers=ATTACHED)
-    except WrongFieldError as error:
-        raise Problem(422, f"{error.key}: {error.sentence}" if error.key else error.sentence) from error
+    except WrongFormError as error:
+        said = (f"{one.field.label}: {one.sentence}" if one.field else one.sentence for one in error.errors)
+        raise Problem(422, "; ".join(said)) from error
 
 
 def _label_of(field: str) -> str:
     """What the form calls a field."""
-    return next((f"“{form_field(one).label}”" for one in FORM if one.key == field), field)
+    found = _field(field)
+    return f"“{found.label}”" if found else field
 
 
 def _default(value: object) -> str:
@@ -105,15 +97,25 @@ def _result(given: dict[str, str]) -> DatResult:
     """What comes of it.
 
     Raises:
-        WrongFieldError: something is wrong.
+        WrongFormError: something is wrong.
     """
     try:
         values = DatQuery.model_validate(given).model_dump()
         return described_dat(DatAsk(**{**values, "blas": tuple(values["blas"])}))
     except ValidationError as error:
-        first = wrong_document(error).errors[0]
-        raise WrongFieldError(first["path"], f"{_label_of(first['path'])}: {first['sentence']}") from error
+        raise WrongFormError([_error(one["path"], one["sentence"]) for one in wrong_document(error).errors]) from error
     except UsageError as error:
-        raise WrongFieldError(key_of(error.field or ""), named(str(error), _label_of)) from error
+        key = key_of(error.field or "")
+        told = named(str(error), _label_of).removeprefix(f"{_label_of(key)} {given.get(key, '')}: ")
+        raise WrongFormError([FieldError(_field(key), told)]) from error
     except HplError as error:
-        raise WrongFieldError("", str(error)) from error
+        raise WrongFormError([FieldError(None, str(error))]) from error
+
+
+def _error(key: str, sentence: str) -> FieldError:
+    field = _field(key)
+    return FieldError(field, sentence if field else f"{key}: {sentence}")
+
+
+def _field(key: str) -> FormField | None:
+    return next((form_field(one) for one in FORM if one.key == key), None)

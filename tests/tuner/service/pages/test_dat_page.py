@@ -47,10 +47,17 @@ def test_a_mistake_stands_at_its_field_with_what_was_written(client: TestClient)
 
 def test_a_word_in_place_of_a_number_is_told_in_our_words(client: TestClient) -> None:
     page = unescape(client.get("/dat", params={"cores": "x", "memory": "8GiB"}).text)
-    assert "“Physical cores of a node”: write a whole number, not 'x'" in page
+    assert "Physical cores of a node: write a whole number, not 'x'" in page
     assert "Input should" not in page
     page = unescape(client.get("/dat", params={"cores": "4", "memory": "8GiB", "colour": "red"}).text)
     assert "colour: there is no such field here" in page
+
+
+def test_every_field_that_is_wrong_is_told_where_it_is(client: TestClient) -> None:
+    page = unescape(client.get("/dat", params={"nodes": "0", "cores": "-1", "memory": "8GiB"}).text)
+    assert "2 things are not right" in page
+    assert '<a href="#nodes">Nodes: write 1 or more' in page
+    assert page.count('aria-invalid="true"') == 2
 
 
 def test_sentences_call_the_fields_as_the_form_does(client: TestClient) -> None:
