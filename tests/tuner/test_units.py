@@ -59,7 +59,7 @@ def test_a_number_without_a_unit_is_no_duration() -> None:
 
 @pytest.mark.parametrize(
     ("usd", "text"),
-    [(20, "$20.00"), (1234.5, "$1234.50"), (0.5, "$0.50"), (0.0012345, "$0.0012"), (0.01, "$0.01"), (0.0, "$0.00")],
+    [(20, "$20.00"), (1234.5, "$1,234.50"), (0.5, "$0.50"), (0.0012345, "$0.0012"), (0.01, "$0.01"), (0.0, "$0.00")],
 )
 def test_little_money_has_as_many_digits_as_it_needs(usd: float, text: str) -> None:
     assert dollars(usd) == text

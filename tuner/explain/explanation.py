@@ -29,14 +29,13 @@ from ..engines.outcomes import FULL
 from ..engines.points import neighbours, with_value
 from ..engines.probes import Probes
 from ..errors import TunerError
+from ..study.names import FEWEST_EXPLAINED
 from ..trial.ladder import outcome_of
 from ..words import counted
 from .one_at_a_time import OneByOne, Way, mixed, one_by_one
 from .posterior import Rates, climbed
 from .variance import Effect, Landscape, Pair, deciders, effects, pairs
 
-FEWEST = 5
-"""Runs below which there is nothing to explain."""
 MOST_POINTS = 1_200
 """Configurations of a space that are crossed with each other."""
 BASES = 20
@@ -111,10 +110,11 @@ def taught(
     taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
     rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]
     count = sum(rated)
-    if count < FEWEST:
+    if count < FEWEST_EXPLAINED:
         strange = f" and fit the space {space.name}" if count < len(rated) else ""
         raise TunerError(
-            f"only {counted(count, 'trial')} gave a rate{strange}: at least {FEWEST} are needed to explain anything"
+            f"only {counted(count, 'trial')} gave a rate{strange}: at least {FEWEST_EXPLAINED} are needed to explain "
+            "anything"
         )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")

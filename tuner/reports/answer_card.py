@@ -11,8 +11,8 @@ from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
-from ..explain.explanation import FEWEST
 from ..machine.equipment import Equipment
+from ..study.names import FEWEST_EXPLAINED
 from ..study.objective import merit_text, unit_of
 from ..words import counted
 from .ranking import figures, interval_of
@@ -142,7 +142,7 @@ def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
 
 def _explained(summary: StudySummary, name: str) -> str:
     """How to learn which parameters matter, or how to measure as much as that needs."""
-    if sum(entry.runs + entry.left_out for entry in summary.ranking) >= FEWEST:
+    if sum(entry.runs + entry.left_out for entry in summary.ranking) >= FEWEST_EXPLAINED:
         return f"`hpltune explain {name}` tells which parameters matter."
     if summary.study.imported:
         return f"`hpltune best {name}` shows the ranking."

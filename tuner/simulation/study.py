@@ -139,6 +139,7 @@ class VirtualStudy:
                 meter=session.meter,
                 reserved_runs=reserved if self.most_runs is None else lambda: self._repeats_left(to_confirm),
                 virtual_clock=True,
+                exact=not self.noisy,
                 wanted_runs=FINALISTS + reserved,
                 failures=self.failures,
             ),

@@ -20,6 +20,8 @@ COUNTED = SEARCHED | {Kind.REFERENCE}
 """Kinds of trials that a budget of trials limits."""
 RANKED = frozenset({Kind.SEARCH, Kind.REFERENCE, Kind.CONFIRMATION})
 """Kinds of trials whose rates are compared."""
+FEWEST_EXPLAINED = 5
+"""Runs below which there is nothing to explain."""
 
 
 def is_compared(record: TrialRecord) -> bool:

@@ -62,7 +62,7 @@ class LibraryBest:
         words = " ".join(f"{name}={value}" for name, value in self.params.items())
         best = f"The best with {'program ' if self.by == PROGRAM else ''}{self.name} is in place {self.place} with"
         if self.disturbed:
-            runs = "its only run was" if self.runs == 1 else f"all its {self.runs} runs were"
+            runs = "its only run was" if self.runs == 1 else f"all of its {counted(self.runs, 'run')} were"
             return (
                 f"{best} at least {self.expected_gflops:.2f} GFLOPS{f', {words}' if words else ''}: {runs} disturbed, "
                 "so how far it is behind cannot be told."

@@ -128,10 +128,13 @@ def test_the_database_of_another_program_is_refused_and_unchanged(tmp_path: Path
     assert [file.name for file in tmp_path.iterdir()] == ["photos.db"]
 
 
-def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+def test_an_empty_file_becomes_a_database_where_one_is_made_and_is_none_where_one_is_read(tmp_path: Path) -> None:
     path = tmp_path / "hpltune.db"
     path.touch()
-    with Store.open(path, create=False) as store:
+    with pytest.raises(ResultsError, match="is an empty file, and no database"):
+        Store.open(path, create=False)
+    assert path.stat().st_size == 0
+    with Store.open(path) as store:
         assert store.studies() == []
 
 

@@ -92,7 +92,7 @@ def test_a_file_tells_that_programs_are_copied_and_where_to(tmp_path: Path) -> N
         ('stage_folder = "scratch"\n', r"stage_folder = scratch: expected an absolute path"),
         ('stage_folder = "/tmp/../etc"\n', r"stage_folder = /tmp/\.\./etc: expected the path itself, without"),
         ("ssh = []\n", r'ssh: name the program that reaches hosts and its options: ssh = \["ssh"\]'),
-        ("[speeds]\nn1 = 80\nn2 = 0\n", r"speeds\.n2 = 0: .*greater than 0"),
+        ("[speeds]\nn1 = 80\nn2 = 0\n", r"speeds\.n2 = 0: .*write more than 0"),
     ],
 )
 def test_a_table_of_hosts_that_cannot_be_right_is_refused_with_a_sentence(

@@ -156,7 +156,7 @@ def test_nodes_without_the_mpi_of_this_host_are_one_sentence(
     [
         (("--groups", "2"), "--groups 2: this machine is one node: name a cluster with --cluster FILE"),
         (("--groups", "5", "--cluster", "lab.toml"), "--groups 5: lab has only 4 nodes"),
-        (("--groups", "1", "--cluster", "lab.toml"), "greater than or equal to 2"),
+        (("--groups", "1", "--cluster", "lab.toml"), "--groups 1: write 2 or more"),
         (("--groups", "2", "--cluster", "slurm.toml"), "slurm.toml is of Slurm, through which no groups run yet"),
         (("--groups", "2", "--facts", "--cluster", "lab.toml"), "--facts measures nothing"),
         (("--benchmark", "groups", "--cluster", "lab.toml"), "say how many nodes are in a group with --groups NODES"),

@@ -89,7 +89,7 @@ def test_a_simulated_study_goes_on_after_it_was_stopped(hpltune: Run) -> None:
 
 def test_small_runs_are_simulated_only_where_machine_time_is_short(hpltune: Run) -> None:
     free = ("--cluster", "kronos", "--space", "kronos", "--confirm", "0", "--jobs", "1")
-    for name, limit in (("counted", ("--trials", "4")), ("timed", ("--trials", "4", "--run-time", "1h"))):
+    for name, limit in (("counted", ("--trials", "4")), ("timed", ("--trials", "30", "--run-time", "8m"))):
         done = hpltune("tune", *free, *limit, "--study", name)
         assert done.returncode == 0, done.stderr
     counted, timed = (json.loads(hpltune("show", name, "--json").stdout) for name in ("counted", "timed"))

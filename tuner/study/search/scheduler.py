@@ -116,6 +116,7 @@ class BudgetRule:
 
     Attributes:
         reserved_runs: full runs that must still fit after the search; a function where what was found decides.
+        exact: each run comes out the same again, so that a cheap one saves nothing but time.
         virtual_clock: time passes only when a trial has ended, so those under way will still take theirs.
         wanted_runs: full runs that a search should have room for: told where not even one fits. None tells nothing.
         failures, most_failures: so many failures in a row end a search that only time limits.
@@ -124,6 +125,7 @@ class BudgetRule:
     meter: Meter
     reserved_runs: float | Callable[[], float]
     virtual_clock: bool = False
+    exact: bool = False
     wanted_runs: float | None = None
     failures: FailuresInARow | None = None
     most_failures: int = 20
@@ -155,7 +157,11 @@ class BudgetRule:
 
     def counts_only(self, now: SearchState) -> bool:
         """Whether trials run out before the time does, so that a full run tells more and costs no more."""
-        return now.full_s > 0 and self.meter.ends_by_trials(now.full_s, self._following_runs(now), now.running)
+        return (
+            self.exact
+            and now.full_s > 0
+            and self.meter.ends_by_trials(now.full_s, self._following_runs(now), now.running)
+        )
 
     def room(self, now: SearchState) -> int:
         """Cheap trials that fit beside the next one."""

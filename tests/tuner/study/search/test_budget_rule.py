@@ -59,8 +59,9 @@ def test_where_trials_run_out_before_the_time_cheap_runs_are_not_worth_a_trial(
     trials: int | None, full_s: float, *, counts: bool
 ) -> None:
     meter = Meter(Budget(trials=trials, wall_s=100.0), ToldClock(), trials=1)
-    one = BudgetRule(meter=meter, reserved_runs=1.0)
-    assert one.counts_only(replace(LATER, full_s=full_s)) is counts
+    later = replace(LATER, full_s=full_s)
+    assert BudgetRule(meter=meter, reserved_runs=1.0, exact=True).counts_only(later) is counts
+    assert not BudgetRule(meter=meter, reserved_runs=1.0).counts_only(later), "repeats tell something where runs differ"
 
 
 def test_a_budget_below_one_run_is_told_with_what_a_search_needs() -> None:
