@@ -81,6 +81,10 @@ Cells = Iterator[Sequence[str]]
 """Lines of a table; the first has the names of its columns."""
 
 
+VISITOR_LINKS, VISITOR_NAME = "<!-- links of the visitor -->", "<!-- the visitor -->"
+"""Stand in a page of a server, which is kept for all visitors, for what only one of them is shown."""
+
+
 @dataclass(frozen=True)
 class Frame:
     """What a page has around its reports where a server shows it.
@@ -139,6 +143,7 @@ def to_html(
         reports=[{"title": one.title, "parts": [_part(part, numbers, taken) for part in one.parts]} for one in reports],
         version=version("hpltune"),
         frame=frame or Frame(),
+        of_visitor={"links": Markup(VISITOR_LINKS), "name": Markup(VISITOR_NAME)},  # noqa: S704 - comments of ours
         made=made.strftime("%Y-%m-%d") if made else "",
         css=Markup(page_style()),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file

@@ -8,6 +8,7 @@ from explain_builders import keep
 from fastapi.testclient import TestClient
 from record_builders import a_study, finished
 
+from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.options import TuneOptions
 from tuner.service.pages.home import SHOWN
@@ -52,6 +53,19 @@ def three(store: Store) -> None:
 
 def test_an_empty_database_says_how_to_begin(client: TestClient) -> None:
     assert "There is no campaign here yet: <code>hpltune tune</code> makes one" in client.get("/").text
+
+
+@pytest.mark.heavy
+@pytest.mark.usefixtures("three")
+@pytest.mark.parametrize("address", ["/docs", "/campaigns/study/trials/1"])
+def test_a_page_that_is_kept_for_all_names_each_visitor(client: TestClient, store: Store, address: str) -> None:
+    mine = client.get(address).text
+    assert "(admin)</span>" in mine
+    assert {"/new", "/webhooks"} <= set(Elements(mine).links)
+    _, token = store.tokens.create("ada", AccessScope.READ, None)
+    theirs = client.get(address, headers={"Authorization": f"Bearer {token}"}).text
+    assert 'ada <span class="caption">(read)</span>' in theirs
+    assert not {"/new", "/webhooks"} & set(Elements(theirs).links)
 
 
 @pytest.mark.heavy

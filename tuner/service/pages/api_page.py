@@ -12,7 +12,8 @@ from results.report.model import Column, Heading, Part, Report, Sentence, Table,
 
 from ..authentication import needs
 from ..parts import no_query
-from .frames import PAGE_HEADERS, SITE
+from .frames import SITE
+from .site import kept_page
 
 Described = Mapping[str, Any]
 """A part of an OpenAPI document."""
@@ -110,7 +111,7 @@ def _object(name: str, schema: Described, openapi: Described) -> str:
 @router.get("/docs", dependencies=[Depends(no_query)])
 def api(request: Request) -> HTMLResponse:
     """Show the API."""
-    return HTMLResponse(_api_page(request.app), headers=PAGE_HEADERS)
+    return kept_page(request, _api_page(request.app))
 
 
 @lru_cache(maxsize=1)

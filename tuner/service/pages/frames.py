@@ -36,7 +36,7 @@ def _hashed(text: str) -> str:
 PAGE_HEADERS = {
     "Content-Security-Policy": f"default-src 'none'; style-src {_hashed(page_style())}; "
     f"script-src {_hashed(page_script())} {_hashed(table_script())}; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 }
 """Only the style and the scripts that are our own files may work in a page, whatever else is in it."""
 

@@ -30,10 +30,10 @@ from ..campaigns.offered import Offers
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
 from ..problems import Problem
-from .frames import PAGE_HEADERS, address_of
+from .frames import address_of
 from .queue import TIME, waiting_now
 from .rendering import FILLED_HEADERS, rendered
-from .site import page
+from .site import kept_page, page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse, dependencies=[needs("read")])
 REFRESH_S = 15
@@ -137,7 +137,7 @@ async def compare(request: Request, parts: Parts, query: ComparedStudies) -> HTM
     try:
         if names:
             await parts.answers.read(lambda: require_comparable(parts.store, parts.answers.line, names))
-            return HTMLResponse(await parts.files.comparison(names), headers=PAGE_HEADERS)
+            return kept_page(request, (await parts.files.comparison(names)).decode())
     except Problem as error:
         if error.status_code not in {404, 422}:
             raise

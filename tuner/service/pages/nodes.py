@@ -39,10 +39,10 @@ from ..live.routes import KnownMarks
 from ..live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ..parts import Parts, ServiceParts, no_query
 from ..problems import Problem
-from .frames import PAGE_HEADERS, SITE, address_of
+from .frames import SITE, address_of
 from .queue import Buttons, buttons_of, may_change, why_failed
 from .rendering import rendered
-from .site import page
+from .site import kept_page, page
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
 LISTED = 100
@@ -109,7 +109,7 @@ async def check_report(request: Request, parts: Parts, number: CheckNumber) -> H
     """Show the report of a check with all figures."""
     await parts.answers.read(lambda: require_check(parts.store, number))
     text = await parts.answers.of_all(request, lambda: _report(parts.store, number))
-    return HTMLResponse(text.decode(), headers=PAGE_HEADERS)
+    return kept_page(request, text.decode())
 
 
 def _report(store: Store, number: int) -> str:

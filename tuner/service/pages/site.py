@@ -5,10 +5,28 @@ from dataclasses import dataclass
 from fastapi.responses import HTMLResponse
 from starlette.requests import HTTPConnection
 
+from results.report.html import VISITOR_LINKS, VISITOR_NAME
 from results.store.service.tokens import AccessScope
 
 from ..callers import Caller, cookie_name, noted_caller
+from .frames import PAGE_HEADERS
 from .rendering import FILLED_HEADERS, rendered
+
+
+@dataclass(frozen=True)
+class SiteLink:
+    """Where pages lead those who may go there.
+
+    Attributes:
+        also: other addresses that belong to it.
+    """
+
+    label: str
+    address: str
+    also: tuple[str, ...] = ()
+
+
+START, ADMIN = SiteLink("Start one", "/new"), SiteLink("Admin", "/webhooks", ("/tokens", "/audit"))
 
 
 @dataclass(frozen=True)
@@ -27,6 +45,11 @@ class Visitor:
     is_admin: bool
     signed_in: bool
 
+    @property
+    def links(self) -> tuple[SiteLink, ...]:
+        """Where only some visitors may go."""
+        return (*([START] if self.may_start else []), *([ADMIN] if self.is_admin else []))
+
     @classmethod
     def of(cls, caller: Caller, *, signed_in: bool) -> "Visitor":
         """Tell of somebody who sends a request."""
@@ -44,3 +67,12 @@ def page(request: HTTPConnection, template: str, status: int = 200, **values: ob
     """Fill the template of a whole page for whoever asks for it."""
     html = rendered(template, visitor=visitor_of(request), here=request.scope["path"], **values)
     return HTMLResponse(html, status, headers=FILLED_HEADERS)
+
+
+def kept_page(request: HTTPConnection, made: str) -> HTMLResponse:
+    """Show whoever asks a page that is kept for everybody, with what only they are shown at its head."""
+    visitor = visitor_of(request)
+    links = "".join(f'<li><a href="{one.address}">{one.label}</a></li>' for one in visitor.links) if visitor else ""
+    html = made.replace(VISITOR_LINKS, links, 1)
+    html = html.replace(VISITOR_NAME, rendered("visitor.html.j2", visitor=visitor), 1)
+    return HTMLResponse(html, headers=PAGE_HEADERS)

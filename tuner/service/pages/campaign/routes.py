@@ -23,9 +23,10 @@ from ...forms import csrf_field
 from ...live.routes import KnownMarks
 from ...live.stream import ALIVE, ALIVE_S, RETRY_MS, EventStream
 from ...parts import CampaignName, Parts, ServiceParts, no_query
-from ..frames import PAGE_HEADERS, address_of
+from ..frames import address_of
 from ..queue import like, may_change
 from ..rendering import rendered
+from ..site import kept_page
 from ..site import page as whole_page
 from ..waiting import check_address, waiting_page
 from .live_page import STATES, LivePage, part
@@ -76,10 +77,10 @@ async def campaign_page(request: Request, parts: Parts, name: CampaignName) -> R
 
 
 @router.get("/campaigns/{name}/trials/{number}", dependencies=[Depends(no_query)])
-async def trial_page(parts: Parts, name: CampaignName, number: Number) -> HTMLResponse:
+async def trial_page(request: Request, parts: Parts, name: CampaignName, number: Number) -> HTMLResponse:
     """Show one trial of a campaign."""
     await parts.answers.read(lambda: parts.store.get(name, number))
-    return HTMLResponse(await parts.files.trial(name, number), headers=PAGE_HEADERS)
+    return kept_page(request, (await parts.files.trial(name, number)).decode())
 
 
 @router.get("/campaigns/{name}/live", response_class=EventStream, status_code=200)
