@@ -79,8 +79,6 @@ Scale = dict[str, Any]
 """What a page must know of one diagram, or of one axis."""
 Cells = Iterator[Sequence[str]]
 """Lines of a table; the first has the names of its columns."""
-
-
 VISITOR_LINKS, VISITOR_NAME = "<!-- links of the visitor -->", "<!-- the visitor -->"
 """Stand in a page of a server, which is kept for all visitors, for what only one of them is shown."""
 

@@ -288,8 +288,13 @@ def median_text(entry: Ranked) -> str:
     """
     told = "1 run" if entry.runs == 1 else f"the median of {entry.runs} runs, {range_text(entry)}"
     if entry.disturbance is not None:
-        return f"{told}, {'all ' if entry.runs > 1 else ''}disturbed"
+        return f"{told}, {disturbed_text(entry.runs)}"
     return f"{told}, {beside_text(entry.left_out)}" if entry.left_out else told
+
+
+def disturbed_text(runs: int) -> str:
+    """Say of a configuration that none of its runs was undisturbed: "all disturbed", or "disturbed" of one run."""
+    return "disturbed" if runs == 1 else "all disturbed"
 
 
 def beside_text(left_out: int) -> str:

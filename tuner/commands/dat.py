@@ -53,7 +53,8 @@ class DatResult:
         if self.commands:
             yield Heading("Start it with one of")
             yield from (Copied(command) for command in self.commands)
-            yield from [Sentence(self.note)] * bool(self.note)
+        if self.note:
+            yield Sentence(self.note)
 
     def write(self, file: Path) -> None:
         """Write the file.

@@ -214,7 +214,7 @@ def _beside(space: SearchSpace, records: Sequence[TrialRecord], single: Mapping[
 
 
 def _given(engine: Engine, point: Point, alone: Point) -> Point | None:
-    """A point with the values that alone ran, where it has these parameters; None where that is not legal."""
+    """A point with the only values that ran, where it has these parameters; None where that is not legal."""
     moved: Point | None = point
     for name, value in alone.items():
         if moved is not None and moved.get(name, value) != value:
@@ -227,7 +227,7 @@ def _has(point: Point, alone: Point) -> bool:
 
 
 def _anywhere(engine: Engine, alone: Point) -> list[Point]:
-    """Points of all of a large space, with the values that alone ran."""
+    """Points of all of a large space, with the only values that ran."""
     space, chance = engine.space, np.random.default_rng(0)
     drawn = (space.point(int(number)) for number in chance.integers(len(space), size=SAMPLE))
     return [point for one in drawn if (point := _given(engine, one, alone)) is not None]
@@ -256,7 +256,7 @@ def confounded(ran: Sequence[Mapping[str, Scalar]], names: Sequence[str]) -> tup
 def looked_at(
     engine: Engine, pool: Pool, order: Sequence[str], best: Point, alone: Point = MappingProxyType({})
 ) -> list[Point]:
-    """Choose the points to explain: all of a small space that have the values which alone ran.
+    """Choose the points to explain: all of a small space that have the only values that ran.
 
     Of a large one those that differ from the best in the parameters that matter most, in all legal combinations of
     these, and beside some of them those that differ in one of the others.

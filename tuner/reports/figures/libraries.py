@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from results.record import Study
 from results.report.model import Figure, Series
 from results.report.ranking_table import named_values
+from results.stats.headline import disturbed_text
 from results.stats.ranking import Ranked, varying
 
 from ...words import counted
@@ -50,7 +51,7 @@ def _library(entry: Ranked, *, several_mpis: bool) -> str:
 
 
 def _label(entry: Ranked, names: Sequence[str]) -> str:
-    disturbed = ("all " if entry.runs > 1 else "") + "disturbed" if entry.disturbance is not None else ""
+    disturbed = "" if entry.disturbance is None else disturbed_text(entry.runs)
     values = named_values(entry.params, names, " ")
     return ", ".join(filter(None, (values, counted(entry.runs, "run"), disturbed)))
 

@@ -134,7 +134,7 @@ class Dispatcher:
     _beaten_s: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
-        """Make the duty that looks at the queue."""
+        """Make what reads the queue, and the duty that looks at it."""
         self._queue = WaitingAndRunning(self.store)
         self.duty = Duty("the dispatcher of campaigns", self._turn, LOOK_S)
 
@@ -160,7 +160,8 @@ class Dispatcher:
         """Queue what was lost again, and start what is next and whose machines are free."""
         self._reap()
         self._say_that_it_runs()
-        silent = self._listening.silent(self.store.queue.entries([QueueState.RUNNING]))
+        running = [entry for entry in self._queue.entries() if entry.state is QueueState.RUNNING]
+        silent = self._listening.silent(running)
         for entry in self.store.queue.recover(self._tell, silent):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self._queue.entries()

@@ -21,7 +21,7 @@ from ..authentication import needs
 from ..problems import Problem, wrong_document
 from .site import page
 from .start.fields import FormField, form_field
-from .start.filled_in import FieldError, WrongFormError
+from .start.filled_in import FieldError, WrongFormError, by_field
 
 router = APIRouter(include_in_schema=False, dependencies=[needs("read")])
 ATTACHED = {"Content-Disposition": 'attachment; filename="HPL.dat"'}
@@ -56,7 +56,7 @@ def dat_page(request: Request) -> HTMLResponse:
         fields=[form_field(field) for field in FORM],
         texts={field.key: [given.get(field.key, _default(field.default))] for field in FORM},
         choices={},
-        by_field={error.field.name: error.sentence for error in errors if error.field},
+        by_field=by_field(errors),
         errors=errors,
         result=result,
         reasons=[named(reason, _label_of) for reason in result.reasons] if result else [],

@@ -17,7 +17,7 @@ from ..problems import Problem, wrong_document
 from ..schedules import local_zone
 from .start.choices import FormChoice
 from .start.fields import FieldKind, FormField
-from .start.filled_in import FieldError, FieldsOfForm, Texts, WrongFormError
+from .start.filled_in import FieldError, FieldsOfForm, Texts, WrongFormError, by_field
 
 CHECK, LIKE = "check", "like"
 """What a schedule hands in: a check of a machine, or what was handed in before."""
@@ -70,7 +70,7 @@ class ScheduleForm:
             "texts": self.texts,
             "choices": CHOICES,
             "errors": self.errors,
-            "by_field": {error.field.name: error.sentence for error in self.errors if error.field},
+            "by_field": by_field(self.errors),
         }
 
 

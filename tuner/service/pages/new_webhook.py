@@ -17,7 +17,7 @@ from ..config import EventName, OfferedName, WebhookTable
 from ..problems import wrong_document
 from .start.choices import FormChoice
 from .start.fields import FieldKind, FormField
-from .start.filled_in import FieldError, FieldsOfForm, Texts, WrongFormError
+from .start.filled_in import FieldError, FieldsOfForm, Texts, WrongFormError, by_field
 
 NAME, URL, EVENTS = (
     FormField("name", "Name", hint="A word for it, such as chat."),
@@ -61,7 +61,7 @@ class WebhookForm:
             "texts": self.texts,
             "choices": CHOICES,
             "errors": self.errors,
-            "by_field": {error.field.name: error.sentence for error in self.errors if error.field},
+            "by_field": by_field(self.errors),
             "written": self.written,
         }
 

@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request
 from fastapi import Path as InPath
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 from fastapi.routing import APIRoute
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
 from results.store.service.audit import AuditAsked
 from results.store.service.tokens import AccessScope, UnknownTokenError
@@ -20,9 +20,8 @@ from results.store.store import Store
 
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, Cursor
-from ...messages.documents import printable_text
 from ..api import operators, schedules, webhooks
-from ..api.campaigns import EARLIEST, LATEST
+from ..api.campaigns import EARLIEST, LATEST, Word
 from ..api.queue_access import OpenQueue, Runner
 from ..authentication import needs
 from ..callers import Caller, caller_of
@@ -40,7 +39,8 @@ router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 OF_SCHEDULES = {"pause": schedules.pause, "resume": schedules.resume, "delete": schedules.remove}
 """What the buttons of a schedule do."""
 Named = Annotated[str, InPath(max_length=200)]
-Word = Annotated[str, Field(max_length=200), AfterValidator(printable_text), AfterValidator(str.strip)]
+TypedWord = Annotated[Word, AfterValidator(str.strip)]
+"""A word as somebody types it, without the blanks around it."""
 
 
 SHOWN = 100
@@ -54,10 +54,10 @@ class AuditFilter(AskedQuery):
         since, until: days of UTC, both of which are shown.
     """
 
-    who: Word = ""
-    what: Word = ""
-    since: Word = ""
-    until: Word = ""
+    who: TypedWord = ""
+    what: TypedWord = ""
+    since: TypedWord = ""
+    until: TypedWord = ""
     cursor: Cursor | None = None
 
     @property
@@ -100,7 +100,7 @@ class SchedulesQuery(AskedQuery):
         like: the campaign that is to be handed in again.
     """
 
-    like: Word = ""
+    like: TypedWord = ""
 
 
 @router.get("/schedules", dependencies=[needs("read")])

@@ -72,7 +72,6 @@ def page(request: HTTPConnection, template: str, status: int = 200, **values: ob
 def kept_page(request: HTTPConnection, made: str) -> HTMLResponse:
     """Show whoever asks a page that is kept for everybody, with what only they are shown at its head."""
     visitor = visitor_of(request)
-    links = "".join(f'<li><a href="{one.address}">{one.label}</a></li>' for one in visitor.links) if visitor else ""
-    html = made.replace(VISITOR_LINKS, links, 1)
-    html = html.replace(VISITOR_NAME, rendered("visitor.html.j2", visitor=visitor), 1)
-    return HTMLResponse(html, headers=PAGE_HEADERS)
+    for mark, template in ((VISITOR_LINKS, "visitor_links.html.j2"), (VISITOR_NAME, "visitor.html.j2")):
+        made = made.replace(mark, rendered(template, visitor=visitor, here=""), 1)
+    return HTMLResponse(made, headers=PAGE_HEADERS)

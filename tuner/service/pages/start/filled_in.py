@@ -1,7 +1,7 @@
 """Between a form as people filled it in and the document of a campaign."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -38,6 +38,11 @@ class FieldError:
 
     field: FormField | None
     sentence: str
+
+
+def by_field(errors: Iterable[FieldError]) -> dict[str, str]:
+    """What is wrong, by the name of the field in which it stands; without what no field is to blame for."""
+    return {error.field.name: error.sentence for error in errors if error.field}
 
 
 class WrongFormError(Exception):
