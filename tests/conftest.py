@@ -38,6 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let those who look for rare faults draw more at random."""
     parser.addoption("--kills", type=int, default=2, metavar="N", help="kill a campaign N times at random moments")
     parser.addoption("--requests", type=int, default=3, metavar="N", help="make up N requests of each kind and address")
+    parser.addoption("--update", action="store_true", help="write what was counted into tests/house.json")
 
 
 @pytest.hookimpl(trylast=True)

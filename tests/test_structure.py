@@ -1,7 +1,8 @@
 """The house stays one that a newcomer can read: one idea a file, one duty a class, a name for one thing, no circle."""
 
 import ast
-from collections import defaultdict
+import json
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -11,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("tuner", "search_spaces", "results", "runners", "hpl")
+IMPORTS = (ast.Import, ast.ImportFrom)
+COUNTED = ("statements", "classes", "functions", "files")
 MOST_LINES, SMALL_LINES, FEWEST_MODULES, MOST_FIELDS, MOST_METHODS = 600, 80, 4, 12, 20
 REGISTRIES = {
     "hpl/blas/registry.py": "one file a maker of BLAS libraries",
@@ -32,6 +35,60 @@ PLAIN_BASES = {"BaseModel", "Part", "Document", "TypedDict", "Enum", "Protocol"}
 """Classes with these bases mirror a file or name an interface: they may have as many fields as that has."""
 COLUMNS_OF_A_MODEL = {"Shapes"}
 """Has one field for each figure that the model of HPL's time needs."""
+
+HOUSE = ROOT / "tests/house.json"
+"""What each room holds. It may only shrink: a feature takes its place from what it makes superfluous."""
+ROOMS = {
+    "study": (
+        "tuner/study",
+        "tuner/tuning",
+        "tuner/trial",
+        "tuner/commands/campaigns",
+        "tuner/scaling",
+        "tuner/simulation",
+        "tuner/replay",
+    ),
+    "nodes": ("tuner/nodes",),
+    "reports": ("tuner/reports", "tuner/explain"),
+    "service": ("tuner/service", "tuner/messages", "tuner/client"),
+    "commands": ("tuner/cli", "tuner/asks", "tuner/commands", "tuner/preflight", "tuner/provision", "tuner/settings"),
+    "engines": ("tuner/engines",),
+    "machine": ("tuner/machine",),
+    "leaves": ("tuner",),
+    "runners": ("runners",),
+    "results": ("results",),
+    "search_spaces": ("search_spaces",),
+    "hpl": ("hpl",),
+    "benchmarks": ("benchmarks",),
+}
+"""The folders of each room; a folder that two rooms name belongs to the first."""
+
+
+def room_of(path: str) -> str:
+    """The room in which a file stands."""
+    return next(room for room, folders in ROOMS.items() if path.startswith(tuple(f"{folder}/" for folder in folders)))
+
+
+def counted(module: ast.Module) -> Counter[str]:
+    """Statements, classes and functions of a module. Imports and texts that stand alone are no statements."""
+    found = Counter(files=1)
+    for node in ast.walk(module):
+        text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        found["statements"] += isinstance(node, ast.stmt) and not text and not isinstance(node, IMPORTS)
+        found["classes"] += isinstance(node, ast.ClassDef)
+        found["functions"] += isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    return found
+
+
+def house() -> dict[str, dict[str, int]]:
+    """What each room holds now."""
+    benches = {
+        str(file.relative_to(ROOT)): ast.parse(file.read_text("utf-8")) for file in ROOT.glob("benchmarks/**/*.py")
+    }
+    rooms: dict[str, Counter[str]] = {room: Counter() for room in ROOMS}
+    for path, module in {**modules(), **benches}.items():
+        rooms[room_of(path)] += counted(module)
+    return {room: {what: count[what] for what in COUNTED} for room, count in rooms.items()}
 
 
 @cache
@@ -137,6 +194,23 @@ def is_part_of_another(path: str) -> str | None:
 
 def one_a_line(found: Iterable[str]) -> str:
     return "".join(f"\n  {line}" for line in found)
+
+
+def test_a_room_may_only_shrink(request: pytest.FixtureRequest) -> None:
+    now, held = house(), json.loads(HOUSE.read_text("utf-8"))
+    grown = [
+        f"{room}: {held[room][what]} {what} became {count}"
+        for room, counts in now.items()
+        for what, count in counts.items()
+        if count > held[room][what]
+    ]
+    assert not grown, f"Take out what the change makes superfluous, or what nobody needs:{one_a_line(grown)}"
+    if request.config.getoption("--update"):
+        lines = (f"  {json.dumps(room)}: {json.dumps(counts)}" for room, counts in now.items())
+        HOUSE.write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
+    assert now == held or request.config.getoption("--update"), (
+        "A room shrank: `./hpltune test tests/test_structure.py --update` writes its new numbers."
+    )
 
 
 @pytest.mark.heavy
