@@ -28,7 +28,7 @@ MOST_ENDS = 16
 LEAST_READY = 0.4
 """Part of the solve for which each rank is ready to compute at least: ranks of HPL wait for each other by asking again
 and again. MPI libraries that let them sleep leave more than this where the rate is worth anything."""
-READY_S = 1.0
+READY_S = 2.0
 """Seconds over which that is looked at."""
 LIBRARIES_BYTES = 64 * 2**20
 """Memory of a rank without its matrix, generously."""
@@ -121,9 +121,7 @@ def _of_solve(result: HplResult, told: SolveConditions | None, limits: MachineLi
         return f"HPL says that it took {result.time_s:.2f} s, and its ranks solved for {solve_s:.2f} s"
     if len(told.ranks) < told.ranks[0].figures.get("of", math.inf):
         return ""
-    cpu_s = sum(rank.figures.get("cpu_s", math.inf) for rank in told.ranks)
-    ready = {rank.rank: rank.figures.get("cpu_s", 0.0) + rank.figures.get("waited_s", math.inf) for rank in told.ranks}
-    return _too_little(cpu_s, flop_count(result.N), limits) or _idle(ready, solve_s, limits)
+    return _too_little(sum(rank.figures.get("cpu_s", math.inf) for rank in told.ranks), flop_count(result.N), limits)
 
 
 def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch, _limits: MachineLimits) -> str:
@@ -163,11 +161,11 @@ def _of_work(results: Sequence[HplResult], measured: MeasuredLaunch, limits: Mac
     used, operations = measured.used, sum(flop_count(result.N) for result in results)
     if limits.core_gflops <= 0 or not (used or measured.ends):
         return ""
-    cpu_s = sum(end.cpu_s for end in measured.ends)
+    cpu_s = sum(end.cpu_s for end in measured.ends) if measured.ends else math.inf
     if used is None:
         return _too_little(cpu_s, operations, limits)
     return (
-        _too_little(cpu_s or used.cpu_s, operations, limits)
+        _too_little(min(cpu_s, used.cpu_s), operations, limits)
         or _idle_between(used, measured, sum(result.time_s for result in results), limits)
         or (_too_small(max(result.N for result in results), used.largest_bytes, measured.ranks) if limits.alone else "")
     )

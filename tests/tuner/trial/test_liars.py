@@ -11,14 +11,15 @@ from as_user import Run, program
 
 from hpl.build.replay_child import code_of, configurations
 
-N = 5000
-SECONDS = 3.0
+N = 8000
+SECONDS = 8.0
 LIAR = """#!{python}
 import os, sys, time
 N, SECONDS = {N}, {seconds}
 rank = int(next(os.environ[name] for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK") if name in os.environ))
-def burn(cpu_s):
-    while time.process_time() < cpu_s:
+def spin(seconds):
+    end_s = time.monotonic() + seconds
+    while time.monotonic() < end_s:
         pass
 def say(N=N, seconds=SECONDS, tests=1):
     if rank:
@@ -37,17 +38,20 @@ def end():
 LIARS = {
     "sleeps": ("time.sleep(SECONDS + 0.5); say(); end()", "did not compute"),
     "spins on one rank": (
-        "burn(SECONDS) if rank == 0 else time.sleep(SECONDS + 1)\nsay(); end()",
+        "spin(SECONDS + 0.5) if rank == 0 else time.sleep(SECONDS + 1)\nsay(); end()",
         "this program did not compute",
     ),
-    "burns a little CPU time": ("burn(0.2); time.sleep(SECONDS + 0.5); say(); end()", "did not compute"),
+    "burns a little CPU time": ("spin(0.3); time.sleep(SECONDS + 0.5); say(); end()", "did not compute"),
     "prints from a cache": ("say(); end()", "but its whole launch was over after"),
     "prints a result in front of another one": (
-        "say(seconds=2.0); burn(SECONDS); time.sleep(0.5); say(); end()",
+        "say(seconds=7.0); time.sleep(SECONDS); say(); end()",
         "HPL printed 2 results, and 1 was asked for",
     ),
-    "solves for a smaller N": ("burn(SECONDS); time.sleep(0.5); say(N=N - 100); end()", "that was not asked for"),
-    "ends one rank at once": ("sys.exit(0) if rank else burn(SECONDS)\nsay(); end()", "this program did not compute"),
+    "solves for a smaller N": ("time.sleep(SECONDS + 0.5); say(N=N - 100); end()", "that was not asked for"),
+    "ends one rank at once": (
+        "sys.exit(0) if rank else spin(SECONDS + 0.5)\nsay(); end()",
+        "this program did not compute",
+    ),
     "lets a service compute": (
         "os.fork() or (os.setsid(), time.sleep(SECONDS), os._exit(0)); time.sleep(SECONDS + 0.5); say(); end()",
         "did not compute",
