@@ -20,7 +20,7 @@ from .hosts.host_facts import confined
 from .job import Job
 from .launchers.base import Launcher
 from .paths import RunPaths
-from .process_tree import MARK, end, marked, may_hide_memory, raise_open_files, ready_of_ranks, sweep
+from .process_tree import MARK, end, may_hide_memory, raise_open_files, ready_of_ranks, sweep
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
 """The thread that starts launchers for all threads but the main one."""
@@ -31,8 +31,6 @@ FILES_PER_RANK = 16
 """Files that a launcher may have open: what Linux usually allows, and several pipes and sockets for each rank."""
 LOOK_S, LATER = 0.25, 1.1
 """Seconds until ranks are looked at again, and by how much later that is the longer a job runs."""
-SETTLED_S = 3.0
-"""Seconds of a job after which no rank starts another program."""
 
 
 @dataclass
@@ -45,7 +43,6 @@ class Running:
     status: JobStatus
     began_s: float = field(default_factory=time.monotonic)
     looks_s: float = 0.0
-    processes: list[int] = field(default_factory=list)
     looks: list[tuple[float, Mapping[int, float]]] = field(default_factory=list)
     used: ProcessUse | None = None
 
@@ -54,9 +51,7 @@ class Running:
         age_s = time.monotonic() - self.began_s
         if not self.job.watched or age_s < self.looks_s or self.job.nodes or self.job.container is not None:
             return
-        if age_s < SETTLED_S or not self.processes:
-            self.processes = marked(job_id)
-        ready_s = ready_of_ranks(self.processes)
+        ready_s = ready_of_ranks(job_id)
         self.looks_s = LATER * age_s + LOOK_S * bool(ready_s)
         if ready_s:
             self.looks.append((age_s, ready_s))

@@ -9,7 +9,6 @@ import os
 import resource
 import signal
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import RunnerError
@@ -76,16 +75,16 @@ def marked(job_id: str) -> list[int]:
 
 def has_ranks(job_id: str) -> bool:
     """Return whether a process of the job is a rank, as its launcher has told it."""
-    return bool(ready_of_ranks(marked(job_id)))
+    return bool(ready_of_ranks(job_id))
 
 
-def ready_of_ranks(pids: Iterable[int]) -> dict[int, float]:
-    """Return the seconds that each rank among processes ran, or was ready to run, as their main threads tell.
+def ready_of_ranks(job_id: str) -> dict[int, float]:
+    """Return the seconds that each rank of a job ran, or was ready to run, as their main threads tell.
 
     What a shell of a rank started counts for the rank.
     """
     found: dict[int, float] = {}
-    for process in (Path(f"/proc/{pid}") for pid in pids):
+    for process in (Path(f"/proc/{pid}") for pid in marked(job_id)):
         with contextlib.suppress(OSError, ValueError):
             environment = (process / "environ").read_bytes().split(b"\0")
             rank = next((int(one.partition(b"=")[2]) for one in environment if one.startswith(_RANK)), None)

@@ -148,6 +148,15 @@ class TestWithOpenMpi(RealLauncher):
         assert status.state is JobState.FAILED
         assert "cores" in status.message
 
+    def test_what_its_processes_used_is_told_when_it_has_ended(self, runner: Runner, tmp_path: Path) -> None:
+        text = 'end=$(($(date +%s) + 3)); while [ "$(date +%s)" -lt $end ]; do :; done'
+        told = wait(runner, runner.submit(self.job(tmp_path, text, ranks=2, watched=True))).used
+        assert told is not None
+        assert told.cpu_s > 0.1
+        assert told.largest_bytes > 2**19
+        assert {rank for _, ready in told.looks for rank in ready} == {0, 1}
+        assert wait(runner, runner.submit(self.job(tmp_path, "exit 0", ranks=2))).used is None
+
 
 class WithHydra(RealLauncher):
     def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:

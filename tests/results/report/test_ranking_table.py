@@ -119,8 +119,8 @@ def test_a_narrow_terminal_has_the_parameters_of_each_configuration_below_the_ta
     assert lines[-2:] == ["1  blas=openblas  NB=192", "2  blas=bl|is  NB=128"]
 
 
-def test_of_runs_that_were_too_short_the_table_does_not_say_that_nothing_disturbed_them() -> None:
-    short = finished(1, 80.0, key="a", measurements={**QUIET, "solve_s": 0.2})
-    runs = [short, finished(2, 70.0, key="b", measurements=DISTURBED), finished(3, 60.0, key="c", measurements=QUIET)]
+def test_of_runs_of_which_nothing_is_known_the_table_does_not_say_that_nothing_disturbed_them() -> None:
+    unknown = finished(1, 80.0, key="a", measurements={})
+    runs = [unknown, finished(2, 70.0, key="b", measurements=DISTURBED), finished(3, 60.0, key="c", measurements=QUIET)]
     assert measured_columns(rank(runs))["disturbed"] == ["not known", "all", ""]
-    assert "disturbed" not in measured_columns(rank([short])), "where nothing was disturbed there is no such column"
+    assert "disturbed" not in measured_columns(rank([unknown])), "where nothing was disturbed there is no such column"
