@@ -216,9 +216,8 @@ def test_a_database_of_schema_1_is_brought_up_to_date(server: Server, monkeypatc
     Store.open(url).close()
     assert "part" not in str(structure(url)["trials"])
     monkeypatch.undo()
-    with pytest.warns(
-        StoreWarning, match=r"schema 1 became schema \d+, .*: `pg_dump` makes a copy before the next update"
-    ):
+    sentence = r"schema 1 became schema \d+, .*: `pg_dump` makes a copy before the next update"
+    with pytest.warns(StoreWarning, match=sentence):
         Store.open(url, create=False).close()
     with Store.open(url, create=False) as store:
         store.create_study(a_study())
