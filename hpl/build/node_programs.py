@@ -1,14 +1,13 @@
 """Builds programs for nodes, without MPI: benchmarks (native/node_bench, node_pairs.c), HPL for one process (solo)."""
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..search_paths import SearchPaths
 from .programs import FLAGS, NATIVE, OWN_FLAGS, ROUTINES, header_flags
 from .source import HplSource
-from .toolchain import ADVICE, OnStep, ToolchainError, built_once, digest, in_parallel, program_output, run_compiler
+from .toolchain import OnStep, built_once, c_compiler, digest, in_parallel, program_output, run_compiler
 
 NODE_FLAGS = ("-O3", "-pthread", *(flag for flag in OWN_FLAGS if not flag.startswith("-O")))
 """Nothing for the CPU of this host only: the programs run on all nodes."""
@@ -56,21 +55,6 @@ def _built(search: SearchPaths, name: str, files: Sequence[Path]) -> Path:
         draft.replace(program)
 
     return built_once(program, make)
-
-
-def c_compiler(search: SearchPaths) -> str:
-    """Return the C compiler of this machine.
-
-    Raises:
-        ToolchainError: there is none.
-    """
-    private = search.prefix / "bin/cc" if search.prefix else None
-    found = next(filter(None, (shutil.which(name) for name in ("cc", "gcc", "clang"))), None)
-    if found is None and private is not None and private.exists():
-        return str(private)
-    if found is None:
-        raise ToolchainError(f"no C compiler was found (cc): {ADVICE}")
-    return found
 
 
 def build_solo(source: HplSource, search: SearchPaths, on_step: OnStep | None = None) -> Path:

@@ -99,6 +99,8 @@ def _first_error(stderr: str) -> str:
 
 ADVICE = "`hpltune setup` installs it, or load your module and try again"
 
+COMPILERS = ("cc", "gcc", "clang")
+
 SUFFIXES = ("", ".openmpi", ".mpich")
 """Suffixes that Debian adds to the names of wrappers and launchers, so that several libraries can be installed."""
 
@@ -187,6 +189,19 @@ def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
     return tuple(found.values())
 
 
+def c_compiler(search: SearchPaths) -> str:
+    """Return the C compiler of this machine, or else that of the private prefix.
+
+    Raises:
+        ToolchainError: there is none.
+    """
+    own = _own_compiler(search).values()
+    found = next(filter(None, map(shutil.which, (*COMPILERS, *own))), None)
+    if found is None:
+        raise ToolchainError(f"no C compiler was found (cc): {ADVICE}")
+    return found
+
+
 def compiler_version(mpi: Mpi) -> str:
     """Return the first line that the compiler behind mpicc prints for --version.
 
@@ -212,7 +227,7 @@ def _own_compiler(search: SearchPaths) -> dict[str, str]:
 
 
 def _fallback_compiler(search: SearchPaths) -> dict[str, str]:
-    return {} if any(shutil.which(name) for name in ("cc", "gcc", "clang")) else _own_compiler(search)
+    return {} if any(map(shutil.which, COMPILERS)) else _own_compiler(search)
 
 
 def _on_path(search: SearchPaths) -> Iterator[ProgramFolder]:

@@ -47,13 +47,8 @@ APT = (
 )
 """What root installs with apt-get. A name this release does not have is left out, and said."""
 
-UNPACKED = (
-    *(package for package in APT if package.part == "blas"),
-    Package("libgfortran5", "apt", "blas", "needed by OpenBLAS and ATLAS", 3),
-    Package("libquadmath0", "apt", "blas", "needed by libgfortran5", 1),
-    Package("libgomp1", "apt", "blas", "needed by BLIS' OpenMP build", 1),
-)
-"""What is downloaded and unpacked into the private prefix without root."""
+UNPACKED = tuple(package for package in APT if package.part == "blas")
+"""What is downloaded and unpacked into the private prefix without root, with what it needs and the system lacks."""
 
 WHEELS = (
     Package("ziglang", "PyPI", "compiler", "a C compiler (clang) that needs no installation", 413),
@@ -69,7 +64,7 @@ EXTRAS = {
     "nvblas": Package("nvidia-cublas-cu12", "PyPI", "blas", "NVIDIA's cuBLAS with NVBLAS, under NVIDIA's licence", 910),
     "simgrid": Package("libsimgrid-dev", "apt", "simulator", "SimGrid, for virtual clusters", 200),
 }
-"""What --with adds: wheels into the private prefix, Debian packages by root."""
+"""What --with adds: wheels into the private prefix, and Debian packages: system-wide by root, else into that prefix."""
 
 
 FAST = ("openblas", "blis", "mkl", "atlas")
@@ -207,8 +202,9 @@ def plan(missing: Needs, extras: Sequence[str] = (), *, as_root: bool) -> SetupP
     has_apt = shutil.which("apt-get") is not None
     if has_apt and as_root:
         return SetupPlan(system=(*(package for package in APT if package.part in parts), *from_apt), wheels=added)
-    if from_apt:
-        raise SetupError(f"{from_apt[0].name} comes only through apt-get as root: ask whoever is to install it")
+    if from_apt and not has_apt:
+        name = from_apt[0].name
+        raise SetupError(f"{name} is a package of Debian and Ubuntu, and this system has no apt-get: load its module")
     wheels = tuple(package for package in WHEELS if package.part in parts)
     unpacked = UNPACKED if has_apt and missing.blas else ()
-    return SetupPlan(unpacked=unpacked, wheels=tuple(dict.fromkeys((*wheels, *added))))
+    return SetupPlan(unpacked=(*unpacked, *from_apt), wheels=tuple(dict.fromkeys((*wheels, *added))))
