@@ -65,7 +65,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for the tests of all workers, so that HPL is compiled once; the user's own source and prefix where there are."""
+    """One cache for the tests of all workers, so that HPL is compiled once; with the user's own source and prefix."""
     folder = tmp_path_factory.getbasetemp()
     cache = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "shared-cache"
     cache.mkdir(exist_ok=True)

@@ -8,6 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from pathlib import Path
 
@@ -16,7 +17,17 @@ from ..errors import HplError
 from ..search_paths import SearchPaths
 from .programs import NATIVE, OWN_FLAGS, ROUTINES, Xhpl, header_flags
 from .source import HplSource
-from .toolchain import BuildError, OnStep, built_once, c_compiler, digest, in_parallel, program_output, run_compiler
+from .toolchain import (
+    BuildError,
+    CompileJob,
+    OnStep,
+    built_once,
+    c_compiler,
+    compile_all,
+    digest,
+    program_output,
+    run_compiler,
+)
 
 ADVICE = "`hpltune setup ⟦with⟧ simgrid` installs it (Debian and Ubuntu: libsimgrid-dev)"
 ARGUMENTS = "@arguments@"
@@ -69,7 +80,7 @@ class SimGrid:
     environment: Mapping[str, str]
     root: str = ""
 
-    def compile(self, arguments: Sequence[str], log: Path) -> None:
+    def compile(self, arguments: Sequence[str], target: Path, log: Path) -> None:
         """Compile or link as smpicc does.
 
         Raises:
@@ -79,7 +90,7 @@ class SimGrid:
         try:
             shown = program_output(show, os.environ).partition(ARGUMENTS)
             before, _, after = ([word.replace("/usr/", f"{self.root}/usr/") for word in part.split()] for part in shown)
-            run_compiler([self.compiler, *before[1:], *arguments, *after], os.environ, log)
+            run_compiler([self.compiler, *before[1:], *arguments, *after], target, os.environ, log)
         except HplError as error:
             raise BuildError(f"found SimGrid {self.version} ({self.smpicc}), but {error}") from error
 
@@ -106,7 +117,8 @@ def simgrid_here(search: SearchPaths) -> SimGrid | None:
     for folders in (None, *([f"{search.debs}/usr/bin"] if search.debs else [])):
         smpicc, smpirun = (shutil.which(name, path=folders) for name in ("smpicc", "smpirun"))
         if smpicc and smpirun:
-            version = _version(smpicc)
+            script = Path(smpicc).read_text(encoding="utf-8", errors="replace")
+            version = next(iter(re.findall(r"SimGrid version (\d+\.\d+)", script)), "of an unknown version")
             try:
                 return _whole(version, Path(smpicc).resolve(), Path(smpirun), search)
             except HplError as error:
@@ -114,11 +126,6 @@ def simgrid_here(search: SearchPaths) -> SimGrid | None:
     if faults:
         raise SimGridError(faults[0])
     return None
-
-
-def _version(smpicc: str) -> str:
-    script = Path(smpicc).read_text(encoding="utf-8", errors="replace")
-    return next(iter(re.findall(r"SimGrid version (\d+\.\d+)", script)), "of an unknown version")
 
 
 def _whole(version: str, smpicc: Path, smpirun: Path, search: SearchPaths) -> SimGrid:
@@ -186,17 +193,10 @@ def _build(source: HplSource, simgrid: SimGrid, xhpl: Xhpl, step: OnStep) -> Non
         if path.stem not in REPLACED and path.parent.name != "blas"
     )
     headers = header_flags(source)
-    jobs = [(path, folder / f"{path.parent.name}-{path.stem}.o", ("-w", *FLAGS)) for path in theirs]
+    jobs: list[CompileJob] = [(path, folder / f"{path.parent.name}-{path.stem}.o", ("-w", *FLAGS)) for path in theirs]
     jobs += [(path, folder / f"own-{path.stem}.o", (*OWN_FLAGS, *FLAGS)) for path in _own(source)]
-
-    def compile_one(job: tuple[Path, Path, tuple[str, ...]]) -> None:
-        path, target, flags = job
-        simgrid.compile([*flags, *headers, "-c", str(path), "-o", str(target)], xhpl.log)
-
-    in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for SimGrid", step)
+    run = partial(simgrid.compile, log=xhpl.log)
+    objects = compile_all(jobs, run, headers, step)
     step("linking the simulated xhpl", 1, 1)
-    wrapped = (*WRAPPED, *source.wrapped)
-    draft = folder / "draft"
-    program = ["-o", str(draft), *(str(target) for _, target, _ in jobs), *(f"-Wl,--wrap={name}" for name in wrapped)]
-    simgrid.compile([*program, "-Wl,-Bsymbolic", "-ldl"], xhpl.log)
-    draft.replace(xhpl.path)
+    wraps = [f"-Wl,--wrap={name}" for name in (*WRAPPED, *source.wrapped)]
+    run([*objects, *wraps, "-Wl,-Bsymbolic", "-ldl"], xhpl.path)

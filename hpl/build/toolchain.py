@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
 
 from filelock import FileLock
 
@@ -21,19 +20,20 @@ from ..search_paths import SearchPaths
 
 OnStep = Callable[[str, int, int], None]
 """A callback with a phrase for the step, its number, and the number of steps."""
-Job = TypeVar("Job")
 
 
 class BuildError(HplError):
     """The compiler or the linker failed; the message is its first error, with the path of the whole log."""
 
 
-def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-    """Run a compiler and append its output to a log.
+def run_compiler(argv: Sequence[str], target: Path, environment: Mapping[str, str], log: Path) -> None:
+    """Run a compiler and append its output to a log; what it makes is whole or not there.
 
     Raises:
         BuildError: the compiler failed or is missing.
     """
+    draft = target.with_name(f"{target.name}.{os.getpid()}")
+    argv = [*argv, "-o", str(draft)]
     try:
         done = run_child(argv, environment)
     except OSError as error:
@@ -42,20 +42,22 @@ def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path)
         file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
     if done.returncode != 0:
         raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_final_path(log)})")
+    draft.replace(target)
 
 
-def built_once(program: Path, make: Callable[[], None]) -> Path:
+def built_once(program: Path, make: Callable[[], None], among: Path | None = None) -> Path:
     """Return a program of the cache, made first where it is not there; several processes may ask at the same time.
 
     Args:
-        make: puts the whole program in its place, in a folder that is there.
+        make: puts the whole program in its place.
+        among: the folder of what it has in common with other programs, only one of which is made at a time.
 
     Raises:
         BuildError: making it failed, or the cache cannot be written.
     """
     if program.is_file():
         return program
-    folder = program.parent
+    folder = among or program.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / "lock"):
@@ -66,11 +68,31 @@ def built_once(program: Path, make: Callable[[], None]) -> Path:
     return program
 
 
-def in_parallel(work: Callable[[Job], None], jobs: Sequence[Job], name: Callable[[Job], str], step: OnStep) -> None:
-    """Do jobs on all cores, and call `step` after each."""
+CompileJob = tuple[Path, Path, Sequence[str]]
+"""A source, the object that is made of it, and flags."""
+
+
+def compile_all(
+    jobs: Sequence[CompileJob], compiler: Callable[[Sequence[str], Path], None], headers: Sequence[str], step: OnStep
+) -> list[str]:
+    """Compile sources on all cores, and return their objects.
+
+    Args:
+        compiler: runs the compiler with arguments, and makes an object.
+
+    Raises:
+        BuildError: one of them does not compile.
+    """
+
+    def compile_one(job: CompileJob) -> None:
+        source, target, flags = job
+        target.parent.mkdir(exist_ok=True)
+        compiler([*flags, *headers, "-c", str(source)], target)
+
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for done, (job, _) in enumerate(zip(jobs, pool.map(work, jobs), strict=True), start=1):
-            step(name(job), done, len(jobs))
+        for done, (job, _) in enumerate(zip(jobs, pool.map(compile_one, jobs), strict=True), start=1):
+            step(f"compiling {job[0].name}", done, len(jobs))
+    return [str(target) for _, target, _ in jobs]
 
 
 def digest(parts: Iterable[str]) -> str:

@@ -1,4 +1,4 @@
-"""What real programs tests find: those that hpltune itself would, also in the private prefix that `hpltune setup` made."""
+"""The real programs that tests use: those that hpltune itself finds, also in the private prefix of `hpltune setup`."""
 
 import pytest
 

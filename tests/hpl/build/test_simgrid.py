@@ -17,14 +17,19 @@ shift
 echo {compiler} -I/usr/include/smpi $* -lsimgrid
 """
 """What smpicc is: a script with absolute paths in it."""
+CC = """#!/bin/sh
+for made; do :; done
+for word; do echo "$word"; done >"$made"
+"""
+"""A C compiler that writes down how it was called, as what it makes."""
 
 
 @pytest.fixture
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The only folder on PATH, with a C compiler that writes down how it was called."""
+    """The only folder on PATH, with a C compiler."""
     folder = tmp_path / "usr/bin"
     folder.mkdir(parents=True)
-    program(folder / "cc", f'#!/bin/sh\nfor word; do echo "$word"; done >{tmp_path}/called\n')
+    program(folder / "cc", CC)
     monkeypatch.setenv("PATH", str(folder))
     return folder
 
@@ -72,8 +77,8 @@ def test_that_of_the_private_prefix_is_used_with_its_own_paths(
     found = find_simgrid(search)
     assert found.smpimain.is_relative_to(debs)
     assert found.environment["LD_LIBRARY_PATH"].split(":")[0].startswith(str(debs / "usr/lib"))
-    found.compile(["-c", "my file.c"], tmp_path / "log")
-    assert (tmp_path / "called").read_text().splitlines() == [
+    found.compile(["-c", "my file.c"], tmp_path / "my.o", tmp_path / "log")
+    assert (tmp_path / "my.o").read_text().splitlines()[:-2] == [
         f"-I{debs}/usr/include/smpi",
         "-c",
         "-c",
@@ -119,7 +124,7 @@ def test_a_build_that_fails_names_the_simgrid(tmp_path: Path, tools: Path, searc
     install(tmp_path)
     program(tools / "cc", "#!/bin/sh\necho fatal error: no such header >&2\nexit 1\n")
     with pytest.raises(BuildError, match=r"found SimGrid 4.0 .*, but building xhpl failed: .*no such header \(log: "):
-        find_simgrid(search).compile(["-c", "x.c"], tmp_path / "log")
+        find_simgrid(search).compile(["-c", "x.c"], tmp_path / "x.o", tmp_path / "log")
 
 
 @pytest.mark.real

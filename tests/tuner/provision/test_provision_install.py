@@ -26,12 +26,14 @@ POLICY = '#!/bin/sh\nshift\nfor name; do printf "%s:\\n  Installed: (none)\\n  C
 
 APT_GET = """#!/bin/sh
 until [ "$1" = install ] || [ "$1" = download ]; do shift; done
-case $1 in
-install)
+if [ "$1" = install ]; then
     for name; do :; done
-    printf 'Inst libc6 [1] (2 Debian)\\nInst libgfortran5 (14 Debian)\\nInst libboost-dev (1 Debian)\\nInst %s (3 Debian)\\n' "$name" ;;
-*)  shift; for name; do : >"$name.deb"; done ;;
-esac
+    for new in libgfortran5 libboost-dev "$name"; do echo "Inst $new (3 Debian)"; done
+    echo "Inst libc6 [2] (3 Debian)"
+else
+    shift
+    for name; do : >"$name.deb"; done
+fi
 """
 """An apt-get that would install the last package asked for with a library and headers, and make the C library newer."""
 OPEN_MPI = '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n'
