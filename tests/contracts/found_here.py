@@ -24,8 +24,9 @@ def found_mpi(patch: pytest.MonkeyPatch | None = None, *, building: bool) -> Mpi
         found = find_mpis(SearchPaths(OWN.prefix, OWN.cache), building=building)[0]
     except HplError as error:
         pytest.skip(f"needs MPI: {error}")
-    for name, value in found.environment if patch else ():
-        patch.setenv(name, value)
+    if patch:
+        for name, value in found.environment:
+            patch.setenv(name, value)
     return found
 
 
