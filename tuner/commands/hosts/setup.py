@@ -117,7 +117,7 @@ def plan_setup(request: SetupRequest) -> PlannedSetup:
     if NVBLAS in request.extras:
         for_program(NVBLAS, VENDOR)
     missing = needs(request.user_dirs, system=request.installers.system)
-    chosen = plan(missing, absent_extras(request.extras, request.user_dirs), as_root=request.as_root)
+    chosen = plan(missing, [*absent_extras(request.extras, request.user_dirs)], as_root=request.as_root)
     return PlannedSetup(request, missing, chosen)
 
 
