@@ -61,7 +61,6 @@ def export(
 
         hpltune export parquet -o study.parquet
 
-
         hpltune export sheet -o submission.md
     """
     from ..commands.stored.export import ExportRequest, export_study
@@ -81,7 +80,7 @@ def export(
         export_there(there, str(format_), study or named, trial, out)
         return
     if format_ is Format.PARQUET:
-        _export_binary(str(format_), study or named, out, db)
+        _export_parquet(study or named, out, db)
         return
     with open_store(db, create=False) as store:
         if format_ is Format.SHEET:
@@ -110,18 +109,18 @@ def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str
     return iter([to_json(report) + "\n" if as_json else to_markdown(report)])
 
 
-def _export_binary(kind: str, study: str | None, out: Path | None, db: str | None) -> None:
-    """Write a study as a binary file, or to standard output where that is redirected."""
-    from ..commands.stored.export import ExportRequest, export_binary
+def _export_parquet(study: str | None, out: Path | None, db: str | None) -> None:
+    """Write a study as a Parquet file, or to standard output where that is redirected."""
+    from ..commands.stored.export import export_parquet
     from ..errors import UsageError
 
     if out is None and sys.stdout.isatty():
         raise UsageError(
-            f"{kind} is no text for a terminal: name a file, hpltune export {kind} -o FILE, or redirect it"
+            "parquet is no text for a terminal: name a file, hpltune export parquet -o FILE, or redirect it"
         )
     with open_store(db, create=False) as store, TemporaryDirectory(prefix="hpltune-") as folder:
-        export_binary(store, ExportRequest(kind, study), out or Path(folder) / kind)
+        export_parquet(store, study, out or Path(folder) / "study")
         if out is None:
-            sys.stdout.buffer.write((Path(folder) / kind).read_bytes())
+            sys.stdout.buffer.write((Path(folder) / "study").read_bytes())
             return
     typer.echo(f"wrote {out}")
