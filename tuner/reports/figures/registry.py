@@ -181,7 +181,7 @@ KINDS = (
     FigureKind(
         "messages",
         "the time of messages by their size",
-        "a ping-pong or `net probe`",
+        "a ping-pong",
         lambda of: messages(of.probes),
         in_story=False,
     ),
