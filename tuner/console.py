@@ -23,7 +23,7 @@ from hpl.params import Scalar
 from hpl.variant import is_code
 from results.metrics import rate_text
 from results.report.model import Report, outcome
-from results.report.terminal import blocks, can_draw, print_report, say
+from results.report.terminal import blocks, can_draw, print_report, say, wrapped
 from results.stats.ranking import is_full_run
 
 from .events import (
@@ -95,6 +95,20 @@ def output(*, stderr: bool = False) -> Console:
     return Terminal(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
 
 
+def remark(sentence: str, *, failed: bool = False) -> None:
+    """Say something on standard error, in red where it is why a command failed.
+
+    On a terminal it is broken between words only; a path, and a command in backticks, stay whole so that they can be
+    copied.
+    """
+    text, console = f"hpltune: {printable(with_options(sentence))}", output(stderr=True)
+    if console.is_terminal:
+        text = "\n".join(wrapped(text, console.width))
+    red, plain = ("\033[31m", "\033[0m") if failed and console.color_system else ("", "")
+    with suppress(OSError):
+        print(f"{red}{text}{plain}", file=sys.stderr)
+
+
 class PlainLines:
     """One line per event that matters, for logs, pipes and screen readers."""
 
@@ -115,8 +129,7 @@ class PlainLines:
             case Notice():
                 self._notice(event)
             case Remark(text):
-                with suppress(OSError):
-                    print(f"hpltune: {printable(with_options(text))}", file=sys.stderr)
+                remark(text)
             case WorkStarted(text):
                 self._print(f"{text} …")
             case PartFound(parts):

@@ -12,8 +12,8 @@ from results.stats.ranking import Ranked, is_full_run
 from results.store.service.campaign_entry import LiveState
 
 from ..machine.equipment import Equipment
+from ..study.names import is_shootout
 from ..study.objective import merit_text, unit_of
-from ..study.rounds import is_shootout
 from ..words import counted
 from .answer_card import answer_card, failure_card
 from .context import machine_rows
