@@ -28,7 +28,8 @@ def best(
 ) -> None:
     """Tell the best of a study in short, and rank its configurations by the GFLOPS that are expected of them.
 
-    Without a name it takes the newest study that `tune` made, or that was imported.
+    Without a name it takes the newest study that `tune` made, or that was imported. A run from which other programs
+    took the machine is called disturbed: docs/disturbed.md tells what follows.
 
     Examples:
 

@@ -494,7 +494,7 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     mpi = inventory.mpi
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin}).", detail=True))
     if inventory.program.workload.is_hpl:
-        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it.", detail=True))
+        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor ⟦all⟧` explains it.", detail=True))
     waits = campaign.quiet_wait(options, workbench, session.context).waits
     spoilers = before_runs(
         workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits
