@@ -23,7 +23,7 @@ from hpl.params import Scalar
 from hpl.variant import is_code
 from results.metrics import rate_text
 from results.report.model import Report, outcome
-from results.report.terminal import blocks, can_draw, print_report, say, wrapped
+from results.report.terminal import blocks, can_draw, print_report, say
 from results.stats.ranking import is_full_run
 
 from .events import (
@@ -84,9 +84,10 @@ class Terminal(Console):
         return super().render_str(with_options(text), **options)
 
     def on_broken_pipe(self) -> None:
-        """Leave as a program does that the signal ends."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(UNREAD)
+        """Leave as a program does that the signal ends, unless only errors are not read."""
+        if not self.stderr:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(UNREAD)
 
 
 def output(*, stderr: bool = False) -> Console:
@@ -101,12 +102,8 @@ def remark(sentence: str, *, failed: bool = False) -> None:
     On a terminal it is broken between words only; a path, and a command in backticks, stay whole so that they can be
     copied.
     """
-    text, console = f"hpltune: {printable(with_options(sentence))}", output(stderr=True)
-    if console.is_terminal:
-        text = "\n".join(wrapped(text, console.width))
-    red, plain = ("\033[31m", "\033[0m") if failed and console.color_system else ("", "")
     with suppress(OSError):
-        print(f"{red}{text}{plain}", file=sys.stderr)
+        say(output(stderr=True), f"hpltune: {sentence}", "red" if failed else None)
 
 
 class PlainLines:

@@ -123,13 +123,11 @@ def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
     return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
 
 
-def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
-    """Cautions that were told while a study ran, each with when, the first first; without full stops."""
-    return list(_told(study).values())
+def told_cautions(study: Study) -> dict[str, tuple[datetime | None, str]]:
+    """Cautions that were told while a study ran, each with when, the first first; without full stops.
 
-
-def _told(study: Study) -> dict[str, tuple[datetime | None, str]]:
-    """The same by what they are about, or by their own words; of those about the same the last."""
+    They stand by what they are about, or by their own words; of those about the same there is the last.
+    """
     known = [(name.removeprefix(FACT), value) for name, value in study.host.items() if name.startswith(FACT)]
     found = [(value if isinstance(value, Mapping) else {"at": value, "about": text}, text) for text, value in known]
     moments = [(_moment(told["at"]), str(told["about"]), text) for told, text in found]
@@ -146,7 +144,7 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
     """All cautions of a study, with when they were told; None for those that follow from its facts."""
     changes = [(None, text) for text in change_sentences(study.host)]
     virtual = study.host.get("hypervisor") is True and not study.simulated
-    told = _told(study)
+    told = told_cautions(study)
     at, wait = told.pop(OTHERS, (None, ""))
     others = "; ".join(filter(None, (*disturbed_caution(study.host), wait)))
     disturbed = [(at, others)] if others else []

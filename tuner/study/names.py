@@ -113,15 +113,6 @@ def made_by(study: Study) -> str | None:
     return "predict" if study.how == "simulated" and study.name.startswith("predict-") else None
 
 
-def newest_tuning(store: Store) -> Study:
-    """The study created last of those that were tuned or imported; of all where there are none.
-
-    Raises:
-        ResultsError: there is no study yet.
-    """
-    return next((study for study in reversed(store.studies()) if made_by(study) is None), None) or store.newest()
-
-
 def newest_search(store: Store, purpose: str) -> Study:
     """The study created last by `tune`.
 

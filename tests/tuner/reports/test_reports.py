@@ -83,7 +83,7 @@ def test_best_begins_with_the_answer_and_ends_with_each_caution_once(store: Stor
     assert lines[0] == "In short"
     assert lines[1].startswith("Best: 95.26 GFLOPS, ")
     assert lines[2] == "Sure? Only one configuration has a valid run: there is none to compare it with."
-    assert lines[3].startswith("Next: `hpltune export dat default-of-the-cluster-1 > HPL.dat` writes its HPL.dat")
+    assert lines[3].startswith("Next: `hpltune tune --resume --study default-of-the-cluster-1` goes on")
     assert lines[4].startswith("Best of study")
     assert [line for line in lines if "Caution" in line] == ["Caution: before the end the machine was still busy."]
     assert lines[-1].startswith("Caution")

@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def texts(store: Store) -> list[str]:
-    return [text for _, text in told_cautions(store.study("study"))]
+    return [text for _, text in told_cautions(store.study("study")).values()]
 
 
 def test_a_caution_is_passed_on_and_kept_whether_it_is_told_before_or_after_the_study_begins(store: Store) -> None:

@@ -12,7 +12,7 @@ from ...reports.answer_card import in_short, next_step
 from ...reports.context import Context
 from ...reports.library_ranking import LibraryRanking
 from ...reports.summary import StudySummary
-from ...study.names import is_shootout, newest_tuning
+from ...study.names import is_shootout, made_by
 from ...study.objective import rank_stored
 from ...tuning.winner import command_text
 from .show import state
@@ -88,7 +88,8 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
         ResultsError: there is no such study, or none of its runs was valid.
         TunerError: the other objective needs a fact of the machine that the study does not know.
     """
-    study = store.study(request.study) if request.study else newest_tuning(store)
+    tuned = (study for study in reversed(store.studies()) if made_by(study) is None)
+    study = store.study(request.study) if request.study else next(tuned, None) or store.newest()
     stored = rank_stored(store, study, front=request.front is not None)
     if not stored.ranking:
         raise NoValidRunError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
