@@ -9,7 +9,7 @@ from results.report.model import Drawable, Report
 from results.report.picture import ENDINGS, PictureSize, picture
 
 from ..errors import UsageError
-from ..user_files import require_writable_file, write_bytes, write_text
+from ..user_files import require_writable_file, write_byte_parts, write_text
 from ..words import all_with_options
 
 
@@ -33,7 +33,7 @@ def write_picture(file: Path, figures: Sequence[Drawable], size: PictureSize | N
         ResultsError: so large a picture cannot be drawn.
         TunerError: the file cannot be written.
     """
-    write_bytes(file, picture(all_with_options(figures), _ending(file), size or PictureSize()))
+    write_byte_parts(file, [picture(all_with_options(figures), _ending(file), size or PictureSize())])
 
 
 def require_files(html: Path | None, plot: Path | None = None) -> None:
