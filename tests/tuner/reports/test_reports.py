@@ -91,7 +91,7 @@ def test_best_begins_with_the_answer_and_ends_with_each_caution_once(store: Stor
 
 def test_best_takes_the_newest_study_that_show_lists(store: Store) -> None:
     add(store)
-    others = {
+    others: dict[str, Any] = {
         "run-1": {"space_text": ""},
         "default-1-blas": {"options": {"shootout": True}},
         "lesson": {"host": {"lesson": "kronos"}},
