@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock
-
 from ..blas.catalogue import BlasLibrary
 from ..errors import HplError
 from ..search_paths import SearchPaths
@@ -88,6 +86,8 @@ def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) ->
     xhpl = Xhpl(folder / "xhpl", key, folder / "build.log")
     if xhpl.path.is_file():
         return xhpl
+    from filelock import FileLock  # noqa: PLC0415 - only what builds needs it
+
     step = on_step or (lambda *_: None)
     with _building(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -111,6 +111,8 @@ def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None
     program = xhpl.path.with_name(f"calibrate-{digest([text])}")
     if program.is_file():
         return Xhpl(program, xhpl.key, xhpl.log)
+    from filelock import FileLock  # noqa: PLC0415 - only what builds needs it
+
     with _building(program.parent), FileLock(common / "lock"):
         objects = [path for path in _objects(recipe, common, lambda *_: None) if path.stem not in MAINS]
         draft = program.with_suffix(f".{os.getpid()}")

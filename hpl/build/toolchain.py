@@ -6,14 +6,11 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import TypeVar
-
-from filelock import FileLock
 
 from ..child import run_child
 from ..errors import HplError
@@ -55,6 +52,8 @@ def built_once(program: Path, make: Callable[[], None]) -> Path:
     """
     if program.is_file():
         return program
+    from filelock import FileLock  # noqa: PLC0415 - only what builds needs it
+
     folder = program.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -68,6 +67,8 @@ def built_once(program: Path, make: Callable[[], None]) -> Path:
 
 def in_parallel(work: Callable[[Job], None], jobs: Sequence[Job], name: Callable[[Job], str], step: OnStep) -> None:
     """Do jobs on all cores, and call `step` after each."""
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what builds needs it
+
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
         for done, (job, _) in enumerate(zip(jobs, pool.map(work, jobs), strict=True), start=1):
             step(name(job), done, len(jobs))
