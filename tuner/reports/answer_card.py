@@ -3,10 +3,11 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
-from results.report.model import Card, outcome
+from results.report.model import Card, Heading, Part, Sentence, Tone, outcome
 from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
@@ -114,6 +115,16 @@ def _disturbed(ranking: Sequence[Ranked]) -> str:
 def is_doubtful(first: Ranked) -> bool:
     """Whether the rate of a configuration has to be measured again before anything follows from it."""
     return first.disturbance is not None or first.runs == 1 or _scatters(first)
+
+
+def in_short(summary: StudySummary, following: Sentence) -> Iterator[Part]:
+    """What a reader in a hurry needs: the best, how sure that is, and what to do next."""
+    yield Heading("In short")
+    if not summary.front:
+        yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
+    if summary.how_sure:
+        yield Sentence(f"Sure? {summary.how_sure}")
+    yield replace(following, text=f"Next: {following.text}")
 
 
 def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
