@@ -1,7 +1,7 @@
 """Reads a log that holds outputs of HPL from any origin: each result with all that its launch said of it.
 
-`hpl.output` reads results and residuals. This module adds what a launch prints before them: the program, the values
-that HPL.dat had, and the threshold. It says of a result of HPL-MxP that it is none of HPL.
+`hpl.output` reads results and residuals, and which of them are of mixed precision. This module adds what a launch prints
+before them: the program, the values that HPL.dat had, and the threshold.
 """
 
 import re
@@ -11,21 +11,13 @@ from datetime import datetime
 
 from . import variant
 from .errors import HplError
-from .output import BEGIN, HplOutput, HplResult, contradictions, eps_of, lines, parse, stamp_of
+from .output import BANNER, BEGIN, CLOSING, HplOutput, HplResult, OutputReader, contradictions, lines, parse, stamp_of
 from .params import HplParams, Scalar
 
 VARIANT = "variant"
 """The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""
-_PROGRAM = re.compile(r"(?:HPLinpack|HPL-\w+|rocHPL\S*|AMD Zen HPL)\s+\S*\d\S*")
-_MIXED = re.compile(
-    r"HPL-?MxP|HPL-AI|mixed[ -]precision|\biter\s+\d+\s+resid|iterative refinement|\b(?:PASSED|FAILED)\s+\d+\s*\(",
-    re.IGNORECASE,
-)
-"""What only HPL-MxP prints: it factorises in lower precision and refines the solution. Behind the verdict it repeats a
-number of the result, with another in brackets."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
-_CLOSING = "End of Tests."
 _BROADCASTS = {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"}
 _SWAPS = {"Mix": "mix", "Binary-exchange": "bin", "Spread-roll": "long"}
 _NEEDED = (
@@ -81,8 +73,9 @@ class HplLog:
     """The content of a log.
 
     Attributes:
-        mixed_precision: how many results are left out because HPL-MxP printed them.
+        mixed_precision: how many results are left out because they are of mixed precision.
         errors: HPL's own error messages.
+        mixed_begun: whether what began last is a benchmark in mixed precision.
         finished: whether the last launch printed its closing line.
         launches: how many launches began in the log.
         abreast: how many runs of one rank went on at the same time, as ranks do that do not find each other.
@@ -96,49 +89,60 @@ class HplLog:
     launches: int
     abreast: int = 0
     missing: int = 0
+    mixed_begun: bool = False
 
 
 @dataclass
 class _Launch:
-    """What was read of a launch so far."""
+    """What was read of a launch so far.
+
+    Attributes:
+        rows: which results of the log stand in each table.
+    """
 
     program: str = ""
     values: dict[str, Scalar] = field(default_factory=dict)
     threshold: float | None = None
-    eps: float | None = None
-    mixed: bool = False
     tables: list[list[str]] = field(default_factory=lambda: [[]])
+    rows: list[list[int]] = field(default_factory=lambda: [[]])
 
 
 def read_log(text: str) -> HplLog:
     """Read a log, complete or not; nothing here raises."""
-    launches, names = [_Launch()], list[str]()
+    reader, launches, names = OutputReader(), [_Launch()], list[str]()
     for line in lines(text):
         words = line.split()
-        if _PROGRAM.match(line):
-            names.append(" ".join(words[:4]) if line.startswith("AMD") else " ".join(words[:2]))
+        if banner := BANNER.match(line):
+            names.append(" ".join(banner[0].split()))
         if BEGIN.match(line):
             launches.append(_Launch(names[0] if names else ""))
-            launches[-1].mixed = any(map(_MIXED.search, names))
             names = []
         launch = launches[-1]
-        launch.mixed |= _MIXED.search(line) is not None and not _PROGRAM.match(line)
         if words[:1] == ["T/V"] and "N" in words:
             launch.tables.append([])
+            launch.rows.append([])
         launch.tables[-1].append(line)
         _read_head(launch, line)
-    launches[0].mixed |= any(map(_MIXED.search, names))
-    whole = parse(text)
-    logged = [
-        result for number, launch in enumerate(launches) if not launch.mixed for result in _results(launch, number)
-    ]
-    mixed = sum(len(_results(launch, 0)) for launch in launches if launch.mixed)
+        before = len(reader.results)
+        reader.read(line)
+        launch.rows[-1] += range(before, len(reader.results))
+    whole = reader.output()
+    every = [one for number, launch in enumerate(launches) for one in _results(launch, number, whole.results)]
+    logged = [one for one in every if not one.result.mixed]
     abreast = _abreast(logged, [table for launch in launches for table in launch.tables[1:]])
     begun = max(1, len(launches) - 1)
     if 0 < abreast <= begun:
         logged = [replace(one, doubt="") for one in logged]
-    missing = sum(_missing(launch) for launch in launches[1:] if not launch.mixed)
-    return HplLog(tuple(logged), mixed, whole.errors, _ended(launches[-1]), begun, abreast, missing)
+    return HplLog(
+        results=tuple(logged),
+        mixed_precision=len(every) - len(logged) + whole.mixed_without_row,
+        errors=whole.errors,
+        finished=any(CLOSING in table for table in launches[-1].tables),
+        launches=begun,
+        abreast=abreast,
+        missing=sum(map(_missing, launches[1:])),
+        mixed_begun=whole.mixed_begun,
+    )
 
 
 def read_logs(texts: Sequence[str]) -> HplLog:
@@ -159,6 +163,7 @@ def read_logs(texts: Sequence[str]) -> HplLog:
         launches=sum(log.launches for log in speaking),
         abreast=max(_abreast(results), *(log.abreast for log in logs)),
         missing=sum(log.missing for log in logs),
+        mixed_begun=any(log.mixed_begun for log in logs),
     )
 
 
@@ -182,17 +187,11 @@ def _abreast(results: Sequence[LoggedResult], tables: Sequence[Sequence[str]] = 
     return found if alone and found > 1 else 0
 
 
-def _ended(launch: _Launch) -> bool:
-    return any(_CLOSING in table for table in launch.tables)
-
-
 def _read_head(launch: _Launch, line: str) -> None:
-    """Read a value of HPL.dat, the threshold or the precision from a line."""
+    """Read a value of HPL.dat or the threshold from a line."""
     value, threshold = _VALUE.match(line), _THRESHOLD.search(line)
     if value and len(launch.tables) == 1:
         launch.values.update(_WORDS[value[1]](value[2].split()))
-    if (eps := eps_of(line)) is not None:
-        launch.eps = eps
     if threshold:
         try:
             launch.threshold = float(threshold[1])
@@ -200,21 +199,24 @@ def _read_head(launch: _Launch, line: str) -> None:
             return
 
 
-def _results(launch: _Launch, number: int) -> list[LoggedResult]:
-    """Return the results of a launch, in the order they were printed."""
+def _results(launch: _Launch, number: int, every: Sequence[HplResult]) -> list[LoggedResult]:
+    """Return the results of a launch, in the order they were printed.
+
+    Args:
+        every: the results of the log.
+    """
     found, closed = list[LoggedResult](), 0
     doubts = _doubts(launch) if number else []
-    for table_number, table in enumerate(launch.tables):
+    for table_number, (table, rows) in enumerate(zip(launch.tables, launch.rows, strict=True)):
         text = "\n".join(table) + "\n"
         times = dict(stamp for line in table if (stamp := stamp_of(line)))
         stamps = times.get("start"), times.get("end")
-        for row, result in enumerate(parse(text).results):
-            words = _words(result, launch.values)
-            place = (number, closed, table_number) if table_number and not row else None
+        for row in rows:
+            words = _words(every[row], launch.values)
+            place = (number, closed, table_number) if table_number and row == rows[0] else None
             doubt = doubts[len(found)] if len(found) < len(doubts) else ""
-            measured = replace(result, eps=launch.eps)
-            found.append(LoggedResult(measured, launch.program, words, launch.threshold, text, *stamps, place, doubt))
-        closed += table.count(_CLOSING)
+            found.append(LoggedResult(every[row], launch.program, words, launch.threshold, text, *stamps, place, doubt))
+        closed += table.count(CLOSING)
     return found
 
 
@@ -233,7 +235,7 @@ def _missing(launch: _Launch) -> int:
 def _printed(launch: _Launch) -> HplOutput:
     """Read what a launch printed until it ended."""
     printed = [line for table in launch.tables for line in table]
-    return parse("\n".join(printed[: printed.index(_CLOSING)] if _CLOSING in printed else printed))
+    return parse("\n".join(printed[: printed.index(CLOSING)] if CLOSING in printed else printed))
 
 
 def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
