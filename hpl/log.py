@@ -1,7 +1,7 @@
 """Reads a log that holds outputs of HPL from any origin: each result with all that its launch said of it.
 
-`hpl.output` reads results and residuals, and which of them are of mixed precision. This module adds what a launch prints
-before them: the program, the values that HPL.dat had, and the threshold.
+`hpl.output` reads results and residuals, and which of them are of mixed precision. This module adds what a launch
+prints before them: the program, the values that HPL.dat had, and the threshold.
 """
 
 import re

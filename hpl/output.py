@@ -27,7 +27,8 @@ from .variant import is_code
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERROR = re.compile(r"^HPL (?:ERROR|WARNING) from process #\s*-?\d+(?:, on line \d+)?,? (?:of|in) function (\w+):?$")
 _GPU_ERROR = re.compile(
-    r"(?:HPL ERROR: ?|(?=(?:Error: )?(?:CUDA|CUDART|CUBLAS|NVSHMEM|HIP|rocblas)\b.{0,40}\berror\b))(\S.*)", re.IGNORECASE
+    r"(?:HPL ERROR: ?|(?=(?:Error: )?(?:CUDA|CUDART|CUBLAS|NVSHMEM|HIP|rocblas)\b.{0,40}\b(?:error|failed)\b))(\S.*)",
+    re.IGNORECASE,
 )
 """An error of a program for GPUs, in one line."""
 _GPU_MEMORY = re.compile(r"out ?of ?memory", re.IGNORECASE)
@@ -194,7 +195,7 @@ class HplResult:
         Args:
             threshold: of HPL.dat; None where it is not known.
         """
-        wrong = self._unsolved(threshold)
+        wrong = MIXED_PRECISION if self.mixed else self._unsolved(threshold)
         if wrong:
             return wrong
         if not self.consistent:
@@ -203,8 +204,6 @@ class HplResult:
 
     def _unsolved(self, threshold: float | None) -> str:
         """Say why it is no solution, or not shown to be one; "" where it is."""
-        if self.mixed:
-            return MIXED_PRECISION
         if self.passed is None:
             return "there is no residual check for it"
         if not self.passed:
@@ -446,7 +445,7 @@ def eps_of(line: str) -> float | None:
 
 
 def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # noqa: FBT001 - read off one line
-    """Add a residual check; versions before 2.0 print three, and the run has the worst: one that failed before others."""
+    """Add a residual check; versions before 2.0 print three, and the worst counts, first one that failed."""
     if result.passed is None:
         return replace(result, residual=residual, passed=passed)
     checks = (result.passed, result.residual or 0.0), (passed, residual)

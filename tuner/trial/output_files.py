@@ -14,6 +14,7 @@ from typing import Protocol
 from hpl.dat import HplDat, render
 from hpl.dat_parse import HplDatError, parse
 from hpl.log import VARIANT, HplLog, LoggedResult, read_logs
+from hpl.output import MIXED_PRECISION
 from hpl.params import HplParams, Scalar
 from hpl.undressed import undressed
 from hpl.variant import contradicts
@@ -229,10 +230,6 @@ def told(said: str) -> str | None:
 
 
 DAT = "HPL.dat"
-MIXED_PRECISION = (
-    "mixed precision is not HPL. It factorises the matrix with short numbers and refines the solution, so its rate is "
-    "not comparable with one of HPL"
-)
 OTHER_BENCHMARKS = {
     r"(?:Final Summary::)?HPCG(?:-Benchmark version| result is)": (
         "HPCG, not of HPL: it solves a sparse system, and its GFLOPS are others"
@@ -241,10 +238,12 @@ OTHER_BENCHMARKS = {
         "Intel's Optimized LINPACK Benchmark, not of HPL: its rows and checks are others"
     ),
     r"STREAM version": "STREAM, not of HPL: it measures the bandwidth of the memory",
+    r"[ =]*HPL-(?:AI|MxP) Mixed-Precision Benchmark\b[\w ]*[ =]*$": f"HPL-MxP, and {MIXED_PRECISION}",
 }
 """How a line of another benchmark's output begins, and what that is."""
 _COLUMN = re.compile(r"Column=\s*(\d{1,12})\s+Fraction=\s*(\d{1,3}(?:\.\d{1,9})?)(%?)")
-_MIXED = re.compile(r"HPL-?MxP|HPL[-_]AI")
+_STREAM = re.compile(r"\.(?:(std)?out|o(\d+))$")
+"""How the name of a job's standard output ends; that of its errors says `err` and `e` there."""
 _BEGUN = re.compile(r"T/V {1,9}: Wall time|^(?:rocHPL \S*\d|Final Score:|Residual Check:)", re.MULTILINE)
 """What HPL prints before its rows, and rocHPL in place of them."""
 _BY_BATCH = (name for batch in batch_systems() for name in batch.starters)
@@ -299,6 +298,7 @@ class OutputFolder:
             numbers = listed([f"{number:,}" for number in ranks])
             found.append(f"The runs had {numbers} ranks; if these ran on different machines, {apart}.")
         for file in self.files:
+            found += [f"{file.name}: HPL says: {error}." for error in file.log.errors[:1]]
             if file.log.abreast > 1:
                 copies = f"{file.name}: {counted(file.log.abreast, 'run')} of one rank went on at once."
                 alone = (
@@ -353,7 +353,10 @@ def _folder(folder: Path, files: Sequence[tuple[Path, str]], seen: dict[str, str
     """
     found: list[OutputFile] = []
     remarks: list[str] = []
+    read_beside = {_errors_of(path) for path, _ in files}
     for path, name in files:
+        if path in read_beside:
+            continue
         file, remark = _read(path, name)
         if file is not None and file.sha256 in seen:
             remark = f"{name} is the same file as {seen[file.sha256]}, and is read once."
@@ -366,12 +369,23 @@ def _folder(folder: Path, files: Sequence[tuple[Path, str]], seen: dict[str, str
     return OutputFolder(folder.name or "outputs", tuple(found), dat, tuple(remarks))
 
 
+def _errors_of(path: Path) -> Path | None:
+    """The file beside a job's standard output that has what the same job wrote as errors; None where there is none."""
+    stream = _STREAM.search(path.name)
+    if stream is None:
+        return None
+    end = f".e{stream[2]}" if stream[2] else f".{stream[1] or ''}err"
+    errors = path.with_name(path.name[: stream.start()] + end)
+    return errors if errors.is_file() else None
+
+
 def _read(path: Path, name: str) -> tuple[OutputFile | None, str]:
     """Read a file: its results, or why there are none; both are missing where it is none of HPL's outputs."""
-    content = file_text(path)
+    content, errors = file_text(path), _errors_of(path)
     if content.left_out:
         return None, f"{name} is {content.left_out}, and is left out."
-    text = "\n".join(texts := undressed(content.text))
+    texts = [*undressed(content.text), *(undressed(file_text(errors).text) if errors else ())]
+    text = "\n".join(texts)
     log = read_logs(texts)
     mixed = f"{name}: {counted(log.mixed_precision, 'result')} of HPL-MxP left out: {MIXED_PRECISION}."
     if not log.results:
@@ -389,7 +403,7 @@ def _no_result(name: str, text: str, log: HplLog) -> str:
     for mark, what in OTHER_BENCHMARKS.items():
         if re.search(f"^{mark}", text, re.MULTILINE):
             return f"{name} is left out: it is an output of {what}."
-    if _BEGUN.search(text) and _MIXED.search(text):
+    if log.mixed_begun:
         return f"{name} is left out: it is an output of HPL-MxP, and {MIXED_PRECISION}."
     if _BEGUN.search(text):
         line = "it has no line of T/V, N, NB, P, Q, time and Gflops, and does not say why"
