@@ -75,8 +75,8 @@ _MIXED_ROW = re.compile(
 )
 """What only mixed precision prints behind a row: another function in the stamps (Intel's HPL_psgesv, AMD's
 HPLMXP_pdgesv), a count of iterations with the verdict, or the time of the refinement."""
-_MXP_RESULT = re.compile(r"\*+ HPL[- ]?(?:MxP|AI) Result", re.IGNORECASE)
-"""Begins a result of NVIDIA's HPL-MxP, which has no row."""
+_MXP_RESULT = re.compile(r"\*+ HPL[- ]?(?:MxP|AI) Result|HPL[_-]AI\s+W[RC]\w+\s+\d", re.IGNORECASE)
+"""Begins a result of NVIDIA's HPL-MxP, which has no row, or one with its name before it."""
 MIXED_PRECISION = (
     "mixed precision is not HPL. It factorises the matrix with short numbers and refines the solution, so its rate is "
     "not comparable with one of HPL"

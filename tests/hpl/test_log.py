@@ -160,7 +160,17 @@ GMRES iteration  0, L-infinite residual = 4.72199031e-04
         STAMPED.replace("HPLinpack 2.3  --", "HPL-AI-NVIDIA 1.0.0  -- NVIDIA\nHPLinpack 2.1  --"),
         NVIDIA_MXP,
     ],
-    ids=["Intel", "Sun Yat-sen", "AMD", "its iterations", "its steps", "version", "no version", "two banners", "NVIDIA"],
+    ids=[
+        "Intel",
+        "Sun Yat-sen",
+        "AMD",
+        "its iterations",
+        "its steps",
+        "version",
+        "no version",
+        "two banners",
+        "NVIDIA",
+    ],
 )
 def test_mixed_precision_of_every_build_is_no_result_and_marks_only_itself(text: str) -> None:
     alone, beside = read_log(text), read_log(STAMPED + text + STAMPED)
