@@ -5,7 +5,7 @@ prints before them: the program, the values that HPL.dat had, and the threshold.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -18,7 +18,20 @@ VARIANT = "variant"
 """The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
-_BROADCASTS = {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"}
+_FACTS = {"Left": "left", "Crout": "crout", "Right": "right"}
+_FORMS = {"transposed": "transposed", "no-transposed": "notransposed"}
+_WORDS: Mapping[str, Mapping[str, Scalar]] = {
+    "PMAP": {"Row-major": "row", "Column-major": "column"},
+    "PFACT": _FACTS,
+    "RFACT": _FACTS,
+    "BCAST": {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"},
+    "L1": _FORMS,
+    "U": _FORMS,
+    "EQUIL": {"yes": "yes", "no": "no"},
+}
+"""HPL's words of its parameters, and those of spaces."""
+_EXPLAINED = ("PMAP", "L1", "U", "EQUIL")
+"""Parameters of one value, behind which HPL writes what it is."""
 _SWAPS = {"Mix": "mix", "Binary-exchange": "bin", "Spread-roll": "long"}
 _NEEDED = (
     *("PMAP", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH"),
@@ -127,7 +140,12 @@ def read_log(text: str) -> HplLog:
         reader.read(line)
         launch.rows[-1] += range(before, len(reader.results))
     whole = reader.output()
-    every = [one for number, launch in enumerate(launches) for one in _results(launch, number, whole.results)]
+    every, missing = _results(launches[0], 0, whole.results, ()), 0
+    for number, launch in enumerate(launches[1:], start=1):
+        printed = _printed(launch)
+        doubts = contradictions(printed.results, printed.passed_told)
+        every += _results(launch, number, whole.results, doubts)
+        missing += max(0, (printed.passed_told or 0) + (printed.failed_told or 0) - len(printed.results))
     logged = [one for one in every if not one.result.mixed]
     abreast = _abreast(logged, [table for launch in launches for table in launch.tables[1:]])
     begun = max(1, len(launches) - 1)
@@ -140,7 +158,7 @@ def read_log(text: str) -> HplLog:
         finished=any(CLOSING in table for table in launches[-1].tables),
         launches=begun,
         abreast=abreast,
-        missing=sum(map(_missing, launches[1:])),
+        missing=missing,
         mixed_begun=whole.mixed_begun,
     )
 
@@ -191,7 +209,7 @@ def _read_head(launch: _Launch, line: str) -> None:
     """Read a value of HPL.dat or the threshold from a line."""
     value, threshold = _VALUE.match(line), _THRESHOLD.search(line)
     if value and len(launch.tables) == 1:
-        launch.values.update(_WORDS[value[1]](value[2].split()))
+        launch.values.update(_told(value[1], value[2].split()))
     if threshold:
         try:
             launch.threshold = float(threshold[1])
@@ -199,14 +217,14 @@ def _read_head(launch: _Launch, line: str) -> None:
             return
 
 
-def _results(launch: _Launch, number: int, every: Sequence[HplResult]) -> list[LoggedResult]:
+def _results(launch: _Launch, number: int, every: Sequence[HplResult], doubts: Sequence[str]) -> list[LoggedResult]:
     """Return the results of a launch, in the order they were printed.
 
     Args:
         every: the results of the log.
+        doubts: what speaks against each result up to the launch's end; what follows, as a summary, is none of its own.
     """
     found, closed = list[LoggedResult](), 0
-    doubts = _doubts(launch) if number else []
     for table_number, (table, rows) in enumerate(zip(launch.tables, launch.rows, strict=True)):
         text = "\n".join(table) + "\n"
         times = dict(stamp for line in table if (stamp := stamp_of(line)))
@@ -218,18 +236,6 @@ def _results(launch: _Launch, number: int, every: Sequence[HplResult]) -> list[L
             found.append(LoggedResult(every[row], launch.program, words, launch.threshold, text, *stamps, place, doubt))
         closed += table.count(CLOSING)
     return found
-
-
-def _doubts(launch: _Launch) -> list[str]:
-    """Say what speaks against each result up to the launch's end; what follows, as a summary, is none of its own."""
-    whole = _printed(launch)
-    return contradictions(whole.results, whole.passed_told)
-
-
-def _missing(launch: _Launch) -> int:
-    """Count the tests of a launch's last lines that have no result in it."""
-    whole = _printed(launch)
-    return max(0, (whole.passed_told or 0) + (whole.failed_told or 0) - len(whole.results))
 
 
 def _printed(launch: _Launch) -> HplOutput:
@@ -250,55 +256,15 @@ def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]
     return {**words, "DEPTH": said.DEPTH, "NDIV": said.NDIV, "NBMIN": said.NBMIN}
 
 
-def _whole(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
-    return lambda words: {name: int(words[0])} if len(words) == 1 and words[0].isdecimal() else {}
-
-
-def _fact(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
-    return lambda words: {name: words[0].lower()} if len(words) == 1 and words[0] in {"Left", "Crout", "Right"} else {}
-
-
-def _form(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
-    known = {"transposed": "transposed", "no-transposed": "notransposed"}
-    return lambda words: {name: known[words[0]]} if words[0] in known else {}
-
-
-def _pmap(words: Sequence[str]) -> dict[str, Scalar]:
-    kind = words[0].partition("-")[0].lower()
-    return {"PMAP": kind} if kind in {"row", "column"} else {}
-
-
-def _broadcast(words: Sequence[str]) -> dict[str, Scalar]:
-    return {"BCAST": _BROADCASTS[words[0]]} if len(words) == 1 and words[0] in _BROADCASTS else {}
-
-
-def _swap(words: Sequence[str]) -> dict[str, Scalar]:
-    if words[0] not in _SWAPS:
-        return {}
+def _told(name: str, words: Sequence[str]) -> dict[str, Scalar]:
+    """Return what a line of the head tells of a parameter: nothing where it lists several values, or unknown ones."""
+    first, alone = words[0], len(words) == 1
+    if name in _WORDS:
+        return {name: _WORDS[name][first]} if first in _WORDS[name] and (alone or name in _EXPLAINED) else {}
+    if name == "ALIGN":
+        return {"alignment": int(first)} if first.isdecimal() and words[1:2] == ["double"] else {}
+    if name != "SWAP":
+        return {name: int(first)} if alone and first.isdecimal() else {}
     limit = words[-1].rstrip(")")
     threshold: dict[str, Scalar] = {"swap_threshold": int(limit)} if limit.isdecimal() else {}
-    return {} if words[0] == "Mix" and not threshold else {"SWAP": _SWAPS[words[0]], **threshold}
-
-
-def _equil(words: Sequence[str]) -> dict[str, Scalar]:
-    return {"EQUIL": words[0]} if words[0] in {"yes", "no"} else {}
-
-
-def _alignment(words: Sequence[str]) -> dict[str, Scalar]:
-    return {"alignment": int(words[0])} if words[0].isdecimal() and words[1:2] == ["double"] else {}
-
-
-_WORDS: Mapping[str, Callable[[Sequence[str]], dict[str, Scalar]]] = {
-    "PMAP": _pmap,
-    "PFACT": _fact("PFACT"),
-    "RFACT": _fact("RFACT"),
-    "NBMIN": _whole("NBMIN"),
-    "NDIV": _whole("NDIV"),
-    "DEPTH": _whole("DEPTH"),
-    "BCAST": _broadcast,
-    "SWAP": _swap,
-    "L1": _form("L1"),
-    "U": _form("U"),
-    "EQUIL": _equil,
-    "ALIGN": _alignment,
-}
+    return {} if first not in _SWAPS or (first == "Mix" and not threshold) else {"SWAP": _SWAPS[first], **threshold}

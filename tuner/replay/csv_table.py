@@ -191,10 +191,8 @@ def _rows(path: Path) -> Iterator[Row]:
     number = 0
     try:
         head = [NAMES.get(name.strip(), name.strip()) for name in next(lines, [])]
-        if "grid" not in head and {"P", "Q"} <= {*head}:
-            lines = _with_grid(lines, head.index("P"), head.index("Q"))
-            head.append("grid")
-        _check_head(path, head)
+        parted = "grid" not in head and {"P", "Q"} <= {*head}
+        _check_head(path, [*head, *(["grid"] if parted else [])])
         number = 1
         for number, cells in enumerate(lines, start=2):
             if number > MOST_ROWS:
@@ -205,17 +203,12 @@ def _rows(path: Path) -> Iterator[Row]:
                 raise UsageError(f"{path}, row {number}: it has {len(cells)} cells, and the head has {len(head)}")
             if max(map(len, cells)) > LONGEST_CELL:
                 raise UsageError(f"{path}, row {number}: a cell has more than {LONGEST_CELL:,} characters")
-            yield Row(path, number, dict(zip(head, cells, strict=True)))
+            named = dict(zip(head, cells, strict=True))
+            yield Row(path, number, {**named, "grid": f"{named['P']}x{named['Q']}"} if parted else named)
     except csv.Error as error:
         open_quote = "a quotation mark opens a cell and none closes it"
         why = open_quote if str(error) == "unexpected end of data" else f"it is no CSV: {error}"
         raise UsageError(f"{path}, row {number + 1}: {why}") from error
-
-
-def _with_grid(lines: Iterator[list[str]], p: int, q: int) -> Iterator[list[str]]:
-    """Yield the rows of a table that has P and Q in columns of their own, with the grid in one more."""
-    for cells in lines:
-        yield [*cells, f"{cells[p]}x{cells[q]}"] if len(cells) > max(p, q) else cells
 
 
 def _check_text(path: Path, text: str) -> None:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from hpl.dat import HplDat, render
 from hpl.dat_parse import HplDatError, parse
@@ -55,24 +54,6 @@ class FileText:
     text: str
     sha256: str = ""
     left_out: str = ""
-
-
-class _Unpacker(Protocol):
-    """The part of the decompressors of bz2 and lzma that is used here."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end of a stream was reached."""
-        ...
-
-    @property
-    def unused_data(self) -> bytes:
-        """What follows the stream."""
-        ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Return at most so many bytes."""
-        ...
 
 
 def file_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> FileText:
@@ -125,7 +106,7 @@ def _unpacked(content: bytes, packer: str, at_most: int) -> bytes:
     return bytes(found)
 
 
-def _unpacker(packer: str) -> _Unpacker:
+def _unpacker(packer: str) -> "zlib._Decompress | bz2.BZ2Decompressor | lzma.LZMADecompressor":
     if packer == "gzip":
         return zlib.decompressobj(16 + zlib.MAX_WBITS)
     return bz2.BZ2Decompressor() if packer == "bzip2" else lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
@@ -189,13 +170,8 @@ def _from_dat(logged: LoggedResult, dat: HplDat | None) -> HplParams | None:
     if dat is None or VARIANT in logged.words:
         return None
     code = logged.result.code
-    found = {run for run in dat.runs() if _agrees(run, logged) and not contradicts(code, run)}
+    found = {run for run in dat.runs() if logged.words.items() <= run.words().items() and not contradicts(code, run)}
     return found.pop() if len(found) == 1 else None
-
-
-def _agrees(run: HplParams, logged: LoggedResult) -> bool:
-    words = run.words()
-    return all(words.get(name) == value for name, value in logged.words.items())
 
 
 def _local(moment: datetime | None) -> datetime | None:
@@ -221,12 +197,6 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
      r"the shell could not start \1 (\2)"),
 )  # fmt: skip
 """Messages of shells, batch systems and programs that no launcher explained."""
-
-
-def told(said: str) -> str | None:
-    """Return the sentence why a run ended; None where its output does not say it."""
-    of_batch = (saying for batch in batch_systems() for saying in batch.sayings)
-    return explained((*of_batch, *openmpi.SAYINGS, *mpich.SAYINGS, *_SAYINGS), (said,))
 
 
 DAT = "HPL.dat"
@@ -412,21 +382,18 @@ def _no_result(name: str, text: str, log: HplLog) -> str:
 
 
 def end_of(text: str) -> str:
-    """Say where a run ended, and why, as far as its output tells; "" where it tells neither."""
+    """Say where a run ended, and why, as far as its output tells; "" where it tells neither.
+
+    Its last line of progress tells how far it came; the operations follow from the columns.
+    """
     column = ""
     for found in _COLUMN.finditer(text):
-        column = _reached(found)
-    return "; ".join(filter(None, (column, told(text) or "")))
-
-
-def _reached(found: re.Match[str]) -> str:
-    """Say how far a run had come when it printed a line of its progress; the operations follow from the columns."""
-    try:
         part = float(found[2]) / (100 if found[3] else 1)
-    except ValueError:
-        return ""
-    done = f" ({100 * (1 - (1 - part) ** 3):.0f} % of the operations)" if 0 <= part <= 1 else ""
-    return f"its last line of progress is of column {int(found[1]):,}{done}"
+        done = f" ({100 * (1 - (1 - part) ** 3):.0f} % of the operations)" if 0 <= part <= 1 else ""
+        column = f"its last line of progress is of column {int(found[1]):,}{done}"
+    of_batch = (saying for batch in batch_systems() for saying in batch.sayings)
+    why = explained((*of_batch, *openmpi.SAYINGS, *mpich.SAYINGS, *_SAYINGS), (text,))
+    return "; ".join(filter(None, (column, why)))
 
 
 def _dat(path: Path) -> HplDat | None:
