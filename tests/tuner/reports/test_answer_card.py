@@ -14,6 +14,7 @@ from results.stats.ranking import Ranked, rank
 from results.store.service.campaign_entry import LiveState
 from tuner.explain.stored_space import telling
 from tuner.reports.answer_card import answer_card, next_step
+from tuner.reports.ranking import run_sentences
 from tuner.reports.summary import StudySummary
 from tuner.study.lifecycle import programs_of
 from tuner.study.names import FEWEST_EXPLAINED
@@ -150,3 +151,14 @@ def test_a_simulation_leads_to_the_real_machine() -> None:
     assert card.what == "HPL: the best configuration, simulated"
     assert "`hpltune tune ⟦from_simulation⟧ study`" in card.following
     assert "disturbed runs" not in dict(card.facts)
+
+
+def test_runs_of_one_file_are_told_apart_by_what_varies_and_all_are_told() -> None:
+    words = {"N": 6000, "NB": 192, "grid": "1x2", "blas": "openblas"}
+    runs = [
+        finished(number, 70.0 + number, key=name, params={**words, "BCAST": name})
+        for number, name in enumerate(("1rg", "1rM", "2rg", "2rM", "Lng", "LnM"), start=1)
+    ]
+    said = run_sentences(a_study(rpeak_gflops=100.0), runs)
+    assert [one.rpartition("BCAST=")[2] for one in said if "BCAST=" in one] == ["LnM", "Lng", "2rM"]
+    assert "3 more configurations gave less: `hpltune best study` shows all." in said
