@@ -262,17 +262,15 @@ class OutputReader:
     """What was read so far.
 
     Attributes:
-        told: how many tests passed and failed by the last lines, by these words.
+        told: how many tests passed and failed by the last lines, by these words, and how many results are "mixed".
         heads: the words of the last head of a table.
         checkable: whether the last result may get what follows: it stands in this table.
         jumbled: whether the line before it was a result without a check or a stamp, as where ranks print at once.
         moments: the time stamps of the last result, by their words.
         eps: the precision that the launch told.
         failing: the function in HPL's last line of an error, whose message is the next line; "" after another line.
-        named_mixed: whether a banner before the next launch is of mixed precision.
-        launch_mixed: whether the banner of this launch was.
-        refined: whether iterations were printed since the last row.
-        mixed_without_row: as in `HplOutput`.
+        mixed_by: what says that the next row is of mixed precision: the banner of its "launch", one that is "next", and
+            "iterations" since the last row.
         section: of the HPC Challenge, of which only HPL's is read; "" outside.
     """
 
@@ -286,10 +284,7 @@ class OutputReader:
     moments: dict[str, datetime] = field(default_factory=dict)
     eps: float | None = None
     failing: str = ""
-    named_mixed: bool = False
-    launch_mixed: bool = False
-    refined: bool = False
-    mixed_without_row: int = 0
+    mixed_by: set[str] = field(default_factory=set)
     section: str = ""
 
     def read(self, line: str) -> None:
@@ -300,9 +295,9 @@ class OutputReader:
             self.heads, self.checkable = words, False
         elif (result := _result(words, self.heads)) is not None:
             self.jumbled = self.checkable and self.results[-1].passed is None and not self.moments
-            mixed = self.launch_mixed or self.named_mixed or self.refined
-            self.results.append(replace(result, eps=self.eps, mixed=mixed))
-            self.checkable, self.moments, self.refined = True, {}, False
+            self.results.append(replace(result, eps=self.eps, mixed=bool(self.mixed_by)))
+            self.checkable, self.moments = True, {}
+            self.mixed_by -= {"iterations"}
         elif not (self.checkable and self._read_of_result(line)):
             self._read_of_launch(line)
 
@@ -315,8 +310,8 @@ class OutputReader:
             finished=self.finished,
             passed_told=self.told.get("passed"),
             failed_told=self.told.get("failed"),
-            mixed_without_row=self.mixed_without_row,
-            mixed_begun=self.launch_mixed or self.named_mixed or self.refined,
+            mixed_without_row=self.told.get("mixed", 0),
+            mixed_begun=bool(self.mixed_by),
         )
 
     def _read_error(self, line: str) -> None:
@@ -350,20 +345,23 @@ class OutputReader:
     def _read_of_launch(self, line: str) -> None:
         """Read what the program says of itself, or at its end."""
         if line == CLOSING:
-            self.finished, self.named_mixed, self.refined = True, False, False
+            self.finished = True
+            self.mixed_by -= {"next", "iterations"}
         elif BEGIN.match(line):
-            self.eps, self.launch_mixed, self.named_mixed, self.refined = None, self.named_mixed, False, False
+            self.eps, self.mixed_by = None, {"launch"} if "next" in self.mixed_by else set()
         elif (eps := eps_of(line)) is not None:
             self.eps = eps
         elif _MXP_RESULT.match(line):
-            self.mixed_without_row, self.checkable, self.refined = self.mixed_without_row + 1, False, False
+            self.told["mixed"], self.checkable = self.told.get("mixed", 0) + 1, False
+            self.mixed_by -= {"iterations"}
         elif section := _SECTION.match(line):
             self.section = section[2] if section[1] == "Begin" else ""
         elif (tests := _TESTS.match(line)) and self.section in {"", "HPL"}:
             self.told[tests[2]] = self.told.get(tests[2], 0) + int(tests[1])
-        else:
-            self.named_mixed |= BANNER.match(line) is not None and _MIXED_NAME.search(line) is not None
-            self.refined |= _REFINED.search(line) is not None
+        elif BANNER.match(line) and _MIXED_NAME.search(line):
+            self.mixed_by |= {"next"}
+        elif _REFINED.search(line):
+            self.mixed_by |= {"iterations"}
 
 
 def lines(text: str) -> Iterator[str]:

@@ -93,7 +93,7 @@ def test_what_the_rules_would_not_accept_is_said() -> None:
     printed = of_minutes(75.0, 74.8, versions={"hpl": "HPLinpack 2.3"})
     assert objections(printed, None) == ""
     assert objections(of_minutes(75.0, 74.8, versions={"hpl": "HPL-NVIDIA 26.2.0"}), None) == ""
-    waited = [replace(one, measurements={"solve_s": one.time_s, "cpu_s": 0.5, "waited_s": 90.0}) for one in old]
+    waited = [replace(one, measurements={"solve_s": one.time_s or 0.0, "cpu_s": 0.5, "waited_s": 90.0}) for one in old]
     assert "The run was disturbed: " in objections(waited)
     loose = replace(at(6000, 75.0), hpl=HplParams(6000, 192, 1, 2, threshold=1e6))
     assert "compared with 1e+06" in objections([loose])
