@@ -71,5 +71,5 @@ class DamagedError(ResultsError):
     """A row of the database cannot be read: the sentence names its study and trial."""
 
 
-class DamagedWarning(UserWarning):
-    """A damaged row is left out of a list."""
+class StoreWarning(UserWarning):
+    """What users of a database must know: a damaged row is left out of a list, or the schema is another one now."""

@@ -5,12 +5,13 @@ the space is the product of its blocks. So a space of millions of points costs n
 point has a number.
 """
 
+from __future__ import annotations
+
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from hpl.canonical import canonical
 from hpl.params import Scalar
@@ -23,6 +24,10 @@ from .node_order import KnownOrders
 from .parameters.dimension import DIMENSIONS, Point, dropped_nodes, ranks_and_threads
 from .parameters.parameter import Parameter
 from .restriction import Restriction
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 SIZES = ("N", "memory_fraction")
 """Parameters that give the size of the matrix: a space has one of them, or none if the budget decides."""
@@ -48,7 +53,7 @@ class Parts:
         self._parts = parts
         self._names = list(dict.fromkeys(name for part in parts for name in part))
         self._numbers: dict[str, dict[Scalar | None, int]] = {}
-        self._table = np.array([self._column(name) for name in self._names], dtype=np.int32)
+        self._table: NDArray[np.int32] | list[list[int]] = [self._column(name) for name in self._names]
         self._known: dict[tuple[str | None, tuple[int, ...]], Point] = {}
 
     def nearest(self, wish: Point, keep: str | None) -> Point:
@@ -68,6 +73,9 @@ class Parts:
         return self._known[question]
 
     def _nearest(self, wished: tuple[int, ...], keep: str | None) -> Point:
+        import numpy as np  # noqa: PLC0415 - slow to import, and not needed to count a space
+
+        self._table = np.asarray(self._table, dtype=np.int32)
         agreeing = np.zeros(len(self._parts), dtype=np.int16)
         for column, number in zip(self._table, wished, strict=True):
             if number != UNKNOWN:
@@ -82,9 +90,8 @@ class Parts:
         """Assign numbers to the values of a parameter, and return the number of each part's value."""
         values: list[Scalar | None] = [part.get(name) for part in self._parts]
         present = [value for value in dict.fromkeys(values) if value is not None]
-        numbers: dict[Scalar | None, int] = {value: number for number, value in enumerate(present)}
-        self._numbers[name] = numbers
-        return [numbers.get(value, ABSENT) for value in values]
+        self._numbers[name] = {value: number for number, value in enumerate(present)}
+        return [self._numbers[name].get(value, ABSENT) for value in values]
 
 
 class SearchSpace:
@@ -126,7 +133,7 @@ class SearchSpace:
         self._blocks = [legal_parts(block, self.parameters, self.restrictions, self._judged) for block in blocks]
         self._starts = tuple(starts)
 
-    def keeping(self, *rules: Restriction) -> "SearchSpace":
+    def keeping(self, *rules: Restriction) -> SearchSpace:
         """Make the same space with more rules.
 
         Raises:
@@ -135,7 +142,7 @@ class SearchSpace:
         parameters = list(self.parameters.values())
         return SearchSpace(self.name, self.machine, parameters, (*self.restrictions, *rules), self._starts)
 
-    def at(self, N: int) -> "SearchSpace":
+    def at(self, N: int) -> SearchSpace:
         """Make the same space for an N that was chosen; where the space gives N itself, that counts.
 
         Raises:

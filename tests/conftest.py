@@ -1,5 +1,4 @@
 import os
-import shutil
 import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
@@ -7,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from found_here import OWN, found_mpi, found_simgrid
 from hypothesis import settings
 from intel_mpi import installed_intel_mpi
 from kinds import fixtures_of, forget_groups, mark_kinds, place_of, require_kinds
@@ -16,7 +16,7 @@ from skips import SkippedTests
 from slurm_lab import SlurmLab, slurm_lab
 
 from hpl.blas.family import inherited_choices
-from hpl.build.simgrid import SimGrid, SimGridError, find_simgrid
+from hpl.build.simgrid import SimGrid
 from hpl.build.toolchain import Mpi
 from hpl.search_paths import SearchPaths
 
@@ -74,14 +74,13 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.fixture(scope="session")
 def shared_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One cache for the tests of all workers, so that HPL is compiled once; the user's own source where there is."""
+    """One cache for the tests of all workers, so that HPL is compiled once; with the user's own source and prefix."""
     folder = tmp_path_factory.getbasetemp()
     cache = (folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) / "shared-cache"
     cache.mkdir(exist_ok=True)
-    own = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "hpltune/source"
-    if own.is_dir():
+    for own in filter(Path.is_dir, (OWN.cache / "source", OWN.private_prefix)):
         with suppress(FileExistsError):
-            (cache / "source").symlink_to(own)
+            (cache / own.name).symlink_to(own)
     return cache
 
 
@@ -117,12 +116,9 @@ def search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SearchPaths:
 
 
 @pytest.fixture
-def mpirun() -> str:
+def mpirun(monkeypatch: pytest.MonkeyPatch) -> str:
     """What starts ranks here, or a skipped test where nothing does."""
-    found = shutil.which("mpirun")
-    if found is None:
-        pytest.skip("needs mpirun: `hpltune setup` installs it")
-    return found
+    return str(found_mpi(monkeypatch, building=False).mpirun)
 
 
 @pytest.fixture(scope="session")
@@ -134,10 +130,7 @@ def intel_mpi() -> Mpi:
 @pytest.fixture
 def simgrid() -> SimGrid:
     """What simulates here, or a skipped test where nothing does."""
-    try:
-        return find_simgrid()
-    except SimGridError as error:
-        pytest.skip(str(error))
+    return found_simgrid()
 
 
 @pytest.fixture(scope="session")

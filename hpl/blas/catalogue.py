@@ -60,6 +60,14 @@ def library_folders(search: SearchPaths) -> tuple[Path, ...]:
     return tuple(folder for folder in (search.debs / name for name in SYSTEM) if folder.is_dir())
 
 
+def library_path(file: Path, search: SearchPaths) -> dict[str, str]:
+    """Return LD_LIBRARY_PATH for a file of an unpacked package, which does not find the other packages itself."""
+    if search.debs is None or not file.resolve().is_relative_to(search.debs.resolve()):
+        return {}
+    folders = [str(folder) for folder in library_folders(search)]
+    return {"LD_LIBRARY_PATH": ":".join([*folders, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
+
+
 def _own(roots: Sequence[str], module: str) -> Iterator[tuple[Path, str]]:
     for variable in roots:
         if os.environ.get(variable):

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from ..child import run_child
 from ..search_paths import SearchPaths
-from .catalogue import BlasError, BlasLibrary, library_folders
+from .catalogue import BlasError, BlasLibrary, library_path
 from .family import inherited_choices
 
 CHILD = Path(__file__).with_name("probe_child.py")
@@ -114,7 +114,7 @@ def ask(
         NotTimedError: the answer is not cached, and `timing` is NEVER.
         BlasError: the library does not load, crashes, hangs, or is no BLAS HPL can use.
     """
-    variables = {**environment, **_library_path(path, search)}
+    variables = {**environment, **library_path(path, search)}
     cached = search.cache / "probes" / f"{_key(cpu.identity(path), variables, seconds)}.json"
     kept = _kept(cached)
     if kept and not (kept["busy"] and timing is Timing.QUIET):
@@ -175,14 +175,6 @@ def _end(returncode: int, stderr: str) -> str:
         lines = [line for line in stderr.splitlines() if line.strip()]
         return ": ".join([signal.Signals(-returncode).name, *lines[-2:-1], *lines[-1:]])
     return stderr.strip().splitlines()[-1] if stderr.strip() else f"exit code {returncode}"
-
-
-def _library_path(path: Path, search: SearchPaths) -> dict[str, str]:
-    """Return LD_LIBRARY_PATH for a library of an unpacked package, which does not find the other packages itself."""
-    if search.debs is None or not path.is_relative_to(search.debs.resolve()):
-        return {}
-    folders = [str(folder) for folder in library_folders(search)]
-    return {"LD_LIBRARY_PATH": ":".join([*folders, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
 
 
 def _key(identity: Sequence[object], variables: Mapping[str, str], seconds: float) -> str:

@@ -11,10 +11,6 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from elftools.common.exceptions import ELFError
-from elftools.elf.dynamic import DynamicSection
-from elftools.elf.elffile import ELFFile
-
 from ..blas.catalogue import BlasLibrary, library_folders
 from ..blas.registry import family
 from ..search_paths import SearchPaths
@@ -88,6 +84,10 @@ def needed_names(path: Path) -> list[str]:
 
 def _dynamic(path: Path, tag: str, attribute: str) -> list[str]:
     """Read the values of one tag in a library's dynamic section; a file that is not ELF has none."""
+    from elftools.common.exceptions import ELFError  # noqa: PLC0415 - only what reads a library needs it
+    from elftools.elf.dynamic import DynamicSection  # noqa: PLC0415
+    from elftools.elf.elffile import ELFFile  # noqa: PLC0415
+
     try:
         with path.open("rb") as file:
             dynamic = ELFFile(file).get_section_by_name(".dynamic")

@@ -1,14 +1,13 @@
 """Builds programs for nodes, without MPI: benchmarks (native/node_bench, node_pairs.c), HPL for one process (solo)."""
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..search_paths import SearchPaths
 from .programs import FLAGS, NATIVE, OWN_FLAGS, ROUTINES, header_flags
 from .source import HplSource
-from .toolchain import ADVICE, OnStep, ToolchainError, built_once, digest, in_parallel, program_output, run_compiler
+from .toolchain import CompileJob, OnStep, built_once, c_compiler, compile_all, digest, program_output, run_compiler
 
 NODE_FLAGS = ("-O3", "-pthread", *(flag for flag in OWN_FLAGS if not flag.startswith("-O")))
 """Nothing for the CPU of this host only: the programs run on all nodes."""
@@ -19,7 +18,6 @@ BLAS_VARIABLE, PREFIX_VARIABLE = "HPLTUNE_BLAS", "HPLTUNE_BLAS_PREFIX"
 """Variables that tell the program its BLAS file, and what the names of its routines begin with."""
 _POINTERS = tuple(f"-D{name}_=(*hpltune_{name})" for name in ROUTINES)
 """HPL then declares and calls pointers in place of routines."""
-_Job = tuple[Path, Path, Sequence[str]]
 
 
 def build_node_bench(search: SearchPaths) -> Path:
@@ -47,30 +45,9 @@ def _built(search: SearchPaths, name: str, files: Sequence[Path]) -> Path:
     version = program_output([compiler, "--version"], os.environ).splitlines()[0]
     key = digest([*(path.read_text(encoding="utf-8") for path in files), version, *NODE_FLAGS, *LIBRARIES])
     folder = search.cache / "builds" / f"{name.replace('_', '-')}-{key}"
-    draft, program = folder / "draft", folder / name
-
-    def make() -> None:
-        sources = [str(path) for path in files if path.suffix == ".c"]
-        argv = [compiler, *NODE_FLAGS, *sources, "-o", str(draft), *LIBRARIES]
-        run_compiler(argv, os.environ, folder / "build.log")
-        draft.replace(program)
-
-    return built_once(program, make)
-
-
-def c_compiler(search: SearchPaths) -> str:
-    """Return the C compiler of this machine.
-
-    Raises:
-        ToolchainError: there is none.
-    """
-    private = search.prefix / "bin/cc" if search.prefix else None
-    found = next(filter(None, (shutil.which(name) for name in ("cc", "gcc", "clang"))), None)
-    if found is None and private is not None and private.exists():
-        return str(private)
-    if found is None:
-        raise ToolchainError(f"no C compiler was found (cc): {ADVICE}")
-    return found
+    program = folder / name
+    argv = [compiler, *NODE_FLAGS, *(str(path) for path in files if path.suffix == ".c"), *LIBRARIES]
+    return built_once(program, lambda: run_compiler(argv, program, os.environ, folder / "build.log"))
 
 
 def build_solo(source: HplSource, search: SearchPaths, on_step: OnStep | None = None) -> Path:
@@ -93,7 +70,7 @@ def _build_solo(compiler: str, source: HplSource, own: Sequence[Path], program: 
     folder, log = program.parent, program.parent / "build.log"
     theirs = sorted(path for part in ("src", "testing") for path in (source.root / part).rglob("*.c"))
     headers = [f"-I{SOLO}", *header_flags(source)]
-    jobs: list[_Job] = [
+    jobs: list[CompileJob] = [
         (
             path,
             folder / f"{path.parent.name}-{path.stem}.o",
@@ -103,16 +80,12 @@ def _build_solo(compiler: str, source: HplSource, own: Sequence[Path], program: 
     ]
     jobs += [(path, folder / f"own-{path.stem}.o", OWN_FLAGS) for path in own]
 
-    def compile_one(job: _Job) -> None:
-        path, target, flags = job
-        run_compiler([compiler, *flags, *headers, "-c", str(path), "-o", str(target)], os.environ, log)
+    def run(arguments: Sequence[str], target: Path) -> None:
+        run_compiler([compiler, *arguments], target, os.environ, log)
 
-    in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for one process", step)
+    objects = compile_all(jobs, run, headers, step)
     step("linking xhpl for one process", 1, 1)
     wrapped = [f"-Wl,--wrap={name}" for name in source.wrapped]
-    draft = folder / "draft"
-    objects = [str(target) for _, target, _ in jobs]
-    run_compiler([compiler, *objects, *wrapped, "-o", str(draft), "-ldl", "-lm"], os.environ, log)
+    run([*objects, *wrapped, "-ldl", "-lm"], program)
     for target in objects:
         Path(target).unlink()
-    draft.replace(program)

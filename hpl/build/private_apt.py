@@ -40,13 +40,15 @@ class PrivateApt:
         return archives[0]
 
     def download(self, packages: Sequence[str]) -> list[Path]:
-        """Download binary packages into the scratch folder.
+        """Download binary packages and those that they need and this system lacks, but no headers of others.
 
         Raises:
             AptError: apt failed, for example because it does not know a package.
         """
         folder = self.root / "download"
-        self._run(["download", *packages], folder)
+        planned = self._run(["install", "--simulate", "--no-install-recommends", *packages], folder)
+        absent = re.findall(r"^Inst (\S+) \(", planned, re.MULTILINE)
+        self._run(["download", *(name for name in absent if name in packages or not name.endswith("-dev"))], folder)
         return sorted(folder.glob("*.deb"))
 
     def knows(self, package: str) -> bool:
@@ -65,11 +67,12 @@ class PrivateApt:
         if not any((self.root / "lists").glob("*_Packages*")):
             raise AptError("no package source can be reached")
 
-    def _run(self, arguments: Sequence[str], folder: Path) -> None:
+    def _run(self, arguments: Sequence[str], folder: Path) -> str:
         done = _call(["apt-get", "-q", *self._options(), *arguments], folder)
         if done.returncode != 0:
             errors = [line for line in done.stderr.splitlines() if line.startswith("E:")]
             raise AptError(errors[0].removeprefix("E: ") if errors else f"apt-get ended with {done.returncode}")
+        return done.stdout
 
     def _options(self) -> list[str]:
         settings = {

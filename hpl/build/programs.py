@@ -1,15 +1,12 @@
 """Builds xhpl: compiles HPL once for each source, MPI and compiler, and links one program for each BLAS."""
 
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-
-from filelock import FileLock
 
 from ..blas.catalogue import BlasLibrary
 from ..errors import HplError
@@ -21,9 +18,9 @@ from .toolchain import (
     Mpi,
     OnStep,
     built_once,
+    compile_all,
     compiler_version,
     digest,
-    in_parallel,
     run_compiler,
     wrapper_line,
 )
@@ -86,16 +83,14 @@ def build(recipe: Recipe, search: SearchPaths, on_step: OnStep | None = None) ->
     key = digest([common, *_library_identity(recipe.library)])
     folder = search.cache / "builds" / common / key
     xhpl = Xhpl(folder / "xhpl", key, folder / "build.log")
-    if xhpl.path.is_file():
-        return xhpl
     step = on_step or (lambda *_: None)
-    with _building(folder):
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with FileLock(folder.parent / "lock"):
-            if not xhpl.path.is_file():
-                objects = _objects(recipe, folder.parent, step)
-                step(f"linking xhpl with {recipe.library.path.name}", 1, 1)
-                _link(recipe, search, objects, folder)
+
+    def make() -> None:
+        objects = _objects(recipe, folder.parent, step)
+        step(f"linking xhpl with {recipe.library.path.name}", 1, 1)
+        _link(recipe, search, objects, folder)
+
+    built_once(xhpl.path, make, folder.parent)
     return xhpl
 
 
@@ -109,26 +104,15 @@ def build_calibrator(recipe: Recipe, search: SearchPaths, on_step: OnStep | None
     common = xhpl.path.parent.parent
     text = (NATIVE / "calibrate.c").read_text(encoding="utf-8")
     program = xhpl.path.with_name(f"calibrate-{digest([text])}")
-    if program.is_file():
-        return Xhpl(program, xhpl.key, xhpl.log)
-    with _building(program.parent), FileLock(common / "lock"):
+
+    def make() -> None:
         objects = [path for path in _objects(recipe, common, lambda *_: None) if path.stem not in MAINS]
-        draft = program.with_suffix(f".{os.getpid()}")
         arguments = link_arguments(recipe.library, search, program.parent, program.parent)
-        flags = [*FLAGS, *OWN_FLAGS, *header_flags(recipe.source)]
-        sources = [*flags, str(NATIVE / "calibrate.c"), *map(str, objects)]
-        wrap = "-Wl,--wrap=HPL_binit"
-        _compile(recipe.mpi, ["-o", str(draft), *sources, wrap, *arguments, "-pthread", "-ldl", "-lm"], xhpl.log)
-        draft.replace(program)
-    return Xhpl(program, xhpl.key, xhpl.log)
+        flags = [*FLAGS, *OWN_FLAGS, *header_flags(recipe.source), "-Wl,--wrap=HPL_binit"]
+        sources = [str(NATIVE / "calibrate.c"), *map(str, objects)]
+        _compile(recipe.mpi, [*flags, *sources, *arguments, "-pthread", "-ldl", "-lm"], program, xhpl.log)
 
-
-@contextmanager
-def _building(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BuildError(f"cannot build in {folder}: {error.strerror or error}") from error
+    return Xhpl(built_once(program, make, common), xhpl.key, xhpl.log)
 
 
 def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
@@ -140,13 +124,8 @@ def witness_library(mpi: Mpi, search: SearchPaths) -> Path | None:
         path = search.cache / "builds" / f"witness-{key}.so"
         if not path.is_file():
             path.parent.mkdir(parents=True, exist_ok=True)
-            draft = path.with_suffix(f".{os.getpid()}")
-            _compile(
-                mpi,
-                [*OWN_FLAGS, "-shared", "-fPIC", *map(str, sources), "-o", str(draft), "-pthread", "-ldl"],
-                path.with_suffix(".log"),
-            )
-            draft.replace(path)
+            arguments = [*OWN_FLAGS, "-shared", "-fPIC", *map(str, sources), "-pthread", "-ldl"]
+            _compile(mpi, arguments, path, path.with_suffix(".log"))
     except (HplError, OSError):
         return None
     return path
@@ -162,13 +141,8 @@ def build_start(mpi: Mpi, search: SearchPaths) -> Path:
     source = NATIVE / "start.c"
     key = digest([source.read_text(encoding="utf-8"), mpi.name, mpi.version, str(mpi.mpicc), compiler_version(mpi)])
     path = search.cache / "builds" / f"start-{key}" / "start"
-
-    def make() -> None:
-        draft = path.with_suffix(f".{os.getpid()}")
-        _compile(mpi, [*OWN_FLAGS, str(source), "-o", str(draft)], path.with_name("build.log"))
-        draft.replace(path)
-
-    return built_once(path, make)
+    log = path.with_name("build.log")
+    return built_once(path, lambda: _compile(mpi, [*OWN_FLAGS, str(source)], path, log))
 
 
 def header_flags(source: HplSource) -> list[str]:
@@ -191,15 +165,7 @@ def _objects(recipe: Recipe, folder: Path, step: OnStep) -> list[Path]:
     headers = header_flags(recipe.source)
     plan = [(path, folder / kind / f"{path.stem}.o", flags) for path, kind, flags in jobs]
     missing = [job for job in plan if not job[1].is_file()]
-
-    def compile_one(job: tuple[Path, Path, Sequence[str]]) -> None:
-        path, target, flags = job
-        target.parent.mkdir(exist_ok=True)
-        draft = target.with_suffix(".tmp")
-        _compile(recipe.mpi, [*flags, *headers, "-c", str(path), "-o", str(draft)], folder / "build.log")
-        draft.replace(target)
-
-    in_parallel(compile_one, missing, lambda job: f"compiling {job[0].name}", step)
+    compile_all(missing, partial(_compile, recipe.mpi, log=folder / "build.log"), headers, step)
     return [target for _, target, _ in plan]
 
 
@@ -209,8 +175,8 @@ def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: 
     draft = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".linking-"))
     try:
         arguments = link_arguments(recipe.library, search, draft, folder)
-        program = ["-o", str(draft / "xhpl"), *map(str, objects)]
-        _compile(recipe.mpi, [*program, *wraps, *arguments, "-pthread", "-ldl", "-lm"], draft / "build.log")
+        words = [*map(str, objects), *wraps, *arguments, "-pthread", "-ldl", "-lm"]
+        _compile(recipe.mpi, words, draft / "xhpl", draft / "build.log")
         facts = {
             "source": f"{recipe.source.kind} {recipe.source.version} ({recipe.source.origin})",
             "mpi": f"{recipe.mpi.name} {recipe.mpi.version} ({recipe.mpi.origin})",
@@ -229,14 +195,14 @@ def _link(recipe: Recipe, search: SearchPaths, objects: Iterable[Path], folder: 
         shutil.rmtree(draft, ignore_errors=True)
 
 
-def _compile(mpi: Mpi, arguments: Sequence[str], log: Path) -> None:
+def _compile(mpi: Mpi, arguments: Sequence[str], target: Path, log: Path) -> None:
     """Run mpicc; OMPI_LIBS comes last and undoes the --enable-new-dtags with which Open MPI 5 ends its link lines.
 
     Raises:
         BuildError: mpicc failed.
     """
     last = {"OMPI_LIBS": "-lmpi -Wl,--disable-new-dtags"} if mpi.name == "openmpi" else {}
-    run_compiler([str(mpi.mpicc), *arguments], {**mpi.variables(), **last}, log)
+    run_compiler([str(mpi.mpicc), *arguments], target, {**mpi.variables(), **last}, log)
 
 
 def _common_key(recipe: Recipe) -> str:

@@ -6,18 +6,32 @@ That is HPL's own source with our costs in place of its arithmetic, linked by Si
 import os
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 
+from ..blas.catalogue import library_path
 from ..errors import HplError
 from ..search_paths import SearchPaths
 from .programs import NATIVE, OWN_FLAGS, ROUTINES, Xhpl, header_flags
 from .source import HplSource
-from .toolchain import OnStep, built_once, digest, in_parallel, run_compiler
+from .toolchain import (
+    BuildError,
+    CompileJob,
+    OnStep,
+    built_once,
+    c_compiler,
+    compile_all,
+    digest,
+    program_output,
+    run_compiler,
+)
 
-OLDEST, NEWEST = (3, 32), (3, 36)
-"""Tested with 3.32 (Debian 12); the C functions and options that we use have the same names up to 3.36 (Debian 13)."""
 ADVICE = "`hpltune setup ⟦with⟧ simgrid` installs it (Debian and Ubuntu: libsimgrid-dev)"
+ARGUMENTS = "@arguments@"
+"""Stands for the arguments in the command line that smpicc shows."""
 
 VIRTUAL = NATIVE / "virtual"
 FLAGS = (
@@ -44,46 +58,93 @@ WRAPPED = (
 
 
 class SimGridError(HplError):
-    """SimGrid is missing, or its version is not supported."""
+    """SimGrid is missing or cannot be used."""
 
 
 @dataclass(frozen=True)
 class SimGrid:
-    """An installed SimGrid: its compiler wrapper, and the program that runs simulated programs."""
+    """An installed SimGrid.
+
+    Attributes:
+        smpicc: its script that compiles C for it.
+        compiler: the C compiler that smpicc calls, or another one of this machine where that is missing.
+        smpimain: the program that runs simulated programs.
+        environment: variables that smpimain needs when it runs from the private prefix.
+        root: the folder that stands for `/` in the paths that smpicc names; "" outside the private prefix.
+    """
 
     version: str
     smpicc: Path
+    compiler: str
     smpimain: Path
+    environment: Mapping[str, str]
+    root: str = ""
+
+    def compile(self, arguments: Sequence[str], target: Path, log: Path) -> None:
+        """Compile or link as smpicc does.
+
+        Raises:
+            BuildError: it failed; the sentence names the SimGrid.
+        """
+        show = [str(self.smpicc), "-show", *(["-c"] if "-c" in arguments else []), ARGUMENTS]
+        try:
+            shown = program_output(show, os.environ).partition(ARGUMENTS)
+            before, _, after = ([word.replace("/usr/", f"{self.root}/usr/") for word in part.split()] for part in shown)
+            run_compiler([self.compiler, *before[1:], *arguments, *after], target, os.environ, log)
+        except HplError as error:
+            raise BuildError(f"found SimGrid {self.version} ({self.smpicc}), but {error}") from error
 
 
-def find_simgrid() -> SimGrid:
-    """Find the SimGrid on PATH.
+def find_simgrid(search: SearchPaths) -> SimGrid:
+    """Find the SimGrid on PATH or in the private prefix.
 
     Raises:
-        SimGridError: there is none, or its version is not supported; the sentence says how to get one.
+        SimGridError: there is none, and the sentence says how to get one; or it cannot be used, and it says why.
     """
-    smpicc, smpirun = shutil.which("smpicc"), shutil.which("smpirun")
-    if smpicc is None or smpirun is None:
+    found = simgrid_here(search)
+    if found is None:
         raise SimGridError(f"virtual clusters need SimGrid, which is not here: {ADVICE}")
-    script = Path(smpirun).read_text(encoding="utf-8", errors="replace")
-    version_text = re.search(r"SimGrid version (\d+)\.(\d+)\S*", script)
-    if version_text is None:
-        raise SimGridError(f"{smpirun} does not say which SimGrid it belongs to: {ADVICE}")
-    version = (int(version_text[1]), int(version_text[2]))
-    shown = f"{version[0]}.{version[1]}"
-    if not OLDEST <= version <= NEWEST:
-        supported = f"{OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}.{NEWEST[1]}"
-        raise SimGridError(f"SimGrid {shown} ({smpirun}) does not fit: hpltune works with {supported}; {ADVICE}")
-    smpimain = _smpimain(script, Path(smpirun))
+    return found
+
+
+def simgrid_here(search: SearchPaths) -> SimGrid | None:
+    """Find the SimGrid on PATH or in the private prefix; None where there is none.
+
+    Raises:
+        SimGridError: there is one, but it cannot be used.
+    """
+    faults = []
+    for folders in (None, *([f"{search.debs}/usr/bin"] if search.debs else [])):
+        smpicc, smpirun = (shutil.which(name, path=folders) for name in ("smpicc", "smpirun"))
+        if smpicc and smpirun:
+            script = Path(smpicc).read_text(encoding="utf-8", errors="replace")
+            version = next(iter(re.findall(r"SimGrid version (\d+\.\d+)", script)), "of an unknown version")
+            try:
+                return _whole(version, Path(smpicc).resolve(), Path(smpirun), search)
+            except HplError as error:
+                faults.append(f"found SimGrid {version} ({smpicc}), but {error}")
+    if faults:
+        raise SimGridError(faults[0])
+    return None
+
+
+def _whole(version: str, smpicc: Path, smpirun: Path, search: SearchPaths) -> SimGrid:
+    """Find the parts that belong to a smpicc.
+
+    Raises:
+        SimGridError, ToolchainError: one of them is missing.
+    """
+    environment = library_path(smpicc, search)
+    root = str(search.debs) if environment else ""
+    shown = program_output([str(smpicc), "-show"], os.environ)
+    compiler = shutil.which(shown.partition(" ")[0]) or c_compiler(search)
+    script = smpirun.read_text(encoding="utf-8", errors="replace")
+    named = (Path(root + path) for path in re.findall(r"/[^\s\"']*/smpimain", script))
+    beside = smpirun.resolve().parent.parent.glob("lib*/**/simgrid/smpimain")
+    smpimain = next((path for path in chain(named, beside) if path.is_file()), None)
     if smpimain is None:
-        raise SimGridError(f"SimGrid {shown} is incomplete: there is no smpimain beside {smpirun}; {ADVICE}")
-    return SimGrid(shown, Path(smpicc), smpimain)
-
-
-def _smpimain(script: str, smpirun: Path) -> Path | None:
-    named = (Path(path) for path in re.findall(r"/[^\s\"']*/smpimain", script))
-    existing = next((path for path in named if path.is_file()), None)
-    return existing or min(smpirun.resolve().parent.parent.glob("lib*/**/simgrid/smpimain"), default=None)
+        raise SimGridError(f"there is no smpimain beside {smpirun}: install all of it again")
+    return SimGrid(version, smpicc, compiler, smpimain, environment, root)
 
 
 def build_virtual(source: HplSource, simgrid: SimGrid, search: SearchPaths, on_step: OnStep | None = None) -> Xhpl:
@@ -102,7 +163,17 @@ def virtual_xhpl(source: HplSource, simgrid: SimGrid, search: SearchPaths) -> Xh
     own = (*_own(source), VIRTUAL / "virtual.h", NATIVE / "mpi1_compat.h")
     texts = [path.read_text(encoding="utf-8") for path in own]
     key = digest(
-        [source.kind, source.digest, simgrid.version, str(simgrid.smpicc), *FLAGS, *REPLACED, *WRAPPED, *texts]
+        [
+            source.kind,
+            source.digest,
+            simgrid.version,
+            str(simgrid.smpicc),
+            simgrid.compiler,
+            *FLAGS,
+            *REPLACED,
+            *WRAPPED,
+            *texts,
+        ]
     )
     folder = search.cache / "builds" / f"virtual-{key}"
     return Xhpl(folder / "xhpl-virtual", key, folder / "build.log")
@@ -122,17 +193,10 @@ def _build(source: HplSource, simgrid: SimGrid, xhpl: Xhpl, step: OnStep) -> Non
         if path.stem not in REPLACED and path.parent.name != "blas"
     )
     headers = header_flags(source)
-    jobs = [(path, folder / f"{path.parent.name}-{path.stem}.o", ("-w", *FLAGS)) for path in theirs]
+    jobs: list[CompileJob] = [(path, folder / f"{path.parent.name}-{path.stem}.o", ("-w", *FLAGS)) for path in theirs]
     jobs += [(path, folder / f"own-{path.stem}.o", (*OWN_FLAGS, *FLAGS)) for path in _own(source)]
-
-    def compile_one(job: tuple[Path, Path, tuple[str, ...]]) -> None:
-        path, target, flags = job
-        run_compiler([str(simgrid.smpicc), *flags, *headers, "-c", str(path), "-o", str(target)], os.environ, xhpl.log)
-
-    in_parallel(compile_one, jobs, lambda job: f"compiling {job[0].name} for SimGrid", step)
+    run = partial(simgrid.compile, log=xhpl.log)
+    objects = compile_all(jobs, run, headers, step)
     step("linking the simulated xhpl", 1, 1)
-    wrapped = (*WRAPPED, *source.wrapped)
-    draft = folder / "draft"
-    program = ["-o", str(draft), *(str(target) for _, target, _ in jobs), *(f"-Wl,--wrap={name}" for name in wrapped)]
-    run_compiler([str(simgrid.smpicc), *program, "-Wl,-Bsymbolic", "-ldl"], os.environ, xhpl.log)
-    draft.replace(xhpl.path)
+    wraps = [f"-Wl,--wrap={name}" for name in (*WRAPPED, *source.wrapped)]
+    run([*objects, *wraps, "-Wl,-Bsymbolic", "-ldl"], xhpl.path)

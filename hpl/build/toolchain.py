@@ -6,14 +6,10 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
 from pathlib import Path
-from typing import TypeVar
-
-from filelock import FileLock
 
 from ..child import run_child
 from ..errors import HplError
@@ -21,19 +17,20 @@ from ..search_paths import SearchPaths
 
 OnStep = Callable[[str, int, int], None]
 """A callback with a phrase for the step, its number, and the number of steps."""
-Job = TypeVar("Job")
 
 
 class BuildError(HplError):
     """The compiler or the linker failed; the message is its first error, with the path of the whole log."""
 
 
-def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
-    """Run a compiler and append its output to a log.
+def run_compiler(argv: Sequence[str], target: Path, environment: Mapping[str, str], log: Path) -> None:
+    """Run a compiler and append its output to a log; what it makes is whole or not there.
 
     Raises:
         BuildError: the compiler failed or is missing.
     """
+    draft = target.with_name(f"{target.name}.{os.getpid()}")
+    argv = [*argv, "-o", str(draft)]
     try:
         done = run_child(argv, environment)
     except OSError as error:
@@ -42,20 +39,24 @@ def run_compiler(argv: Sequence[str], environment: Mapping[str, str], log: Path)
         file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
     if done.returncode != 0:
         raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_final_path(log)})")
+    draft.replace(target)
 
 
-def built_once(program: Path, make: Callable[[], None]) -> Path:
+def built_once(program: Path, make: Callable[[], None], among: Path | None = None) -> Path:
     """Return a program of the cache, made first where it is not there; several processes may ask at the same time.
 
     Args:
-        make: puts the whole program in its place, in a folder that is there.
+        make: puts the whole program in its place.
+        among: the folder of what it has in common with other programs, only one of which is made at a time.
 
     Raises:
         BuildError: making it failed, or the cache cannot be written.
     """
     if program.is_file():
         return program
-    folder = program.parent
+    from filelock import FileLock  # noqa: PLC0415 - only what builds needs it
+
+    folder = among or program.parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with FileLock(folder / "lock"):
@@ -66,11 +67,33 @@ def built_once(program: Path, make: Callable[[], None]) -> Path:
     return program
 
 
-def in_parallel(work: Callable[[Job], None], jobs: Sequence[Job], name: Callable[[Job], str], step: OnStep) -> None:
-    """Do jobs on all cores, and call `step` after each."""
+CompileJob = tuple[Path, Path, Sequence[str]]
+"""A source, the object that is made of it, and flags."""
+
+
+def compile_all(
+    jobs: Sequence[CompileJob], compiler: Callable[[Sequence[str], Path], None], headers: Sequence[str], step: OnStep
+) -> list[str]:
+    """Compile sources on all cores, and return their objects.
+
+    Args:
+        compiler: runs the compiler with arguments, and makes an object.
+
+    Raises:
+        BuildError: one of them does not compile.
+    """
+
+    def compile_one(job: CompileJob) -> None:
+        source, target, flags = job
+        target.parent.mkdir(exist_ok=True)
+        compiler([*flags, *headers, "-c", str(source)], target)
+
+    from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 - only what builds needs it
+
     with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-        for done, (job, _) in enumerate(zip(jobs, pool.map(work, jobs), strict=True), start=1):
-            step(name(job), done, len(jobs))
+        for done, (job, _) in enumerate(zip(jobs, pool.map(compile_one, jobs), strict=True), start=1):
+            step(f"compiling {job[0].name}", done, len(jobs))
+    return [str(target) for _, target, _ in jobs]
 
 
 def digest(parts: Iterable[str]) -> str:
@@ -98,6 +121,8 @@ def _first_error(stderr: str) -> str:
 
 
 ADVICE = "`hpltune setup` installs it, or load your module and try again"
+
+COMPILERS = ("cc", "gcc", "clang")
 
 SUFFIXES = ("", ".openmpi", ".mpich")
 """Suffixes that Debian adds to the names of wrappers and launchers, so that several libraries can be installed."""
@@ -187,6 +212,19 @@ def find_mpis(search: SearchPaths, *, building: bool = True) -> tuple[Mpi, ...]:
     return tuple(found.values())
 
 
+def c_compiler(search: SearchPaths) -> str:
+    """Return the C compiler of this machine, or else that of the private prefix.
+
+    Raises:
+        ToolchainError: there is none.
+    """
+    own = _own_compiler(search).values()
+    found = next(filter(None, map(shutil.which, (*COMPILERS, *own))), None)
+    if found is None:
+        raise ToolchainError(f"no C compiler was found (cc): {ADVICE}")
+    return found
+
+
 def compiler_version(mpi: Mpi) -> str:
     """Return the first line that the compiler behind mpicc prints for --version.
 
@@ -212,7 +250,7 @@ def _own_compiler(search: SearchPaths) -> dict[str, str]:
 
 
 def _fallback_compiler(search: SearchPaths) -> dict[str, str]:
-    return {} if any(shutil.which(name) for name in ("cc", "gcc", "clang")) else _own_compiler(search)
+    return {} if any(map(shutil.which, COMPILERS)) else _own_compiler(search)
 
 
 def _on_path(search: SearchPaths) -> Iterator[ProgramFolder]:

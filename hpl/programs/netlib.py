@@ -2,9 +2,7 @@
 
 import hashlib
 import re
-import urllib.request
 from dataclasses import dataclass
-from http.client import HTTPException
 from pathlib import Path
 from typing import ClassVar
 
@@ -26,8 +24,11 @@ class NetlibHpl(SourceProgram):
     @classmethod
     def fetched(cls, folder: Path) -> Path:
         """Download the archive and check its SHA-256."""
+        from http.client import HTTPException  # noqa: PLC0415 - only a download needs it
+        from urllib.request import urlopen  # noqa: PLC0415
+
         try:
-            with urllib.request.urlopen(ARCHIVE, timeout=TIMEOUT_S) as answer:
+            with urlopen(ARCHIVE, timeout=TIMEOUT_S) as answer:
                 data = answer.read()
         except HTTPException as error:
             raise SourceError(f"{ARCHIVE} came only in part: {error!r}") from error

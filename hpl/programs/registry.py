@@ -11,8 +11,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from filelock import FileLock
-
 from ..build.source import HplSource, Recognise, SourceError, UserSourceError, find_source, unpacked
 from ..errors import HplError
 from ..search_paths import SearchPaths
@@ -203,6 +201,8 @@ def obtain(
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise SourceError(f"cannot make {folder} for HPL's source: {error.strerror}") from error
+    from filelock import FileLock  # noqa: PLC0415 - only what builds needs it
+
     with FileLock(folder / "lock"):
         cached = cached_source(search, built)
         if cached is not None:

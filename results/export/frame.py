@@ -1,4 +1,4 @@
-"""Converts trials to a pandas data frame; this is the only module that imports pandas."""
+"""Converts trials to a pandas data frame, and writes one as Parquet; this is the only module that imports pandas."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -8,14 +8,19 @@ from pandas.api.extensions import ExtensionDtype
 
 from hpl.params import Scalar
 
+from ..errors import ResultsError
 from ..flat import COLUMNS, TrialPlace, flat, more_columns
-from ..record import TrialRecord
+from ..record import Study, TrialRecord
 from .csv_lines import NOWHERE
 
 _PANDAS: dict[type, ExtensionDtype] = {
     str: pd.StringDtype(), int: pd.Int64Dtype(), float: pd.Float64Dtype(), bool: pd.BooleanDtype(),
 }  # fmt: skip
 _TIMES = ("started_at", "ended_at")
+UNITS = {"gflops": "GFLOPS", "expected_gflops": "GFLOPS", "time_s": "s", "cost_s": "s", "percent_of_peak": "%"}
+"""Units of the columns of a Parquet file, kept in it."""
+FACTS = ("name", "engine", "space_name", "rpeak_gflops", "price_usd", "power_w")
+"""Fields of a study that are kept in a Parquet file, beside its host and the versions."""
 
 
 def frame(
@@ -40,6 +45,25 @@ def frame(
 def read(csv: Path | str) -> pd.DataFrame:
     """Read a file of `hpltune export csv` with the types of `frame`; an empty text is a missing value."""
     return _typed(pd.read_csv(csv, dtype={name: _PANDAS[kind] for name, kind in COLUMNS.items()}))
+
+
+def write_parquet(path: Path, study: Study, records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace]) -> None:
+    """Write a row for each trial, with the columns of a CSV and their types.
+
+    `pandas.read_parquet` returns the facts of the study and the units of the columns as `attrs` of the table.
+
+    Raises:
+        ResultsError: pyarrow is not installed.
+    """
+    table = frame(records, placed, parameters=True)
+    facts = {name: getattr(study, name) for name in FACTS}
+    table.attrs = {"study": {**facts, "host": dict(study.host), "versions": dict(study.versions)}, "units": UNITS}
+    try:
+        table.to_parquet(path, engine="pyarrow", compression="zstd", index=False)
+    except ImportError as error:
+        raise ResultsError(
+            "export parquet needs pyarrow, which is not installed: take csv, or install pyarrow"
+        ) from error
 
 
 def _column(values: list[Scalar | None]) -> "pd.Series[str]":

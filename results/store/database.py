@@ -48,6 +48,20 @@ class Database(ABC):
         """Return whether an error of the driver is that nothing more can be written for want of space."""
 
     @abstractmethod
+    def keep(self, schema: int) -> str:
+        """Keep a copy of the database before its schema changes.
+
+        Args:
+            schema: the version of its schema.
+
+        Returns:
+            Where the copy is, or why there is none, as the end of a sentence.
+
+        Raises:
+            ResultsError: there is no copy, and so the schema must stay.
+        """
+
+    @abstractmethod
     def settle(self) -> None:
         """Finish opening the database once its tables exist."""
 

@@ -4,12 +4,13 @@ A released migration is never changed; the tests keep a database file of each sc
 `schema.py` describes only the current tables.
 """
 
+import warnings
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, LargeBinary, inspect, text
 
-from ..errors import ResultsError
+from ..errors import ResultsError, StoreWarning
 from .database import Database
 
 MARKER = "hpltune_migrations"
@@ -247,18 +248,29 @@ def applied(connection: Connection, place: str) -> list[str]:
     return names
 
 
-def migrate(database: Database) -> None:
+def migrate(database: Database, *, keep: bool = True) -> None:
     """Bring a database to the current schema; each migration is applied once, even with two processes.
 
+    A StoreWarning says which schema became which, and where the copy of the old one is.
+
+    Args:
+        keep: whether a copy is kept; not of a database that is a copy itself.
+
     Raises:
-        ResultsError: as in `applied`; the database is unchanged then.
+        ResultsError: as in `applied`, or no copy can be kept; the database is unchanged then.
     """
     with database.reading() as connection:
         had = len(applied(connection, database.place))
+    kept = ""
     for number, migration in enumerate(MIGRATIONS[had:], start=had + 1):
         with database.migrating() as connection:
             if len(applied(connection, database.place)) < number:
+                if keep and 0 < had == number - 1:
+                    kept = database.keep(had)
                 _apply(connection, number, migration)
+    if kept:
+        change = f"schema {had} became schema {len(MIGRATIONS)}, which an older hpltune cannot read"
+        warnings.warn(f"database {database.place}: {change}; {kept}", StoreWarning, stacklevel=2)
 
 
 def _apply(connection: Connection, number: int, migration: Callable[[Connection], None]) -> None:

@@ -122,6 +122,10 @@ class PostgresqlDatabase(Database):
                     "or name another with ⟦db⟧"
                 )
 
+    def keep(self, _schema: int) -> str:
+        """Make no copy, which only the server's tools can."""
+        return "hpltune copies no database on a server: `pg_dump` makes a copy before the next update"
+
     def settle(self) -> None:
         """Wait for an unreachable server from now on."""
         self._away_s = AWAY_S

@@ -31,7 +31,7 @@ class Reader:
     """The methods of a store that only read.
 
     A method that asks for one row by its name raises DamagedError if the row is damaged. A list leaves a damaged row
-    out, and a DamagedWarning names it.
+    out, and a StoreWarning names it.
 
     Attributes:
         lists: the methods for lists of studies and trials, a page at a time.

@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -130,6 +131,28 @@ class SqliteDatabase(Database):
                 self._asked = None
         if self._copy is not None:
             self._copy.cleanup()
+
+    def keep(self, schema: int) -> str:
+        """Keep a copy beside the file, with what the writer's log has; of a copy that is only read none is kept."""
+        if self._copy is not None:
+            return ""
+        file = self._path.resolve()
+        names = (f"{file.name}.schema-{schema}{again}" for again in chain([""], map(".{}".format, count(2))))
+        copy = next(path for path in map(file.with_name, names) if not path.exists())
+        try:
+            private_file(copy)
+            with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+                source.backup(target)
+        except (OSError, sqlite3.Error) as error:
+            reason = str(error.strerror if isinstance(error, OSError) else error)
+            with suppress(OSError):
+                copy.unlink(missing_ok=True)
+            raise ResultsError(
+                f"database {self.place} has the older schema {schema}, and is unchanged because no copy of it can be "
+                f"made first ({copy}: {reason}): make room there and the folder writable, or give a copy that you made "
+                "elsewhere with ⟦db⟧"
+            ) from error
+        return f"the database as it was before is {copy}"
 
     def settle(self) -> None:
         """Let readers and one writer work at the same time (write-ahead log); the database remembers this mode.

@@ -47,22 +47,23 @@ class Store(Reader, ServiceBooks):
     """
 
     @classmethod
-    def open(cls, place: Path | str, *, create: bool = True, busy_s: float = BUSY_S) -> Self:
-        """Open a database and bring it to the current schema.
+    def open(cls, place: Path | str, *, create: bool = True, busy_s: float = BUSY_S, keep: bool = True) -> Self:
+        """Open a database and bring it to the current schema, after a copy of an older one is kept beside it.
 
         Args:
             place: the file of a SQLite database, or the URL of a PostgreSQL database.
             create: whether to make a missing file with its folder, or missing tables on a server.
             busy_s: seconds that a write waits for the write of another program.
+            keep: whether that copy is kept; not of a database that is a copy itself.
 
         Raises:
-            ResultsError: the database is missing, not ours, newer than this program, or cannot be reached, read or
-                written; it is unchanged then.
+            ResultsError: the database is missing, not ours, newer than this program, or cannot be reached, read,
+                copied or written; it is unchanged then.
         """
         database = _database(place, busy_s)
         try:
             database.check(create=create)
-            migrate(database)
+            migrate(database, keep=keep)
             database.settle()
         except ResultsError:
             database.close()

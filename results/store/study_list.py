@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from sqlalchemy import ColumnElement, Executable, RowMapping, case, exists, func, literal, not_, select, tuple_
 
-from ..errors import DamagedError, DamagedWarning
+from ..errors import DamagedError, StoreWarning
 from ..plain import time_text
 from ..record import LIKE, SIMULATOR, TAG, Study, StudyState, TrialRecord, TrialState
 from .contenders import FULL_RUN
@@ -251,7 +251,7 @@ def each_readable(rows: Iterable[R], read: Callable[[R], T]) -> Iterator[T]:
         try:
             yield read(row)
         except DamagedError as error:
-            warnings.warn(f"{error}; it is left out", DamagedWarning, stacklevel=2)
+            warnings.warn(f"{error}; it is left out", StoreWarning, stacklevel=2)
 
 
 def undamaged(rows: Iterable[RowMapping]) -> Iterator[TrialRecord]:

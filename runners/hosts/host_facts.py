@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import psutil
-
 ROOT = Path("/")
 
 
@@ -52,6 +50,8 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
         physical_cores: the number that the peak counts, so that ranks use the same cores.
         root: the folder with /proc, /sys and /etc.
     """
+    import psutil  # noqa: PLC0415 - what only reads stored results needs it not
+
     cpuinfo, cpus = _text(root / "proc/cpuinfo"), root / "sys/devices/system/cpu"
     return HostFacts(
         hostname=platform.node(),
@@ -81,6 +81,8 @@ def _threads_per_core(siblings: str) -> int | None:
 
 def memory_available_bytes(root: Path = ROOT) -> int:
     """Return the bytes available now without swapping: MemAvailable, or less if a control group limits this process."""
+    import psutil  # noqa: PLC0415 - what only reads stored results needs it not
+
     meminfo = _text(root / "proc/meminfo")
     match = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo, re.MULTILINE)
     available = int(match[1]) * 1024 if match else psutil.virtual_memory().available

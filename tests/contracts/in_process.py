@@ -19,7 +19,7 @@ from unittest.mock import patch
 from as_user import HPLTUNE
 from typer.testing import CliRunner
 
-from results.errors import DamagedWarning
+from results.errors import StoreWarning
 from results.store.lease import Lease
 from tuner.cli import main
 from tuner.cli.signals import Stopped
@@ -68,7 +68,7 @@ def run_in_process(
 def _isolated(arguments: Sequence[str], folder: Path) -> Iterator[None]:
     """Give the block a command line, a folder, an environment and warnings of its own.
 
-    pytest makes an error of each warning. That a row is damaged stays a warning, for users are told of it.
+    pytest makes an error of each warning. What the store warns of stays a warning, for users are told of it.
     """
     before = set(threading.enumerate())
     with (
@@ -80,7 +80,7 @@ def _isolated(arguments: Sequence[str], folder: Path) -> Iterator[None]:
         warnings.catch_warnings(),
         _own_identity(),
     ):
-        warnings.simplefilter("default", DamagedWarning)
+        warnings.simplefilter("default", StoreWarning)
         yield
     for thread in set(threading.enumerate()) - before:
         if not thread.name.startswith(STARTER):

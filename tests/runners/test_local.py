@@ -120,13 +120,10 @@ class RealLauncher(RunnerContract):
 @pytest.mark.real
 class TestWithOpenMpi(RealLauncher):
     @pytest.fixture
-    def runner(self) -> Runner:
-        mpirun = shutil.which("mpirun")
-        if mpirun is None:
-            pytest.skip("needs mpirun: `hpltune setup` installs it")
+    def runner(self, mpirun: str) -> Runner:
         said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True).stdout
         if "Open MPI" not in said:
-            pytest.skip("the mpirun on PATH is not Open MPI")
+            pytest.skip(f"needs Open MPI, which {mpirun} is not")
         return LocalRunner(OpenMpi.installed(Path(mpirun), said.split()[3]))
 
     def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
+from found_here import found_mpi
 from in_process import run_in_process
 from made_study import MakeStudy, studies
 from replayed import replaying
@@ -49,10 +49,9 @@ def hpltune_process(home: Path) -> Run:
 
 
 @pytest.fixture
-def real_hpl() -> None:
+def real_hpl(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skips where real HPL cannot run."""
-    if shutil.which("mpicc") is None or shutil.which("mpirun") is None:
-        pytest.skip("needs mpicc and mpirun: `hpltune setup` installs them")
+    found_mpi(monkeypatch, building=True)
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ NOT_READY = 3
 NOBODY_READS = "PacifyFlushWrapper"
 """What Typer puts in place of a standard output that nobody reads."""
 
-DAMAGED = "DamagedWarning"
+STORE_WARNING = "StoreWarning"
 """Of `results.errors`, which is not imported before it is needed."""
 PLAIN = {
     "\N{PLUS-MINUS SIGN}": "+-",
@@ -224,7 +224,7 @@ def _plain(letter: str) -> str:
 
 
 def tell_warnings() -> None:
-    """Say on standard error which rows of a database are left out because they are damaged, each once."""
+    """Say on standard error what users of a database must know, such as which damaged row is left out, each once."""
 
     def show(
         message: Warning | str,
@@ -234,7 +234,7 @@ def tell_warnings() -> None:
         file: TextIO | None = None,
         line: str | None = None,
     ) -> None:
-        if category.__name__ != DAMAGED:
+        if category.__name__ != STORE_WARNING:
             usual(message, category, filename, lineno, file, line)
             return
         from ..words import printable, with_options

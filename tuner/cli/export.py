@@ -25,7 +25,6 @@ class Format(StrEnum):
     DAT = "dat"
     MARKDOWN = "md"
     PARQUET = "parquet"
-    OPTUNA = "optuna"
     SHEET = "sheet"
 
 
@@ -33,7 +32,7 @@ def export(
     context: typer.Context,
     format_: Annotated[
         Format,
-        typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet, optuna or sheet."),
+        typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet or sheet."),
     ],
     study: Newest = None,
     trial: Annotated[
@@ -48,7 +47,7 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print the fields of a sheet as JSON for scripts.")] = False,
     force: Force = False,
 ) -> None:
-    """Write a study as CSV, JSON lines, Markdown, Parquet or a storage of Optuna, or a trial's HPL.dat.
+    """Write a study as CSV, JSON lines, Markdown or Parquet, or a trial's HPL.dat.
 
     `sheet` has the fields that the TOP500 and the Green500 ask for, and says what their rules would not accept.
 
@@ -61,8 +60,6 @@ def export(
         hpltune export md default-1
 
         hpltune export parquet -o study.parquet
-
-        hpltune export optuna -o study.db
 
         hpltune export sheet -o submission.md
     """
@@ -82,8 +79,8 @@ def export(
 
         export_there(there, str(format_), study or named, trial, out)
         return
-    if format_ in {Format.PARQUET, Format.OPTUNA}:
-        _export_binary(str(format_), study or named, out, db)
+    if format_ is Format.PARQUET:
+        _export_parquet(study or named, out, db)
         return
     with open_store(db, create=False) as store:
         if format_ is Format.SHEET:
@@ -112,18 +109,18 @@ def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str
     return iter([to_json(report) + "\n" if as_json else to_markdown(report)])
 
 
-def _export_binary(kind: str, study: str | None, out: Path | None, db: str | None) -> None:
-    """Write a study as a binary file, or to standard output where that is redirected."""
-    from ..commands.stored.export import ExportRequest, export_binary
+def _export_parquet(study: str | None, out: Path | None, db: str | None) -> None:
+    """Write a study as a Parquet file, or to standard output where that is redirected."""
+    from ..commands.stored.export import export_parquet
     from ..errors import UsageError
 
     if out is None and sys.stdout.isatty():
         raise UsageError(
-            f"{kind} is no text for a terminal: name a file, hpltune export {kind} -o FILE, or redirect it"
+            "parquet is no text for a terminal: name a file, hpltune export parquet -o FILE, or redirect it"
         )
     with open_store(db, create=False) as store, TemporaryDirectory(prefix="hpltune-") as folder:
-        export_binary(store, ExportRequest(kind, study), out or Path(folder) / kind)
+        export_parquet(store, study, out or Path(folder) / "study")
         if out is None:
-            sys.stdout.buffer.write((Path(folder) / kind).read_bytes())
+            sys.stdout.buffer.write((Path(folder) / "study").read_bytes())
             return
     typer.echo(f"wrote {out}")

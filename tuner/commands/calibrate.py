@@ -9,6 +9,7 @@ import tomli_w
 
 from hpl.build.simgrid import find_simgrid
 from hpl.params import Scalar
+from hpl.search_paths import SearchPaths
 from results.report.model import Report
 from runners.virtual.cluster import VirtualCluster
 
@@ -105,7 +106,7 @@ def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) 
     """
     user_dirs = UserDirs.of_user()
     if request.checks:
-        find_simgrid()
+        find_simgrid(SearchPaths(user_dirs.prefix, user_dirs.cache))
     with stop.preparing():
         provision_if_needed(user_dirs, listener, request.options.blas_files, program=False)
     with hold_folders(user_dirs):

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from results.report.html import to_html
 from results.report.model import Drawable, Report
-from results.report.picture import ENDINGS, PictureSize, picture
 
 from ..errors import UsageError
 from ..user_files import require_writable_file, write_bytes, write_text
 from ..words import all_with_options
+
+if TYPE_CHECKING:
+    from results.report.picture import PictureSize
 
 
 def write_page(file: Path, reports: Sequence[Report], *, interactive: bool = True) -> None:
@@ -19,10 +21,12 @@ def write_page(file: Path, reports: Sequence[Report], *, interactive: bool = Tru
     Raises:
         TunerError: it cannot be written.
     """
+    from results.report.html import to_html  # noqa: PLC0415 - only a page needs it
+
     write_text(file, to_html(all_with_options(reports), datetime.now(UTC), interactive=interactive))
 
 
-def write_picture(file: Path, figures: Sequence[Drawable], size: PictureSize | None = None) -> None:
+def write_picture(file: Path, figures: Sequence[Drawable], size: "PictureSize | None" = None) -> None:
     """Draw figures into a file below each other; the end of its name says of which kind it is.
 
     Args:
@@ -33,6 +37,8 @@ def write_picture(file: Path, figures: Sequence[Drawable], size: PictureSize | N
         ResultsError: so large a picture cannot be drawn.
         TunerError: the file cannot be written.
     """
+    from results.report.picture import PictureSize, picture  # noqa: PLC0415 - only a picture needs it
+
     write_bytes(file, picture(all_with_options(figures), _ending(file), size or PictureSize()))
 
 
@@ -56,6 +62,8 @@ def require_files(html: Path | None, plot: Path | None = None) -> None:
 
 def _ending(file: Path, field: str = "") -> str:
     """Return the end of a picture's name."""
+    from results.report.picture import ENDINGS  # noqa: PLC0415 - only a picture needs it
+
     ending = file.suffix.lower()
     if ending not in ENDINGS:
         head, given = ("", file) if field else (f"{file}: ", None)

@@ -3,15 +3,13 @@
 import difflib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from hpl.blas.registry import CATALOGUE
 from hpl.build.toolchain import NAMES as MPI_NAMES
 from hpl.errors import HplError
 from hpl.params import Scalar
 from results.report.model import Column, Report, Sentence, Table
-from runners.virtual.cluster import VirtualCluster
-from runners.virtual.load import load_cluster
 from search_spaces.distinct import Distinct, distinct
 from search_spaces.errors import SpaceError
 from search_spaces.load import describe, load, made_for, passed_over, shipped
@@ -23,10 +21,12 @@ from ..asks.texts import parse_overrides
 from ..errors import TunerError, UsageError
 from ..options import TuneOptions
 from ..settings.dimensions import setting_dimensions
-from ..simulation.known import machine_of, simulated_space
 from ..trial.workbench import look_around
 from ..user_dirs import UserDirs
 from ..words import counted
+
+if TYPE_CHECKING:
+    from runners.virtual.cluster import VirtualCluster
 
 EXAMPLE_N = 10_000
 """Stands for the N that a budget would choose, where a space leaves it to the budget."""
@@ -63,7 +63,7 @@ class Here:
 
     machine: Machine
     untimed: tuple[str, ...] = ()
-    cluster: VirtualCluster | None = None
+    cluster: "VirtualCluster | None" = None
 
     def caution(self, parameters: Collection[str]) -> str:
         """The sentence that a space over these parameters is larger than what can be counted, or nothing."""
@@ -203,6 +203,10 @@ def machine_for(name: str, request: SpacesRequest) -> Here:
     made = made_for(name)
     if made is None:
         return this_machine(request)
+    from runners.virtual.load import load_cluster  # noqa: PLC0415 - only a space of a virtual cluster needs it
+
+    from ..simulation.known import machine_of  # noqa: PLC0415
+
     cluster, cores = load_cluster(made), request.cores
     if cores not in {None, cluster.cores}:
         raise UsageError(
@@ -214,6 +218,8 @@ def machine_for(name: str, request: SpacesRequest) -> Here:
 def _loaded(name: str, here: Here, wished: Mapping[str, Sequence[str]]) -> SearchSpace:
     if here.cluster is None:
         return load(name, here.machine, wished, settings=setting_dimensions())
+    from ..simulation.known import simulated_space  # noqa: PLC0415 - only a space of a virtual cluster needs it
+
     return simulated_space(name, here.cluster, EXAMPLE_N, wished)
 
 

@@ -15,8 +15,7 @@ from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.space import SearchSpace
 
 from ..errors import TunerError
-from ..machine.equipment import host_count
-from ..machine.inventory import GPUS, PROGRAM
+from ..machine.equipment import GPUS, PROGRAM, host_count
 from ..options import TuneOptions
 from ..replay.table import ReplayTable
 from ..replay.tune import read_table

@@ -10,6 +10,14 @@ from results.metrics import Merit, merit, power_by
 from results.record import Study
 from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
 
+PROGRAM = "program"
+"""Fact of a study: the family whose own parameters it may have searched over; with several programs those of each."""
+GPUS = "gpus"
+"""Fact of a study: the GPUs of a node that its program computes on."""
+WRAP = "wrap"
+"""Fact of a study: the words before the program of every rank."""
+CONTAINER, CONTAINER_SHA256 = "container", "container_sha256"
+"""Facts of a study: the image in which ranks run, and its digest, which a folder has not."""
 KINDS = "node_kinds"
 POWER_SOURCE = "power_source"
 """The fact of a study's machine that says which measurement of the power counts."""

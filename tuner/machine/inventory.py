@@ -22,20 +22,13 @@ from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
 from ..words import counted
+from .equipment import CONTAINER, CONTAINER_SHA256, GPUS, PROGRAM, WRAP
 from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
     from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
 
-PROGRAM = "program"
-"""Fact of a study: the family whose own parameters it may have searched over; with several programs those of each."""
-GPUS = "gpus"
-"""Fact of a study: the GPUs of a node that its program computes on."""
-WRAP = "wrap"
-"""Fact of a study: the words before the program of every rank."""
-CONTAINER, CONTAINER_SHA256 = "container", "container_sha256"
-"""Facts of a study: the image in which ranks run, and its digest, which a folder has not."""
 SLOW_BLAS = 0.5
 """A BLAS whose best dgemm is below this part of the best library's is not worth a search run: HPL spends about
 96 % of its time in dgemm on one node (Cornebize's thesis), so no other setting can make up a factor of two."""

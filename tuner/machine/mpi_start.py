@@ -23,7 +23,6 @@ from runners.containers.contract import Container
 from runners.errors import RunnerError
 from runners.job import Job
 from runners.launchers.base import INHERITED, TOO_FEW_FILES, Launcher, assignments, inherited_mpi
-from runners.local import LocalRunner
 from runners.paths import RunPaths
 from runners.registry import InstalledMpi
 
@@ -177,6 +176,8 @@ def _ended(mpi: Mpi, launcher: Launcher, program: tuple[str, ...], folder: Path,
         container=container and container.of_ranks({}, RANKS),
         environment=container.variables_of({}) if container else {},
     )
+    from runners.local import LocalRunner  # noqa: PLC0415 - who only looks around starts nothing
+
     with LocalRunner(launcher) as runner:
         return why_not_started(runner, launcher, job, mpi)
 

@@ -23,7 +23,8 @@ from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError, UsageError
 from ..options import TuneOptions
-from .inventory import PROGRAM, Inventory
+from .equipment import PROGRAM
+from .inventory import Inventory
 
 KIN = {"mpich": "intelmpi", "intelmpi": "mpich"}
 """Libraries whose launchers start each other's programs: both are MPICH's."""

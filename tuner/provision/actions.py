@@ -82,9 +82,11 @@ class Steps:
             shutil.rmtree(draft, ignore_errors=True)
 
     def unpack(self, apt: PrivateApt, packages: Sequence[str], root: Path) -> None:
-        """Download Debian packages and unpack them as the content of a folder; nothing is configured or run."""
+        """Download Debian packages and unpack them into a folder, beside those there; nothing is configured or run."""
         draft = _fresh(root)
         try:
+            if root.is_dir():
+                self.run(["cp", "-a", f"{root}/.", str(draft)], {}, f"copying {root}")
             for file in apt.download(packages):
                 self.run(["dpkg-deb", "-x", str(file), str(draft)], {}, f"unpacking {file.name}")
             _replace(draft, root)

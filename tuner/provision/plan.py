@@ -1,13 +1,13 @@
 """What hpltune may install, what this machine lacks of it, and the plan of it, before anything is installed."""
 
+import os
 import shutil
-import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from hpl.blas.registry import discover
-from hpl.build.toolchain import Mpi, compiler_version, find_mpis
+from hpl.build.toolchain import Mpi, c_compiler, compiler_version, find_mpis, program_output
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 
@@ -47,13 +47,8 @@ APT = (
 )
 """What root installs with apt-get. A name this release does not have is left out, and said."""
 
-UNPACKED = (
-    *(package for package in APT if package.part == "blas"),
-    Package("libgfortran5", "apt", "blas", "needed by OpenBLAS and ATLAS", 3),
-    Package("libquadmath0", "apt", "blas", "needed by libgfortran5", 1),
-    Package("libgomp1", "apt", "blas", "needed by BLIS' OpenMP build", 1),
-)
-"""What is downloaded and unpacked into the private prefix without root."""
+UNPACKED = tuple(package for package in APT if package.part == "blas")
+"""What is downloaded and unpacked into the private prefix without root, with what it needs and the system lacks."""
 
 WHEELS = (
     Package("ziglang", "PyPI", "compiler", "a C compiler (clang) that needs no installation", 413),
@@ -69,11 +64,10 @@ EXTRAS = {
     "nvblas": Package("nvidia-cublas-cu12", "PyPI", "blas", "NVIDIA's cuBLAS with NVBLAS, under NVIDIA's licence", 910),
     "simgrid": Package("libsimgrid-dev", "apt", "simulator", "SimGrid, for virtual clusters", 200),
 }
-"""What --with adds: wheels into the private prefix, Debian packages by root."""
+"""What --with adds: wheels into the private prefix, and Debian packages: system-wide by root, else into that prefix."""
 
 
 FAST = ("openblas", "blis", "mkl", "atlas")
-COMPILERS = ("cc", "gcc", "clang")
 
 
 @dataclass(frozen=True)
@@ -125,25 +119,19 @@ def needs(
     if program:
         return Needs(compiler=False, mpi=mpi is None, blas=False)
     blas = bool(blas_files) or _fast_blas(search)
-    return Needs(compiler=not _compiler(mpi, user_dirs), mpi=mpi is None, blas=not blas)
+    return Needs(compiler=not _compiles(mpi, search), mpi=mpi is None, blas=not blas)
 
 
-def _compiler(mpi: Mpi | None, user_dirs: UserDirs) -> bool:
+def _compiles(mpi: Mpi | None, search: SearchPaths) -> bool:
     """Whether C can be compiled: what mpicc calls counts, because a cluster's own compiler need not be called cc."""
-    if mpi is not None:
-        try:
-            compiler_version(mpi)
-        except HplError:
-            return False
-        return True
-    return any(shutil.which(name) for name in COMPILERS) or _works(user_dirs.compiler)
-
-
-def _works(compiler: Path) -> bool:
     try:
-        return subprocess.run([str(compiler), "--version"], capture_output=True, check=False).returncode == 0
-    except OSError:
+        if mpi is None:
+            program_output([c_compiler(search), "--version"], os.environ)
+        else:
+            compiler_version(mpi)
+    except HplError:
         return False
+    return True
 
 
 def _fast_blas(search: SearchPaths) -> bool:
@@ -207,8 +195,8 @@ def plan(missing: Needs, extras: Sequence[str] = (), *, as_root: bool) -> SetupP
     has_apt = shutil.which("apt-get") is not None
     if has_apt and as_root:
         return SetupPlan(system=(*(package for package in APT if package.part in parts), *from_apt), wheels=added)
-    if from_apt:
-        raise SetupError(f"{from_apt[0].name} comes only through apt-get as root: ask whoever is to install it")
+    if from_apt and not has_apt:
+        raise SetupError(f"{from_apt[0].name} is a package of Debian and Ubuntu, and here is no apt-get: load a module")
     wheels = tuple(package for package in WHEELS if package.part in parts)
     unpacked = UNPACKED if has_apt and missing.blas else ()
-    return SetupPlan(unpacked=unpacked, wheels=tuple(dict.fromkeys((*wheels, *added))))
+    return SetupPlan(unpacked=(*unpacked, *from_apt), wheels=tuple(dict.fromkeys((*wheels, *added))))

@@ -4,8 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from hpl.build.simgrid import find_simgrid
+from hpl.build.simgrid import simgrid_here
 from hpl.errors import HplError
+from hpl.search_paths import SearchPaths
 
 from ..events import Listener, Notice
 from ..user_dirs import UserDirs
@@ -54,19 +55,21 @@ def missing_sentence(missing: Needs) -> str:
     return f"Missing: {missing}." if missing else "Compiler, MPI and a fast BLAS are here."
 
 
-def absent_extras(extras: Sequence[str], user_dirs: UserDirs) -> list[str]:
-    """Those of the extras that are not here yet."""
-    return [name for name in extras if not _present(name, user_dirs)]
+def absent_extras(extras: Sequence[str], user_dirs: UserDirs) -> dict[str, str]:
+    """Those of the extras that are not here yet, each with the reason."""
+    return {name: why for name in extras if (why := _absence(name, user_dirs))}
 
 
-def _present(extra: str, user_dirs: UserDirs) -> bool:
-    if extra != "simgrid":
-        return (user_dirs.private_prefix / "wheels" / EXTRAS[extra].name).is_dir()
+def _absence(extra: str, user_dirs: UserDirs) -> str:
+    """Why an extra cannot be used; "" where it can."""
     try:
-        find_simgrid()
-    except HplError:
-        return False
-    return True
+        if extra == "simgrid":
+            here = simgrid_here(SearchPaths(user_dirs.prefix, user_dirs.cache)) is not None
+        else:
+            here = (user_dirs.private_prefix / "wheels" / EXTRAS[extra].name).is_dir()
+    except HplError as error:
+        return str(error)
+    return "" if here else f"it was not installed (log: {user_dirs.cache / 'setup.log'})"
 
 
 def install(chosen: SetupPlan, work: Installation, look: Callable[[], Needs], *, fall_back: bool) -> Needs:

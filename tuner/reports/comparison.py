@@ -18,8 +18,7 @@ from results.stats.noise import USUAL_NOISE
 from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, varying
 
-from ..machine.equipment import host_count
-from ..machine.inventory import CONTAINER, CONTAINER_SHA256, WRAP
+from ..machine.equipment import CONTAINER, CONTAINER_SHA256, WRAP, host_count
 from ..words import counted, listed
 
 MOST_SENTENCES = 6

@@ -8,7 +8,7 @@ from typing import TypeVar
 from results.record import Study, TrialRecord
 from results.report.model import Drawable, Part, Report, Sentence, Tone
 
-from ..machine.inventory import CONTAINER, WRAP
+from ..machine.equipment import CONTAINER, WRAP
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
 from ..words import counted

@@ -11,8 +11,7 @@ from results.report.ranking_table import NUMBERS, named_values
 from results.stats.ranking import Ranked, varying
 from results.store.store import Store
 
-from ..machine.equipment import Equipment
-from ..machine.inventory import PROGRAM
+from ..machine.equipment import PROGRAM, Equipment
 from ..machine.peak import above_peak
 from ..study.objective import ranking_of
 from ..study.rounds import (

@@ -11,8 +11,7 @@ from results.stats.confidence import Standing
 from results.stats.headline import FastestRun, gave_text
 from results.stats.ranking import Ranked
 
-from ..machine.equipment import Equipment
-from ..machine.inventory import PROGRAM
+from ..machine.equipment import PROGRAM, Equipment
 from ..study.objective import BETTER, Objective, of_study
 from ..study.rounds import is_shootout
 from ..study.shootout import LibraryBest, best_of_each, sentences

@@ -1,15 +1,18 @@
 """What a page says of a virtual cluster, so that nobody takes a simulated rate for a measured one."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from results.metrics import four_digits
 from results.record import SIMULATOR, Study
 from results.report.model import Column, Sentence, Table, Tone
-from runners.toml_file import ClusterFileError
-from runners.virtual.cluster import Network, VirtualBlas, VirtualCluster, VirtualNodes
 
-from ..simulation.cluster import cluster_from
 from ..words import counted, listed
+
+if TYPE_CHECKING:
+    from runners.virtual.cluster import Network, VirtualBlas, VirtualCluster, VirtualNodes
 
 
 def head_of(studies: Sequence[Study]) -> list[Sentence]:
@@ -56,6 +59,10 @@ def virtual_cluster_of(study: Study) -> VirtualCluster | None:
     stored = study.options.get("cluster")
     if not study.simulated or not isinstance(stored, Mapping):
         return None
+    from runners.toml_file import ClusterFileError  # noqa: PLC0415 - only what was simulated needs it
+
+    from ..simulation.cluster import cluster_from  # noqa: PLC0415
+
     try:
         return cluster_from(stored)
     except ClusterFileError:

@@ -165,11 +165,11 @@ def compared(store: Store, asked: Asked) -> bytes:
 
 def parquet_file(store: Store, asked: Asked) -> bytes:
     """Write the trials of a study as Parquet."""
-    from ..commands.stored.export import ExportRequest, export_binary
+    from ..commands.stored.export import export_parquet
 
     with TemporaryDirectory(prefix="hpltune-") as folder:
         out = Path(folder) / "study"
-        export_binary(store, ExportRequest("parquet", asked["name"]), out)
+        export_parquet(store, asked["name"], out)
         return out.read_bytes()
 
 

@@ -43,8 +43,8 @@ class SimulatedCluster:
         Raises:
             hpl.errors.HplError: SimGrid or HPL's source is missing; the sentence says how to get it.
         """
-        simgrid = find_simgrid()
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
+        simgrid = find_simgrid(search)
         source = obtain(search, hpl_source)
         on_step = None if listener is None else lambda *step: listener(BuildStep(*step))
         program = build_virtual(source, simgrid, search, on_step)
@@ -55,7 +55,7 @@ class SimulatedCluster:
         """The same where all is here and built; None where something would have to be fetched or built."""
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         try:
-            simgrid, source = find_simgrid(), cached_source(search)
+            simgrid, source = find_simgrid(search), cached_source(search)
         except HplError:
             return None
         program = None if source is None else virtual_xhpl(source, simgrid, search)

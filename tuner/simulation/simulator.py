@@ -94,13 +94,13 @@ class Simulator:
         setup, ranks = plan.setup, plan.ranks
         model = cost_model(setup, ranks, every_message=self.every_message)
         runner = LocalRunner(launcher(self.site, setup, ranks))
-        environment = {"HPLTUNE_MODEL": MODEL, **({"HPLTUNE_TIMELINE": self.timeline} if self.timeline else {})}
+        timeline = {"HPLTUNE_TIMELINE": self.timeline} if self.timeline else {}
         job = Job(
             program=(str(self.site.program),),
             ranks=ranks,
             directory=directory,
             walltime_s=self.limit_s,
-            launcher_environment=environment,
+            launcher_environment={"HPLTUNE_MODEL": MODEL, **timeline, **self.site.simgrid.environment},
         )
         with run_folder(directory) as paths:
             paths.hpl_dat.write_text(plan.simulated_dat, encoding="utf-8")

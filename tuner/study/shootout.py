@@ -11,8 +11,7 @@ from results.stats.headline import once_text
 from results.stats.ranking import Ranked, varying
 from search_spaces.space import SearchSpace
 
-from ..machine.inventory import PROGRAM
-from ..machine.problem_size import STEP
+from ..machine.equipment import PROGRAM
 from ..words import counted, listed
 from .objective import Objective
 
@@ -162,6 +161,8 @@ def memory_n(study: Study) -> int | None:
     """The N that a study's memory held when it began; None where that is not known, and where HPL was not computed."""
     if not study.workload.is_hpl:
         return None
+    from ..machine.problem_size import STEP  # noqa: PLC0415 - it knows the whole machine, which no list needs
+
     free, cores, fraction = (
         study.host.get("memory_available_bytes"),
         study.host.get("physical_cores"),

@@ -38,6 +38,7 @@ from .early_stopping import StopDecision
 from .judge import Failure, Verdict, judge
 from .observers.contract import LaunchObserver, Measurements, SolveTime, together
 from .observers.energy.meters import PowerMeters
+from .observers.sensors import SENSORS, SENSORS_FILE
 from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
 from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
@@ -46,8 +47,6 @@ from .reached import unlike_the_plan
 if TYPE_CHECKING:
     from runners.settings.control import SettingsControl
 
-SENSORS, SENSORS_FILE = "HPLTUNE_SENSORS", "sensors"
-"""Variable that tells `native/node.c` which file of a run lists the files that it reads once a second, and its name."""
 STOP_AT = "HPLTUNE_STOP_AT"
 """Variable that tells `native/progress.c` to end a run early."""
 POLL_S = 0.05

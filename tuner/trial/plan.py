@@ -21,7 +21,8 @@ from search_spaces.parameters.dimension import ranks_and_threads
 from search_spaces.restriction import a_node_is_left, order_is_known
 
 from ..errors import UsageError
-from ..machine.inventory import PROGRAM, Inventory, node_shape, running
+from ..machine.equipment import PROGRAM
+from ..machine.inventory import Inventory, node_shape, running
 
 MPI_BYTES_PER_RANK = 64 * 2**20
 """Open MPI's own buffers and shared-memory segments; about 40 MiB a rank measured with 4.1 on one node."""

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from hpl.programs.registry import obtain, with_source
 from hpl.search_paths import SearchPaths
-from runners.base import Runner
-from runners.local import LocalRunner
-from runners.registry import InstalledMpi, launchers
 from search_spaces.parameters.automatic import AUTO
 
 from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, Notice
-from ..machine.inventory import PROGRAM, Inventory, bringing
+from ..machine.equipment import PROGRAM
+from ..machine.inventory import Inventory, bringing
 from ..machine.mpi_start import require_start
 from ..machine.survey import (
     SurveyWish,
@@ -29,13 +27,14 @@ from ..machine.survey import (
 from ..options import TuneOptions
 from ..user_dirs import UserDirs
 from ..words import counted, listed
-from .evaluate import Evaluator
-from .observers.energy.contract import COMMANDED
-from .observers.energy.meters import PowerMeters
 
 if TYPE_CHECKING:
+    from runners.base import Runner
     from runners.containers.contract import Container
     from runners.hosts.cluster import Cluster
+
+    from .evaluate import Evaluator
+    from .observers.energy.meters import PowerMeters
 
 
 @dataclass(frozen=True)
@@ -51,10 +50,10 @@ class Workbench:
 
     user_dirs: UserDirs
     site: Inventory
-    evaluator: Evaluator
-    others: tuple[Evaluator, ...] = ()
+    evaluator: "Evaluator"
+    others: "tuple[Evaluator, ...]" = ()
     whole: Inventory | None = None
-    runner: Callable[[], Runner] | None = None
+    runner: "Callable[[], Runner] | None" = None
 
     @classmethod
     def open(
@@ -78,6 +77,11 @@ class Workbench:
             hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
             TunerError: a BLAS that was asked for is not on this machine, or MPI or a wrapper starts no ranks.
         """
+        from runners.local import LocalRunner  # noqa: PLC0415 - who only looks around runs nothing
+        from runners.registry import InstalledMpi, launchers  # noqa: PLC0415
+
+        from .evaluate import Evaluator  # noqa: PLC0415
+
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
         container = _container(options, cluster, user_dirs)
@@ -113,7 +117,7 @@ class Workbench:
 
         queue_limit_s = options.budget.wall_s or math.inf
 
-        def runner() -> Runner:
+        def runner() -> "Runner":
             if cluster.batch and whole.nodes:
                 return batch_runner(whole.nodes, starters, queue_limit_s, user_dirs.data)
             return SshRunner(starters, cluster.reach, cluster.check_s, copies_for(cluster, user_dirs.copies))
@@ -130,7 +134,12 @@ class Workbench:
 
     @classmethod
     def on(
-        cls, whole: Inventory, parallel: int, user_dirs: UserDirs, evaluator: Evaluator, runner: Callable[[], Runner]
+        cls,
+        whole: Inventory,
+        parallel: int,
+        user_dirs: UserDirs,
+        evaluator: "Evaluator",
+        runner: "Callable[[], Runner]",
     ) -> "Workbench":
         """A workbench with so many equal parts of a cluster, each with a runner of its own."""
         from ..machine.cluster_nodes import part_of  # noqa: PLC0415 - only a cluster needs it
@@ -297,12 +306,15 @@ def measures_power(options: TuneOptions) -> bool:
     return bool(_meters(options, cluster_of(options)).sources)
 
 
-def _meters(options: TuneOptions, cluster: "Cluster | None") -> PowerMeters:
+def _meters(options: TuneOptions, cluster: "Cluster | None") -> "PowerMeters":
     """What tells the power.
 
     Raises:
         UsageError: the command that the user named does not.
     """
+    from .observers.energy.contract import COMMANDED  # noqa: PLC0415 - who only looks around measures nothing
+    from .observers.energy.meters import PowerMeters  # noqa: PLC0415
+
     found = PowerMeters.found(cluster, options.power_command)
     why = found.refused.get(COMMANDED)
     if options.power_command and why:

@@ -19,8 +19,7 @@ from ..engines.points import starts_of_each
 from ..engines.probes import Probes
 from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
-from ..machine.equipment import POWER_SOURCE
-from ..machine.inventory import PROGRAM
+from ..machine.equipment import POWER_SOURCE, PROGRAM
 from ..machine.left_out import too_slow
 from ..machine.problem_size import SMALLEST_N
 from ..machine.quiet import QuietWait, longest_wait_s, look_at

@@ -18,7 +18,8 @@ from ..budget import Meter
 from ..clock import RealClock
 from ..errors import NodesLostError, TunerError
 from ..events import PhaseStarted
-from ..machine.inventory import PROGRAM, bringing, rivals, with_one_blas
+from ..machine.equipment import PROGRAM
+from ..machine.inventory import bringing, rivals, with_one_blas
 from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
 from ..study.again import SteadyLoad, run_again

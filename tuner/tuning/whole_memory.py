@@ -12,7 +12,8 @@ from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
 
 from ..events import PhaseStarted
-from ..machine.inventory import PROGRAM, running
+from ..machine.equipment import PROGRAM
+from ..machine.inventory import running
 from ..machine.problem_size import SMALLEST_N, STEP, Sample, full_memory_n, launch_s
 from ..options import TuneOptions
 from ..study.ledger import noise_of_runs

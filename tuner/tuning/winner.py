@@ -5,17 +5,19 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hpl.dat import HplDat, render
 from results.record import TrialRecord
 from results.stats.ranking import Ranked
 from results.store.store import Store
 from runners.paths import AGENT
-from runners.settings.registry import host_settings
 
-from ..trial.evaluate import SENSORS, SENSORS_FILE
+from ..trial.observers.sensors import SENSORS, SENSORS_FILE
 from ..user_files import write_text
-from .campaign import TuneOutcome
+
+if TYPE_CHECKING:
+    from .campaign import TuneOutcome
 
 _WATCHED = re.compile(rf" (-x |-genv )?{SENSORS}[= ]{SENSORS_FILE}(?= )")
 """What a command passes to ranks only so that hpltune can watch them, as each launcher passes it."""
@@ -47,7 +49,7 @@ class WinnerFiles:
 
 
 def write_winner(
-    folder: Path, outcome: TuneOutcome, store: Store, db: str, others: Sequence[Ranked] = ()
+    folder: Path, outcome: "TuneOutcome", store: Store, db: str, others: Sequence[Ranked] = ()
 ) -> WinnerFiles:
     """Write the files of a study's best configuration.
 
@@ -83,6 +85,8 @@ def write_winner(
     if best.directory and agent.is_file():
         write_text(folder / AGENT, agent.read_text(encoding="utf-8"), executable=True)
     sentences.append(f"Its exact command line: {command}")
+    from runners.settings.registry import host_settings  # noqa: PLC0415 - only the files of a study need it
+
     known = host_settings()
     changed = [f"{name} = {value}" for name, value in best.params.items() if name in known]
     if changed:

@@ -17,6 +17,7 @@ from tuner.commands.stored.export import ExportRequest, export_study
 PAGE = (Path(__file__).parents[3] / "docs" / "database.md").read_text(encoding="utf-8")
 EXAMPLE = re.compile(r"```sql\n(.*?)```\n\n((?:\|[^\n]*\n?)+)", re.DOTALL)
 SCHEMA_1 = Path(__file__).parents[1] / "data" / "schema-1.db"
+pytestmark = pytest.mark.filterwarnings("ignore::results.errors.StoreWarning")
 
 
 def section(table: str) -> str:

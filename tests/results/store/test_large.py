@@ -14,7 +14,7 @@ from record_builders import a_study, begun, finished
 from record_strategies import outcomes
 from sqlalchemy import event
 
-from results.errors import DamagedError, DamagedWarning
+from results.errors import DamagedError, StoreWarning
 from results.export.csv_lines import csv_parts
 from results.flat import flat
 from results.record import Kind, TrialState
@@ -161,12 +161,12 @@ def test_a_damaged_trial_is_named_and_the_others_stay_readable(tmp_path: Path, c
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(f'UPDATE trials SET "{column.strip()}" = ? WHERE number = 2', (text,))  # noqa: S608 - ours
     with Store.open(path) as store:
-        with pytest.warns(DamagedWarning, match=r"trial 2 of study study is damaged in .*; it is left out"):
+        with pytest.warns(StoreWarning, match=r"trial 2 of study study is damaged in .*; it is left out"):
             assert [record.number for record in store.records("study")] == [1, 3]
         with pytest.raises(DamagedError, match="trial 2 of study study is damaged in the database"):
             store.get("study", 2)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DamagedWarning)
+            warnings.simplefilter("ignore", StoreWarning)
             assert [record.gflops for record in store.each("study")] == [70.0, 80.0]
             assert {entry.median_gflops for entry in rank(store.contenders("study").records)} >= {70.0, 80.0}
             assert len(list(store.each_flat("study")[1])) >= 2
@@ -182,5 +182,5 @@ def test_a_damaged_study_is_named_and_the_others_stay_readable(tmp_path: Path) -
     with Store.open(path) as store:
         with pytest.raises(DamagedError, match=r"study broken is damaged in .*: its column host holds no JSON"):
             store.study("broken")
-        with pytest.warns(DamagedWarning, match="study broken is damaged"):
+        with pytest.warns(StoreWarning, match="study broken is damaged"):
             assert [study.name for study in store.studies()] == ["study"]

@@ -1,7 +1,8 @@
 import platform
+import re
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 from record_builders import begun, finished
 from sqlalchemy import Connection, create_engine, inspect, text
 
-from results.errors import ResultsError
+from results.errors import ResultsError, StoreWarning
 from results.record import Invalidity, Kind, TrialState
 from results.stats.ranking import rank
 from results.store import migrations
@@ -20,6 +21,8 @@ from results.store.schema import METADATA
 from results.store.store import Store
 
 DATA = Path(__file__).parents[1] / "data"
+FILES = sorted(DATA.glob("schema-*.db"))
+pytestmark = pytest.mark.filterwarnings("ignore::results.errors.StoreWarning")
 TODAY = [migration.__name__ for migration in migrations.MIGRATIONS]
 
 
@@ -92,6 +95,48 @@ def test_a_database_of_schema_1_is_read_and_goes_on(schema_1: Path) -> None:
         store.finish(finished(store.begin(begun("kronos")), study="kronos"))
         assert len(store.records("kronos", states=[TrialState.COMPLETE])) == 3
     assert structure(schema_1) == structure_of_a_new_database(schema_1.parent / "new.db")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_an_older_database_is_copied_beside_itself_and_a_sentence_says_so(file: Path, tmp_path: Path) -> None:
+    path = Path(shutil.copy(file, tmp_path / "hpltune.db"))
+    before = list(content(path))
+    schema = len(applied(path))
+    copy = tmp_path / f"hpltune.db.schema-{schema}"
+    sentence = (
+        f"database {path}: schema {schema} became schema {len(TODAY)}, which an older hpltune cannot read; "
+        f"the database as it was before is {copy}"
+    )
+    with pytest.warns(StoreWarning, match=f"^{re.escape(sentence)}$"):
+        Store.open(path, create=False).close()
+    assert sorted(tmp_path.iterdir()) == [path, copy]
+    assert list(content(copy)) == before
+    assert applied(path) == TODAY
+
+
+def test_the_copy_has_what_a_writer_left_in_the_log_and_replaces_no_earlier_copy(schema_1: Path) -> None:
+    schema_1.with_name("hpltune.db.schema-1").write_text("an earlier copy")
+    with closing(sqlite3.connect(schema_1)) as writer:
+        writer.execute("PRAGMA journal_mode = WAL")
+        writer.execute("UPDATE studies SET engine = 'grid'")
+        writer.commit()
+        assert schema_1.with_name("hpltune.db-wal").stat().st_size
+        Store.open(schema_1).close()
+    assert schema_1.with_name("hpltune.db.schema-1").read_text() == "an earlier copy"
+    with closing(sqlite3.connect(schema_1.with_name("hpltune.db.schema-1.2"))) as copy:
+        assert copy.execute("SELECT engine FROM studies").fetchall() == [("grid",)]
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_new_database_and_one_of_today_are_not_copied(tmp_path: Path) -> None:
+    Store.open(tmp_path / "hpltune.db").close()
+    Store.open(tmp_path / "hpltune.db").close()
+    assert [file.name for file in tmp_path.iterdir()] == ["hpltune.db"]
+
+
+def content(path: Path) -> Iterator[str]:
+    with closing(sqlite3.connect(path)) as connection:
+        yield from connection.iterdump()
 
 
 def structure_of_a_new_database(path: Path) -> dict[str, object]:

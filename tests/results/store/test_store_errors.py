@@ -316,6 +316,29 @@ def test_a_database_of_an_older_schema_is_read_where_it_cannot_be_written(open_f
     read_as_ordinary_user(Path(shutil.copy(old, open_folder)), ["kronos"])
 
 
+def test_an_older_database_that_cannot_be_copied_is_not_migrated(open_folder: Path) -> None:
+    old = Path(__file__).parents[1] / "data" / "schema-1.db"
+    copy = Path(shutil.copy(old, open_folder / "hpltune.db"))
+    sentence = rf"has the older schema 1, and is unchanged because no copy of it can be made first \({copy}.schema-1: "
+
+    def full() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (34_000, 34_000))
+        with pytest.raises(ResultsError, match=sentence):
+            Store.open(copy, create=False)
+
+    def read_only() -> None:
+        as_ordinary_user()
+        with pytest.raises(ResultsError, match="it cannot be written: check the permissions of"):
+            Store.open(copy)
+
+    in_child(full)
+    copy.chmod(0o666)
+    open_folder.chmod(0o555)
+    in_child(read_only)
+    assert [file.name for file in open_folder.iterdir()] == ["hpltune.db"]
+    assert copy.read_bytes() == old.read_bytes()
+
+
 def test_a_refused_trial_leaves_no_row(path: Path) -> None:
     with Store.open(path) as store:
         with pytest.raises(ValueError, match="Out of range float values"):

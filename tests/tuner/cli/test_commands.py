@@ -50,6 +50,17 @@ MOST_OF_STUDY = 225
 MOST_BESIDE = 14
 """Modules that help may import beside those of the command line and its words."""
 SLOW = {"matplotlib", "optuna", "pandas", "scipy"}
+HEAVY = SLOW | {"elftools", "fastapi", "filelock", "numpy", "psutil", "runners.virtual.cluster", "sqlalchemy"}
+LIGHT = [
+    ("--help", set[str](), 80),
+    ("tune --help", set[str](), 41),
+    ("dat --nodes 16 --cores 64 --memory 256GiB", set[str](), 131),
+    ("spaces quick", {"psutil"}, 134),
+    ("show --db {place}", {"numpy", "sqlalchemy"}, 127),
+    ("show study --db {place}", {"numpy", "sqlalchemy"}, 127),
+    ("best --db {place}", {"numpy", "sqlalchemy"}, 135),
+]
+"""Commands that only look: which heavy modules each needs, and how many modules of ours it may import."""
 PAGE = Path(__file__).parents[3] / "docs/commands.md"
 
 
@@ -289,6 +300,23 @@ def loaded(text: str) -> set[str]:
 def test_what_takes_long_to_import_is_not_imported_before_it_is_needed() -> None:
     modules = ", ".join(f"tuner.commands.{name}" for name in QUICK)
     assert loaded(f"import {modules}") & SLOW == set()
+
+
+@pytest.mark.process
+@pytest.mark.parametrize(("command", "needs", "most"), LIGHT)
+def test_a_command_that_only_looks_imports_no_more_than_it_needs(
+    command: str, needs: set[str], most: int, tmp_path: Path
+) -> None:
+    place = tmp_path / "hpltune.db"
+    with Store.open(place) as store:
+        store.create_study(a_study())
+        store.finish(finished(store.begin(begun())))
+        store.end_study("study", "complete")
+    arguments = ["hpltune", *command.format(place=place).split()]
+    modules = loaded(f"import sys; from tuner.cli import main; sys.argv = {arguments}; main()")
+    assert modules & HEAVY <= needs
+    ours = {name for name in modules if name.partition(".")[0] in PACKAGES}
+    assert len(ours) <= most, sorted(ours)
 
 
 @pytest.mark.process

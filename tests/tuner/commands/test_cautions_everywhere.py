@@ -54,7 +54,7 @@ def parquet(hpltune: Run, home: Path) -> str:
     assert done.returncode == 0, done.stderr
     table = pq.read_table(home / "study.parquet")
     assert all(BUSY in told for told in table.column("cautions").to_pylist())
-    return str(table.schema.metadata[b"hpltune.study"])
+    return str(table.schema.metadata[b"PANDAS_ATTRS"])
 
 
 def campaign(_hpltune: Run, home: Path) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run, program
+from found_here import OWN
 from waiting import PATIENCE_S
 
 from hpl.blas.registry import discover
@@ -36,7 +37,7 @@ def no_variables_of_mpi(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def here(shared_cache: Path) -> SearchPaths:
-    return SearchPaths(None, shared_cache)
+    return SearchPaths(OWN.prefix, shared_cache)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from results.report.text_forms import to_json, to_markdown
 from tuner.cli import app
 from tuner.commands.hosts.clean import CleanRequest, clean, plan_clean
 from tuner.commands.hosts.setup import SetupRequest, plan_setup, still_missing
+from tuner.provision.actions import SetupError
 from tuner.provision.install import Installers, candidates, installed_packages, lists_are_old, note_installed
 from tuner.provision.plan import UNPACKED, Needs, needs, plan
 from tuner.user_dirs import UserDirs
@@ -96,6 +97,16 @@ def test_a_user_gets_wheels_and_unpacked_packages_in_the_private_prefix(user_dir
     assert "MB of disk" in text
 
 
+def test_a_user_gets_simgrid_unpacked_where_there_is_an_apt(user_dirs: UserDirs, tools: Path) -> None:
+    nothing = Needs(compiler=False, mpi=False, blas=False)
+    with pytest.raises(SetupError, match="libsimgrid-dev is a package of Debian and Ubuntu"):
+        plan(nothing, ["simgrid"], as_root=False)
+    program(tools / "apt-get", "#!/bin/sh\n")
+    chosen = plan(nothing, ["simgrid"], as_root=False)
+    assert [package.name for package in chosen.packages] == ["libsimgrid-dev"]
+    assert "unpacked into" in chosen.lines(user_dirs)[0]
+
+
 def test_only_what_is_missing_is_planned(tools: Path) -> None:
     assert list(tools.iterdir()) == []
     chosen = plan(Needs(compiler=False, mpi=True, blas=False), ("mkl",), as_root=False)
@@ -110,9 +121,11 @@ def test_packages_a_release_lacks_or_has_already_are_told_apart(tools: Path) -> 
         "printf 'libblis4-serial:\\n  Installed: (none)\\n  Candidate: 0.9.0\\n"
         "libblas3:\\n  Installed: 3.11\\n  Candidate: 3.11\\n'\n",
     )
-    found = candidates([package for package in UNPACKED if package.name in {"libblis4-serial", "libblas3", "libgomp1"}])
+    found = candidates(
+        [package for package in UNPACKED if package.name in {"libblis4-serial", "libblas3", "libatlas3-base"}]
+    )
     assert [package.name for package in found.wanted] == ["libblis4-serial"]
-    assert [package.name for package in found.unknown] == ["libgomp1"]
+    assert [package.name for package in found.unknown] == ["libatlas3-base"]
 
 
 def test_lists_of_packages_are_fetched_when_missing_or_a_day_old(tmp_path: Path) -> None:

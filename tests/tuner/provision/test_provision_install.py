@@ -1,27 +1,42 @@
 """What setup does, also when things go wrong; apt-get, dpkg-deb and pip are real executables made for the test."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from as_user import program
 
 from hpl.build.private_apt import PrivateApt
-from results.report.text_forms import to_json
+from results.report.text_forms import to_json, to_markdown
 from tuner.commands.hosts.setup import SetupRequest, plan_setup, setup
 from tuner.events import Event, Notice, WorkEnded, WorkStarted
 from tuner.provision.actions import BusyError, SetupError, Steps
 from tuner.provision.install import Installation, Installers, installed_packages
-from tuner.provision.plan import APT, UNPACKED, WHEELS, SetupPlan
+from tuner.provision.plan import APT, EXTRAS, UNPACKED, WHEELS, SetupPlan
 from tuner.provision.setup import provision_if_needed
 from tuner.user_dirs import UserDirs
 
 Pip = Callable[[str], Path]
 POLICY = '#!/bin/sh\nshift\nfor name; do printf "%s:\\n  Installed: (none)\\n  Candidate: 1\\n" "$name"; done\n'
 """An apt-cache that knows every package, and none is installed."""
+
+APT_GET = """#!/bin/sh
+until [ "$1" = install ] || [ "$1" = download ]; do shift; done
+if [ "$1" = install ]; then
+    for name; do :; done
+    for new in libgfortran5 libboost-dev "$name"; do echo "Inst $new (3 Debian)"; done
+    echo "Inst libc6 [2] (3 Debian)"
+else
+    shift
+    for name; do : >"$name.deb"; done
+fi
+"""
+"""An apt-get that would install the last package asked for with a library and headers, and make the C library newer."""
+OPEN_MPI = '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n'
 
 PIP = """#!/bin/sh
 while [ "$1" != --prefix ]; do shift; done
@@ -152,26 +167,53 @@ def test_a_wheel_that_fails_leaves_nothing_and_does_not_hinder_the_next(work: In
     assert {path.name for path in wheels.iterdir()} == {"ziglang", "scipy-openblas32"}
 
 
-def test_debian_packages_are_unpacked_into_the_prefix(
-    user_dirs: UserDirs, installers: Installers, events: list[Event], tools: Path
-) -> None:
-    program(tools / "dpkg-deb", '#!/bin/sh\necho "$2" >"$3/unpacked"\n')
+@pytest.fixture
+def with_apt(tmp_path: Path, installers: Installers, tools: Path) -> Installers:
+    """An apt that needs no root and knows all but libatlas3-base, and a dpkg-deb that writes down what it unpacks."""
+    program(tools / "apt-get", APT_GET)
+    program(tools / "dpkg-deb", '#!/bin/sh\necho "${2##*/}" >>"$3/unpacked"\n')
+    (tools / "cp").symlink_to("/bin/cp")
 
     class Apt(PrivateApt):
         def knows(self, package: str) -> bool:
-            return package != "libquadmath0"
-
-        def download(self, packages: Sequence[str]) -> list[Path]:
-            return [Path(f"{name}.deb") for name in packages]
+            return package != "libatlas3-base"
 
     @contextmanager
     def private_apt() -> Iterator[Apt]:
-        yield Apt(Path())
+        with TemporaryDirectory(dir=tmp_path) as root:
+            (Path(root) / "download").mkdir()
+            yield Apt(Path(root))
 
-    work = Installation(user_dirs, events.append, replace(installers, apt=private_apt))
+    return replace(installers, apt=private_apt)
+
+
+def test_debian_packages_are_unpacked_with_what_they_need_and_no_headers_of_others(
+    user_dirs: UserDirs, with_apt: Installers, events: list[Event]
+) -> None:
+    work = Installation(user_dirs, events.append, with_apt)
     work.carry_out(SetupPlan(unpacked=UNPACKED[-2:]))
-    assert work.done == ["libgomp1"]
-    assert (work.user_dirs.private_prefix / "debs/unpacked").read_text() == "libgomp1.deb\n"
+    assert (work.done, work.problems) == (["libblas3"], [])
+    unpacked = work.user_dirs.private_prefix / "debs/unpacked"
+    assert unpacked.read_text().split() == ["libblas3.deb", "libgfortran5.deb"]
+    work.carry_out(SetupPlan(unpacked=(EXTRAS["simgrid"],)))
+    assert unpacked.read_text().split()[2:] == ["libgfortran5.deb", "libsimgrid-dev.deb"]
+
+
+def test_setup_says_why_a_simgrid_that_is_here_cannot_be_used(
+    user_dirs: UserDirs, with_apt: Installers, events: list[Event], tools: Path
+) -> None:
+    program(tools / "mpirun", OPEN_MPI)
+    program(tools / "mpicc", "#!/bin/sh\necho cc 9\n")
+    program(tools / "smpirun", "#!/bin/sh\n")
+    program(tools / "smpicc", '#!/bin/sh\n# "SimGrid version 4.0"\necho /nowhere/cc\n')
+    (user_dirs.cache / "source/netlib").mkdir(parents=True)  # it holds no HPL
+    result = setup(plan_setup(SetupRequest(user_dirs, ["simgrid"], installers=with_apt)), events.append)
+    assert "libsimgrid-dev" in result.installed
+    assert not result.complete
+    told = to_markdown(result.report())
+    assert (
+        f"Still missing: simgrid, because found SimGrid 4.0 ({tools / 'smpicc'}), but no C compiler was found" in told
+    )
 
 
 def test_a_machine_that_cannot_be_set_up_says_what_to_do(

@@ -16,7 +16,7 @@ from on_head import OnHead, on_head
 from record_builders import a_study
 from waiting import until
 
-from hpl.build.simgrid import SimGrid, find_simgrid
+from hpl.build.simgrid import SimGrid
 from hpl.params import Scalar
 from results.store.store import Store
 from runners.hosts.cluster import Cluster
@@ -126,7 +126,7 @@ def test_the_fastest_in_the_simulation_runs_first_and_all_of_it_is_taught(begun:
 @pytest.mark.usefixtures("simgrid")
 def test_a_study_that_is_gone_on_with_does_not_simulate_again(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
     first = begun.opened()
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("hpl.build.simgrid.simgrid_here", lambda _: None)
     again = begun.opened()
     assert first is not None
     assert again is not None
@@ -135,7 +135,7 @@ def test_a_study_that_is_gone_on_with_does_not_simulate_again(begun: Begun, monk
 
 
 def test_without_simgrid_one_sentence_says_what_serves_instead(begun: Begun, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "/nowhere")
+    monkeypatch.setattr("hpl.build.simgrid.simgrid_here", lambda _: None)
     assert begun.opened() is None
     (sentence,) = begun.said
     assert sentence.startswith(
@@ -175,7 +175,8 @@ def hanging(simgrid: SimGrid, begun: Begun, monkeypatch: pytest.MonkeyPatch) -> 
             f'[ $(wc -l <{begun.home}/calls) -le {count} ] && exec {simgrid.smpimain} "$@"\n'
             f"touch {hangs}\nexec sleep 1000\n",
         )
-        program(tools / "smpirun", f"#!/bin/sh\n# SimGrid version {find_simgrid().version}.0\nexec {main}\n")
+        (tools / "smpicc").symlink_to(simgrid.smpicc)
+        program(tools / "smpirun", f"#!/bin/sh\nexec {main}\n")
         monkeypatch.setenv("PATH", f"{tools}:/usr/local/bin:/usr/bin:/bin")
         return hangs
 

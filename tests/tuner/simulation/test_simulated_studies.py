@@ -12,7 +12,7 @@ import pytest
 from as_user import HPLTUNE, Run, program
 from waiting import PATIENCE_S, heard, until
 
-from hpl.build.simgrid import find_simgrid
+from hpl.build.simgrid import SimGrid
 from runners.virtual.load import cluster_text, load_cluster
 
 pytestmark = [pytest.mark.real, pytest.mark.usefixtures("simgrid")]
@@ -20,15 +20,9 @@ SMALL = ("--cluster", "kronos", "--space", "kronos-free", "--set", "N=2000", "--
 
 
 def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
-    hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+    hpltune: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tools = home / "bin"
-    tools.mkdir()
-    for folder in os.environ["PATH"].split(":"):
-        for tool in Path(folder).glob("*") if Path(folder).is_dir() else ():
-            if tool.name not in {"smpicc", "smpirun"} and not (tools / tool.name).exists():
-                (tools / tool.name).symlink_to(tool)
-    monkeypatch.setenv("PATH", str(tools))
+    monkeypatch.setattr("hpl.build.simgrid.simgrid_here", lambda _: None)
     done = hpltune("build", "--blas", "reference")
     assert done.returncode == 0, done.stderr
     assert "hpltune setup --with simgrid" in done.stdout
@@ -38,8 +32,8 @@ def test_without_simgrid_build_makes_the_others_and_says_how_to_get_it(
     assert "hpltune setup --with simgrid" in json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"]
 
 
-def test_the_doctor_tells_which_simgrid_there_is(hpltune: Run) -> None:
-    assert json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"].startswith(find_simgrid().version)
+def test_the_doctor_tells_which_simgrid_there_is(hpltune: Run, simgrid: SimGrid) -> None:
+    assert json.loads(hpltune("doctor", "--json").stdout)["found"]["SimGrid"].startswith(simgrid.version)
 
 
 def test_a_study_on_a_virtual_cluster_is_a_study(hpltune: Run) -> None:
@@ -141,11 +135,14 @@ def test_what_takes_no_simulated_time_is_searched_only_where_it_is_asked_for(hpl
     assert [len(trials) for trials in found.values()] == [2, 4]
 
 
-def test_a_study_whose_simulations_all_fail_ends(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_study_whose_simulations_all_fail_ends(
+    hpltune: Run, home: Path, simgrid: SimGrid, monkeypatch: pytest.MonkeyPatch
+) -> None:
     tools = home / "bin"
     tools.mkdir()
     failing = program(tools / "smpimain", "#!/bin/sh\necho out of order >&2\nexit 1\n")
-    program(tools / "smpirun", f"#!/bin/sh\n# SimGrid version {find_simgrid().version}.0\nexec {failing}\n")
+    (tools / "smpicc").symlink_to(simgrid.smpicc)
+    program(tools / "smpirun", f"#!/bin/sh\nexec {failing}\n")
     monkeypatch.setenv("PATH", f"{tools}:{os.environ['PATH']}")
     done = hpltune("tune", "--cluster", "kronos", "--space", "kronos-free", "--budget", "1h")
     assert done.returncode == 1

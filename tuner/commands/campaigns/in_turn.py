@@ -22,7 +22,7 @@ from ...budget import Budget, Meter
 from ...clock import RealClock
 from ...errors import UsageError
 from ...events import Listener, Notice, PhaseStarted
-from ...machine.inventory import CONTAINER, WRAP
+from ...machine.equipment import CONTAINER, WRAP
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...reports.comparison import InTurn

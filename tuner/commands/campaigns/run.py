@@ -18,7 +18,8 @@ from search_spaces.parameters.dimension import dropped_nodes
 
 from ...errors import UsageError
 from ...events import Listener, Notice
-from ...machine.inventory import PROGRAM, Inventory, cores_told, running
+from ...machine.equipment import PROGRAM
+from ...machine.inventory import Inventory, cores_told, running
 from ...machine.problem_size import first_choice
 from ...machine.quiet import QuietWait, look_at
 from ...machine.survey import require_hpl

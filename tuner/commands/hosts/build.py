@@ -67,7 +67,7 @@ def build(request: BuildRequest, listener: Listener) -> BuildResult:
             xhpl = inventory.program.ready(inventory.mpi, library, evaluator.search)
             programs.append(BuiltProgram(entry.name, str(library.path), str(library.threading), str(xhpl.path)))
     try:
-        simulated = build_virtual(source, find_simgrid(), evaluator.search)
+        simulated = build_virtual(source, find_simgrid(evaluator.search), evaluator.search)
     except SimGridError as error:
         return BuildResult(tuple(programs), str(error))
     return BuildResult((*programs, BuiltProgram("simulated", "", "", str(simulated.path))), None)

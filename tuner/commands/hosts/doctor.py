@@ -178,7 +178,7 @@ def doctor(request: DoctorRequest) -> DoctorResult:
     above_peak = dgemm_beats_peak(rpeak, fastest_dgemm_gflops(probes))
     found += Findings(advice=(above_peak,) if above_peak else ())
     found += _power()
-    found += _source(search) + _programs() + _containers() + Findings({"SimGrid": _simgrid()})
+    found += _source(search) + _programs() + _containers() + Findings({"SimGrid": _simgrid(search)})
     found += Findings(advice=tuple(_open_to_others(request.user_dirs)))
     if memory_gb_s is not None:
         found += Findings({"memory rate": f"{memory_gb_s:.3g} GB/s, STREAM's triad on all cores"})
@@ -260,9 +260,9 @@ def _containers() -> Findings:
     return Findings({"containers": f"{found}; not found: {', '.join(lacking)}" if lacking else found})
 
 
-def _simgrid() -> str:
+def _simgrid(search: SearchPaths) -> str:
     try:
-        simgrid = find_simgrid()
+        simgrid = find_simgrid(search)
     except HplError as error:
         return str(error)
     return f"{simgrid.version}, {simgrid.smpicc}"

@@ -76,7 +76,7 @@ class SetupResult:
         installed: names of packages.
         problems: a sentence for each thing that could not be had.
         left: what is still missing.
-        absent: extras that are still missing.
+        absent: extras that are still missing, each with the reason.
         source: version and origin of HPL's source, or the sentence why there is none.
         has_source: HPL's source is here.
     """
@@ -98,7 +98,7 @@ class SetupResult:
         """What is here now, what is not, and what to do."""
         lines = [f"HPL's source: {self.source}" if self.has_source else self.source]
         lines += still_missing(self.left, self.planned.request.user_dirs)
-        lines += [f"Still missing: {', '.join(self.absent)}."] if self.absent else []
+        lines += [f"Still missing: {extra}." for extra in self.absent]
         facts = self.planned.facts(self.installed, self.problems, self.left)
         return Report("Setup", tuple(map(Sentence, lines)), facts)
 
@@ -117,7 +117,7 @@ def plan_setup(request: SetupRequest) -> PlannedSetup:
     if NVBLAS in request.extras:
         for_program(NVBLAS, VENDOR)
     missing = needs(request.user_dirs, system=request.installers.system)
-    chosen = plan(missing, absent_extras(request.extras, request.user_dirs), as_root=request.as_root)
+    chosen = plan(missing, [*absent_extras(request.extras, request.user_dirs)], as_root=request.as_root)
     return PlannedSetup(request, missing, chosen)
 
 
@@ -137,7 +137,8 @@ def setup(planned: PlannedSetup, listener: Listener) -> SetupResult:
     except HplError as error:
         source, has_source = str(error), False
         work.problems.append(source)
-    absent = [name for name in absent_extras(request.extras, request.user_dirs) if EXTRAS[name].source == "apt"]
+    lacking = absent_extras(request.extras, request.user_dirs).items()
+    absent = [f"{name}, because {why}" for name, why in lacking if EXTRAS[name].source == "apt"]
     return SetupResult(
         planned, tuple(work.done), tuple(work.problems), left, tuple(absent), source=source, has_source=has_source
     )

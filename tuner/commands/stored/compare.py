@@ -22,7 +22,7 @@ from results.store.store import Store
 from ...asks.compare import CompareAsk
 from ...database import open_store
 from ...errors import UsageError
-from ...machine.inventory import PROGRAM
+from ...machine.equipment import PROGRAM
 from ...reports.comparison import Comparison, InTurn, Side
 from ...reports.context import Context
 from ...reports.story import growth_of_studies

@@ -6,7 +6,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from results.errors import NoValidRunError, ResultsError
-from results.export.binary_files import write_optuna, write_parquet
 from results.export.csv_lines import csv_parts, to_hpl_dat
 from results.export.json_lines import json_line
 from results.flat import TrialPlace
@@ -71,7 +70,7 @@ class ExportRequest:
     """What to export.
 
     Attributes:
-        kind: "csv", "jsonl", "md", "dat", "parquet" or "optuna"; the last two are for `export_binary`.
+        kind: "csv", "jsonl", "md" or "dat".
         study: None for the newest.
         trial: with "dat", which; None takes the best.
     """
@@ -182,24 +181,26 @@ def _machine(study: Study) -> str:
     return ", ".join(filter(None, told))
 
 
-def export_binary(store: Store, request: ExportRequest, out: Path) -> None:
-    """Write a study into a file, whole or not at all; a file that is there is replaced.
+def export_parquet(store: Store, name: str | None, out: Path) -> None:
+    """Write a study as a Parquet file, whole or not at all; a file that is there is replaced.
+
+    Args:
+        name: of the study; None for the newest.
 
     Raises:
         ResultsError: there is no such study, or pyarrow is missing.
         TunerError: the file cannot be written.
     """
-    study = store.study(request.study) if request.study else store.newest()
+    from results.export.frame import write_parquet  # noqa: PLC0415 - pandas takes a second to import
+
+    study = store.study(name) if name else store.newest()
     if out.is_dir():
         raise TunerError(f"cannot write {out}: it is a folder; name a file in it")
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=out.resolve().parent, prefix=".hpltune-") as folder:
             draft = Path(folder) / "study"
-            if request.kind == "optuna":
-                write_optuna(draft, study, store.records(study.name))
-            else:
-                write_parquet(draft, study, store.records(study.name), placed_in(study, rank_stored(store, study)))
+            write_parquet(draft, study, store.records(study.name), placed_in(study, rank_stored(store, study)))
             draft.replace(out.resolve())
     except OSError as error:
         raise TunerError(f"cannot write {out}: {error.strerror}") from error

@@ -82,7 +82,7 @@ def import_database(store: Store, path: Path) -> MergeResult:
     if Path(store.place).resolve() == path.resolve():
         raise UsageError(f"{path} is the database that would be written: name another one")
     copied, known = [], []
-    with _snapshot(path) as snapshot, Store.open(snapshot, create=False) as other:
+    with _snapshot(path) as snapshot, Store.open(snapshot, create=False, keep=False) as other:
         here = store.imports.digests()
         taken = {study.name for study in store.studies()}
         for digest, name in other.imports.digests().items():

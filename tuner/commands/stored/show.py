@@ -29,11 +29,9 @@ from ...reports.machine_did import machine_did_table
 from ...reports.ranking import headline_rates
 from ...reports.ranks_got import ranks_got, ranks_got_table
 from ...reports.story import convergence
-from ...reports.trial_page import TrialReport
 from ...settings.words import sentence
 from ...study.objective import rank_stored
 from ...study.rounds import is_shootout
-from .timeline import lanes_for_page
 
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 STUDIES, TRIALS = 20, 100
@@ -263,6 +261,9 @@ class TrialResult:
 
     def page(self, store: Store) -> Report:
         """The page of the trial, beside the best of its study, for which all its configurations are ranked."""
+        from ...reports.trial_page import TrialReport  # noqa: PLC0415 - only a page draws
+        from .timeline import lanes_for_page  # noqa: PLC0415
+
         ranking = rank_stored(store, self.study).ranking
         best = store.get(self.study.name, ranking[0].best_record_number) if ranking else None
         lanes = lanes_for_page(store, self.study, self.record)
