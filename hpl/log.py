@@ -1,32 +1,37 @@
 """Reads a log that holds outputs of HPL from any origin: each result with all that its launch said of it.
 
-`hpl.output` reads results and residuals. This module adds what a launch prints before them: the program, the values
-that HPL.dat had, and the threshold. It says of a result of HPL-MxP that it is none of HPL.
+`hpl.output` reads results and residuals, and which of them are of mixed precision. This module adds what a launch
+prints before them: the program, the values that HPL.dat had, and the threshold.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from . import variant
 from .errors import HplError
-from .output import BEGIN, HplOutput, HplResult, contradictions, eps_of, lines, parse, stamp_of
+from .output import BANNER, BEGIN, CLOSING, HplOutput, HplResult, OutputReader, contradictions, lines, parse, stamp_of
 from .params import HplParams, Scalar
 
 VARIANT = "variant"
 """The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""
-_PROGRAM = re.compile(r"(?:HPLinpack|HPL-\w+|rocHPL\S*|AMD Zen HPL)\s+\S*\d\S*")
-_MIXED = re.compile(
-    r"HPL-?MxP|HPL-AI|mixed[ -]precision|\biter\s+\d+\s+resid|iterative refinement|\b(?:PASSED|FAILED)\s+\d+\s*\(",
-    re.IGNORECASE,
-)
-"""What only HPL-MxP prints: it factorises in lower precision and refines the solution. Behind the verdict it repeats a
-number of the result, with another in brackets."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
-_CLOSING = "End of Tests."
-_BROADCASTS = {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"}
+_FACTS = {"Left": "left", "Crout": "crout", "Right": "right"}
+_FORMS = {"transposed": "transposed", "no-transposed": "notransposed"}
+_WORDS: Mapping[str, Mapping[str, Scalar]] = {
+    "PMAP": {"Row-major": "row", "Column-major": "column"},
+    "PFACT": _FACTS,
+    "RFACT": _FACTS,
+    "BCAST": {"1ring": "1rg", "1ringM": "1rM", "2ring": "2rg", "2ringM": "2rM", "Blong": "Lng", "BlongM": "LnM"},
+    "L1": _FORMS,
+    "U": _FORMS,
+    "EQUIL": {"yes": "yes", "no": "no"},
+}
+"""HPL's words of its parameters, and those of spaces."""
+_EXPLAINED = ("PMAP", "L1", "U", "EQUIL")
+"""Parameters of one value, behind which HPL writes what it is."""
 _SWAPS = {"Mix": "mix", "Binary-exchange": "bin", "Spread-roll": "long"}
 _NEEDED = (
     *("PMAP", "PFACT", "NBMIN", "NDIV", "RFACT", "BCAST", "DEPTH"),
@@ -81,8 +86,9 @@ class HplLog:
     """The content of a log.
 
     Attributes:
-        mixed_precision: how many results are left out because HPL-MxP printed them.
+        mixed_precision: how many results are left out because they are of mixed precision.
         errors: HPL's own error messages.
+        mixed_begun: whether what began last is a benchmark in mixed precision.
         finished: whether the last launch printed its closing line.
         launches: how many launches began in the log.
         abreast: how many runs of one rank went on at the same time, as ranks do that do not find each other.
@@ -96,49 +102,65 @@ class HplLog:
     launches: int
     abreast: int = 0
     missing: int = 0
+    mixed_begun: bool = False
 
 
 @dataclass
 class _Launch:
-    """What was read of a launch so far."""
+    """What was read of a launch so far.
+
+    Attributes:
+        rows: which results of the log stand in each table.
+    """
 
     program: str = ""
     values: dict[str, Scalar] = field(default_factory=dict)
     threshold: float | None = None
-    eps: float | None = None
-    mixed: bool = False
     tables: list[list[str]] = field(default_factory=lambda: [[]])
+    rows: list[list[int]] = field(default_factory=lambda: [[]])
 
 
 def read_log(text: str) -> HplLog:
     """Read a log, complete or not; nothing here raises."""
-    launches, names = [_Launch()], list[str]()
+    reader, launches, names = OutputReader(), [_Launch()], list[str]()
     for line in lines(text):
         words = line.split()
-        if _PROGRAM.match(line):
-            names.append(" ".join(words[:4]) if line.startswith("AMD") else " ".join(words[:2]))
+        if banner := BANNER.match(line):
+            names.append(" ".join(banner[0].split()))
         if BEGIN.match(line):
             launches.append(_Launch(names[0] if names else ""))
-            launches[-1].mixed = any(map(_MIXED.search, names))
             names = []
         launch = launches[-1]
-        launch.mixed |= _MIXED.search(line) is not None and not _PROGRAM.match(line)
         if words[:1] == ["T/V"] and "N" in words:
             launch.tables.append([])
+            launch.rows.append([])
         launch.tables[-1].append(line)
         _read_head(launch, line)
-    launches[0].mixed |= any(map(_MIXED.search, names))
-    whole = parse(text)
-    logged = [
-        result for number, launch in enumerate(launches) if not launch.mixed for result in _results(launch, number)
-    ]
-    mixed = sum(len(_results(launch, 0)) for launch in launches if launch.mixed)
+        before = len(reader.results)
+        reader.read(line)
+        launch.rows[-1] += range(before, len(reader.results))
+    whole = reader.output()
+    every, missing = _results(launches[0], 0, whole.results, ()), 0
+    for number, launch in enumerate(launches[1:], start=1):
+        printed = _printed(launch)
+        doubts = contradictions(printed.results, printed.passed_told)
+        every += _results(launch, number, whole.results, doubts)
+        missing += max(0, (printed.passed_told or 0) + (printed.failed_told or 0) - len(printed.results))
+    logged = [one for one in every if not one.result.mixed]
     abreast = _abreast(logged, [table for launch in launches for table in launch.tables[1:]])
     begun = max(1, len(launches) - 1)
     if 0 < abreast <= begun:
         logged = [replace(one, doubt="") for one in logged]
-    missing = sum(_missing(launch) for launch in launches[1:] if not launch.mixed)
-    return HplLog(tuple(logged), mixed, whole.errors, _ended(launches[-1]), begun, abreast, missing)
+    return HplLog(
+        results=tuple(logged),
+        mixed_precision=len(every) - len(logged) + whole.mixed_without_row,
+        errors=whole.errors,
+        finished=any(CLOSING in table for table in launches[-1].tables),
+        launches=begun,
+        abreast=abreast,
+        missing=missing,
+        mixed_begun=whole.mixed_begun,
+    )
 
 
 def read_logs(texts: Sequence[str]) -> HplLog:
@@ -159,6 +181,7 @@ def read_logs(texts: Sequence[str]) -> HplLog:
         launches=sum(log.launches for log in speaking),
         abreast=max(_abreast(results), *(log.abreast for log in logs)),
         missing=sum(log.missing for log in logs),
+        mixed_begun=any(log.mixed_begun for log in logs),
     )
 
 
@@ -182,17 +205,11 @@ def _abreast(results: Sequence[LoggedResult], tables: Sequence[Sequence[str]] = 
     return found if alone and found > 1 else 0
 
 
-def _ended(launch: _Launch) -> bool:
-    return any(_CLOSING in table for table in launch.tables)
-
-
 def _read_head(launch: _Launch, line: str) -> None:
-    """Read a value of HPL.dat, the threshold or the precision from a line."""
+    """Read a value of HPL.dat or the threshold from a line."""
     value, threshold = _VALUE.match(line), _THRESHOLD.search(line)
     if value and len(launch.tables) == 1:
-        launch.values.update(_WORDS[value[1]](value[2].split()))
-    if (eps := eps_of(line)) is not None:
-        launch.eps = eps
+        launch.values.update(_told(value[1], value[2].split()))
     if threshold:
         try:
             launch.threshold = float(threshold[1])
@@ -200,40 +217,31 @@ def _read_head(launch: _Launch, line: str) -> None:
             return
 
 
-def _results(launch: _Launch, number: int) -> list[LoggedResult]:
-    """Return the results of a launch, in the order they were printed."""
+def _results(launch: _Launch, number: int, every: Sequence[HplResult], doubts: Sequence[str]) -> list[LoggedResult]:
+    """Return the results of a launch, in the order they were printed.
+
+    Args:
+        every: the results of the log.
+        doubts: what speaks against each result up to the launch's end; what follows, as a summary, is none of its own.
+    """
     found, closed = list[LoggedResult](), 0
-    doubts = _doubts(launch) if number else []
-    for table_number, table in enumerate(launch.tables):
+    for table_number, (table, rows) in enumerate(zip(launch.tables, launch.rows, strict=True)):
         text = "\n".join(table) + "\n"
         times = dict(stamp for line in table if (stamp := stamp_of(line)))
         stamps = times.get("start"), times.get("end")
-        for row, result in enumerate(parse(text).results):
-            words = _words(result, launch.values)
-            place = (number, closed, table_number) if table_number and not row else None
+        for row in rows:
+            words = _words(every[row], launch.values)
+            place = (number, closed, table_number) if table_number and row == rows[0] else None
             doubt = doubts[len(found)] if len(found) < len(doubts) else ""
-            measured = replace(result, eps=launch.eps)
-            found.append(LoggedResult(measured, launch.program, words, launch.threshold, text, *stamps, place, doubt))
-        closed += table.count(_CLOSING)
+            found.append(LoggedResult(every[row], launch.program, words, launch.threshold, text, *stamps, place, doubt))
+        closed += table.count(CLOSING)
     return found
-
-
-def _doubts(launch: _Launch) -> list[str]:
-    """Say what speaks against each result up to the launch's end; what follows, as a summary, is none of its own."""
-    whole = _printed(launch)
-    return contradictions(whole.results, whole.passed_told)
-
-
-def _missing(launch: _Launch) -> int:
-    """Count the tests of a launch's last lines that have no result in it."""
-    whole = _printed(launch)
-    return max(0, (whole.passed_told or 0) + (whole.failed_told or 0) - len(whole.results))
 
 
 def _printed(launch: _Launch) -> HplOutput:
     """Read what a launch printed until it ended."""
     printed = [line for table in launch.tables for line in table]
-    return parse("\n".join(printed[: printed.index(_CLOSING)] if _CLOSING in printed else printed))
+    return parse("\n".join(printed[: printed.index(CLOSING)] if CLOSING in printed else printed))
 
 
 def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]:
@@ -248,55 +256,15 @@ def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]
     return {**words, "DEPTH": said.DEPTH, "NDIV": said.NDIV, "NBMIN": said.NBMIN}
 
 
-def _whole(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
-    return lambda words: {name: int(words[0])} if len(words) == 1 and words[0].isdecimal() else {}
-
-
-def _fact(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
-    return lambda words: {name: words[0].lower()} if len(words) == 1 and words[0] in {"Left", "Crout", "Right"} else {}
-
-
-def _form(name: str) -> Callable[[Sequence[str]], dict[str, Scalar]]:
-    known = {"transposed": "transposed", "no-transposed": "notransposed"}
-    return lambda words: {name: known[words[0]]} if words[0] in known else {}
-
-
-def _pmap(words: Sequence[str]) -> dict[str, Scalar]:
-    kind = words[0].partition("-")[0].lower()
-    return {"PMAP": kind} if kind in {"row", "column"} else {}
-
-
-def _broadcast(words: Sequence[str]) -> dict[str, Scalar]:
-    return {"BCAST": _BROADCASTS[words[0]]} if len(words) == 1 and words[0] in _BROADCASTS else {}
-
-
-def _swap(words: Sequence[str]) -> dict[str, Scalar]:
-    if words[0] not in _SWAPS:
-        return {}
+def _told(name: str, words: Sequence[str]) -> dict[str, Scalar]:
+    """Return what a line of the head tells of a parameter: nothing where it lists several values, or unknown ones."""
+    first, alone = words[0], len(words) == 1
+    if name in _WORDS:
+        return {name: _WORDS[name][first]} if first in _WORDS[name] and (alone or name in _EXPLAINED) else {}
+    if name == "ALIGN":
+        return {"alignment": int(first)} if first.isdecimal() and words[1:2] == ["double"] else {}
+    if name != "SWAP":
+        return {name: int(first)} if alone and first.isdecimal() else {}
     limit = words[-1].rstrip(")")
     threshold: dict[str, Scalar] = {"swap_threshold": int(limit)} if limit.isdecimal() else {}
-    return {} if words[0] == "Mix" and not threshold else {"SWAP": _SWAPS[words[0]], **threshold}
-
-
-def _equil(words: Sequence[str]) -> dict[str, Scalar]:
-    return {"EQUIL": words[0]} if words[0] in {"yes", "no"} else {}
-
-
-def _alignment(words: Sequence[str]) -> dict[str, Scalar]:
-    return {"alignment": int(words[0])} if words[0].isdecimal() and words[1:2] == ["double"] else {}
-
-
-_WORDS: Mapping[str, Callable[[Sequence[str]], dict[str, Scalar]]] = {
-    "PMAP": _pmap,
-    "PFACT": _fact("PFACT"),
-    "RFACT": _fact("RFACT"),
-    "NBMIN": _whole("NBMIN"),
-    "NDIV": _whole("NDIV"),
-    "DEPTH": _whole("DEPTH"),
-    "BCAST": _broadcast,
-    "SWAP": _swap,
-    "L1": _form("L1"),
-    "U": _form("U"),
-    "EQUIL": _equil,
-    "ALIGN": _alignment,
-}
+    return {} if first not in _SWAPS or (first == "Mix" and not threshold) else {"SWAP": _SWAPS[first], **threshold}

@@ -26,6 +26,12 @@ from .variant import is_code
 
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 _ERROR = re.compile(r"^HPL (?:ERROR|WARNING) from process #\s*-?\d+(?:, on line \d+)?,? (?:of|in) function (\w+):?$")
+_GPU_ERROR = re.compile(
+    r"(?:HPL ERROR: ?|(?=(?:Error: )?(?:CUDA|CUDART|CUBLAS|NVSHMEM|HIP|rocblas)\b.{0,40}\b(?:error|failed)\b))(\S.*)",
+    re.IGNORECASE,
+)
+"""An error of a program for GPUs, in one line."""
+_GPU_MEMORY = re.compile(r"out ?of ?memory", re.IGNORECASE)
 LONGEST_LINE = 1000
 """Characters; HPL's own lines have 80, and no fork prints a longer one that matters."""
 LARGEST_INT = 2**31 - 1
@@ -55,10 +61,31 @@ PHASES = ("rfact", "pfact", "mxswp", "update", "laswp", "up tr sv")
 """In the order in which HPL prints them."""
 _EPS = re.compile(r"relative machine precision \(eps\) is taken to be\s+(\S+)$")
 _TESTS = re.compile(r"(\d{1,9}) tests? completed and (passed|failed)\b")
+_SECTION = re.compile(r"(Begin|End) of (\w+) section")
+CLOSING = "End of Tests."
 BEGIN = re.compile(r"T/V\s*:\s*Wall time")
 """The line that every launch prints once, below the names of the program."""
 _LINE = re.compile(rf"(?:\+ )?Max aggregated wall time ({'|'.join(PHASES)})[ .]*: +(\d{{1,12}}\.\d\d)")
-STAMP = re.compile(r"HPL_pdgesv\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+STAMP = re.compile(r"HPL\w*_p\w*gesv\w*\(\) (start|end) time\s+(\w{3} \w{3} +\d+ \d\d:\d\d:\d\d \d{4})")
+BANNER = re.compile(
+    r"(?:HPLinpack|HPL-[\w-]+|rocHPL[\w-]*|AMD Zen HPL)(?:\s+v?\d\S*|(?:\s+[A-Za-z-]+){1,3}?(?:\s+v?\d\S*)?(?=\s+--\s))"
+)
+"""The name and version that a program prints before its parameters."""
+_MIXED_NAME = re.compile(r"HPL-?MxP|HPL-?AI\b|mixed[ -]precision", re.IGNORECASE)
+_REFINED = re.compile(r"\b(?:iter(?:ation)?|refinement)\b.*\bresid\w*\s*[:=]\s*[-+.\d]", re.IGNORECASE)
+"""What a program prints before a row when it refines a solution of lower precision: the residual of each iteration."""
+_MIXED_ROW = re.compile(
+    r"(?!HPL_pdgesv\b)HPL\w*_p\w*gesv\w*\(\) (?:start|end) time|.*\b(?:PASSED|FAILED)\s+\d+\s*\("
+    r"|Max aggregated wall time Iter Refine"
+)
+"""What only mixed precision prints behind a row: another function in the stamps (Intel's HPL_psgesv, AMD's
+HPLMXP_pdgesv), a count of iterations with the verdict, or the time of the refinement."""
+_MXP_RESULT = re.compile(r"\*+ HPL[- ]?(?:MxP|AI) Result|HPL[_-]AI\s+W[RC]\w+\s+\d", re.IGNORECASE)
+"""Begins a result of NVIDIA's HPL-MxP, which has no row, or one with its name before it."""
+MIXED_PRECISION = (
+    "mixed precision is not HPL. It factorises the matrix with short numbers and refines the solution, so its rate is "
+    "not comparable with one of HPL"
+)
 SLACK_S = 2.0
 """Seconds that stamps may be off: each is cut to a second, and ranks do not begin and end in one moment."""
 SLACK = 0.01
@@ -138,6 +165,7 @@ class HplResult:
         phases_s: seconds of each phase by its name in `phases.PHASES`, of the rank that took longest for it; empty
             where the program was compiled without these timers.
         eps: the relative precision that its residual is scaled by; None where it was not printed.
+        mixed: whether the lines of its launch, before it or behind it are those of a benchmark in mixed precision.
         stamps: when it started and ended; None where that was not printed, or where lines of several runs are mixed.
     """
 
@@ -153,6 +181,7 @@ class HplResult:
     phases_s: Mapping[str, float] = field(default_factory=dict, hash=False)
     eps: float | None = None
     stamps: Stamps | None = None
+    mixed: bool = False
 
     @property
     def consistent(self) -> bool:
@@ -171,7 +200,7 @@ class HplResult:
         Args:
             threshold: of HPL.dat; None where it is not known.
         """
-        wrong = self._unsolved(threshold)
+        wrong = MIXED_PRECISION if self.mixed else self._unsolved(threshold)
         if wrong:
             return wrong
         if not self.consistent:
@@ -207,6 +236,8 @@ class HplOutput:
         errors: HPL's own error messages, one sentence each.
         finished: whether HPL printed its closing line "End of Tests.".
         passed_told, failed_told: how many tests passed and failed by its last lines; None where it does not say it.
+        mixed_without_row: how many results of mixed precision it has that are no rows of a table.
+        mixed_begun: whether what it began last is a benchmark in mixed precision.
     """
 
     results: tuple[HplResult, ...]
@@ -214,6 +245,8 @@ class HplOutput:
     finished: bool
     passed_told: int | None = None
     failed_told: int | None = None
+    mixed_without_row: int = 0
+    mixed_begun: bool = False
 
 
 def parse(text: str) -> HplOutput:
@@ -225,55 +258,84 @@ def parse(text: str) -> HplOutput:
     Returns:
         The results in the order HPL printed them.
     """
-    reader, errors = _OutputReader(), dict[str, None]()
-    error_function = ""
+    reader = OutputReader()
     for line in lines(text):
-        if error_function:
-            errors[f"{line.removeprefix('>>>').partition('<<<')[0].strip() or 'no message'} ({error_function})"] = None
-        error = _ERROR.match(line)
-        error_function = error[1] if error else ""
         reader.read(line)
-    if error_function:
-        errors[f"no message ({error_function})"] = None
-    return HplOutput(tuple(reader.results), tuple(errors), reader.finished, *map(reader.told.get, ("passed", "failed")))
+    return reader.output()
 
 
 @dataclass
-class _OutputReader:
+class OutputReader:
     """What was read so far.
 
     Attributes:
-        told: how many tests passed and failed by the last lines, by these words.
+        told: how many tests passed and failed by the last lines, by these words, and how many results are "mixed".
         heads: the words of the last head of a table.
         checkable: whether the last result may get what follows: it stands in this table.
-        mixed: whether the line before it was a result without a check or a stamp, as where ranks print at once.
+        jumbled: whether the line before it was a result without a check or a stamp, as where ranks print at once.
         moments: the time stamps of the last result, by their words.
         eps: the precision that the launch told.
+        failing: the function in HPL's last line of an error, whose message is the next line; "" after another line.
+        mixed_by: what says that the next row is of mixed precision: the banner of its "launch", one that is "next", and
+            "iterations" since the last row.
+        section: of the HPC Challenge, of which only HPL's is read; "" outside.
     """
 
     results: list[HplResult] = field(default_factory=list)
+    errors: dict[str, None] = field(default_factory=dict)
     finished: bool = False
     told: dict[str, int] = field(default_factory=dict)
     heads: list[str] = field(default_factory=list)
     checkable: bool = False
-    mixed: bool = False
+    jumbled: bool = False
     moments: dict[str, datetime] = field(default_factory=dict)
     eps: float | None = None
+    failing: str = ""
+    mixed_by: set[str] = field(default_factory=set)
+    section: str = ""
 
     def read(self, line: str) -> None:
         """Read a line of any kind."""
         words = line.split()
+        self._read_error(line)
         if words[:1] == ["T/V"] and "N" in words:
             self.heads, self.checkable = words, False
         elif (result := _result(words, self.heads)) is not None:
-            self.mixed = self.checkable and self.results[-1].passed is None and not self.moments
-            self.results.append(replace(result, eps=self.eps))
+            self.jumbled = self.checkable and self.results[-1].passed is None and not self.moments
+            self.results.append(replace(result, eps=self.eps, mixed=bool(self.mixed_by)))
             self.checkable, self.moments = True, {}
+            self.mixed_by -= {"iterations"}
         elif not (self.checkable and self._read_of_result(line)):
             self._read_of_launch(line)
 
+    def output(self) -> HplOutput:
+        """Return what was read."""
+        self._read_error("no message")
+        return HplOutput(
+            results=tuple(self.results),
+            errors=tuple(self.errors),
+            finished=self.finished,
+            passed_told=self.told.get("passed"),
+            failed_told=self.told.get("failed"),
+            mixed_without_row=self.told.get("mixed", 0),
+            mixed_begun=bool(self.mixed_by),
+        )
+
+    def _read_error(self, line: str) -> None:
+        """Read an error of HPL's, whose message is the line behind it, or one of a program for GPUs."""
+        if self.failing:
+            message = line.removeprefix(">>>").partition("<<<")[0].strip()
+            self.errors[f"{message or 'no message'} ({self.failing})"] = None
+        error, of_gpu = _ERROR.match(line), _GPU_ERROR.match(line)
+        self.failing = error[1] if error else ""
+        if of_gpu:
+            too_large = "the memory of a GPU is too small for this N: " if _GPU_MEMORY.search(line) else ""
+            self.errors[f"{too_large}{of_gpu[1]}"] = None
+
     def _read_of_result(self, line: str) -> bool:
         """Read what is said of the last result; return whether the line is such a one."""
+        if _MIXED_ROW.match(line):
+            self.results[-1] = replace(self.results[-1], mixed=True)
         last = self.results[-1]
         if (phase := phase_of(line)) is not None:
             self.results[-1] = replace(last, phases_s={**last.phases_s, phase[0]: phase[1]})
@@ -281,7 +343,7 @@ class _OutputReader:
             self.results[-1] = _checked(last, *check)
         elif (stamp := stamp_of(line)) is not None:
             self.moments.setdefault(*stamp)
-            if len(self.moments) == 2 and not self.mixed:
+            if len(self.moments) == 2 and not self.jumbled:
                 self.results[-1] = replace(last, stamps=Stamps(**self.moments))
         else:
             return False
@@ -289,13 +351,24 @@ class _OutputReader:
 
     def _read_of_launch(self, line: str) -> None:
         """Read what the program says of itself, or at its end."""
-        self.finished |= line == "End of Tests."
-        if BEGIN.match(line):
-            self.eps = None
+        if line == CLOSING:
+            self.finished = True
+            self.mixed_by -= {"next", "iterations"}
+        elif BEGIN.match(line):
+            self.eps, self.mixed_by = None, {"launch"} if "next" in self.mixed_by else set()
         elif (eps := eps_of(line)) is not None:
             self.eps = eps
-        elif tests := _TESTS.match(line):
+        elif _MXP_RESULT.match(line):
+            self.told["mixed"], self.checkable = self.told.get("mixed", 0) + 1, False
+            self.mixed_by -= {"iterations"}
+        elif section := _SECTION.match(line):
+            self.section = section[2] if section[1] == "Begin" else ""
+        elif (tests := _TESTS.match(line)) and self.section in {"", "HPL"}:
             self.told[tests[2]] = self.told.get(tests[2], 0) + int(tests[1])
+        elif BANNER.match(line) and _MIXED_NAME.search(line):
+            self.mixed_by |= {"next"}
+        elif _REFINED.search(line):
+            self.mixed_by |= {"iterations"}
 
 
 def lines(text: str) -> Iterator[str]:
@@ -377,11 +450,12 @@ def eps_of(line: str) -> float | None:
 
 
 def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # noqa: FBT001 - read off one line
-    """Add a residual check; versions before 2.0 print three, and a run passes only if all three pass."""
+    """Add a residual check; versions before 2.0 print three, and the worst counts, first one that failed."""
     if result.passed is None:
         return replace(result, residual=residual, passed=passed)
-    worst = max((result.residual or 0.0, residual), key=lambda value: math.inf if math.isnan(value) else value)
-    return replace(result, residual=worst, passed=result.passed and passed)
+    checks = (result.passed, result.residual or 0.0), (passed, residual)
+    passed, residual = max(checks, key=lambda one: (not one[0], math.inf if math.isnan(one[1]) else one[1]))
+    return replace(result, residual=residual, passed=passed)
 
 
 def proves(residual: float | None) -> bool:

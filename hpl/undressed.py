@@ -44,7 +44,10 @@ _STREAM = re.compile(r"<?\bstd(?:out|err|diag)\b>?(?: [FP]\b)?")
 _TIME_OR_STREAM = re.compile(rf"(?:{_TIME.pattern}|{_STREAM.pattern})$")
 _PIECE = re.compile(r"(\d+)|(\s+)|\b(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)\b|\b[A-Z][a-z]{2}\b(?= [ \d]\d )|[^\d\s]")
 _RULER = re.compile(r"[-=]{60,}")
-_TABLE = re.compile(rf'\|?\s*"?(?:T/V|{_CODE})"?\s*[|,;\t]\s*"?(?:N|\d{{1,10}})"?\s*[|,;\t]')
+_TABLE = re.compile(
+    rf'(?:[^|,;\t]{{0,60}}[|,;\t]){{0,8}}?\s*"?((?:T/V|{_CODE})"?\s*[|,;\t]\s*"?(?:N|\d{{1,10}})"?\s*[|,;\t])'
+)
+"""The begin of a row of a table; columns of others may stand before HPL's."""
 _CELLS = re.compile(r'[|,;\t"]')
 _NUMBER = re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 _CUT_ROW = re.compile(rf"(\s*{_CODE}(?:\s+\d{{1,10}}){{4}}(?:\s+[\d.]{{1,20}})?)(?:\s+\[[\w.-]+:\d+\]\s.*)?\s*")
@@ -159,10 +162,11 @@ def _lines(text: str) -> Iterator[str]:
 def _cells(lines: Iterator[str]) -> Iterator[str]:
     """Yield the lines; rows of a table of Markdown or CSV as HPL has them, without words behind the numbers."""
     for line in lines:
-        if len(line) > LONGEST_LINE or not _TABLE.match(line.lstrip()):
+        table = _TABLE.match(line) if len(line) <= LONGEST_LINE else None
+        if table is None:
             yield line
             continue
-        row = _CELLS.sub(" ", line).strip()
+        row = _CELLS.sub(" ", line[table.start(1) :]).strip()
         code, *numbers = row.split() or [""]
         yield row if code == "T/V" else " ".join([code, *takewhile(_NUMBER.fullmatch, numbers)])
 

@@ -2,8 +2,10 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+
+from hpl.params import Scalar
 
 from .plain import finite, finite_figures, time_text
 from .record import FIGURES, TrialRecord
@@ -26,6 +28,8 @@ COLUMNS: dict[str, type[Cell]] = {
     "measurements": str, "disturbed": str,
 }  # fmt: skip
 """Names and types of the columns in their order; `more_columns` follow, and later versions only append columns."""
+HPL_WORDS = tuple(COLUMNS)[list(COLUMNS).index("N") : list(COLUMNS).index("gflops")]
+"""The columns of what HPL.dat says."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,10 @@ class TrialPlace:
     cautions: str = ""
 
 
-def told_size(record: TrialRecord) -> dict[str, Cell]:
-    """Return N, NB and grid of a trial without all parameters of HPL, as an imported one; else nothing."""
-    if record.hpl is not None:
-        return {}
-    sizes = {name: record.params.get(name) for name in ("N", "NB", "grid")}
-    return sizes if GRID.fullmatch(str(sizes["grid"])) and type(sizes["N"]) is type(sizes["NB"]) is int else {}
+def told_words(params: Mapping[str, Scalar]) -> dict[str, Cell]:
+    """Return what a trial's parameters tell of its HPL.dat: some where it was imported; nothing without its sizes."""
+    told: dict[str, Cell] = {name: params[name] for name in HPL_WORDS if type(params.get(name)) is COLUMNS[name]}
+    return told if GRID.fullmatch(str(told.get("grid"))) and {"N", "NB"} <= told.keys() else {}
 
 
 def more_columns(records: Iterable[TrialRecord]) -> list[str]:
@@ -70,7 +72,7 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
     row["invalidity"] = record.invalidity.value if record.invalidity else None
     row["started_at"] = time_text(record.started_at)
     row["ended_at"] = time_text(record.ended_at) if record.ended_at else None
-    row.update(told_size(record) if record.hpl is None else record.hpl.words())
+    row.update(told_words(record.params) if record.hpl is None else record.hpl.words())
     if record.observed is not None:
         row["library"], row["library_version"] = record.observed.library, record.observed.version
         row["library_kernel"], row["library_threads"] = record.observed.kernel, record.observed.threads

@@ -84,15 +84,26 @@ class Terminal(Console):
         return super().render_str(with_options(text), **options)
 
     def on_broken_pipe(self) -> None:
-        """Leave as a program does that the signal ends."""
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(UNREAD)
+        """Leave as a program does that the signal ends, unless only errors are not read."""
+        if not self.stderr:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(UNREAD)
 
 
 def output(*, stderr: bool = False) -> Console:
     """Where people read: colours and the terminal's width only on a terminal."""
     stream = sys.stderr if stderr else sys.stdout
     return Terminal(stderr=stderr, width=None if stream.isatty() else PIPE_WIDTH)
+
+
+def remark(sentence: str, *, failed: bool = False) -> None:
+    """Say something on standard error, in red where it is why a command failed.
+
+    On a terminal it is broken between words only; a path, and a command in backticks, stay whole so that they can be
+    copied.
+    """
+    with suppress(OSError):
+        say(output(stderr=True), f"hpltune: {sentence}", "red" if failed else None)
 
 
 class PlainLines:
@@ -115,8 +126,7 @@ class PlainLines:
             case Notice():
                 self._notice(event)
             case Remark(text):
-                with suppress(OSError):
-                    print(f"hpltune: {printable(with_options(text))}", file=sys.stderr)
+                remark(text)
             case WorkStarted(text):
                 self._print(f"{text} …")
             case PartFound(parts):

@@ -21,6 +21,8 @@ PHASES = {
 """The parts of a study, and what people read of each."""
 CAUTION = "Caution: "
 """Stands before the sentence of a caution."""
+OTHERS = "others"
+"""What cautions about other programs that take the machine are about."""
 
 
 @dataclass(frozen=True)
@@ -31,12 +33,14 @@ class Notice:
         caution: readers of the study's rates must know it too, so it is kept with the study.
         detail: only who wants to know all needs it; on a terminal it is told with ⟦verbose⟧ alone.
         doing: it tells what is done now, which a live display shows while that goes on.
+        about: of a caution; of those about the same a reader needs only the last. "" where nothing else is about it.
     """
 
     text: str
     caution: bool = False
     detail: bool = False
     doing: bool = False
+    about: str = ""
 
     @property
     def sentence(self) -> str:

@@ -123,12 +123,11 @@ def sizes(*counts: int) -> list[str]:
     return texts
 
 
-_BYTES = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?")
 
 
 def parse_bytes(text: str, field: str) -> int:
-    """Bytes meant by "256GiB", "256G" or "1.5TiB"; "256GB" means as many as makers of memory mean, 256 GiB.
+    """Bytes meant by "256GiB", "256G" or "1.5TiB"; "256GB" is decimal, 256,000,000,000 bytes.
 
     Raises:
         UsageError: it is no size, or it has no unit.
@@ -138,4 +137,4 @@ def parse_bytes(text: str, field: str) -> int:
         raise UsageError("write a size with its unit, in MiB, GiB or TiB, such as 256GiB", field=field, given=text)
     if float(found[1]) <= 0:
         raise UsageError("a size must be more than 0, such as 256GiB", field=field, given=text)
-    return int(float(found[1]) * _BYTES[found[2]])
+    return int(float(found[1]) * (1000 if found[3] == "b" else 1024) ** " kmgt".index(found[2]))

@@ -111,21 +111,11 @@ def write_parts(path: Path, parts: Iterable[str], *, executable: bool = False) -
     Raises:
         TunerError: it cannot be written.
     """
-    _write(path, (part.encode("utf-8") for part in parts), executable=executable)
+    write_byte_parts(path, (part.encode("utf-8") for part in parts), executable=executable)
 
 
-def write_bytes(path: Path, content: bytes) -> None:
-    """As `write_parts`, of a file that is no text."""
-    write_byte_parts(path, [content])
-
-
-def write_byte_parts(path: Path, parts: Iterable[bytes]) -> None:
-    """As `write_parts`, of a file that comes in parts that are no text."""
-    _write(path, parts, executable=False)
-
-
-def _write(path: Path, parts: Iterable[bytes], *, executable: bool) -> None:
-    """Write the parts of a file."""
+def write_byte_parts(path: Path, parts: Iterable[bytes], *, executable: bool = False) -> None:
+    """As `write_parts`, of parts that are no text."""
     if path.is_dir():
         raise TunerError(f"cannot write {path}: Is a directory; name a file in it")
     if path.exists() and not path.is_file():

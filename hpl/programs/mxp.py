@@ -8,7 +8,7 @@ published for 16 H200, 429,056 was 47 % faster than 606,208.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import ClassVar, Self
 
@@ -165,6 +165,11 @@ class RocHplMxp(ProgramFile):
             f"{int(run.BCAST):<12d} BCASTs (0=1rg,1=1rM,2=2rg,3=2rM,4=Lng,5=LnM)",
         )  # fmt: skip
         return "\n".join((*lines, ""))
+
+    def parse(self, stdout: str) -> HplOutput:
+        """Read its rows, which are what is asked of it."""
+        found = super().parse(stdout)
+        return replace(found, results=tuple(replace(one, mixed=False) for one in found.results))
 
     def start(self, asked: AskedStart) -> ProgramStart:
         """Give it its grids; all else is read from HPL-MxP.dat."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from hpl.dat import HplDat, render
 
 from ..errors import NoHplDatError
-from ..flat import COLUMNS, TrialPlace, flat, more_columns
+from ..flat import COLUMNS, TrialPlace
 from ..plain import unicode_text
 from ..record import Kind, TrialRecord
 from ..store.rows import Row
@@ -37,17 +37,6 @@ _PLACES = tuple(list(COLUMNS).index(name) for name in _PLACED)
 NOWHERE: Mapping[int, TrialPlace] = MappingProxyType({})
 LINES = 500
 """Lines in a part."""
-
-
-def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace] = NOWHERE) -> str:
-    """Write comma-separated values with a header line; a missing value is empty.
-
-    Args:
-        placed: ranks of trials in their study, by the trials' numbers.
-    """
-    known = list(records)
-    rows = ((list(flat(record).values()), record.params) for record in known)
-    return "".join(csv_parts(more_columns(known), rows, placed))
 
 
 def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, TrialPlace] = NOWHERE) -> Iterator[str]:

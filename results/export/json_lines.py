@@ -9,7 +9,7 @@ from hpl.errors import HplError
 from hpl.params import HplParams
 
 from ..errors import ResultsError
-from ..flat import TrialPlace, flat
+from ..flat import HPL_WORDS, TrialPlace, flat
 from ..plain import finite_figures, unicode_text
 from ..record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 
@@ -79,7 +79,7 @@ def _record(row: dict[str, Any]) -> TrialRecord:
         invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
         started_at=datetime.fromisoformat(row["started_at"]),
         ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
-        hpl=None if row["alignment"] is None else HplParams.from_words(row),
+        hpl=None if None in map(row.get, HPL_WORDS) else HplParams.from_words(row),
         observed=_observed(row),
         part=row.get("part", 1.0),
         session=row.get("session", 0),

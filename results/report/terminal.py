@@ -40,7 +40,7 @@ def print_report(console: Console, report: Report) -> None:
     """Print the sentences and tables of a report; of figures only those that a few characters can show."""
     for part in report.parts:
         if isinstance(part, Heading):
-            console.print(f"\n{part.text}", style="bold")
+            console.print(part.text if part is report.parts[0] else f"\n{part.text}", style="bold")
         elif isinstance(part, Copied):
             console.print(part.text, soft_wrap=True)
         elif isinstance(part, Sentence):

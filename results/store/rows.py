@@ -21,7 +21,7 @@ from hpl.params import HplParams, parse_grid
 
 from ..disturbance import Conditions, judge_run
 from ..errors import DamagedError
-from ..flat import COLUMNS, Cell, TrialPlace, told_size
+from ..flat import COLUMNS, Cell, TrialPlace, told_words
 from ..plain import finite, finite_figures, time_text, unicode_text
 from ..record import (
     FIGURES,
@@ -205,7 +205,10 @@ def row_of(row: Sequence[Any]) -> Row:
         if measured != "{}" and not cells[_SIMULATED]:
             _, why = judge_run(object_of(measured, "measurements"), row[_RANKS], row[_THREADS], hosts)
             cells[_DISTURBED] = str(why) if why else None
-        return cells[3:], object_of(row[2], "params")
+        params = object_of(row[2], "params")
+        told = told_words(params)
+        named = zip(COLUMNS, cells[3:], strict=True)
+        return [told.get(name) if cell is None else cell for name, cell in named], params
     except ValueError as error:
         raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error
 
@@ -251,11 +254,11 @@ def _hpl_columns(record: TrialRecord) -> dict[str, Any]:
 
 def _size_columns(record: TrialRecord) -> dict[str, Any]:
     """Return N, NB, P and Q of an imported trial, which are known where not all of HPL's parameters are."""
-    sizes = told_size(record)
-    if not sizes:
+    told = told_words(record.params)
+    if not told:
         return {}
-    P, Q = parse_grid(str(sizes["grid"]))
-    return {"N": sizes["N"], "NB": sizes["NB"], "P": P, "Q": Q}
+    P, Q = parse_grid(str(told["grid"]))
+    return {"N": told["N"], "NB": told["NB"], "P": P, "Q": Q}
 
 
 def _hpl_of(row: RowMapping) -> HplParams | None:

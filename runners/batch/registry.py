@@ -29,6 +29,12 @@ BATCH_SYSTEMS = {
     "slurm": RegisteredBatch(f"{__package__}.slurm.system", "Slurm", "SLURM_"),
 }
 
+THREADS = ("KMP_", "OMP_", "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_", "MKL_")
+"""How variables begin that choose threads or kernels: ranks get theirs from their job, and what this process has is for
+its own libraries, some of which set more when they are imported."""
+_FOLDERS = ("_ROOT", "_HOME", "_DIR")
+"""How variables end that only say where a library is."""
+
 
 def batch_system(name: str) -> "type[BatchSystem]":
     """Return the batch system of this name.
@@ -47,10 +53,14 @@ def batch_systems() -> "Iterator[type[BatchSystem]]":
 
 
 def outside(keep: Collection[str] = ()) -> dict[str, str]:
-    """Return this process's variables without those of a surrounding job, which would affect the programs it starts.
+    """Return the environment of launches: this process's, without what is its own or of a surrounding job.
 
     Args:
         keep: names that stay although they begin as such.
     """
-    of_a_job = tuple(registered.variables for registered in BATCH_SYSTEMS.values())
-    return {name: value for name, value in os.environ.items() if name in keep or not name.startswith(of_a_job)}
+    ours = (*THREADS, *(registered.variables for registered in BATCH_SYSTEMS.values()))
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in keep or name.endswith(_FOLDERS) or not name.startswith(ours)
+    }

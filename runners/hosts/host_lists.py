@@ -19,6 +19,12 @@ _BRACKETS = re.compile(r"\[([^\][]*)\]")
 _SPANS, _PLAIN = re.compile(r"[0-9,-]+"), re.compile(r"[A-Za-z0-9.-]*")
 """What stands within brackets of a range, and between them."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SECTION = re.compile(r"\[([\w.:-]+)\]")
+"""The head of a group in an inventory of Ansible."""
+_NO_HOSTS = (":vars", ":children")
+"""How the groups end whose lines name no hosts."""
+_NAMED_LATER = re.compile(r"rank \d+ ?= ?(\S+)|.*\bansible_host ?= ?(\S+)")
+"""Lines whose first word is not the host: of a rankfile of Open MPI, and of an inventory that has the address, too."""
 _SHOWN = 80
 """Characters of a stranger's text in a sentence."""
 
@@ -103,11 +109,16 @@ def _of_file(file: Path, whence: str) -> tuple[str, ...]:
         raise ValueError(f"the file {_shown(str(file))}{whence} cannot be read ({why})") from error
     if len(read) > LARGEST_BYTES:
         raise ValueError(f"the file {_shown(str(file))}{whence} is larger than {LARGEST_BYTES // 2**20} MiB")
-    hosts: dict[str, None] = {}
-    for number, line in enumerate(read.decode("utf-8", errors="replace").splitlines(), start=1):
-        entry = line.partition("#")[0].split()
+    hosts, group = dict[str, None](), ""
+    for number, line in enumerate(read.decode("utf-8-sig", errors="replace").splitlines(), start=1):
+        entry = " ".join(line.partition("#")[0].split())
+        head, later = _SECTION.fullmatch(entry), _NAMED_LATER.match(entry)
+        group = head[1] if head else group
+        if head or not entry or group.endswith(_NO_HOSTS):
+            continue
+        word = (later[1] or later[2]) if later else entry.split()[0]
         try:
-            hosts.update(dict.fromkeys(_entry(_without_slots(entry[0])) if entry else ()))
+            hosts.update(dict.fromkeys(_entry(_without_slots(word))))
             _require_few(hosts)
         except ValueError as error:
             raise ValueError(f"{_shown(str(file))}, line {number}: {error}") from error
@@ -139,6 +150,8 @@ def _entry(text: str) -> tuple[str, ...]:
     for name in names:
         if "[" in name or "]" in name:
             raise ValueError(RANGE_FORM)
+        if "@" in name:
+            raise ValueError(f"{_shown(name)} names a user: name the host alone, and its user in ~/.ssh/config")
         if host_named(name) is None or name.isdecimal():
             raise ValueError(f"{_shown(name)} is no host: expected {EXPECTED}")
     return tuple(host_named(name) or "" for name in names)

@@ -25,7 +25,7 @@ from .sys import (
 )
 
 NETWORK = "net."
-"""The family of a name without one: `net probe --with mtu=9000`, and what older versions have recorded."""
+"""The family of a name that is recorded without one."""
 MOSTLY_ALIKE = 0.7
 """How alike two names are of which one is probably the other, mistyped; of 1 (difflib)."""
 _THROTTLING = (
@@ -94,7 +94,7 @@ def is_setting(name: str) -> bool:
 
 
 def full_name(recorded: str) -> str:
-    """Return the name of a setting that is recorded, or was given to `net probe`, without its family."""
+    """Return the name of a setting that is recorded without its family."""
     return recorded if "." in recorded else NETWORK + recorded
 
 

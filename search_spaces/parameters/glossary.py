@@ -7,19 +7,6 @@ functions `hpl.canonical` names. `explain` shows the entries that matter in a st
 from collections.abc import Mapping
 
 GLOSSARY: Mapping[str, str] = {
-    "program": "The program that computes HPL: netlib's, or one of a vendor with its own arithmetic and parameters.",
-    "program.nx": (
-        "Equations of a rank of HPCG in one direction; `program.ny` and `program.nz` are those in the other two. Few "
-        "stay in a cache, which HPCG's rules do not allow; the shape decides which memory is read in one go."
-    ),
-    "program.seconds": "How long a run of HPCG computes. A result is official from 1800 s on.",
-    "nodes_dropped": (
-        "How many of the slowest nodes are left out. All ranks wait for the slowest one, so fewer nodes can be faster."
-    ),
-    "rank_order": (
-        "The order in which ranks fill the nodes. It decides where in the grid a slow node stands, and which messages"
-        " cross switches."
-    ),
     "N": (
         "Number of equations. The work grows with N^3 and the messages only with N^2, so a larger N is faster "
         "until the memory is full (8 N^2 bytes)."
@@ -88,4 +75,17 @@ GLOSSARY: Mapping[str, str] = {
     "alignment": "Where HPL's arrays start in memory, in doubles. It seldom matters.",
     "threshold": "The residual must stay below it, or the run does not count. It has no effect on speed.",
     "binding": "The cores to which a rank is bound. A rank that moves between cores loses its cache.",
+    "program": "The program that computes HPL: netlib's, or one of a vendor with its own arithmetic and parameters.",
+    "program.nx": (
+        "Equations of a rank of HPCG in one direction; `program.ny` and `program.nz` are those in the other two. Few "
+        "stay in a cache, which HPCG's rules do not allow; the shape decides which memory is read in one go."
+    ),
+    "program.seconds": "How long a run of HPCG computes. A result is official from 1800 s on.",
+    "nodes_dropped": (
+        "How many of the slowest nodes are left out. All ranks wait for the slowest one, so fewer nodes can be faster."
+    ),
+    "rank_order": (
+        "The order in which ranks fill the nodes. It decides where in the grid a slow node stands, and which messages"
+        " cross switches."
+    ),
 }

@@ -1,10 +1,13 @@
 """Studies and trials for tests: everything has a value, and a test names only what it is about."""
 
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
+from results.export.csv_lines import NOWHERE, csv_parts
+from results.flat import TrialPlace, flat, more_columns
 from results.record import BlasObservation, Kind, Study, TrialRecord, TrialState
 
 QUIET = {
@@ -72,3 +75,10 @@ def finished(number: int, gflops: float | None = 75.5, study: str = "study", **c
         "measurements": QUIET,
     }
     return begun(study, number=number, **{**facts, **changes})
+
+
+def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace] = NOWHERE) -> str:
+    """The CSV of an export, of trials that are in no store."""
+    known = list(records)
+    rows = ((list(flat(record).values()), record.params) for record in known)
+    return "".join(csv_parts(more_columns(known), rows, placed))

@@ -12,8 +12,14 @@ from runners.settings.journal import Holder, Original
 DEAD = Lease(platform.node(), "no such boot", 1, "0")
 
 
-def an_original(host: str = "h2", setting: str = "mtu", value: str = "1500", owner: str = str(DEAD)) -> NetworkOriginal:
-    return NetworkOriginal(host, "eth0", setting, value, ("ssh", "-F", "lab"), "tuned", owner, START)
+def an_original(
+    host: str = "h2",
+    setting: str = "mtu",
+    value: str = "1500",
+    owner: str = str(DEAD),
+    ssh: tuple[str, ...] = ("ssh", "-F", "lab"),
+) -> NetworkOriginal:
+    return NetworkOriginal(host, "eth0", setting, value, ssh, "tuned", owner, START)
 
 
 def a_probe(study: str | None = None) -> NetworkProbe:

@@ -14,7 +14,6 @@ IMPORTED = (
     "tuner.commands.campaigns.tune",
     "tuner.commands.campaigns.run",
     "tuner.commands.hosts.doctor",
-    "tuner.commands.hosts.net_probe",
     "tuner.nodes.check",
     "tuner.scaling.scale",
 )

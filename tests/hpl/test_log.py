@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from record_strategies import hpl_params
@@ -132,6 +133,78 @@ def test_mixed_precision_is_told_apart_within_one_log() -> None:
 def test_mixed_precision_without_its_name_is_known_by_its_count_of_iterations() -> None:
     text = (Path(__file__).parent / "data/hpl-mxp.txt").read_text()
     assert (read_log(text).results, read_log(text).mixed_precision) == ((), 1)
+
+
+STAMPED = launch(HplParams(6000, 192, 1, 2))
+AT_ROW = "=" * 80 + "\nT/V "
+CUT_OFF = STAMPED.partition("\nHPL_pdgesv")[0] + "\n"
+NVIDIA_MXP = """ ****** test 1 of 1 starts ******
+GMRES iteration  0, L-infinite residual = 4.72199031e-04
+ ****** HPL MxP Result    ******
+  ||Ax-b||_oo / (EPS * (||A||_oo * ||x||_oo + ||b||_oo) * N) =    2.480394E-03 ...... PASSED
+    N = 10000, NB = 256, NPROW = 1, NPCOL = 1, SLOPPY-TYPE = 2
+       GFLOPS = 1.1492e+03, per GPU =    1149.16
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        STAMPED.replace("HPL_pdgesv", "HPL_psgesv"),
+        STAMPED.replace("HPL_pdgesv", "HPLAI_pdgesv"),
+        STAMPED.replace("HPL_pdgesv", "HPLMXP_pdgesv").replace("WR11C2R4", "WR0"),
+        STAMPED.replace(AT_ROW, f"1st iteration. Residual :   1.5528e+04, time =   0.22 sec\n{AT_ROW}"),
+        STAMPED.replace(AT_ROW, f"# refinement: step=  1, ||r||=1.0e-03, residual=0.2\n{AT_ROW}"),
+        STAMPED.replace("HPLinpack 2.3  --", "HPL-AI Mixed-Precision Benchmark v2.3d  --"),
+        STAMPED.replace("HPLinpack 2.3  --", "HPL-AI Mixed-Precision Benchmark  --"),
+        STAMPED.replace("HPLinpack 2.3  --", "HPL-AI-NVIDIA 1.0.0  -- NVIDIA\nHPLinpack 2.1  --"),
+        NVIDIA_MXP,
+    ],
+    ids=[
+        "Intel",
+        "Sun Yat-sen",
+        "AMD",
+        "its iterations",
+        "its steps",
+        "version",
+        "no version",
+        "two banners",
+        "NVIDIA",
+    ],
+)
+def test_mixed_precision_of_every_build_is_no_result_and_marks_only_itself(text: str) -> None:
+    alone, beside = read_log(text), read_log(STAMPED + text + STAMPED)
+    assert (alone.results, alone.mixed_precision) == ((), 1)
+    assert ([one.result.N for one in beside.results], beside.mixed_precision) == ([6000, 6000], 1)
+    assert all(not one.result.why_not(16.0) for one in beside.results)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "# export USE_HPL_AI=1   (runs the mixed-precision benchmark)",
+        "Next we will run HPL-MxP, whose iterative refinement needs GPUs.",
+        "==== now HPL-MxP ====",
+    ],
+)
+def test_words_of_a_script_or_of_prose_make_no_result_one_of_mixed_precision(words: str) -> None:
+    log = read_log(f"{words}\n{STAMPED}{words}\n{STAMPED}{words}\n")
+    assert (len(log.results), log.mixed_precision, log.mixed_begun) == (2, 0, False)
+
+
+def test_the_check_of_another_benchmark_does_not_pass_a_row_that_was_cut_off() -> None:
+    log = read_log(CUT_OFF + NVIDIA_MXP)
+    assert ([one.result.passed for one in log.results], log.mixed_precision) == ([None], 1)
+
+
+def test_tests_of_other_sections_of_the_hpc_challenge_are_not_counted() -> None:
+    counts = "Finished 1 tests with the following results:\n 1 tests completed and passed residual checks,\n"
+    ptrans = counts.replace("1 tests", "5 tests")
+    hpl = STAMPED.replace("End of Tests.\n", counts)
+    log = read_log(
+        f"Begin of HPL section.\n{hpl}End of HPL section.\nBegin of PTRANS section.\n{ptrans}End of PTRANS section.\n"
+    )
+    assert (len(log.results), log.missing) == (1, 0)
 
 
 def test_the_variant_of_a_dat_is_what_the_output_says() -> None:

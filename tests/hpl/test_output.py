@@ -31,6 +31,31 @@ def test_every_result_of_a_file_with_several_is_read_in_order() -> None:
     assert all(result.passed for result in output.results)
 
 
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        (
+            "HPL ERROR: CUDART Error: cudaMalloc((void**)&A_dev, n) = 2 (out of memory) on n1 at (../HPL_pdtest.c:422)",
+            "the memory of a GPU is too small for this N: CUDART Error: cudaMalloc",
+        ),
+        ("HPL ERROR: CUBLAS initialization failed", "CUBLAS initialization failed"),
+        ("NVSHMEM initialization failed, exiting", "NVSHMEM initialization failed, exiting"),
+        ("Error: HIP runtime error in file a.hpp, line 3, error code: 2, out of memory", "the memory of a GPU is too"),
+    ],
+)
+def test_errors_of_programs_for_gpus_are_read(line: str, words: str) -> None:
+    (error,) = parse(line).errors
+    assert error.startswith(words)
+
+
+def test_of_three_checks_the_one_that_failed_is_named() -> None:
+    check = "||Ax-b||_oo / ( eps * ||A||_1  * N        ) = "
+    row = "W11R2C4  1000  32  1  1  1.00  6.687e-01\n".replace("W11", "WR11")
+    rest = f"{check} 0.0511 ...... PASSED\n{check} 0.0040 ...... FAILED\n{check} 0.0300 ...... PASSED\n"
+    (result,) = parse(row + rest).results
+    assert result.why_not() == "the residual check FAILED (0.004)"
+
+
 def test_a_failed_residual_is_told_from_a_passed_one() -> None:
     assert parse(captured("failed")).results[0].passed is False
 

@@ -42,7 +42,7 @@ class DatAsk(Ask):
     memory: Annotated[
         str | None,
         AskField(
-            "Memory of each node, such as 256GiB.",
+            "Memory of each node with its unit: 256GiB, or 256GB for 256,000,000,000 bytes.",
             metavar="SIZE",
             panel=ANOTHER,
             label="Memory of a node",
@@ -52,7 +52,8 @@ class DatAsk(Ask):
     network: Annotated[
         str | None,
         AskField(
-            "Speed of a node's network: 1g, 25g, 200g for Gbit/s, or hdr, ndr and the like.",
+            "Speed of a node's network: 1g, 25g, 200g for Gbit/s, or hdr, ndr and the like. Without it the network "
+            "counts as a fast one, with a caution.",
             metavar="SPEED",
             panel=ANOTHER,
             label="Network of a node",
@@ -62,11 +63,12 @@ class DatAsk(Ask):
     cpu: Annotated[
         str | None,
         AskField(
-            "The CPU as archspec and Spack call it: zen4, sapphirerapids, neoverse_v2. NB and FLOP/cycle follow.",
+            "The CPU as it is sold (EPYC 9654, i7-12700K, Graviton3) or as archspec calls it (zen4). NB and FLOP/cycle "
+            "follow; `list` shows all names.",
             metavar="NAME",
             panel=ANOTHER,
             label="CPU",
-            hint="As archspec and Spack call it: zen4, sapphirerapids, neoverse_v2. Empty: NB is a middle value.",
+            hint="Such as EPYC 9654, i7-12700K or zen4. Empty: NB is a middle value.",
         ),
     ] = None
     ghz: Annotated[

@@ -7,7 +7,6 @@ import re
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
 from itertools import pairwise
 from typing import Annotated, NoReturn, TextIO
 
@@ -17,6 +16,7 @@ with silent_ctrl_c():
     import typer
 
     from .by_name import Program
+    from .common import remark
     from .server import Url, choose_server
 
 NAME = "hpltune"
@@ -29,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
     help="Finds the fastest way to run High Performance Linpack on a machine, and proves it.",
-    epilog="Start with [bold]hpltune tune[/bold]: five minutes, and you have the best HPL.dat it could find.",
+    epilog="Start with `hpltune tune`: five minutes, and you have the best HPL.dat it could find.",
 )
 
 DOORS = """\
@@ -90,11 +90,9 @@ def _root(
 
 
 def _fail(sentence: str, exit_code: int = 1) -> NoReturn:
-    from ..words import printable, with_options
+    from ..console import remark
 
-    red, plain = ("\033[31m", "\033[0m") if sys.stderr.isatty() and "NO_COLOR" not in os.environ else ("", "")
-    with suppress(OSError):
-        print(f"{red}hpltune: {printable(with_options(sentence))}{plain}", file=sys.stderr)
+    remark(sentence, failed=True)
     sys.exit(exit_code)
 
 
@@ -114,7 +112,7 @@ def main() -> None:
             _refuse_empty(["hpltune", *sys.argv[1:]])
             _run()
     except Stopped as stopped:
-        print(f"hpltune: {stopped.sentence}", file=sys.stderr)
+        remark(stopped.sentence)
         raise
     except BrokenPipeError:
         from ..console import UNREAD
@@ -173,7 +171,7 @@ def _forget_inherited_choices() -> None:
     for name in inherited:
         del os.environ[name]
     if inherited and sys.stderr.isatty():
-        print(f"hpltune: your shell's {', '.join(inherited)} are not used; --set kernel=… chooses one", file=sys.stderr)
+        remark(f"your shell's {', '.join(inherited)} are not used; --set kernel=… chooses one")
 
 
 def _start_no_threads() -> None:
@@ -237,11 +235,8 @@ def tell_warnings() -> None:
         if category.__name__ != STORE_WARNING:
             usual(message, category, filename, lineno, file, line)
             return
-        from ..words import printable, with_options
-
-        with suppress(OSError):
-            if str(message) not in told:
-                print(f"hpltune: {printable(with_options(str(message)))}", file=sys.stderr)
+        if str(message) not in told:
+            remark(str(message))
         told.add(str(message))
 
     told: set[str] = set()

@@ -26,7 +26,10 @@ def best(
     db: Db = None,
     as_json: Json = False,
 ) -> None:
-    """Rank the best configurations by their expected GFLOPS, with what their runs gave and what a GFLOPS is worth.
+    """Tell the best of a study in short, and rank its configurations by the GFLOPS that are expected of them.
+
+    Without a name it takes the newest study that `tune` made, or that was imported. A run from which other programs
+    took the machine is called disturbed: docs/disturbed.md tells what follows.
 
     Examples:
 
@@ -47,5 +50,5 @@ def best(
     files = ReportFiles(html)
     files.require()
     with open_store(db, create=False) as store:
-        found = best_of_study(store, BestRequest(study or named, count, pareto))
+        found = best_of_study(store, BestRequest(study or named, count, pareto, db))
     show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())

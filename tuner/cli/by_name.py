@@ -49,6 +49,15 @@ FILES = {"import": "import_outputs"}
 """Files that are called otherwise."""
 HIDDEN = {"campaign-process"}
 """What help does not list."""
+MOST_USED = {
+    "tune": ("budget", "space", "set", "blas", "cluster", "objective", "full", "study", "resume", "warm_start"),
+    "blas": ("budget", "blas", "programs", "full", "space", "cluster", "study", "resume"),
+    "run": ("like", "repeats", "layout", "blas", "kernel", "cluster"),
+    "dat": ("file", "nodes", "cores", "memory", "network", "cpu", "ghz", "memory_fraction", "N", "NB", "ranks"),
+    "scale": ("cluster", "nodes", "weak", "strong", "repeats", "study", "html"),
+    "nodes check": ("cluster", "repeats", "benchmarks", "blas", "keep", "baseline", "html"),
+}
+"""The options of long commands that most people need, by their keys: `-h` shows these alone."""
 
 
 class CommandsByName(UserDict[str, Any]):
@@ -81,4 +90,7 @@ def _made(name: str) -> Any:
         parent.add_typer(found, name=name)
     else:
         parent.command(name, cls=PlainCommand, hidden=name in HIDDEN)(asking(found))
-    return typer.main.get_group(parent).commands[name]
+    made = typer.main.get_group(parent).commands[name]
+    for part, command in {"": made, **getattr(made, "commands", {})}.items():
+        command.most_used = MOST_USED.get(f"{name} {part}".strip(), ())
+    return made

@@ -154,11 +154,11 @@ def open_store(db: str | None, *, create: bool) -> "Store":
     return database.open_store(db, folders, create=create, on_new_folder=remark)
 
 
-def remark(sentence: str) -> None:
-    """Say something on standard error."""
-    from ..words import printable, with_options
+def remark(sentence: str, *, failed: bool = False) -> None:
+    """Say something on standard error, in red where it is why a command failed."""
+    from .. import console
 
-    print(f"hpltune: {printable(with_options(sentence))}", file=sys.stderr)
+    console.remark(sentence, failed=failed)
 
 
 def console() -> "Console":

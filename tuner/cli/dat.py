@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..asks.dat import DatAsk
-from .common import Force, Json, errors, user_dirs
+from .common import Force, Json, console, errors, user_dirs
 from .terminal import show_report
 
 
@@ -35,10 +35,13 @@ def dat(
 
         hpltune dat --nodes 16 --cores 64 --memory 256GiB --network 100g -o HPL.dat
 
-        hpltune dat --nodes 4 --cores 4 --memory 8GiB --network 1g --cpu cortex_a72 --ghz 1.8
+        hpltune dat --nodes 4 --cores 4 --memory 8GiB --network 1g --cpu "Raspberry Pi 4" --ghz 1.8
+
+        hpltune dat --cpu list
     """
     from results.report.terminal import say
 
+    from ..commands.cpu_names import known_cpus
     from ..commands.dat import dat as dat_here
     from ..commands.described_dat import described_dat
     from ..errors import UsageError
@@ -46,6 +49,9 @@ def dat(
 
     if file is not None and out is not None:
         raise UsageError(f"the file is {file} already: give it once", field="out", given=str(out))
+    if ask.cpu == "list":
+        show_report(console(), known_cpus(), as_json=as_json)
+        return
     place = file or out
     if place is not None:
         require_folder(place)

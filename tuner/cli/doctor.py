@@ -21,9 +21,15 @@ def doctor(
         ),
     ] = None,
     rpeak: Rpeak = None,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="Show all that was looked at: libraries, programs, kernels, each check, and Rpeak."),
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Show what was found and what is missing, Rpeak with its reasoning, and which kernel each BLAS picks by itself.
+    """Say whether everything that `tune` needs is here, what could be better, and what could spoil runs.
+
+    --all also shows Rpeak with its reasoning, which kernel each BLAS picks by itself, and all that is as it should be.
 
     With --cluster its nodes are asked instead, and what they are is filled into the node table of the file. A rank is
     started on each node, and BLAS kernels are timed on one node of each kind of CPU, unless Slurm chooses the nodes.
@@ -33,6 +39,8 @@ def doctor(
     Examples:
 
         hpltune doctor
+
+        hpltune doctor --all
 
         hpltune doctor --json
 
@@ -55,5 +63,5 @@ def doctor(
     if len(names) > len(files):
         raise UsageError("doctor looks at every BLAS it knows: --blas NAME=FILE adds your own")
     result = command.doctor(command.DoctorRequest(user_dirs(), files, rpeak))
-    show_report(console(), result.report(), as_json=as_json)
+    show_report(console(), result.report(everything=everything), as_json=as_json)
     raise typer.Exit(1 if result.findings.missing else 0)

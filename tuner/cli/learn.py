@@ -1,6 +1,7 @@
 """`hpltune learn`: a lesson in the terminal."""
 
 import sys
+import termios
 from io import StringIO
 from typing import TYPE_CHECKING, Annotated, TextIO
 
@@ -136,6 +137,8 @@ def _ask(shown: "Console", book: "LessonBook", step: "LessonStep", typed: TextIO
     if not step.unit:
         say(shown, f"Choose {step.choices}.")
     in_unit = f" in {step.unit}" if step.unit else ""
+    if typed.isatty():
+        termios.tcflush(typed, termios.TCIFLUSH)  # what was typed during a simulation answers nothing
     while True:
         shown.print(f"Your guess{in_unit} (Enter: none): ", end="")
         line = typed.readline()

@@ -1,19 +1,18 @@
 """`hpltune net`: the network between hosts."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .common import Db, Html, Json, complete_study, console, open_store
+from .common import Db, Json, console, open_store
 from .plain_help import PlainCommand, PlainGroup
-from .terminal import ReportFiles, show_and_write, show_report
+from .terminal import show_report
 
 net = typer.Typer(
     cls=PlainGroup,
     no_args_is_help=True,
     rich_markup_mode="rich",
-    help="Show, measure and restore the network between hosts.",
+    help="Show and restore settings of the network between hosts.",
 )
 Hosts = Annotated[
     str | None, typer.Option("--hosts", metavar="H1,H2", help="Hosts, reached by ssh; by default this machine.")
@@ -57,56 +56,6 @@ def show(
 
 
 @net.command(cls=PlainCommand)
-def probe(
-    hosts: Annotated[str, typer.Option("--hosts", metavar="H1,H2", help="The two hosts, reached by ssh.")],
-    interface: Interfaces = None,
-    with_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with",
-            metavar="NAME=V[,V]",
-            help="Measure under each of these values, then restore: --with mtu=1500,9000. Repeatable.",
-        ),
-    ] = None,
-    through: Annotated[
-        str, typer.Option(metavar="WAY", help="tcp (NPtcp), or openmpi: through MPI (NPopenmpi).")
-    ] = "tcp",
-    largest: Annotated[int, typer.Option(metavar="BYTES", min=1, help="Largest message.")] = 8 * 2**20,
-    study: Annotated[
-        str | None, typer.Option(metavar="NAME", autocompletion=complete_study, help="Store it with this study.")
-    ] = None,
-    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the curves: .png, .svg, .pdf.")] = None,
-    html: Html = None,
-    ssh: SshProgram = None,
-    db: Db = None,
-    as_json: Json = False,
-) -> None:
-    """Measure latency and bandwidth between two hosts with NetPIPE, for messages of 1 byte to 8 MiB.
-
-    Takes some seconds on Gigabit Ethernet. Every setting is put back, also after Ctrl-C.
-
-    Examples:
-
-        hpltune net probe --hosts node1,node2
-
-        hpltune net probe --hosts node1,node2 --with mtu=1500,9000 --with rx_usecs=0,60 --plot network.svg
-
-        hpltune net probe --hosts node1,node2 --interface eth0,eth1 --through openmpi --study default-1
-    """
-    from ..commands.hosts.net_probe import NetProbeRequest, net_probe
-    from ..console import display
-    from .common import errors
-
-    out, files = errors() if as_json else console(), ReportFiles(html, plot)
-    files.require()
-    request = NetProbeRequest(hosts, interface, tuple(with_ or ()), through, largest, study, ssh)
-    with open_store(db, create=True) as store, display(out) as listener:
-        result = net_probe(request, store, listener)
-    show_and_write(out, result.report(), files, as_json=as_json, figures=result.figures())
-    raise typer.Exit(0 if result.complete else 1)
-
-
-@net.command(cls=PlainCommand)
 def restore(
     hosts: Annotated[
         str | None,
@@ -127,7 +76,7 @@ def restore(
 ) -> None:
     """Put back every host whose network a killed hpltune left changed.
 
-    `tune`, `run` and `net probe` do the same when they start. A host that does not answer stays recorded.
+    `tune` and `run` do the same when they start. A host that does not answer stays recorded.
 
     Examples:
 

@@ -1,10 +1,10 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from functools import partial
 from inspect import cleandoc
-from types import ModuleType
+from shutil import get_terminal_size
+from textwrap import fill, wrap
 from typing import Any
 
 from typer import BadParameter
@@ -15,44 +15,64 @@ PLAIN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
 MANY = 9
 """Options from which on they stand in groups, where they are of several."""
 
-
-UNUSED = ("rich.markdown", "rich.traceback")
-"""What the help of Typer imports and ours never shows; it would be a third of the time of `--help`."""
-
-
-class _Nothing(ModuleType):
-    """Stands for a module of which nothing is used."""
-
-    def __getattr__(self, name: str) -> type:
-        return type(name, (), {})
-
-
-@contextmanager
-def _unused_left_out() -> Iterator[None]:
-    """While the block imports Typer's help, what that never uses of Rich is left out, unless it is there already."""
-    left_out = [name for name in UNUSED if name not in sys.modules]
-    sys.modules.update({name: _Nothing(name) for name in left_out})
-    try:
-        yield
-    finally:
-        for name in left_out:
-            del sys.modules[name]
+LEFT, WIDEST = 24, 100
+"""Characters before the text of an option, and of a line on a terminal that has room for more."""
+EXAMPLES = 3
+"""That the short form shows."""
+SHORT = "hpltune.short"
+"""The key under which a call keeps that it asked for the short form."""
 
 
 class _PlainHelp:
     """Help whose sentences the terminal breaks, with parameters that say NUMBER or TEXT where they name no value."""
 
     help: str | None
+    most_used: Sequence[str] = ()
 
     def __init__(self, *arguments: Any, **attributes: Any) -> None:
         super().__init__(*arguments, **attributes)
         self.help = _unbroken(self.help)
 
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """Read the command line, and note whether it asks for the short help."""
+        ctx.meta[SHORT] = "-h" in args and "--help" not in args
+        return super().parse_args(ctx, args)  # type: ignore[misc]  # of Typer's command, beside which it stands
+
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Print the help."""
-        with _unused_left_out():
-            import typer.rich_utils  # noqa: F401 - Typer imports it next
-        super().format_help(ctx, formatter)  # type: ignore[misc]  # of Typer's command, beside which it stands
+        """Print the help: what the command does, its options, and then examples.
+
+        `-h` prints the main options only, where the command has such.
+        """
+        width = min(get_terminal_size().columns, WIDEST)
+        text, _, examples = (self.help or "").partition("Examples:")
+        shown = [line for line in examples.splitlines() if line.strip()]
+        parameters = self.get_params(ctx)
+        if self.most_used and ctx.meta[SHORT]:
+            text, shown = text.partition("\n\n")[0], shown[:EXAMPLES]
+            count = sum(parameter.param_type_name == "option" for parameter in parameters)
+            parameters = [parameter for parameter in parameters if parameter.name in self.most_used]
+            end = f"`{ctx.command_path} --help` shows all {count} options."
+        else:
+            end = str(getattr(self, "epilog", None) or "")
+        formatter.write(f"{self.get_usage(ctx)}\n")  # type: ignore[attr-defined]  # of Typer's command
+        for paragraph in text.strip().split("\n\n"):
+            formatter.write(f"\n{fill(paragraph, width, break_long_words=False, break_on_hyphens=False)}\n")
+        for title, rows in self._sections(ctx, parameters).items():
+            formatter.write(f"\n{title}\n" + "".join(map(partial(_row, width), rows)))
+        if shown:
+            formatter.write("\nExamples\n" + "".join(f"  {line.strip()}\n" for line in shown))
+        if end:
+            formatter.write(f"\n{fill(end, width)}\n")
+
+    def _sections(self, ctx: Any, parameters: Sequence[Any]) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """The rows of names and texts by their group."""
+        found: dict[str, list[tuple[str, str]]] = {}
+        for parameter in sorted(parameters, key=lambda one: one.param_type_name):
+            usual = f"{parameter.param_type_name.capitalize()}s"
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                found.setdefault(getattr(parameter, "rich_help_panel", None) or usual, []).append(record)
+        return found
 
     def get_params(self, ctx: Any) -> Any:
         """All parameters, --help among them."""
@@ -104,6 +124,12 @@ class PlainCommand(_PlainHelp, TyperCommand):
 class PlainGroup(_PlainHelp, TyperGroup):
     """Commands with a name in common, whose help is as plain as theirs."""
 
+    def _sections(self, ctx: Any, parameters: Sequence[Any]) -> Mapping[str, Sequence[tuple[str, str]]]:
+        """Options, and the commands with what they do."""
+        commands = [(name, self.commands[name]) for name in self.list_commands(ctx)]
+        rows = [(name, (one.help or "").partition("\n\n")[0]) for name, one in commands if not one.hidden]
+        return {**super()._sections(ctx, parameters), "Commands": rows}
+
 
 def _refuse_value(error: BadParameter) -> None:
     """Say in our words what pydantic found wrong with a value, for Typer repeats its words.
@@ -148,6 +174,17 @@ def _plain(parameters: Any) -> Any:
             kind = getattr(getattr(shown, "type_descriptor", None), "annotation", None)
             shown.metavar = "" if getattr(shown, "is_flag", False) else PLAIN.get(kind)
     return parameters
+
+
+def _row(width: int, row: tuple[str, str]) -> str:
+    """An option or a command with its text beside it, or below it where the name is long."""
+    name, text = row
+    lines = wrap(" ".join(text.split()), width - LEFT, break_long_words=False, break_on_hyphens=False)
+    if len(name) > LEFT - 4:
+        lines = ["", *lines]
+    first, *others = lines or [""]
+    told = [f"  {name:<{LEFT - 2}}{first}".rstrip(), *(" " * LEFT + line for line in others)]
+    return "\n".join(told) + "\n"
 
 
 def _no_type(_context: Any) -> None:

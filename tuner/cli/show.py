@@ -25,7 +25,7 @@ def show(
     ] = False,
     output: Annotated[bool, typer.Option("--output", help="Print the output of HPL; needs a TRIAL.")] = False,
     everything: Annotated[
-        bool, typer.Option("--all", help="List also the studies of `hpltune run`, `predict` and `learn`.")
+        bool, typer.Option("--all", help="List also the studies of `hpltune run`, `blas`, `predict` and `learn`.")
     ] = False,
     tag: Annotated[str | None, typer.Option(metavar="TAG", help="List only studies with this tag.")] = None,
     page: Annotated[int, typer.Option(min=1, max=LARGEST_INT, help="Number of the page; page 1 has the newest.")] = 1,

@@ -77,6 +77,8 @@ def tune(
 
         hpltune tune --budget 1h --space full --price 2490
 
+        hpltune tune --cluster my-cluster.toml --budget 1h
+
         hpltune tune --engine grid --space grid-classic --set NB=128,192
 
         hpltune tune --blas openblas --blas mine=/opt/blis/lib/libblis.so
@@ -84,8 +86,6 @@ def tune(
         hpltune tune --resume
 
         hpltune tune --resume --study default-1 --budget 1h
-
-        hpltune tune --cluster my-cluster.toml --budget 1h
 
         hpltune tune --cluster other-half.toml --join default-1
 

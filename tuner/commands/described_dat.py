@@ -1,6 +1,7 @@
 """The HPL.dat for a machine that a few figures describe: nothing is measured, and the machine need not exist."""
 
 import math
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -19,10 +20,11 @@ from hpl.sizing import (
 
 from ..asks.dat import LARGEST, DatAsk
 from ..errors import UsageError
-from ..machine.described import CACHE_CORES, SLOW_GBIT_S, DescribedMachine, near_square, read_cpu, read_network
+from ..machine.described import CACHE_CORES, SLOW_GBIT_S, DescribedMachine, near_square, read_network
 from ..machine.problem_size import NB_UNKNOWN
 from ..units import duration, parse_bytes, sizes
 from ..words import counted
+from .cpu_names import read_cpu
 from .dat import DatResult, unusual, usual_reasons
 
 
@@ -64,7 +66,7 @@ def described_dat(ask: DatAsk) -> DatResult:
         *usual_reasons(params),
         *_expected(ask, machine, params, rpeak_gflops),
         *unusual(params),
-        *_unknown(machine),
+        *_assumed(ask, machine),
     )
     facts = {"ranks_per_node": here, "threads_per_rank": machine.cores // here, "rpeak_gflops": rpeak_gflops}
     rate = _rate(ask, machine, params, rpeak_gflops)
@@ -282,7 +284,11 @@ def _expected(ask: DatAsk, machine: DescribedMachine, params: HplParams, rpeak_g
     yield f"Expected time: {shortest if shortest == longest else f'{shortest} to {longest}'}; {rate.because}"
 
 
-def _unknown(machine: DescribedMachine) -> Iterator[str]:
+def _assumed(ask: DatAsk, machine: DescribedMachine) -> Iterator[str]:
+    """What was taken so, because it was not told, or could mean something else."""
+    if re.search(r"[kmgt]b\s*$", (ask.memory or "").lower()):
+        there = sizes(machine.memory_bytes)[0]
+        yield f"Memory: {ask.memory} is decimal, {there}. If the node has a round number of GiB, write it with GiB."
     if machine.nodes > 1 and machine.network_gbit_s is None:
         yield "Caution: ⟦network⟧ is not given, so the network counts as a fast one."
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from results.report.model import Drawable, Report
 
 from ..errors import UsageError
-from ..user_files import require_writable_file, write_bytes, write_text
+from ..user_files import require_writable_file, write_byte_parts, write_text
 from ..words import all_with_options
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def write_picture(file: Path, figures: Sequence[Drawable], size: "PictureSize | 
     """
     from results.report.picture import PictureSize, picture  # noqa: PLC0415 - only a picture needs it
 
-    write_bytes(file, picture(all_with_options(figures), _ending(file), size or PictureSize()))
+    write_byte_parts(file, [picture(all_with_options(figures), _ending(file), size or PictureSize())])
 
 
 def require_files(html: Path | None, plot: Path | None = None) -> None:

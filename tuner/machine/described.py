@@ -1,18 +1,15 @@
 """A machine that a few figures describe, and the shape of a run that experience advises for it."""
 
-import difflib
 import re
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import quantiles
-from typing import Any
 
-from hpl.rpeak import CoreType, CpuInfo, core_type
+from hpl.rpeak import CoreType
 from hpl.sizing import process_grids
 
 from ..errors import UsageError
 from .known_machines import known_machines
-from .problem_size import NB_BY_KERNEL, NB_UNKNOWN
 
 SLOW_GBIT_S = 0.5
 """Gbit/s of the network for each core below which it counts as slow: a 10-Gbit/s link of a node with 32 cores."""
@@ -60,7 +57,7 @@ def read_network(text: str) -> float:
 
 @dataclass(frozen=True)
 class DescribedCpu:
-    """A CPU by the name that archspec gives it.
+    """A CPU by its name.
 
     Attributes:
         NB: K-blocking of the BLAS on it.
@@ -70,28 +67,6 @@ class DescribedCpu:
     name: str
     NB: int
     core: CoreType
-
-
-def read_cpu(text: str) -> DescribedCpu:
-    """The CPU that archspec calls so, as "zen4" or "Skylake-AVX512".
-
-    Raises:
-        UsageError: archspec has no such name.
-    """
-    import archspec.cpu  # noqa: PLC0415 - its database takes 50 ms to load
-
-    targets: dict[str, Any] = dict(archspec.cpu.TARGETS)
-    name = re.sub(r"[\s-]+", "_", text.strip().lower())
-    if name not in targets:
-        near = difflib.get_close_matches(name, targets, n=3, cutoff=0.5)
-        known = f"did you mean {' or '.join(near)}?" if near else "archspec calls CPUs zen4, sapphirerapids, haswell, …"
-        raise UsageError(f"no CPU is called so: {known}", field="cpu", given=text)
-    target = targets[name]
-    likes = [name, *(["skylakex"] if "avx512f" in target.features else []), *(one.name for one in target.ancestors)]
-    kernels = (NB_BY_KERNEL.get(like.replace("_", "")) for like in likes)
-    NB = next((size for size in kernels if size), NB_UNKNOWN)
-    flags = frozenset(target.features)
-    return DescribedCpu(name, NB, core_type(CpuInfo({}, {}), 0, flags, name, efficiency=False))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from runners.hosts.transport import Transport
 
 from ..asks.shared import USUAL_QUIET
 from ..errors import UsageError
-from ..events import Listener, Notice
+from ..events import OTHERS, Listener, Notice
 from ..stopping import StopRequest
 from ..units import duration, parse_duration_s
 from .inventory import Inventory
@@ -146,7 +146,7 @@ class QuietWait:
         after = f"still busy after {duration(waited_s)}" if waits else "busy, and no time was left to wait"
         remedy = f"stop them, or give the wait more time with ⟦{FIELD}⟧, as in ⟦{FIELD}⟧ 10m"
         text = f"before {what} the machine was {after}: others took {told(busy)}; {remedy}."
-        self.listener(Notice(text, caution=True))
+        self.listener(Notice(text, caution=True, about=OTHERS))
 
     def _busy(self) -> Mapping[str, OthersLoad]:
         """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""

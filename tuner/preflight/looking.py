@@ -22,6 +22,20 @@ LIMIT_S = 10.0
 MORE_FACTS = ("cpus_allowed", "memory_gib", "infiniband_state", "cores")
 """That checks read beside their own."""
 
+UNITS = {
+    "cpus_allowed": "CPUs",
+    "cores": "cores",
+    "cpu_quota": "CPUs",
+    "swap_used_gib": "GiB used",
+    "memory_gib": "GiB of memory",
+    "limit_nofile": "files",
+    "limit_nofile_hard": "files at most",
+    "limit_processes": "processes",
+    "limit_tasks": "processes",
+    "work_free_gib": "GiB free",
+    "work_free_files": "files free",
+}
+"""Of numbers whose titles end with none that a reader of one row would understand."""
 SMT = {"notsupported": "no SMT", "notimplemented": "SMT not known", "forceoff": "SMT off"}
 """What the kernel's words for hardware threads mean; "on" and "off" say it."""
 
@@ -51,9 +65,9 @@ class Preflight:
         """Return the same with what the measured rate of the memory tells, in GB/s by STREAM's triad on all cores."""
         return replace(self, findings=tuple(found_in(self.facts, plan, self.looked, memory_gb_s)))
 
-    def table(self) -> Table:
-        """Return a row for each check: what was found, and what to do."""
-        rows = [(check.title, *self._told(check)) for check in self.looked]
+    def table(self, *, everything: bool) -> Table:
+        """Return a row for each check that found something, or for each: what was found, and what to do."""
+        rows = [(check.title, *self._told(check)) for check in self.looked if everything or self._of(check)]
         columns = (
             Column("looked at", words=True),
             Column("found", words=True),
@@ -102,7 +116,7 @@ def _with_unit(name: str, view: NodeView) -> str:
     """A fact with the unit that its title ends with; the kernel's words for SMT in ours."""
     if name == "smt":
         return SMT.get(view.text(name), f"SMT {view.text(name)}")
-    unit = fact_named(name).title.partition(", ")[2] if view.number(name) is not None else ""
+    unit = UNITS.get(name) or fact_named(name).title.partition(", ")[2] if view.number(name) is not None else ""
     return f"{view.text(name)} {unit}".rstrip()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 
+from hpl.log import VARIANT
 from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
 from hpl.params import Scalar
 from hpl.programs.registry import workload_of
@@ -19,7 +20,7 @@ from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import DIMENSIONS, Settings, dimension, ranks_and_threads
 from search_spaces.parameters.parameter import converted
-from search_spaces.restriction import grid_uses_all_ranks, n_at_least_nb, nbmin_at_most_nb
+from search_spaces.restriction import grid_uses_all_ranks, n_at_least_nb
 from search_spaces.space import Completion
 
 from ..errors import UsageError
@@ -32,6 +33,8 @@ MOST_ROWS = 200_000
 LONGEST_CELL = 20_000
 """Characters; a command line of a large cluster is the longest cell of an export."""
 NEEDED = ("N", "NB", "grid", "gflops")
+NAMES = {"Gflops": "gflops", "GFLOPS": "gflops", "Time": "time_s", VARIANT: f"program.{VARIANT}"}
+"""Columns that have another name in tables of others, and the codes of forks, whose letters are the program's own."""
 LEFT_OUT = frozenset(str(kind) for kind in SMALLER_RUNS)
 """Kinds of trials that are less than a full run."""
 ENDED = (str(TrialState.COMPLETE), str(TrialState.FAILED), "")
@@ -46,7 +49,7 @@ WORDS: Mapping[str, Sequence[str]] = {
 NOT_PASSED = frozenset({"false", "no", "0"})
 PASSES_BELOW = 16.0
 """Residuals below this pass HPL's check, unless the table has another threshold."""
-HPL_RULES = (grid_uses_all_ranks, nbmin_at_most_nb, n_at_least_nb)
+HPL_RULES = (grid_uses_all_ranks, n_at_least_nb)
 """What no machine that ran HPL breaks."""
 NOT_SEARCHED = frozenset({"threshold", "memory_fraction"})
 """Parameters that a column may have and a configuration of a table has not."""
@@ -162,7 +165,7 @@ def _left_out(row: Row) -> str:
         return kind
     if state not in ENDED:
         return state
-    return "never started" if state == TrialState.FAILED and not row.text("N") else ""
+    return "never started" if state == TrialState.FAILED and row.text("N") in {"", "0"} else ""
 
 
 def _check_fits(row: Row, point: Mapping[str, Scalar], machine: Machine) -> None:
@@ -187,8 +190,9 @@ def _rows(path: Path) -> Iterator[Row]:
     lines = csv.reader(StringIO(text, newline=""), strict=True)
     number = 0
     try:
-        head = [name.strip() for name in next(lines, [])]
-        _check_head(path, head)
+        head = [NAMES.get(name.strip(), name.strip()) for name in next(lines, [])]
+        parted = "grid" not in head and {"P", "Q"} <= {*head}
+        _check_head(path, [*head, *(["grid"] if parted else [])])
         number = 1
         for number, cells in enumerate(lines, start=2):
             if number > MOST_ROWS:
@@ -199,7 +203,8 @@ def _rows(path: Path) -> Iterator[Row]:
                 raise UsageError(f"{path}, row {number}: it has {len(cells)} cells, and the head has {len(head)}")
             if max(map(len, cells)) > LONGEST_CELL:
                 raise UsageError(f"{path}, row {number}: a cell has more than {LONGEST_CELL:,} characters")
-            yield Row(path, number, dict(zip(head, cells, strict=True)))
+            named = dict(zip(head, cells, strict=True))
+            yield Row(path, number, {**named, "grid": f"{named['P']}x{named['Q']}"} if parted else named)
     except csv.Error as error:
         open_quote = "a quotation mark opens a cell and none closes it"
         why = open_quote if str(error) == "unexpected end of data" else f"it is no CSV: {error}"
@@ -232,14 +237,14 @@ def _check_head(path: Path, head: Sequence[str]) -> None:
     if missing:
         raise UsageError(
             f"{path}, row 1: there is no column {missing[0]}; a table to replay has at least {', '.join(NEEDED)}, "
-            "as `hpltune export csv` writes them"
+            "as `hpltune export csv` writes them, or P and Q in place of grid"
         )
     twice = [name for name in head if head.count(name) > 1]
     if twice:
         raise UsageError(f"{path}, row 1: column {twice[0] or 'without a name'} is there twice")
     settings = setting_dimensions()
     for name in head:
-        if name not in COLUMNS:
+        if name not in COLUMNS and name not in {"P", "Q"}:
             try:
                 dimension(name, settings)
             except SpaceError as error:
@@ -255,7 +260,8 @@ def _parameters(path: Path, rows: Sequence[Row]) -> list[str]:
     if not rows:
         raise UsageError(f"{path} has no row below its head, so there is nothing to replay")
     head = rows[0].cells
-    order = [*(name for name in DIMENSIONS if name in head), *(name for name in head if name not in COLUMNS)]
+    more = (name for name in head if name not in COLUMNS and name not in {"P", "Q"})
+    order = [*(name for name in DIMENSIONS if name in head), *more]
     return [
         name
         for name in dict.fromkeys(order)

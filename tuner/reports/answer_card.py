@@ -3,17 +3,20 @@
 import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
-from results.report.model import Card, outcome
+from results.report.model import Card, Heading, Part, Sentence, Tone, outcome
 from results.stats.headline import median_text, once_text
 from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
+from ..study.lifecycle import programs_of
 from ..study.names import FEWEST_EXPLAINED
 from ..study.objective import merit_text, unit_of
+from ..study.rounds import is_shootout
 from ..words import counted
 from .ranking import figures, interval_of
 from .summary import StudySummary
@@ -116,6 +119,16 @@ def is_doubtful(first: Ranked) -> bool:
     return first.disturbance is not None or first.runs == 1 or _scatters(first)
 
 
+def in_short(summary: StudySummary, following: Sentence) -> Iterator[Part]:
+    """What a reader in a hurry needs: the best, how sure that is, and what to do next."""
+    yield Heading("In short")
+    if not summary.front:
+        yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
+    if summary.how_sure:
+        yield Sentence(f"Sure? {summary.how_sure}")
+    yield replace(following, text=f"Next: {following.text}")
+
+
 def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
     """What to do next, in a sentence.
 
@@ -127,10 +140,10 @@ def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
     if state in GOES_ON:
         return "Nothing: the search goes on."
     if state in STOPPED and study.space_text:
-        return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {name}` goes on with the search."
+        return f"`{_resuming(study)} {name}` goes on with the search."
     if study.how == "simulated":
         return f"`hpltune tune ⟦from_simulation⟧ {name}` begins on the real machine with what this study found."
-    if study.simulated or study.imported or not study.workload.is_hpl:
+    if study.simulated or study.imported or not study.workload.is_hpl or programs_of(study):
         return _explained(summary, name)
     file = f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
     if is_doubtful(first):
@@ -141,9 +154,15 @@ def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
 
 
 def _explained(summary: StudySummary, name: str) -> str:
-    """How to learn which parameters matter, or how to measure as much as that needs."""
-    if sum(entry.runs + entry.left_out for entry in summary.ranking) >= FEWEST_EXPLAINED:
-        return f"`hpltune explain {name}` tells which parameters matter."
-    if summary.study.imported:
+    """How to learn which parameters matter, or how to measure as much as that needs; only a search can tell that."""
+    study = summary.study
+    if not study.space_text:
         return f"`hpltune best {name}` shows the ranking."
-    return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {name} ⟦budget⟧ 30m` tries more configurations."
+    if study.workload.is_hpl and (summary.known or len(summary.ranking)) >= FEWEST_EXPLAINED:
+        return f"`hpltune explain {name}` tells which parameters matter."
+    return f"`{_resuming(study)} {name} ⟦budget⟧ 30m` tries more configurations."
+
+
+def _resuming(study: Study) -> str:
+    """The command that goes on with a search."""
+    return f"hpltune {'blas' if is_shootout(study) else 'tune'} ⟦resume⟧ ⟦study⟧"

@@ -121,7 +121,7 @@ class HandInPage:
         """What a test changed, as a sentence."""
         now, before = self._settings(test), self.published.changed_by(test)
         if before is None:
-            return f"The first test: {_with_values(now)}."
+            return f"The first test: {', '.join(f'{called(name)} {value}' for name, value in now.items())}."
         was = self._settings(before)
         changes = [f"{called(name)} from {was[name]} to {now[name]}" for name in now if was.get(name) != now[name]]
         told = f"Changed after test {before.number}: {listed(changes)}."
@@ -180,10 +180,6 @@ class HandInPage:
 def called(name: str) -> str:
     """What a page calls a parameter."""
     return CALLED.get(name, name.removeprefix("net."))
-
-
-def _with_values(settings: Mapping[str, Scalar]) -> str:
-    return ", ".join(f"{called(name)} {value}" for name, value in settings.items())
 
 
 def _against(rate: float, earlier: ComparedTest | None, *, simulated: bool) -> str:

@@ -18,8 +18,8 @@ def machine_did_table(record: TrialRecord) -> Table | None:
     measured = record.measurements
     rows = [(name, text) for name, tell in _LINES if (text := tell(measured))]
     rows += [(f"energy ({source})", text) for source, text in _energies(measured)]
-    rest = sorted(set(measured) - _TOLD)
-    rows += [(name, f"{measured[name]:.6g}") for name in rest if not name.startswith(PROGRAM) and not _is_energy(name)]
+    rest = sorted(name for name in set(measured) - _TOLD if not name.endswith((ENERGY, POWER)))
+    rows += [(name, f"{measured[name]:.6g}") for name in rest if not name.startswith(PROGRAM)]
     if not rows:
         return None
     columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
@@ -93,10 +93,6 @@ def _heat(measured: Mapping[str, float]) -> str:
     return ", ".join(parts)
 
 
-def _steal(measured: Mapping[str, float]) -> str:
-    return f"{duration(measured['steal_s'])} of CPU time" if "steal_s" in measured else ""
-
-
 def _energies(measured: Mapping[str, float]) -> Iterator[tuple[str, str]]:
     for name in sorted(measured):
         source = name.removesuffix(ENERGY)
@@ -105,15 +101,11 @@ def _energies(measured: Mapping[str, float]) -> Iterator[tuple[str, str]]:
             yield source, f"{measured[name]:,.0f} J{'' if power_w is None else f', on average {power_w:,.1f} W'}"
 
 
-def _is_energy(name: str) -> bool:
-    return name.endswith((ENERGY, POWER))
-
-
 _LINES: tuple[tuple[str, Callable[[Mapping[str, float]], str]], ...] = (
     ("ranks got", _got),
     ("switched", _switches),
     ("others took", _others),
-    ("hypervisor took", _steal),
+    ("hypervisor took", lambda got: f"{duration(got['steal_s'])} of CPU time" if "steal_s" in got else ""),
     ("control group", _throttling),
     ("memory", _memory),
     ("network", _network),

@@ -1,6 +1,7 @@
 """A study's ranking: its table and sentences for people, and its facts for scripts."""
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -26,6 +27,7 @@ from ..machine.equipment import Equipment
 from ..machine.peak import above_peak, ceiling_of, peak_words
 from ..study.machine_changes import noise_at_first
 from ..study.objective import UNITS, Objective, StudyRanking, merit_text, of_study, unit_of
+from ..words import counted
 
 
 def figures(machine: Equipment, gflops: float, run: Ranked | TrialRecord) -> dict[str, float]:
@@ -302,8 +304,8 @@ def run_facts(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]
 def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     """The rates of a file's best configurations, what does not count and why, and where it is stored."""
     ranking = _ranking(records)
-    best = ranking[:SHOWN_BEST]
-    sentences: list[str] = []
+    best, sentences = ranking[:SHOWN_BEST], list[str]()
+    apart = [name for name in varying(ranking) if name not in {"N", "NB", "grid", "blas"}]
     how = f"Simulated on {study.host['virtual_cluster']}: " if study.simulated else ""
     for entry in best:
         rate = entry.median_gflops if entry.disturbance is None else entry.expected_gflops
@@ -313,7 +315,11 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
         sentences.append(
             f"{how}{rate_text(rate)} GFLOPS ({percent:.1f} % of {peak_words(study)}), {gave_text(entry)}: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}"
+            + "".join(f" {name}={entry.params[name]}" for name in apart if name in entry.params)
         )
+    if len(ranking) > len(best):
+        more = counted(len(ranking) - len(best), "more configuration")
+        sentences.append(f"{more} gave less: `hpltune best {shlex.quote(study.name)}` shows all.")
     fastest = fastest_run(study, records)
     if fastest is not None and (len(records) > 1 or not fastest.is_rmax):
         sentences.append(fastest.sentence(ranking))

@@ -12,8 +12,8 @@ from results.stats.ranking import Ranked, is_full_run
 from results.store.service.campaign_entry import LiveState
 
 from ..machine.equipment import Equipment
+from ..study.names import is_shootout
 from ..study.objective import merit_text, unit_of
-from ..study.rounds import is_shootout
 from ..words import counted
 from .answer_card import answer_card, failure_card
 from .context import machine_rows
@@ -152,7 +152,7 @@ class StudyPage:
             "Nmax" if fastest.is_rmax else "N": str(fastest.N or ""),
             "N½": self._half_rate(record),
             **{
-                f"{unit_of(name, machine)} at {_that(fastest)}": merit_text(name, value)
+                f"{unit_of(name, machine)} at {'Rmax' if fastest.is_rmax else 'that rate'}": merit_text(name, value)
                 for name, value in merits.items()
             },
             "median of no. 1 in GFLOPS": _median(ranking[0]),
@@ -247,11 +247,6 @@ class StudyPage:
         table = f"the table {self.study.table}" if self.study.replayed else ""
         unknown = "a machine that is not known" if self.study.imported else "this machine"
         return str(table or host.get("virtual_cluster") or host.get("cpu_model") or unknown)
-
-
-def _that(fastest: FastestRun) -> str:
-    """The word for the fastest run's rate behind a figure of it."""
-    return "Rmax" if fastest.is_rmax else "that rate"
 
 
 def _median(first: Ranked) -> str:

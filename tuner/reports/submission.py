@@ -32,6 +32,7 @@ CURRENT_HPL = "2.3"
 CHECKED = (
     "how the run was made",
     "the residual and its threshold",
+    "what disturbed the run",
     "N against the memory",
     "the time of the run",
     "the spread of its repeats",
@@ -99,6 +100,8 @@ class Sheet:
             found.append("The residual was not checked.")
         if best.hpl is not None and best.hpl.threshold > THRESHOLD:
             found.append(f"The residual was compared with {best.hpl.threshold:g}, not with HPL's {THRESHOLD:g}.")
+        if best.disturbed:
+            found.append(f"The run was disturbed: {best.disturbed}. Its rate is not that of the machine alone.")
         found += [*self._size(), *self._time(), *self._spread(), *self._version()]
         if best.kind is Kind.IMPORTED:
             found.append("The result was imported: hpltune did not see which program ran, with which library.")
@@ -170,9 +173,9 @@ class Sheet:
             )
 
     def _version(self) -> Iterator[str]:
-        """Say that another HPL than the current one ran."""
-        version = self._hpl
-        if version and not version.startswith(CURRENT_HPL):
+        """Say that another HPL of netlib's than the current one ran; vendors count versions of their own."""
+        version = (self._hpl or "").removeprefix("HPLinpack").strip()
+        if version[:1].isdigit() and not version.startswith(CURRENT_HPL):
             yield f"HPL {version} ran, and HPL {CURRENT_HPL} is the current one: check whether the list still takes it."
 
     @property

@@ -12,8 +12,8 @@ from results.stats.headline import FastestRun, gave_text
 from results.stats.ranking import Ranked
 
 from ..machine.equipment import PROGRAM, Equipment
+from ..study.names import is_shootout
 from ..study.objective import BETTER, Objective, of_study
-from ..study.rounds import is_shootout
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted, listed
 from .published_results import PublishedStanding, published_standing

@@ -12,7 +12,7 @@ from results.stats.headline import short_sentence
 from results.stats.ranking import is_full_run
 from results.store.store import Store
 
-from ..events import CAUTION, Event, Listener, Notice, TrialEnded
+from ..events import CAUTION, OTHERS, Event, Listener, Notice, TrialEnded
 from .machine_changes import change_sentences
 from .shootout import SMALL_N, SMALL_N_TOLD, memory_n
 
@@ -39,7 +39,7 @@ class CautionKeeper:
         self._store = store
         self._lock = Lock()
         self.study: str | None = None
-        self._waiting: dict[str, str] = {}
+        self._waiting: dict[str, object] = {}
         self._short_told = False
         self._runs = 0
         self._disturbed = False
@@ -48,7 +48,7 @@ class CautionKeeper:
     def __call__(self, event: Event) -> None:
         """Pass an event on; of the first full run that is too short for HPL's clock there is a caution, too."""
         if isinstance(event, Notice) and event.caution:
-            self.keep(event.text)
+            self.keep(event.text, event.about)
         self._listener(event)
         if isinstance(event, TrialEnded) and not self._short_told and is_too_short(event.record):
             self._short_told = True
@@ -71,11 +71,12 @@ class CautionKeeper:
             with suppress(ResultsError):
                 note_disturbed(self._store, self.study)
 
-    def keep(self, caution: str) -> None:
+    def keep(self, caution: str, about: str = "") -> None:
         """Keep a caution, told or not; before the study has begun it waits for it."""
         with self._lock:
             told_at = datetime.now(UTC).isoformat(timespec="microseconds")
-            self._waiting.setdefault(FACT + caution.rstrip("."), told_at)
+            told = {"at": told_at, "about": about} if about else told_at
+            self._waiting.setdefault(FACT + caution.rstrip("."), told)
             self._store_waiting()
 
     def begun(self, study: str) -> None:
@@ -122,13 +123,16 @@ def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
     return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
 
 
-def told_cautions(study: Study) -> list[tuple[datetime | None, str]]:
-    """Cautions that were told while a study ran, each with when, the first first; without full stops."""
-    found = []
-    for name, value in study.host.items():
-        if name.startswith(FACT):
-            found.append((_moment(value), name.removeprefix(FACT)))
-    return sorted(found, key=lambda one: one[0] or study.created_at)
+def told_cautions(study: Study) -> dict[str, tuple[datetime | None, str]]:
+    """Cautions that were told while a study ran, each with when, the first first; without full stops.
+
+    They stand by what they are about, or by their own words; of those about the same there is the last.
+    """
+    known = [(name.removeprefix(FACT), value) for name, value in study.host.items() if name.startswith(FACT)]
+    found = [(value if isinstance(value, Mapping) else {"at": value, "about": text}, text) for text, value in known]
+    moments = [(_moment(told["at"]), str(told["about"]), text) for told, text in found]
+    moments.sort(key=lambda one: one[0] or study.created_at)
+    return {about: (at, text) for at, about, text in moments}
 
 
 def cautions_of(study: Study) -> list[str]:
@@ -140,8 +144,11 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
     """All cautions of a study, with when they were told; None for those that follow from its facts."""
     changes = [(None, text) for text in change_sentences(study.host)]
     virtual = study.host.get("hypervisor") is True and not study.simulated
-    disturbed = [(None, text) for text in disturbed_caution(study.host)]
-    return [*disturbed, *told_cautions(study), *changes, *([(None, VIRTUAL)] if virtual else [])]
+    told = told_cautions(study)
+    at, wait = told.pop(OTHERS, (None, ""))
+    others = "; ".join(filter(None, (*disturbed_caution(study.host), wait)))
+    disturbed = [(at, others)] if others else []
+    return [*disturbed, *told.values(), *changes, *([(None, VIRTUAL)] if virtual else [])]
 
 
 def small_caution(study: Study, N: int) -> str | None:

@@ -37,7 +37,8 @@ def noise_of_pilots(records: Sequence[TrialRecord]) -> float:
     What other programs took from one is no noise of the machine, so that disturbed ones do not count. Two values differ
     by the root of two times their standard deviation; the two that show most are taken.
     """
-    runs = [record for record in records if _shows_noise(record)]
+    pilots = [record for record in records if record.kind is Kind.PILOT and record.ranked]
+    runs = [record for record in pilots if record.hpl is not None and record.disturbed is None]
     found = [0.0]
     for one, other in combinations(runs, 2):
         small, large = sorted((one, other), key=lambda run: run.hpl.N if run.hpl else 0)
@@ -46,10 +47,6 @@ def noise_of_pilots(records: Sequence[TrialRecord]) -> float:
         lost = math.log(small.gflops / large.gflops)
         found.append((abs(lost) if small.hpl.N == large.hpl.N else max(0.0, lost)) / math.sqrt(2))
     return max(found)
-
-
-def _shows_noise(record: TrialRecord) -> bool:
-    return record.kind is Kind.PILOT and record.ranked and record.hpl is not None and record.disturbed is None
 
 
 def _program(record: TrialRecord) -> tuple[object, ...]:

@@ -94,8 +94,27 @@ def legal_name(name: str) -> str:
     return kept.lstrip("-.").encode()[:LONGEST].decode(errors="ignore")
 
 
+def is_shootout(study: Study) -> bool:
+    """Whether a study compares libraries in rounds, as `hpltune blas` does."""
+    return bool(study.options.get("shootout"))
+
+
+def made_by(study: Study) -> str | None:
+    """The command other than `tune` that made a study; None of one that was tuned or imported.
+
+    It decides which studies a list leaves out, and which is meant where no name is given.
+    """
+    if LESSON in study.host:
+        return "learn"
+    if is_shootout(study):
+        return "blas"
+    if not study.space_text:
+        return None if study.imported else "run"
+    return "predict" if study.how == "simulated" and study.name.startswith("predict-") else None
+
+
 def newest_search(store: Store, purpose: str) -> Study:
-    """The study created last by `tune`; those of `hpltune run` have no space, and those of lessons do not count.
+    """The study created last by `tune`.
 
     Args:
         purpose: what it is wanted for, as the sentence has it: "to go on with".
@@ -103,7 +122,7 @@ def newest_search(store: Store, purpose: str) -> Study:
     Raises:
         TunerError: there is none.
     """
-    searches = [study for study in store.studies() if study.space_text and LESSON not in study.host]
+    searches = [study for study in store.studies() if study.space_text and made_by(study) is None]
     if not searches:
         raise TunerError(f"{store.place} holds no study {purpose}: `hpltune tune` makes one")
     return searches[-1]

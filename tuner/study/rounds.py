@@ -230,8 +230,3 @@ def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
     repeated = [np.log(rates) for rates in runs.values() if len(rates) > 1]
     at_first = noise_at_first(study.host)
     return noise_of(repeated, at_first).usual if repeated else at_first
-
-
-def is_shootout(study: Study) -> bool:
-    """Whether a study compares libraries in rounds, as `hpltune blas` does."""
-    return bool(study.options.get("shootout"))

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
 from hpl.dat import HplDat, render
 from hpl.dat_parse import HplDatError, parse
 from hpl.log import VARIANT, HplLog, LoggedResult, read_logs
+from hpl.output import MIXED_PRECISION
 from hpl.params import HplParams, Scalar
 from hpl.undressed import undressed
 from hpl.variant import contradicts
@@ -54,24 +54,6 @@ class FileText:
     text: str
     sha256: str = ""
     left_out: str = ""
-
-
-class _Unpacker(Protocol):
-    """The part of the decompressors of bz2 and lzma that is used here."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end of a stream was reached."""
-        ...
-
-    @property
-    def unused_data(self) -> bytes:
-        """What follows the stream."""
-        ...
-
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        """Return at most so many bytes."""
-        ...
 
 
 def file_text(path: Path, largest_bytes: int = LARGEST_BYTES) -> FileText:
@@ -124,7 +106,7 @@ def _unpacked(content: bytes, packer: str, at_most: int) -> bytes:
     return bytes(found)
 
 
-def _unpacker(packer: str) -> _Unpacker:
+def _unpacker(packer: str) -> "zlib._Decompress | bz2.BZ2Decompressor | lzma.LZMADecompressor":
     if packer == "gzip":
         return zlib.decompressobj(16 + zlib.MAX_WBITS)
     return bz2.BZ2Decompressor() if packer == "bzip2" else lzma.LZMADecompressor(memlimit=_XZ_MEMORY_BYTES)
@@ -188,13 +170,8 @@ def _from_dat(logged: LoggedResult, dat: HplDat | None) -> HplParams | None:
     if dat is None or VARIANT in logged.words:
         return None
     code = logged.result.code
-    found = {run for run in dat.runs() if _agrees(run, logged) and not contradicts(code, run)}
+    found = {run for run in dat.runs() if logged.words.items() <= run.words().items() and not contradicts(code, run)}
     return found.pop() if len(found) == 1 else None
-
-
-def _agrees(run: HplParams, logged: LoggedResult) -> bool:
-    words = run.words()
-    return all(words.get(name) == value for name, value in logged.words.items())
 
 
 def _local(moment: datetime | None) -> datetime | None:
@@ -222,17 +199,7 @@ _SAYINGS: tuple[tuple[str, str], ...] = (
 """Messages of shells, batch systems and programs that no launcher explained."""
 
 
-def told(said: str) -> str | None:
-    """Return the sentence why a run ended; None where its output does not say it."""
-    of_batch = (saying for batch in batch_systems() for saying in batch.sayings)
-    return explained((*of_batch, *openmpi.SAYINGS, *mpich.SAYINGS, *_SAYINGS), (said,))
-
-
 DAT = "HPL.dat"
-MIXED_PRECISION = (
-    "mixed precision is not HPL. It factorises the matrix with short numbers and refines the solution, so its rate is "
-    "not comparable with one of HPL"
-)
 OTHER_BENCHMARKS = {
     r"(?:Final Summary::)?HPCG(?:-Benchmark version| result is)": (
         "HPCG, not of HPL: it solves a sparse system, and its GFLOPS are others"
@@ -241,10 +208,12 @@ OTHER_BENCHMARKS = {
         "Intel's Optimized LINPACK Benchmark, not of HPL: its rows and checks are others"
     ),
     r"STREAM version": "STREAM, not of HPL: it measures the bandwidth of the memory",
+    r"[ =]*HPL-(?:AI|MxP) Mixed-Precision Benchmark\b[\w ]*[ =]*$": f"HPL-MxP, and {MIXED_PRECISION}",
 }
 """How a line of another benchmark's output begins, and what that is."""
 _COLUMN = re.compile(r"Column=\s*(\d{1,12})\s+Fraction=\s*(\d{1,3}(?:\.\d{1,9})?)(%?)")
-_MIXED = re.compile(r"HPL-?MxP|HPL[-_]AI")
+_STREAM = re.compile(r"\.(?:(std)?out|o(\d+))$")
+"""How the name of a job's standard output ends; that of its errors says `err` and `e` there."""
 _BEGUN = re.compile(r"T/V {1,9}: Wall time|^(?:rocHPL \S*\d|Final Score:|Residual Check:)", re.MULTILINE)
 """What HPL prints before its rows, and rocHPL in place of them."""
 _BY_BATCH = (name for batch in batch_systems() for name in batch.starters)
@@ -299,6 +268,7 @@ class OutputFolder:
             numbers = listed([f"{number:,}" for number in ranks])
             found.append(f"The runs had {numbers} ranks; if these ran on different machines, {apart}.")
         for file in self.files:
+            found += [f"{file.name}: HPL says: {error}." for error in file.log.errors[:1]]
             if file.log.abreast > 1:
                 copies = f"{file.name}: {counted(file.log.abreast, 'run')} of one rank went on at once."
                 alone = (
@@ -353,7 +323,10 @@ def _folder(folder: Path, files: Sequence[tuple[Path, str]], seen: dict[str, str
     """
     found: list[OutputFile] = []
     remarks: list[str] = []
+    read_beside = {_errors_of(path) for path, _ in files}
     for path, name in files:
+        if path in read_beside:
+            continue
         file, remark = _read(path, name)
         if file is not None and file.sha256 in seen:
             remark = f"{name} is the same file as {seen[file.sha256]}, and is read once."
@@ -366,12 +339,23 @@ def _folder(folder: Path, files: Sequence[tuple[Path, str]], seen: dict[str, str
     return OutputFolder(folder.name or "outputs", tuple(found), dat, tuple(remarks))
 
 
+def _errors_of(path: Path) -> Path | None:
+    """The file beside a job's standard output that has what the same job wrote as errors; None where there is none."""
+    stream = _STREAM.search(path.name)
+    if stream is None:
+        return None
+    end = f".e{stream[2]}" if stream[2] else f".{stream[1] or ''}err"
+    errors = path.with_name(path.name[: stream.start()] + end)
+    return errors if errors.is_file() else None
+
+
 def _read(path: Path, name: str) -> tuple[OutputFile | None, str]:
     """Read a file: its results, or why there are none; both are missing where it is none of HPL's outputs."""
-    content = file_text(path)
+    content, errors = file_text(path), _errors_of(path)
     if content.left_out:
         return None, f"{name} is {content.left_out}, and is left out."
-    text = "\n".join(texts := undressed(content.text))
+    texts = [*undressed(content.text), *(undressed(file_text(errors).text) if errors else ())]
+    text = "\n".join(texts)
     log = read_logs(texts)
     mixed = f"{name}: {counted(log.mixed_precision, 'result')} of HPL-MxP left out: {MIXED_PRECISION}."
     if not log.results:
@@ -389,7 +373,7 @@ def _no_result(name: str, text: str, log: HplLog) -> str:
     for mark, what in OTHER_BENCHMARKS.items():
         if re.search(f"^{mark}", text, re.MULTILINE):
             return f"{name} is left out: it is an output of {what}."
-    if _BEGUN.search(text) and _MIXED.search(text):
+    if log.mixed_begun:
         return f"{name} is left out: it is an output of HPL-MxP, and {MIXED_PRECISION}."
     if _BEGUN.search(text):
         line = "it has no line of T/V, N, NB, P, Q, time and Gflops, and does not say why"
@@ -398,21 +382,18 @@ def _no_result(name: str, text: str, log: HplLog) -> str:
 
 
 def end_of(text: str) -> str:
-    """Say where a run ended, and why, as far as its output tells; "" where it tells neither."""
+    """Say where a run ended, and why, as far as its output tells; "" where it tells neither.
+
+    Its last line of progress tells how far it came; the operations follow from the columns.
+    """
     column = ""
     for found in _COLUMN.finditer(text):
-        column = _reached(found)
-    return "; ".join(filter(None, (column, told(text) or "")))
-
-
-def _reached(found: re.Match[str]) -> str:
-    """Say how far a run had come when it printed a line of its progress; the operations follow from the columns."""
-    try:
         part = float(found[2]) / (100 if found[3] else 1)
-    except ValueError:
-        return ""
-    done = f" ({100 * (1 - (1 - part) ** 3):.0f} % of the operations)" if 0 <= part <= 1 else ""
-    return f"its last line of progress is of column {int(found[1]):,}{done}"
+        done = f" ({100 * (1 - (1 - part) ** 3):.0f} % of the operations)" if 0 <= part <= 1 else ""
+        column = f"its last line of progress is of column {int(found[1]):,}{done}"
+    of_batch = (saying for batch in batch_systems() for saying in batch.sayings)
+    why = explained((*of_batch, *openmpi.SAYINGS, *mpich.SAYINGS, *_SAYINGS), (text,))
+    return "; ".join(filter(None, (column, why)))
 
 
 def _dat(path: Path) -> HplDat | None:

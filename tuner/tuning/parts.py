@@ -39,7 +39,8 @@ def evaluators_of(space: SearchSpace, workbench: Workbench) -> tuple[tuple[Evalu
 
 def unlike_sentence(space: SearchSpace, workbench: Workbench) -> str:
     """Say which parts are not alike, and which parameters need alike ones; "" if all is well."""
-    asked = sorted(name for name in NODE_PARAMETERS & space.parameters.keys() if _chooses(space, name))
+    known, usual = NODE_PARAMETERS & space.parameters.keys(), {0, LISTED}
+    asked = sorted(name for name in known if not usual.issuperset(space.parameters[name].values))
     if not asked or workbench.whole is None:
         return ""
     whole, *parts = (
@@ -52,11 +53,6 @@ def unlike_sentence(space: SearchSpace, workbench: Workbench) -> str:
     one, other = (_told(parts[number].node_list) for number in unlike)
     means = "means" if len(asked) == 1 else "mean"
     return f"{listed(asked)} {means} other nodes on each part, and the parts differ: {one} against {other}"
-
-
-def _chooses(space: SearchSpace, name: str) -> bool:
-    """Whether a parameter does more than to take all nodes in the order of the list."""
-    return not {0, LISTED}.issuperset(space.parameters[name].values)
 
 
 def _told(nodes: Sequence[MachineNode]) -> str:

@@ -50,13 +50,9 @@ def load_space(options: TuneOptions, site: Inventory, N: int, text: str) -> Sear
     Args:
         text: the TOML as it was when the study began: a file may have changed since.
     """
-    machine = site.machine(all_blas=_compares(options, text), N=N, slow_kernels=bool(options.blas_only))
+    named = bool(options.blas_only)
+    machine = site.machine(all_blas=named or wants_all_blas(options.space, text), N=N, slow_kernels=named)
     return load(options.space, machine, options.overrides, text, setting_dimensions())
-
-
-def _compares(options: TuneOptions, text: str) -> bool:
-    """Whether slow libraries belong into the search."""
-    return wants_all_blas(options.space, text) or bool(options.blas_only)
 
 
 def programs_for(space: SearchSpace) -> tuple[Sequence[str], Sequence[int], Sequence[str]]:

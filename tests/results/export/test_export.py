@@ -2,11 +2,11 @@ import csv
 import io
 
 import pytest
-from record_builders import begun, finished
+from record_builders import begun, finished, to_csv
 
 from hpl.dat_parse import parse
 from results.errors import ResultsError
-from results.export.csv_lines import to_csv, to_hpl_dat
+from results.export.csv_lines import to_hpl_dat
 from results.flat import COLUMNS
 from results.record import Invalidity, TrialState
 

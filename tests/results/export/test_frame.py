@@ -2,9 +2,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from record_builders import begun, finished
+from record_builders import begun, finished, to_csv
 
-from results.export.csv_lines import to_csv
 from results.export.frame import frame, read
 from results.flat import COLUMNS, TrialPlace
 from results.record import TrialRecord

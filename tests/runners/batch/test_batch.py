@@ -16,9 +16,19 @@ from waiting import PATIENCE_S
 from runners.base import Runner
 from runners.batch.allocation import AllocationTerms
 from runners.batch.base import BatchSystem, in_words
+from runners.batch.registry import outside
 from runners.batch.runner import BatchRunner
 from runners.batch.spool import Spool
 from runners.job import Job
+
+
+def test_what_a_library_of_this_process_set_does_not_reach_a_launch(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("KMP_DUPLICATE_LIB_OK", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SLURM_JOB_ID"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("OPENBLAS_HOME", "/opt/openblas")
+    assert {"KMP_DUPLICATE_LIB_OK", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SLURM_JOB_ID"}.isdisjoint(outside())
+    assert outside()["OPENBLAS_HOME"] == "/opt/openblas"
+
 
 TOKENS = st.lists(st.text(st.characters(blacklist_characters="\0", blacklist_categories=["Cs"])), min_size=1)
 

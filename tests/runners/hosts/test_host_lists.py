@@ -34,6 +34,13 @@ def cluster_file(folder: Path, hosts: str) -> Path:
         ("I_MPI_HYDRA_HOST_FILE", MPI_OPERATOR_OF_INTEL, tuple(f"hpl-worker-{n}.hpl.default.svc" for n in (0, 1))),
         ("PE_HOSTFILE", GRID_ENGINE, ("c1-4.site", "c1-9.site")),
         ("NODES", WITH_COMMENTS, ("n01", "n02", "n03", "fd77::2", "fd77::3")),
+        ("NODES", "\ufeffn01\nn02\n", ("n01", "n02")),
+        ("RANKFILE", "rank 0=n01 slot=0:0-3\nrank 1=n02 slot=1\nrank 2=n01 slot=2\n", ("n01", "n02")),
+        (
+            "INVENTORY",
+            "head ansible_host=10.0.0.1 ansible_user=root\n[compute]\nn[01-02]\n[compute:vars]\nansible_port=22\n",
+            ("10.0.0.1", "n01", "n02"),
+        ),
     ],
 )
 def test_a_file_that_a_variable_names_has_each_host_once(
@@ -108,7 +115,7 @@ def test_a_switch_may_have_its_hosts_in_a_file(tmp_path: Path) -> None:
         ("file:none", None, "none cannot be read (No such file or directory)"),
         ("file:pipe", None, "pipe is a pipe: write the hosts into a file"),
         ("file:empty", None, "empty names no host"),
-        ("file:wrong", None, "wrong, line 2: root@n2 is no host: expected a name of letters"),
+        ("file:wrong", None, "wrong, line 2: root@n2 names a user: name the host alone, and its user in ~/.ssh/config"),
         ("file:many", None, "many, line 2: more than 65,536 hosts"),
         ("file:wide", None, "wide, line 1: a range rises, and names at most 65,536 hosts"),
     ],

@@ -62,3 +62,37 @@ def test_a_newcomer_who_types_the_name_alone_reads_three_doors_in_ten_lines(hplt
     assert max(map(len, lines)) <= 80
     doors = ("hpltune tune", "hpltune reproduce kronos", "hpltune dat")
     assert [door for door in doors if door not in done.stdout] == []
+
+
+LONG = 11
+"""Options of a command from which on `-h` shows only some."""
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_a_command_with_many_options_has_a_short_help(name: str, command: Any, hpltune: Run) -> None:
+    options = {one.name for one in command.params if one.param_type_name == "option"}
+    assert bool(command.most_used) == (len(options) > LONG + 1)
+    assert set(command.most_used) <= {one.name for one in command.params}
+    whole, short = (hpltune(*name.split()[1:], option).stdout for option in ("--help", "-h"))
+    if command.most_used:
+        assert f"`{name} --help` shows all {len(options) + 1} options." in short
+        assert len(short.splitlines()) < 45
+    else:
+        assert short == whole
+
+
+@pytest.mark.parametrize(("name", "command"), COMMANDS, ids=[name for name, _ in COMMANDS])
+def test_help_fits_the_terminal_and_has_options_before_examples(name: str, command: Any, hpltune: Run) -> None:
+    del command
+    lines = hpltune(*name.split()[1:], "--help").stdout.splitlines()
+    assert lines[0].startswith(f"Usage: {name} ")
+    examples = lines.index("Examples") if "Examples" in lines else len(lines)
+    assert any("--help" in line for line in lines[:examples])
+    assert [line for line in lines[:examples] if len(line) > 80 and len(line.split()[-1]) < 40] == []
+
+
+def test_the_group_of_all_commands_names_each_with_what_it_does(hpltune: Run) -> None:
+    shown = hpltune("--help").stdout
+    for name in ("tune", "best", "doctor", "nodes", "token"):
+        assert f"\n  {name} " in shown
+    assert "campaign-process" not in shown

@@ -1,22 +1,30 @@
 """`hpltune learn`: guess, simulate, keep; the next call goes on."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
+from io import StringIO
 from pathlib import Path
+from threading import Thread
 
 import pytest
 from as_user import HPLTUNE, Run
 from in_process import run_in_process
-from waiting import PATIENCE_S
+from rich.console import Console
+from waiting import PATIENCE_S, until
 
 from hpl.params import Scalar
 from runners.virtual.load import load_cluster
+from tuner.cli.learn import _ask
 from tuner.errors import UsageError
 from tuner.simulation.known import refuse_impossible, simulated_space
 from tuner.simulation.lesson import LessonStep, lesson, lesson_names
+from tuner.simulation.lesson_book import LessonBook
 from tuner.simulation.plan import virtual_plan
 from tuner.simulation.reproduction import published
+from tuner.user_dirs import UserDirs
 
 KRONOS = lesson("kronos")
 
@@ -163,3 +171,23 @@ def test_ctrl_c_leaves_a_lesson_at_its_question(home: Path) -> None:
         _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130
     assert errors == ("hpltune: stopped by Ctrl-C; your guesses are kept, and `hpltune learn kronos` goes on here\n")
+
+
+@pytest.mark.usefixtures("home")
+def test_enter_that_was_pressed_during_a_simulation_answers_nothing() -> None:
+    book = LessonBook.open(KRONOS, UserDirs.of_user(), anew=True)
+    step = next(step for step in KRONOS.steps if step.asks == "rate")
+    keyboard, screen = pty.openpty()
+    os.write(keyboard, b"\n")
+    shown = Console(file=StringIO(), width=80)
+
+    def answer() -> None:
+        until(lambda: "Your guess" in shown.file.getvalue())  # type: ignore[attr-defined]
+        os.write(keyboard, b"12\n")
+
+    somebody = Thread(target=answer)
+    somebody.start()
+    with os.fdopen(screen) as typed:
+        assert _ask(shown, book, step, typed, first=False) == "12"
+    somebody.join()
+    os.close(keyboard)

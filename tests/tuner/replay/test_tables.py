@@ -129,6 +129,11 @@ def test_a_csv_without_a_layout_has_a_rank_for_each_place_of_the_grid(tmp_path: 
     assert replayed.space("all").first["layout"] == "960x1"
 
 
+def test_a_csv_of_others_may_have_p_and_q_and_the_names_of_hpls_own_table(tmp_path: Path) -> None:
+    replayed = table(tmp_path, "100000,64,4,240,1333.35,500", head="N,NB,P,Q,Time,Gflops")
+    assert replayed.space("all").first["grid"] == "4x240"
+
+
 @pytest.mark.parametrize(
     ("head", "rows", "sentence"),
     [

@@ -1,5 +1,6 @@
 """What stands at the head of a study's page."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -7,11 +8,17 @@ import pytest
 from record_builders import a_study, finished
 
 from results.disturbance import Cause, Disturbance, Reason
-from results.record import IMPORT, Study
+from results.record import IMPORT, REPLAY_OF, SIMULATOR, Study
 from results.stats.headline import fastest_run
 from results.stats.ranking import Ranked, rank
+from results.store.service.campaign_entry import LiveState
+from tuner.explain.stored_space import telling
 from tuner.reports.answer_card import answer_card, next_step
+from tuner.reports.ranking import run_sentences
 from tuner.reports.summary import StudySummary
+from tuner.study.lifecycle import programs_of
+from tuner.study.names import FEWEST_EXPLAINED
+from tuner.study.rounds import is_shootout
 
 RUNS = [finished(number, 70.0 + number, key=f"k{number % 2}") for number in range(1, 7)]
 
@@ -53,16 +60,49 @@ def test_what_is_next_depends_on_how_the_study_stands(state: str, says: str) -> 
     assert answer_card(summary(a_study(space_text="[NB]")), state).following == says  # type: ignore[arg-type]
 
 
-def test_nobody_is_told_to_go_on_with_an_imported_study() -> None:
-    few = rank([finished(1, 70.0)])
-    said = next_step(summary(a_study(engine=IMPORT), few), "complete")
-    assert said == "`hpltune best study` shows the ranking."
+MANY = rank([finished(number, 70.0 + number, key=f"k{number}") for number in range(1, 8)])
+KINDS = {
+    "search": a_study(space_text="[NB]"),
+    "run of a file": a_study(space_text=""),
+    "in turn": a_study(space_text="", host={"programs_of": ["a", "b"]}),
+    "imported": a_study(engine=IMPORT, space_text=""),
+    "simulated": a_study(space_text="[NB]", versions={SIMULATOR: "SimGrid 3.32"}),
+    "replayed": a_study(space_text="[NB]", versions={SIMULATOR: REPLAY_OF + "a.csv"}),
+    "libraries": a_study(space_text="[NB]", options={"shootout": True}),
+    "HPL-MxP": a_study(space_text="[NB]", host={"workload": "hpl-mxp"}),
+    "HPCG": a_study(space_text="[NB]", host={"workload": "hpcg"}),
+}
+"""A study of each kind that the program makes."""
+
+
+@pytest.mark.parametrize("state", ["complete", "interrupted", "failed"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ranking", [rank([finished(1, 70.0)]), rank(RUNS), MANY], ids=["one", "two", "many"])
+def test_the_next_step_is_one_that_the_program_takes(kind: str, ranking: Sequence[Ranked], state: LiveState) -> None:
+    study = KINDS[kind]
+    commands = re.findall(r"`hpltune (.*?)`", next_step(summary(study, ranking), state))
+    assert commands
+    for command in commands:
+        if command.startswith("explain"):
+            assert len(ranking) >= FEWEST_EXPLAINED
+            assert telling(study, [finished(1, 70.0)])
+        elif command.startswith("export dat"):
+            assert study.workload.is_hpl
+        elif command.startswith("run HPL.dat ⟦like⟧"):
+            assert not programs_of(study)
+        elif command.startswith("tune ⟦from_simulation⟧"):
+            assert study.simulated
+        elif command.startswith(("tune ⟦resume⟧", "blas ⟦resume⟧")):
+            assert study.space_text
+            assert command.startswith("blas") == is_shootout(study)
+        else:
+            assert command == "best study"
 
 
 def test_what_is_next_names_a_database_that_is_not_the_users_own() -> None:
-    said = next_step(summary(a_study()), "complete", " --db mine.db")
+    said = next_step(summary(a_study(space_text="[NB]"), MANY), "complete", " --db mine.db")
     assert "`hpltune export dat study --db mine.db > HPL.dat`" in said
-    assert "`hpltune explain study --db mine.db`" in said
+    assert "⟦like⟧ study --db mine.db ⟦repeats⟧" in said
 
 
 def test_a_smaller_n_that_never_ran_is_told_with_the_reason() -> None:
@@ -111,3 +151,14 @@ def test_a_simulation_leads_to_the_real_machine() -> None:
     assert card.what == "HPL: the best configuration, simulated"
     assert "`hpltune tune ⟦from_simulation⟧ study`" in card.following
     assert "disturbed runs" not in dict(card.facts)
+
+
+def test_runs_of_one_file_are_told_apart_by_what_varies_and_all_are_told() -> None:
+    words = {"N": 6000, "NB": 192, "grid": "1x2", "blas": "openblas"}
+    runs = [
+        finished(number, 70.0 + number, key=name, params={**words, "BCAST": name})
+        for number, name in enumerate(("1rg", "1rM", "2rg", "2rM", "Lng", "LnM"), start=1)
+    ]
+    said = run_sentences(a_study(rpeak_gflops=100.0), runs)
+    assert [one.rpartition("BCAST=")[2] for one in said if "BCAST=" in one] == ["LnM", "Lng", "2rM"]
+    assert "3 more configurations gave less: `hpltune best study` shows all." in said

@@ -31,6 +31,7 @@ from tuner.commands.stored.show import (
     show_trial,
     show_trials,
 )
+from tuner.events import OTHERS
 from tuner.reports.lists import Page
 
 WORDS = {"blas": "openblas", "kernel": "Cooperlake", "layout": "2x1", "RFACT": "crout", "BCAST": "2rM", "NBMIN": 16}
@@ -70,6 +71,41 @@ def facts_of_best(store: Store, count: int) -> Any:
 
 def exported(store: Store, kind: str) -> str:
     return export_study(store, ExportRequest(kind)).text()
+
+
+def test_best_begins_with_the_answer_and_ends_with_each_caution_once(store: Store) -> None:
+    for gflops in (95.2, 95.3):
+        add(store, gflops, key="a", params={"NB": 128})
+    told = {"at": START.isoformat(), "about": OTHERS}
+    waits = {f"caution before {what} the machine was still busy": told for what in ("the first run", "the end")}
+    store.note_host("default-of-the-cluster-1", waits)
+    lines = [line for line in best(store).splitlines() if line]
+    assert lines[0] == "In short"
+    assert lines[1].startswith("Best: 95.26 GFLOPS, ")
+    assert lines[2] == "Sure? Only one configuration has a valid run: there is none to compare it with."
+    assert lines[3].startswith("Next: `hpltune tune --resume --study default-of-the-cluster-1` goes on")
+    assert lines[4].startswith("Best of study")
+    assert [line for line in lines if "Caution" in line] == ["Caution: before the end the machine was still busy."]
+    assert lines[-1].startswith("Caution")
+
+
+def test_best_takes_the_newest_study_that_show_lists(store: Store) -> None:
+    add(store)
+    others: dict[str, Any] = {
+        "run-1": {"space_text": ""},
+        "default-1-blas": {"options": {"shootout": True}},
+        "lesson": {"host": {"lesson": "kronos"}},
+        "predict-b": {"versions": {"simulator": "SimGrid 3.32"}},
+    }
+    for day, (name, changes) in enumerate(others.items(), 1):
+        store.create_study(a_study(name, created_at=START + timedelta(days=day), **changes))
+        store.finish(finished(store.begin(begun(name)), 99.0, name))
+    assert best_of_study(store, BestRequest()).summary.study.name == "default-of-the-cluster-1"
+    listed = show_studies(store, StudiesRequest())
+    assert [line.study.name for line in listed.lines] == ["default-of-the-cluster-1"]
+    assert listed.left_out == {"run": 1, "blas": 1, "learn": 1, "predict": 1}
+    store.delete_study("default-of-the-cluster-1")
+    assert best_of_study(store, BestRequest()).summary.study.name == "predict-b"
 
 
 def test_how_often_configurations_failed_is_shown_where_any_did(store: Store) -> None:

@@ -9,7 +9,7 @@ from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 
 from results.record import Kind
 from results.store.store import Store
-from tuner.events import Event, Notice, TrialEnded
+from tuner.events import OTHERS, Event, Notice, TrialEnded
 from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
 from tuner.study.machine_changes import MachineChanges, moved_during_search
 from tuner.study.shootout import SMALL_N_TOLD
@@ -25,7 +25,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 def texts(store: Store) -> list[str]:
-    return [text for _, text in told_cautions(store.study("study"))]
+    return [text for _, text in told_cautions(store.study("study")).values()]
 
 
 def test_a_caution_is_passed_on_and_kept_whether_it_is_told_before_or_after_the_study_begins(store: Store) -> None:
@@ -125,6 +125,19 @@ def test_a_sentence_says_on_which_later_day_it_was_told_and_of_several_studies_o
         f"Caution, study study: {virtual}.",
     ]
     assert cautions_of(a_study()) == []
+
+
+def test_cautions_about_other_programs_are_one_with_the_last_wait(store: Store) -> None:
+    keeper = CautionKeeper(lambda _: None, store)
+    keeper.begun("study")
+    for what in ("the first run", "the best are measured again"):
+        keeper(Notice(f"before {what} the machine was still busy.", caution=True, about=OTHERS))
+    keeper(Notice("node n2 has another CPU (Xeon) than n1.", caution=True))
+    again = "before the best are measured again the machine was still busy"
+    assert texts(store) == [again, "node n2 has another CPU (Xeon) than n1"]
+    store.note_host("study", {"disturbed_runs": {"sentence": "2 of 4 runs were disturbed: other programs in 2."}})
+    disturbed, _ = cautions_of(store.study("study"))
+    assert disturbed.endswith(f": 2 of 4 runs were disturbed: other programs in 2; {again}.")
 
 
 def test_an_n_far_below_the_memory_is_told_unless_that_was_told_already() -> None:

@@ -22,8 +22,7 @@ from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
-from ...study.names import check_name
-from ...study.rounds import is_shootout
+from ...study.names import check_name, is_shootout
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench
 from ...tuning.enter import enter

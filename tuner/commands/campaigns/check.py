@@ -244,7 +244,7 @@ class CheckResult:
 
     def junit(self, time_s: float) -> str:
         """The text of JUnit's file."""
-        now = [f"Now: {text}." for _, text in told_cautions(self.measured.study)]
+        now = [f"Now: {text}." for _, text in told_cautions(self.measured.study).values()]
         text = "\n".join([self.sentence, *self._details(), *now, *map(_line, self.changes)])
         problem = PROBLEMS.get(self.verdict)
         return to_junit(JUnitCase(SUITE, self.baseline.name, problem, self.sentence, text, time_s))
@@ -293,7 +293,7 @@ class CheckResult:
 
     def _details(self) -> list[str]:
         """The rates, what does not count, and what speaks against the verdict."""
-        told = [text for _, text in told_cautions(self.baseline.study)]
+        told = [text for _, text in told_cautions(self.baseline.study).values()]
         before = [f"When the baseline was made: {text}." for text in told]
         return [*self._rates(), *self._left_out(), *self._failures(), *before]
 

@@ -126,7 +126,8 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
         takers = _takers(sides, session, stack)
         study, turns = _played(request, takers, session)
         store = session.store
-        missing = [one.name for one in takers if not any(run.ranked for run in turns.records if _is_of(run, one))]
+        ranked = {run.params.get(SIDE) for run in turns.records if run.ranked}
+        missing = [one.name for one in takers if one.name not in ranked]
         if missing:
             return InTurnResult(study, None, _no_comparison(study, missing, turns, stop), stop.requested)
         rounds = counted(turns.begun, "round")
@@ -161,7 +162,7 @@ def _sides(request: InTurnRequest, store: Store) -> list[Baseline]:
             f"{COMMAND} measures studies of this database, and {far[0]} is in another: what that names is not run here"
         )
     sides = [baseline_of(store, name, command=COMMAND, field="") for name in names]
-    clusters = {_cluster_of(side): side.study.name for side in sides}
+    clusters = {str(side.study.options.get("real_cluster")): side.study.name for side in sides}
     if len(clusters) > 1:
         one, other, *_ = clusters.values()
         raise UsageError(f"{COMMAND} needs studies of the same hosts: {one} and {other} did not run on the same ones")
@@ -173,11 +174,6 @@ def _sides(request: InTurnRequest, store: Store) -> list[Baseline]:
             f"{counted(request.rounds, 'round')} need ⟦budget⟧ {enough} or more"
         )
     return sides
-
-
-def _cluster_of(side: Baseline) -> str:
-    """What the study says of the cluster it ran on; "None" of this machine."""
-    return str(side.study.options.get("real_cluster"))
 
 
 def _takers(sides: Sequence[Baseline], session: Session, stack: ExitStack) -> list[TurnTaker]:
@@ -338,10 +334,6 @@ def _rounds(
             turns.ended = f"Stopped in round {turns.begun} of {request.rounds}."
             break
     return turns
-
-
-def _is_of(record: TrialRecord, taker: TurnTaker) -> bool:
-    return record.params.get(SIDE) == taker.name
 
 
 def _failures(records: Sequence[TrialRecord]) -> list[str]:

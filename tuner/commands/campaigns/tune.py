@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -13,7 +13,7 @@ from hpl.sizing import seconds
 from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
-from results.report.model import Heading, Part, Report, Sentence, Tone
+from results.report.model import Part, Report, Sentence
 from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
@@ -166,19 +166,11 @@ class TuneResult:
                 text = f"{predicted.sentence(predicted.overtaker)}. Try it with\n  {written.confirm_rival}"
                 sentences.append(Sentence(text, unbroken=True))
         facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
-        return Report(title, (*ranking, *sentences, *self._end(written)), facts)
+        return Report(title, (*ranking, *sentences, *self._end(self.summary, written)), facts)
 
-    def _end(self, written: "WinnerFiles") -> Iterator[Part]:
+    def _end(self, summary: "StudySummary", written: "WinnerFiles") -> Iterable[Part]:
         """What a reader in a hurry needs: the best, how sure that is, and what to do next."""
-        summary = self.summary
-        if summary is None:
-            return
-        yield Heading("In short")
-        if not summary.front:
-            yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
-        if summary.how_sure:
-            yield Sentence(f"Sure? {summary.how_sure}")
-        from ...reports.answer_card import is_doubtful, next_step  # noqa: PLC0415 - only the end of a study needs it
+        from ...reports.answer_card import in_short, is_doubtful, next_step  # noqa: PLC0415 - only the end needs it
 
         state: LiveState = "interrupted" if self.interrupted else "complete"
         again = is_doubtful(summary.ranking[0]) and not summary.study.simulated
@@ -188,9 +180,8 @@ class TuneResult:
             if not full.can_tell:
                 takes = duration(seconds(full.N, summary.ranking[0].median_gflops))
                 measure = f"measure the whole memory, which takes about {takes} at the rate of the best, with"
-            yield Sentence(f"Next: {measure}\n  {written.confirm}", unbroken=True)
-        else:
-            yield Sentence(f"Next: {next_step(summary, state, self.db)}")
+            return in_short(summary, Sentence(f"{measure}\n  {written.confirm}", unbroken=True))
+        return in_short(summary, Sentence(next_step(summary, state, self.db)))
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
@@ -503,7 +494,7 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     mpi = inventory.mpi
     listener(Notice(f"MPI: {mpi.name} {mpi.version}, {mpi.mpirun} ({mpi.origin}).", detail=True))
     if inventory.program.workload.is_hpl:
-        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor` explains it.", detail=True))
+        listener(Notice(f"{inventory.rpeak.reasoning[-1]} `hpltune doctor ⟦all⟧` explains it.", detail=True))
     waits = campaign.quiet_wait(options, workbench, session.context).waits
     spoilers = before_runs(
         workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits

@@ -34,6 +34,7 @@ from ...preflight.looking import HERE, Preflight, look, plan_here
 from ...trial.observers.energy.meters import PowerMeters
 from ...units import gibibytes
 from ...user_dirs import UserDirs
+from ...words import counted
 
 BETTER = 1.1
 """A kernel is called better when its dgemm is this many times as fast as that of the library's own choice."""
@@ -126,12 +127,22 @@ class DoctorResult:
     above_peak: str | None
     preflight: Preflight = field(default_factory=Preflight)
 
-    def report(self) -> Report:
-        """The machine, the kernels of its BLAS libraries, advice, and what is missing."""
-        parts: list[Sentence | Table] = [self._machine_table()]
-        parts += [kernel_table(self.probes)] if self.probes else []
-        parts += [self.preflight.table()] if self.preflight.looked else []
-        parts += verdict(self.findings.advice, self.findings.missing, "hpltune tune")
+    def report(self, *, everything: bool = False) -> Report:
+        """What is missing or that nothing is, advice, and what could spoil runs.
+
+        Args:
+            everything: also the machine, the kernels of its BLAS libraries, and all that is as it should be.
+        """
+        parts: list[Sentence | Table] = [*verdict(self.findings.advice, self.findings.missing, "hpltune tune")]
+        spoilers = self.preflight.table(everything=everything)
+        parts += [spoilers] if spoilers.rows else []
+        if everything:
+            parts += [self._machine_table(), *([kernel_table(self.probes)] if self.probes else [])]
+        else:
+            good = len(self.preflight.looked) - len(spoilers.rows)
+            kept = f"{counted(good, 'other check')}, libraries with their kernels, programs, and why Rpeak is so"
+            rest = f"`hpltune doctor ⟦all⟧` shows the rest: {kept}."
+            parts += [Sentence(self.rpeak.reasoning[-1]), Sentence(rest)]
         return Report(f"{self.host.hostname}: {self.host.cpu_model}", tuple(parts), self._facts())
 
     def _machine_table(self) -> Table:
@@ -216,13 +227,13 @@ def _open_to_others(user_dirs: UserDirs) -> Iterator[str]:
 
 
 def verdict(advice: Sequence[str], missing: Sequence[str], command: str) -> Iterator[Sentence]:
-    """Advice, and what is missing for a command or that nothing is."""
-    for sentence in advice:
-        yield Sentence(f"Advice: {sentence}.")
+    """What is missing for a command or that nothing is, and advice."""
     for sentence in missing:
         yield Sentence(f"Missing: {sentence}", tone=Tone.BAD)
     if not missing:
         yield Sentence(f"Everything that `{command}` needs is here.", tone=Tone.GOOD)
+    for sentence in advice:
+        yield Sentence(f"Advice: {sentence}.")
 
 
 def _power() -> Findings:

@@ -109,14 +109,14 @@ class ClusterDoctorResult:
         return self.findings.missing
 
     def report(self) -> Report:
-        """The nodes, what was filled in, advice, and what is missing."""
+        """What is missing or that nothing is, advice, the nodes, and what was filled in."""
         found = self.findings
         filled = (f"Filled in: {name} = {value} under [node] of {self.file}" for name, value in found.filled.items())
         parts: tuple[Sentence | Table, ...] = (
+            *verdict(found.advice, found.missing, "hpltune tune ⟦cluster⟧"),
             found.table,
             *(kernel_table(kind.probes, _kind_words(kind)) for kind in found.kernels if kind.probes),
             *map(Sentence, (*found.sentences, *filled)),
-            *verdict(found.advice, found.missing, "hpltune tune ⟦cluster⟧"),
         )
         facts = {
             "cluster": self.cluster,

@@ -7,12 +7,15 @@ from results.errors import NoValidRunError
 from results.report.model import Report, Sentence, Tone
 from results.store.store import Store
 
+from ...database import db_option
+from ...reports.answer_card import in_short, next_step
 from ...reports.context import Context
 from ...reports.library_ranking import LibraryRanking
 from ...reports.summary import StudySummary
+from ...study.names import is_shootout, made_by
 from ...study.objective import rank_stored
-from ...study.rounds import is_shootout
 from ...tuning.winner import command_text
+from .show import state
 
 
 @dataclass(frozen=True)
@@ -20,14 +23,16 @@ class BestRequest:
     """Which configurations to show.
 
     Attributes:
-        study: None for the newest.
+        study: None for the newest that was tuned or imported.
         count: how many, unless a front is shown.
         front: an objective; those that none beats both in GFLOPS and by it, as of a study that searched for these.
+        db: where the user said that the store is; None for the user's own.
     """
 
     study: str | None = None
     count: int = 5
     front: str | None = None
+    db: str | None = None
 
 
 @dataclass(frozen=True)
@@ -36,17 +41,19 @@ class BestResult:
 
     Attributes:
         count: how many of them are shown.
+        following: what to do next.
         left_out: the sentence that not all are ranked, or None.
         order: what rounds tell of the BLAS libraries, in sentences; none where there were no rounds.
     """
 
     summary: StudySummary
     count: int
+    following: str
     left_out: str | None = None
     order: tuple[str, ...] = ()
 
     def report(self) -> Report:
-        """Report the ranking or the front, how sure it is, and what speaks against it."""
+        """Report the answer in short, the ranking or the front, and what speaks against it."""
         cautions = self.context.cautions()
         report = self._found(cautions)
         told = [Sentence(caution, tone=Tone.CAUTION) for caution in cautions]
@@ -66,9 +73,12 @@ class BestResult:
 
     def _found(self, cautions: Sequence[str]) -> Report:
         """The ranking or the front."""
+        above = in_short(self.summary, Sentence(self.following))
         below = map(Sentence, (*self.order, *filter(None, (self.left_out,))))
         facts = {**self.summary.to_json(self.count), "cautions": list(cautions)}
-        return Report(f"Study {self.summary.study.name}", (*self.summary.parts(self.count), *below), facts)
+        return Report(
+            f"Study {self.summary.study.name}", (*above, *self.summary.parts(self.count, sure=False), *below), facts
+        )
 
 
 def best_of_study(store: Store, request: BestRequest) -> BestResult:
@@ -78,13 +88,15 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
         ResultsError: there is no such study, or none of its runs was valid.
         TunerError: the other objective needs a fact of the machine that the study does not know.
     """
-    study = store.study(request.study) if request.study else store.newest()
+    tuned = (study for study in reversed(store.studies()) if made_by(study) is None)
+    study = store.study(request.study) if request.study else next(tuned, None) or store.newest()
     stored = rank_stored(store, study, front=request.front is not None)
     if not stored.ranking:
         raise NoValidRunError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
     summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations, stored.fastest)
     order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
-    return BestResult(summary, request.count, stored.left_out, order)
+    following = next_step(summary, state(study, store), db_option(request.db, store))
+    return BestResult(summary, request.count, following, stored.left_out, order)
 
 
 def best_command(store: Store, study: str) -> str | None:

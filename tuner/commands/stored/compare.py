@@ -28,9 +28,10 @@ from ...reports.context import Context
 from ...reports.story import growth_of_studies
 from ...study.lifecycle import SIDE
 from ...study.machine_changes import noise_at_first
+from ...study.names import is_shootout
 from ...study.objective import of_study, ranking_of
 from ...study.occasions import known_occasions
-from ...study.rounds import Rounds, champions, is_shootout, shown_noise
+from ...study.rounds import Rounds, champions, shown_noise
 from ...study.shootout import blas_of
 from ...user_dirs import UserDirs
 from ...words import listed

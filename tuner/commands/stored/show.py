@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from results.record import LESSON, Study, TrialRecord, TrialState
+from results.record import Study, TrialRecord, TrialState
 from results.report.model import Part, Report, Rows, Sentence
 from results.stats.headline import HeadlineRates
 from results.store.networks import NetworkProbe
@@ -30,8 +30,8 @@ from ...reports.ranking import headline_rates
 from ...reports.ranks_got import ranks_got, ranks_got_table
 from ...reports.story import convergence
 from ...settings.words import sentence
+from ...study.names import is_shootout, made_by
 from ...study.objective import rank_stored
-from ...study.rounds import is_shootout
 
 UNSUCCESSFUL = (TrialState.FAILED, TrialState.CANCELLED)
 STUDIES, TRIALS = 20, 100
@@ -44,7 +44,7 @@ class StudiesRequest:
 
     Attributes:
         page: None for all of them.
-        everything: also those that `hpltune run` and `hpltune predict` made.
+        everything: also those that another command than `tune` made, and no import.
         tag: only those that have it, of whatever command; None for all.
     """
 
@@ -97,25 +97,16 @@ def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
     if request.tag is not None:
         known = [study for study in known if request.tag in study.tags]
     every = request.everything or request.tag is not None
-    listed = [study for study in known if every or not _made_by(study)]
+    listed = [study for study in known if every or made_by(study) is None]
     shown, more = listed, None
     if request.page is not None:
         count, before = request.page.window(STUDIES)
         last = len(listed) - before
         shown = listed[max(0, last - count) : max(0, last)]
         more = request.page.rest("Studies", len(shown), before, len(listed))
-    others = Counter(filter(None, map(_made_by, known)))
+    others = Counter(filter(None, map(made_by, known)))
     lines = [study_line(store, study, tallies.get(study.name, Tally())) for study in shown]
     return StudiesResult(str(store.place), lines, len(known), {} if every else others, more, request.tag)
-
-
-def _made_by(study: Study) -> str | None:
-    """The command other than `tune` that made a study, or None."""
-    if not study.space_text:
-        return None if study.imported else "run"
-    if LESSON in study.host:
-        return "learn"
-    return "predict" if study.how == "simulated" and study.name.startswith("predict-") else None
 
 
 def study_line(store: Store, study: Study, tally: Tally) -> StudyLine:

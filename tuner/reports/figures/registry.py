@@ -8,7 +8,7 @@ from results.report.model import Drawable, Figure, Gantt, Matrix, Part, Timeline
 from results.store.networks import NetworkProbe
 
 from ...explain.taught_study import TaughtStudy
-from ...study.rounds import is_shootout
+from ...study.names import is_shootout
 from ...tuning.prediction import NotedPrediction
 from ..context import Context
 from ..story import convergence, full_runs
@@ -181,7 +181,7 @@ KINDS = (
     FigureKind(
         "messages",
         "the time of messages by their size",
-        "a ping-pong or `net probe`",
+        "a ping-pong",
         lambda of: messages(of.probes),
         in_story=False,
     ),

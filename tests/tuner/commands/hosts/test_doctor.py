@@ -74,6 +74,15 @@ def test_doctor_writes_them_as_a_table_with_what_helps(
     (tmp_path / "proc").mkdir()
     monkeypatch.setenv("HPLTUNE_SYSTEM_ROOT", str(tmp_path))
     text = " ".join(hpltune("doctor").stdout.split())
+    assert text.startswith("Everything that `hpltune tune` needs is here.")
     assert "What could spoil runs" in text
+    assert [word for word in ("good (", "not told here", "not found") if word in text] == []
     assert "warning: the kernel's clock source is hpet" in text
     assert "clocksource=tsc" in text
+
+
+def test_doctor_shows_the_machine_and_what_is_as_it_should_be_with_all(hpltune: Run) -> None:
+    text = " ".join(hpltune("doctor", "--all").stdout.split())
+    assert text.startswith("Everything that `hpltune tune` needs is here.")
+    for word in ("FLOP/cycle", "dgemm on one core", "open files", "files at most)", "program nvidia: "):
+        assert word in text

@@ -13,6 +13,7 @@ from as_user import Run
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.errors import ResultsError
+from results.export.json_lines import from_json_lines
 from results.record import IMPORTED_FROM, Kind, TrialState
 from results.report.model import Report, Sentence
 from results.store.store import Store
@@ -23,6 +24,7 @@ from tuner.commands.stored.export import ExportRequest, export_study
 from tuner.commands.stored.import_outputs import ImportRequest, ImportResult, UnprintedFacts, import_outputs
 from tuner.commands.stored.show import StudiesRequest, TrialRequest, show_studies, show_trial
 from tuner.errors import UsageError
+from tuner.replay.csv_table import read_csv
 from tuner.tuning.warm_start import read_source
 
 HPL_OUTPUTS = Path(__file__).parents[3] / "hpl/data"
@@ -249,6 +251,71 @@ def test_mixed_precision_is_no_result_of_hpl(store: Store, home: Path) -> None:
     assert store.studies() == []
 
 
+OUT_OF_MEMORY = "HPL ERROR: CUDART Error: cudaMalloc(A) = 2 (out of memory) on n1 at (../HPL_pdtest.c:422)\n"
+
+
+@pytest.mark.parametrize(("out", "err"), [("job.out", "job.err"), ("job.o12", "job.e12"), ("stdout.out", "stdout.err")])
+def test_the_errors_of_a_job_are_read_with_its_output(store: Store, home: Path, out: str, err: str) -> None:
+    (home / out).write_text(HEAD)
+    (home / err).write_text(f"{OUT_OF_MEMORY}mpirun detected\n  Exit code:    1\n")
+    for paths in ([home], [home / out]):
+        with pytest.raises(
+            UsageError, match=f"{out} has no result. HPL says: the memory of a GPU is too small"
+        ) as error:
+            imported(store, *paths)
+        assert err not in str(error.value)
+    with pytest.raises(UsageError, match=f"{err} has no result. HPL says: the memory of a GPU"):
+        imported(store, home / err)
+
+
+def test_an_error_beside_a_result_is_said(store: Store, home: Path) -> None:
+    said = "HPL ERROR from process # 0, on line 170 of function HPL_pdtest:\n>>> [0,0] Allocation failed. Skip. <<<\n"
+    (home / "two.out").write_text(HEAD + printed() + said + END)
+    (study,) = imported(store, home / "two.out").studies
+    assert study.counting == 1
+    assert "two.out: HPL says: [0,0] Allocation failed. Skip. (HPL_pdtest)." in study.remarks
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        " ****** HPL MxP Result    ******\n    N = 9, NB = 3, NPROW = 1, NPCOL = 1\n    GFLOPS = 1.1, per GPU = 1.1\n",
+        "=" * 80 + "\n                        HPL-AI Mixed-Precision Benchmark              \n",
+        "HPL-AI Mixed-Precision Benchmark v2.3d  --  April 23, 2021\nT/V    : Wall time / encoded variant.\n",
+    ],
+    ids=["NVIDIA", "reference", "without a row"],
+)
+def test_mixed_precision_without_a_row_is_named(store: Store, home: Path, text: str) -> None:
+    (home / "mxp.out").write_text(text)
+    with pytest.raises(UsageError, match=r"HPL-MxP.*mixed precision is not HPL"):
+        imported(store, home / "mxp.out")
+
+
+def test_configurations_of_every_output_are_the_same_in_csv_json_lines_and_replay(store: Store, home: Path) -> None:
+    extract = "".join(
+        printed(rate, dated=False).replace("WR11C2R4", code)
+        for code, rate in (("WC00C2R2", "4.2691e+01"), ("WC13C2R2", "4.2692e+01"))
+    )
+    fork = HEAD + printed().replace("WR11C2R4", "WR0XR8C48") + printed("4.2692e+01", "11:00").replace("WR11C2R4", "WC0")
+    texts = {"extract": extract, "fork": fork}
+    texts |= {path.stem: path.read_text(errors="replace") for path in HPL_OUTPUTS.glob("*.txt")}
+    for name, text in texts.items():
+        (home / f"{name}.log").write_text(text)
+        try:
+            imported(store, home / f"{name}.log", study=name)
+        except UsageError:
+            continue
+        records = store.records(name)
+        table = home / f"{name}.csv"
+        table.write_text(export_study(store, ExportRequest("csv", name)).text())
+        lines = export_study(store, ExportRequest("jsonl", name)).text()
+        assert [one.params for one in from_json_lines(lines)] == [one.params for one in records]
+        assert [one.hpl for one in from_json_lines(lines)] == [one.hpl for one in records]
+        counting = {record.key for record in records if record.ranked}
+        if counting:
+            assert sum(place.gflops is not None for place in read_csv(table).places) == len(counting), name
+
+
 def test_a_folder_without_outputs_and_a_path_that_is_not_there_are_refused_in_one_sentence(
     store: Store, home: Path
 ) -> None:
@@ -325,7 +392,7 @@ def test_why_nothing_ran_is_said_alone_and_beside_other_outputs(
     [
         ("HPCG-Benchmark version=3.1\nFinal Summary::GFLOP/s rating of=12.5\n", "HPCG, not of HPL"),
         ("HPCG result is VALID\n", "HPCG, not of HPL"),
-        (HEAD + "HPL_AI   WR11C2R4  4000 128 1 2 1.00 4.269e+01 1.2 3.1e+01\n", "HPL-MxP, and mixed precision"),
+        (HEAD + "HPL_AI   WR11C2R4  4000 128 1 2 1.00 4.269e+01 1.2 3.1e+01\n", "HPL-MxP left out: mixed precision"),
         ("Intel(R) Optimized LINPACK Benchmark data\n", "Intel's Optimized LINPACK Benchmark"),
         ("STREAM version $Revision: 5.10 $\n", "bandwidth of the memory"),
     ],
@@ -333,7 +400,7 @@ def test_why_nothing_ran_is_said_alone_and_beside_other_outputs(
 def test_outputs_of_other_benchmarks_are_named(store: Store, outputs: Path, text: str, said: str) -> None:
     (outputs / "other.out").write_text(text)
     assert said in sentences(imported(store, outputs).report())
-    with pytest.raises(UsageError, match="is left out: it is an output of"):
+    with pytest.raises(UsageError, match=r"left out: (?:it is an output of|mixed precision)"):
         imported(store, outputs / "other.out")
 
 

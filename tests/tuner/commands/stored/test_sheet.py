@@ -90,6 +90,11 @@ def test_what_the_rules_would_not_accept_is_said() -> None:
     assert objections(old, None) == (
         "HPL 2.0 ran, and HPL 2.3 is the current one: check whether the list still takes it."
     )
+    printed = of_minutes(75.0, 74.8, versions={"hpl": "HPLinpack 2.3"})
+    assert objections(printed, None) == ""
+    assert objections(of_minutes(75.0, 74.8, versions={"hpl": "HPL-NVIDIA 26.2.0"}), None) == ""
+    waited = [replace(one, measurements={"solve_s": one.time_s or 0.0, "cpu_s": 0.5, "waited_s": 90.0}) for one in old]
+    assert "The run was disturbed: " in objections(waited)
     loose = replace(at(6000, 75.0), hpl=HplParams(6000, 192, 1, 2, threshold=1e6))
     assert "compared with 1e+06" in objections([loose])
     assert "measured" in objections([at(6000, 75.0), at(3000, 60.0, Kind.EXTRAPOLATION)])
@@ -120,7 +125,7 @@ def test_a_rate_of_a_run_that_is_too_short_for_hpls_clock_is_no_rmax() -> None:
 
 def test_without_an_objection_the_sheet_says_what_was_looked_at_and_that_nothing_else_was() -> None:
     text = to_markdown(sheet(of_minutes(75.0, 74.8)).report())
-    assert "hpltune found nothing; it looked at how the run was made, the residual and its threshold, N" in text
+    assert "hpltune found nothing; it looked at how the run was made, the residual and its threshold, what" in text
     assert "and at nothing else." in text
     unknown = sheet(of_minutes(75.0, 74.8), host={}).objections()
     assert unknown == ["hpltune does not know the memory of the machine, so it cannot tell whether N is large enough."]

@@ -79,7 +79,7 @@ def studies() -> list[Report]:
         for slower in (0, 1)
     ]
     ranking = rank(records)
-    front = BestResult(StudySummary.of(study, ranking, "usd-per-gflops"), 5).page()
+    front = BestResult(StudySummary.of(study, ranking, "usd-per-gflops"), 5, "").page()
     found = FigureSource(study, records, records[0], StudySummary.of(study, ranking), lambda: None)
     page = StudyPage(study, found)
     return [front, page.report(), handed_in(page)]
