@@ -14,9 +14,8 @@ from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
 from ..study.lifecycle import programs_of
-from ..study.names import FEWEST_EXPLAINED
+from ..study.names import FEWEST_EXPLAINED, is_shootout
 from ..study.objective import merit_text, unit_of
-from ..study.rounds import is_shootout
 from ..words import counted
 from .ranking import figures, interval_of
 from .summary import StudySummary
