@@ -29,7 +29,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from results.disturbance import MOST_TAKEN
+from results.disturbance import MOST_TAKEN, Conditions
 from results.record import Kind, TrialRecord
 from results.stats.disturbed_runs import DisturbedRuns, undisturbed
 from results.store.store import Store
@@ -182,7 +182,7 @@ def false_marks(home: Home, N: int, tries: int) -> dict[str, object]:
         "others_before": str(before),
         "others_after": str(after),
         "runs": len(runs),
-        "watched": sum(run.watched for run in runs),
+        "watched": sum(run.conditions is not Conditions.UNKNOWN for run in runs),
         "marked": len(marked),
         "false_marks": len(marked) if quiet else None,
         "reasons": [str(run.disturbed) for run in marked],

@@ -6,19 +6,18 @@ function.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, TypeVar
 
 MOST_TAKEN = 0.03
 """Part of a node, or of the time that ranks want, which others may take before a run is disturbed.
 
 A core that others take for so long delays all ranks, because they wait for each other at each panel. A quiet Linux
 takes well below 1 %."""
-SHORTEST_TOLD_S = 0.5
-"""Seconds of a solve below which nothing is told: /proc/stat counts in steps of 10 ms."""
 UNSURE_S = 0.02
-"""Seconds by which that count may be wrong for each CPU: a step at the begin, and one at the end."""
+"""Seconds by which the CPU time of others may be wrong for each CPU: /proc/stat counts in steps of 10 ms."""
 MOST_THROTTLED = 0.01
 """Part of the solve for which a control group may stop ranks: a quota that just suffices stops them for moments."""
 PERIOD_S = 0.1
@@ -35,6 +34,14 @@ LONGEST_NAME = 32
 """Letters of a program's name that are told: Linux keeps 15."""
 PROGRAM = "foreign_cpu_s:"
 """Begins the name of the CPU time that one program of others took."""
+
+
+class Conditions(StrEnum):
+    """Whether something else took the machine from a run, by what was measured meanwhile."""
+
+    UNDISTURBED = "undisturbed"
+    DISTURBED = "disturbed"
+    UNKNOWN = "not known"
 
 
 class Cause(StrEnum):
@@ -88,34 +95,56 @@ class Disturbance:
         return gflops / self.got
 
 
-def disturbance_of(
+def judge_run(
     measurements: Mapping[str, float], ranks: int | None, threads: int | None, hosts: int
-) -> Disturbance | None:
-    """Say what disturbed a run of so many ranks with threads each on some hosts; what is not known is None or 0."""
+) -> tuple[Conditions, Disturbance | None]:
+    """Judge a run of so many ranks with threads each on some hosts; what is not known is None or 0."""
     known = ranks is not None and threads is not None
-    return disturbance(measurements, (ranks or 0) * (threads or 0) / max(1, hosts) if known else None)
+    return judge(measurements, (ranks or 0) * (threads or 0) / max(1, hosts) if known else None)
 
 
-def disturbance(measurements: Mapping[str, float], threads_per_node: float | None = None) -> Disturbance | None:
-    """Say what disturbed a run; None for a quiet run, and where too little was measured to tell.
+def judge(
+    measurements: Mapping[str, float], threads_per_node: float | None = None
+) -> tuple[Conditions, Disturbance | None]:
+    """Say whether a run was disturbed, and by what: only of a disturbed one there is something.
+
+    What is surely more than a quiet machine takes disturbed it. It is undisturbed only where all that was measured is
+    surely less; between both, and where nothing was measured, it is not known.
 
     Args:
         measurements: as `TrialRecord.measurements`; what is absent was not measured.
         threads_per_node: of all ranks on a node. Where they are more than its CPUs they wait for each other, which is
             no disturbance. Where they are fewer than its cores others may have the rest, unless ranks wait.
     """
-    if not can_tell(measurements):
-        return None
     seen = _Seen(measurements, _positive(measurements.get("solve_s")), threads_per_node)
+    if seen.solve_s == 0:
+        return Conditions.UNKNOWN, None
     reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.swap(), seen.heat())))
     waited = None if reasons else seen.waited()
     reasons = (waited,) if waited else reasons
-    return Disturbance(reasons, seen.got(reasons)) if reasons else None
+    if reasons:
+        return Conditions.DISTURBED, Disturbance(reasons, seen.got(reasons))
+    return Conditions.UNDISTURBED if seen.surely_quiet() else Conditions.UNKNOWN, None
 
 
-def can_tell(measurements: Mapping[str, float]) -> bool:
-    """Whether so much was measured during a run that a disturbance of it would have been seen."""
-    return _positive(measurements.get("solve_s")) >= SHORTEST_TOLD_S
+class _Run(Protocol):
+    """What has been judged."""
+
+    @property
+    def conditions(self) -> Conditions: ...
+
+
+Run = TypeVar("Run", bound=_Run)
+
+
+def counting(runs: Iterable[Run], same: Callable[[Run], Hashable]) -> list[Run]:
+    """Return the runs that count, in their order: of those that are the same only undisturbed ones, where one exists.
+
+    Where none is known to be undisturbed all count: one of which nothing is known is not better than a disturbed one.
+    """
+    every = list(runs)
+    quiet = {same(run) for run in every if run.conditions is Conditions.UNDISTURBED}
+    return [run for run in every if run.conditions is Conditions.UNDISTURBED or same(run) not in quiet]
 
 
 @dataclass(frozen=True)
@@ -128,7 +157,7 @@ class _Seen:
 
     def others(self) -> Reason | None:
         cores, taken_s = self._cores, self._figure("foreign_cpu_s")
-        if not self._is_much(taken_s) or (self._has_free_cores and self._got() >= 1 - MOST_TAKEN):
+        if not self._is_much(taken_s) or (self._has_free_cores and self._got(self._unsure_s) >= 1 - MOST_TAKEN):
             return None
         for_s = min(self._figure("foreign_for_s") or self.solve_s, self.solve_s)
         took = min(taken_s / for_s, cores)
@@ -169,8 +198,19 @@ class _Seen:
 
     def waited(self) -> Reason | None:
         """Say what ranks waited, where no other reason is known."""
-        got = self._got()
+        got = self._got(self._unsure_s)
         return Reason(Cause.WAITED, f"its ranks got {_percent(got)} of their time") if got < 1 - MOST_TAKEN else None
+
+    def surely_quiet(self) -> bool:
+        """Whether it is sure that others took no more than they may.
+
+        What ranks got and waited for is known to the nanosecond, however short the solve was. What others took is
+        counted in steps, which is enough only for a long one.
+        """
+        if self._figure("cpu_s") > 0 and "waited_s" in self.measured and not self._share_cores:
+            return self._got(-self._unsure_s) >= 1 - MOST_TAKEN
+        counted = self._cores > 0 and "foreign_cpu_s" in self.measured
+        return counted and self._figure("foreign_cpu_s") + self._unsure_s <= MOST_TAKEN * self._cores * self.solve_s
 
     def got(self, reasons: tuple[Reason, ...]) -> float:
         """Return the part of its time that the worst rank got at least."""
@@ -198,14 +238,18 @@ class _Seen:
             unsure_s: what others took may be so much less than was counted.
         """
         waited_s, taken_s = self._figure("waited_s"), max(0.0, self._figure("foreign_cpu_s") - unsure_s)
-        if self.threads_per_node is not None and self._cores and self.threads_per_node > self._cores:
+        if self._share_cores:
             waited_s = 0.0
         return min(waited_s, taken_s) if "foreign_cpu_s" in self.measured else waited_s
 
-    def _got(self) -> float:
-        """Return the part of the time that ranks wanted which they surely got; 1 where that is not known."""
+    def _got(self, unsure_s: float) -> float:
+        """Return the part of the time that ranks wanted which they got; 1 where that is not known.
+
+        Args:
+            unsure_s: the counts of what others took may be so much too high.
+        """
         cpu_s = self._figure("cpu_s")
-        lost_s = self._waited_s(self._unsure_s) + max(0.0, self._figure("steal_s") - self._unsure_s)
+        lost_s = self._waited_s(unsure_s) + max(0.0, self._figure("steal_s") - max(0.0, unsure_s))
         return cpu_s / (cpu_s + lost_s) if cpu_s > 0 else 1.0
 
     def _is_much(self, taken_s: float) -> bool:
@@ -217,6 +261,11 @@ class _Seen:
         """Whether it is known that ranks may run on more cores than they have threads, and what they waited."""
         physical = self._figure("physical_cores")
         return self.threads_per_node is not None and self.threads_per_node < physical and "waited_s" in self.measured
+
+    @property
+    def _share_cores(self) -> bool:
+        """Whether threads of the run wait for each other, because they are more than the CPUs."""
+        return self.threads_per_node is not None and 0 < self._cores < self.threads_per_node
 
     @property
     def _unsure_s(self) -> float:

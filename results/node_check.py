@@ -6,8 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 
-from .disturbance import Disturbance, disturbance
+from .disturbance import Conditions, Disturbance, counting, judge
 
 
 @dataclass(frozen=True)
@@ -183,14 +184,21 @@ class NodeRun:
         return self.value is not None and self.accurate
 
     @property
+    def conditions(self) -> Conditions:
+        """Return whether something else took its node from the run."""
+        return self._judged[0]
+
+    @property
     def disturbed(self) -> Disturbance | None:
-        """Return what disturbed the run; None for a quiet one, and where too little was measured to tell.
+        """Return what disturbed the run; None unless it is known to be disturbed.
 
         Heat is none: that a processor slows itself down is a fault of its node.
         """
-        if not self.measurements:
-            return None
-        return disturbance({name: value for name, value in self.measurements.items() if name != "throttle_events"})
+        return self._judged[1]
+
+    @cached_property
+    def _judged(self) -> tuple[Conditions, Disturbance | None]:
+        return judge({name: value for name, value in self.measurements.items() if name != "throttle_events"})
 
 
 @dataclass(frozen=True)
@@ -256,9 +264,8 @@ class NodeCheck:
 
     def deciding(self) -> list[NodeRun]:
         """Return the runs that decide: right ones, and of each node in each benchmark only undisturbed ones, if any."""
-        right = [(run, run.disturbed is not None) for run in self.runs if run.counts]
-        quiet = {(run.benchmark, run.node) for run, disturbed in right if not disturbed}
-        return [run for run, disturbed in right if not (disturbed and (run.benchmark, run.node) in quiet)]
+        right = [run for run in self.runs if run.counts]
+        return counting(right, lambda run: (run.benchmark, run.node))
 
     def always_disturbed(self) -> dict[str, dict[str, Disturbance]]:
         """Return for each benchmark the nodes all of whose right runs were disturbed, with what disturbed the best."""

@@ -13,7 +13,7 @@ from hpl.output import SHORTEST_S, proves
 from hpl.params import HplParams, Scalar
 from hpl.workload import Workload, workload_named
 
-from .disturbance import Disturbance, can_tell, disturbance_of
+from .disturbance import Conditions, Disturbance, judge_run
 
 WORKLOAD = "workload"
 """The fact of a host that names what the program of a study computes; studies of HPL lack it."""
@@ -292,17 +292,30 @@ class TrialRecord:
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0
 
     @cached_property
-    def disturbed(self) -> Disturbance | None:
-        """What took the machine from it while it ran; None where nothing is known to have."""
-        if not self.measurements or self.simulated:
-            return None
+    def _conditions(self) -> tuple[Conditions, Disturbance | None]:
+        if self.simulated:
+            return Conditions.UNDISTURBED, None
         hosts = len(self.observed.hosts) if self.observed else 0
-        return disturbance_of(self.measurements, self.ranks, self.threads, hosts)
+        return judge_run(self.measurements, self.ranks, self.threads, hosts)
 
     @property
-    def watched(self) -> bool:
-        """Whether it is known whether something disturbed it: not of one that was given up, nor of a very short one."""
-        return not self.simulated and can_tell(self.measurements)
+    def conditions(self) -> Conditions:
+        """Whether something else took the machine from it.
+
+        A simulated or replayed run had no machine that anything could take. Of an imported one, and of one during which
+        nothing was measured, it is not known.
+        """
+        return self._conditions[0]
+
+    @property
+    def undisturbed(self) -> bool:
+        """Whether it is known that nothing took the machine from it."""
+        return self.conditions is Conditions.UNDISTURBED
+
+    @property
+    def disturbed(self) -> Disturbance | None:
+        """What took the machine from it while it ran; None unless it is known to be disturbed."""
+        return self._conditions[1]
 
     @property
     def too_short(self) -> bool:

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from ..disturbance import Conditions
 from ..metrics import rate_text
-from ..stats.headline import range_text
+from ..stats.headline import has_doubtful_runs, range_text
 from ..stats.ranking import Ranked, varying
 from .model import Column, Table, Wrap
 
@@ -67,7 +68,7 @@ def measured_columns(ranking: Sequence[Ranked]) -> dict[str, list[str]]:
         "disturbed": [_disturbed(entry) for entry in ranking],
         "failed": [str(entry.failed_runs) for entry in ranking],
     }
-    if not any(entry.left_out or entry.disturbance for entry in ranking):
+    if not any(map(has_doubtful_runs, ranking)) or all(entry.unknown == entry.runs for entry in ranking):
         del columns["disturbed"]
     if not any(entry.failed_runs for entry in ranking):
         del columns["failed"]
@@ -91,10 +92,14 @@ def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -
 
 
 def _disturbed(entry: Ranked) -> str:
-    """Say how many runs were disturbed: "all", the number of those that do not count, or that nobody can tell."""
-    if entry.disturbance is not None:
+    """Say how many runs were disturbed: "all", the number of those that do not count, or that it is not known."""
+    if entry.unknown == entry.runs:
+        return Conditions.UNKNOWN.value
+    if entry.disturbance is not None and not entry.unknown:
         return "all"
-    return str(entry.left_out or ("not known" if entry.unwatched else ""))
+    unknown = entry.unknown + entry.left_unknown
+    count = entry.left_out or entry.runs - entry.unknown if entry.unknown else entry.left_out
+    return ", ".join(filter(None, (str(count or ""), f"{unknown} {Conditions.UNKNOWN}" if unknown else "")))
 
 
 def _expected(entry: Ranked) -> str:

@@ -1,10 +1,10 @@
 """Which runs count where some were disturbed, and what is told of those."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from ..disturbance import Cause, Disturbance, can_tell
+from ..disturbance import Cause, Conditions, counting
 from ..node_check import NodeRun
 from ..record import SMALLER_RUNS, TrialRecord, TrialState
 
@@ -13,16 +13,13 @@ MOST_PROGRAMS = 3
 
 
 def undisturbed(records: Iterable[TrialRecord]) -> list[TrialRecord]:
-    """Return the runs that count, in their order: of each configuration only undisturbed ones, where one exists.
+    """Return the runs that count, in their order, by `counting`.
 
     Runs of one configuration at different sizes, or of different parts, are told apart. What gave no rate stays.
     """
     runs = list(records)
-    disturbed = {id(run) for run in runs if run.disturbed is not None and run.state is TrialState.COMPLETE}
-    if not disturbed:
-        return runs
-    quiet = {_same(run) for run in runs if id(run) not in disturbed and run.state is TrialState.COMPLETE}
-    return [run for run in runs if id(run) not in disturbed or _same(run) not in quiet]
+    counts = {id(run) for run in counting((run for run in runs if run.state is TrialState.COMPLETE), _same)}
+    return [run for run in runs if id(run) in counts or run.state is not TrialState.COMPLETE]
 
 
 def _same(run: TrialRecord) -> Hashable:
@@ -37,7 +34,7 @@ class DisturbedRuns:
     Attributes:
         runs: how many runs gave a rate.
         disturbed: how many of them were disturbed.
-        told: how many of them were watched, so that a disturbance would have been seen.
+        told: of how many of them it is known whether they were.
         causes: how many runs each cause disturbed, the most frequent first.
         programs: the programs of others that took most CPU time, each with the runs of which it was so.
     """
@@ -49,32 +46,26 @@ class DisturbedRuns:
     programs: tuple[tuple[str, int], ...] = ()
 
     @classmethod
-    def of(cls, records: Sequence[TrialRecord]) -> "DisturbedRuns":
-        """Count them."""
-        runs = [record for record in records if record.state is TrialState.COMPLETE]
-        return cls._counted([record.disturbed for record in runs], sum(record.watched for record in runs))
-
-    @classmethod
-    def of_nodes(cls, runs: Sequence[NodeRun]) -> "DisturbedRuns":
-        """Count those of benchmarks on nodes."""
-        right = [run for run in runs if run.counts]
-        return cls._counted([run.disturbed for run in right], sum(can_tell(one.measurements) for one in right))
-
-    @classmethod
-    def _counted(cls, found: Sequence[Disturbance | None], watched: int) -> "DisturbedRuns":
-        reasons = [reason for one in found if one is not None for reason in one.reasons]
+    def of(cls, runs: Iterable[TrialRecord | NodeRun]) -> "DisturbedRuns":
+        """Count those that gave a rate."""
+        found = [run for run in runs if _gave_rate(run)]
+        conditions = Counter(run.conditions for run in found)
+        reasons = [reason for run in found if run.disturbed is not None for reason in run.disturbed.reasons]
         causes = Counter(reason.cause for reason in reasons)
         programs = Counter(reason.program for reason in reasons if reason.program)
-        disturbed = sum(one is not None for one in found)
         return cls(
-            len(found), disturbed, watched, tuple(causes.most_common()), tuple(programs.most_common(MOST_PROGRAMS))
+            len(found),
+            conditions[Conditions.DISTURBED],
+            len(found) - conditions[Conditions.UNKNOWN],
+            tuple(causes.most_common()),
+            tuple(programs.most_common(MOST_PROGRAMS)),
         )
 
     def sentence(self) -> str:
-        """Say how many runs were disturbed, and by what; "" where none was."""
+        """Say how many runs were disturbed, by what, and of how many that is not known; "" where all were quiet."""
         if not self.disturbed:
-            return ""
-        one, some = self.runs == 1, self.disturbed <= self.told < self.runs
+            return self._unknown()
+        one, some = self.runs == 1, self.told < self.runs
         named = f" (mostly {', '.join(name for name, _ in self.programs)})" if self.programs else ""
         causes = [
             f"{cause} in {count}{named if cause is Cause.OTHERS else ''}" if not one else f"{cause}{named}"
@@ -86,6 +77,13 @@ class DisturbedRuns:
         counts = f"{self.disturbed} of {of} runs {verb}" if not one else "The only run was"
         return f"{counts} disturbed{unknown}: {'; '.join(causes)}."
 
+    def _unknown(self) -> str:
+        """Say of how many runs nothing is known, where none is known to be disturbed."""
+        if self.told == self.runs:
+            return ""
+        of = "the only run" if self.runs == 1 else f"{self.runs - self.told} of {self.runs} runs"
+        return f"Of {of} it is not known whether something disturbed {'it' if self.runs == 1 else 'them'}."
+
     def to_json(self) -> dict[str, object]:
         """Write the same for scripts."""
         return {
@@ -95,3 +93,7 @@ class DisturbedRuns:
             "causes": {cause.value: count for cause, count in self.causes},
             "programs": dict(self.programs),
         }
+
+
+def _gave_rate(run: TrialRecord | NodeRun) -> bool:
+    return run.counts if isinstance(run, NodeRun) else run.state is TrialState.COMPLETE

@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from hpl.workload import HPL, Workload
 
+from ..disturbance import Conditions
 from ..metrics import rate_text
 from ..record import Kind, Study, TrialRecord
 from .disturbed_runs import undisturbed
@@ -126,8 +127,8 @@ class FastestRun:
 
     def _which(self, ranking: Sequence[Ranked]) -> str:
         """Say that it was not disturbed, as far as that is known, where others were, which may have been faster."""
-        others = any(entry.left_out or entry.disturbance is not None for entry in ranking)
-        return "undisturbed" if others and self.record.disturbed is None and self.record.watched else ""
+        others = any(map(has_doubtful_runs, ranking))
+        return "undisturbed" if others and self.record.undisturbed and not self.source else ""
 
     def sentence(self, ranking: Sequence[Ranked]) -> str:
         """Say what it gave, which run it was, and why its rate is no Rmax where it is none."""
@@ -153,7 +154,7 @@ class FastestRun:
         why = self.record.disturbed
         if not why or self.place(ranking) == 1:
             return ""
-        return f" All full runs were disturbed, this one because {why}: the machine does at least that."
+        return f" No full run is known to be undisturbed, this one was not: {why}. The machine does at least that."
 
     @property
     def no_rmax(self) -> str:
@@ -261,13 +262,14 @@ NO_RATES: dict[str, object] = {
 def fastest_run(study: Study, records: Iterable[TrialRecord]) -> FastestRun | None:
     """Find the fastest full run that counts among trials of a study; None without one.
 
-    One that HPL's clock cannot tell, and one that was disturbed, is the fastest only where there is no other.
+    One that HPL's clock cannot tell, and one that is not known to be undisturbed, is the fastest only where there is no
+    other.
     """
     runs = [record for record in records if is_full_run(record)]
     unclear = unclear_runs(runs)
 
     def place(run: TrialRecord) -> tuple[bool, bool, float, int]:
-        return run.disturbed is not None, run.number in unclear, -(run.gflops or 0.0), run.number
+        return not run.undisturbed, run.number in unclear, -(run.gflops or 0.0), run.number
 
     best = min(runs, key=place, default=None)
     return None if best is None else FastestRun.of(study, best)
@@ -284,42 +286,66 @@ def short_sentence(record: TrialRecord) -> str:
 def median_text(entry: Ranked) -> str:
     """Say what the runs of a configuration gave: "the median of 3 runs, 58.20 to 61.00", or "1 run".
 
-    Runs that were disturbed are told: ", all disturbed", or ", beside 2 disturbed ones".
+    Runs that were disturbed are told: ", all disturbed", or ", beside 2 disturbed ones". That of none anything is known
+    is told once of a study (`DisturbedRuns`).
     """
     told = "1 run" if entry.runs == 1 else f"the median of {entry.runs} runs, {range_text(entry)}"
     if entry.disturbance is not None:
-        return f"{told}, {disturbed_text(entry.runs)}"
-    return f"{told}, {beside_text(entry.left_out)}" if entry.left_out else told
+        return f"{told}, {disturbed_text(entry)}"
+    beside = beside_text(entry.left_out, entry.left_unknown)
+    return f"{told}, {beside}" if beside else told
 
 
-def disturbed_text(runs: int) -> str:
-    """Say of a configuration that none of its runs was undisturbed: "all disturbed", or "disturbed" of one run."""
-    return "disturbed" if runs == 1 else "all disturbed"
+def has_doubtful_runs(entry: Ranked) -> bool:
+    """Whether a run of a configuration was disturbed, or may have been."""
+    return bool(entry.left_out or entry.left_unknown) or entry.conditions is not Conditions.UNDISTURBED
 
 
-def beside_text(left_out: int) -> str:
-    """Say beside which runs those stand that count: "beside 2 disturbed ones"."""
-    return f"beside {left_out} disturbed one{'' if left_out == 1 else 's'}"
+def disturbed_text(entry: Ranked) -> str:
+    """Say that no run of a configuration is known to be undisturbed: "all disturbed", or "disturbed" of one run.
+
+    "" where none of those that count is known to be disturbed.
+    """
+    if entry.disturbance is None:
+        return ""
+    if entry.unknown:
+        return f"{entry.runs - entry.unknown} disturbed, and of {entry.unknown} it is not known"
+    return "disturbed" if entry.runs == 1 else "all disturbed"
 
 
-def once_text(left_out: int) -> str:
-    """Say of a configuration of which one run counts how often it ran, with its disturbed runs that do not count."""
-    return f"ran undisturbed once, {beside_text(left_out)}" if left_out else "ran once"
+def beside_text(left_out: int, left_unknown: int = 0) -> str:
+    """Say beside which runs those stand that count: "beside 2 disturbed ones"; "" where all count."""
+    disturbed = f"{left_out} disturbed one{'' if left_out == 1 else 's'}" if left_out else ""
+    unknown = f"{left_unknown} of which that is not known" if left_unknown else ""
+    said = " and ".join(filter(None, (disturbed, unknown)))
+    return f"beside {said}" if said else ""
+
+
+def once_text(left_out: int, left_unknown: int = 0) -> str:
+    """Say of a configuration of which one run counts how often it ran, with those that do not count."""
+    beside = beside_text(left_out, left_unknown)
+    return f"ran undisturbed once, {beside}" if beside else "ran once"
 
 
 def gave_text(entry: Ranked) -> str:
     """Say of which runs the rate of a configuration is: `median_text`, or "the fastest of 3 runs, all disturbed"."""
     if entry.disturbance is None or entry.runs == 1:
         return median_text(entry)
-    return f"the fastest of {entry.runs} runs, {range_text(entry)}, all disturbed"
+    return f"the fastest of {entry.runs} runs, {range_text(entry)}, {disturbed_text(entry)}"
 
 
 def disturbed_sentence(entry: Ranked, name: str = "no. 1") -> str:
-    """Say that the runs of a configuration were disturbed, so that its rate is only a bound; "" where one was not."""
+    """Say that runs of a configuration were disturbed, so that its rate is only a bound; "" where one was quiet."""
     if entry.disturbance is None:
         return ""
-    one = f"The only run of {name} was disturbed"
-    runs = one if entry.runs == 1 else f"All {entry.runs} runs of {name} were disturbed, also the fastest one"
+    if entry.unknown:
+        disturbed = entry.runs - entry.unknown
+        was = f"{disturbed} {'was' if disturbed == 1 else 'were'} disturbed"
+        runs = f"Of {entry.runs} runs of {name} {was}, and of {entry.unknown} it is not known"
+    elif entry.runs == 1:
+        runs = f"The only run of {name} was disturbed"
+    else:
+        runs = f"All {entry.runs} runs of {name} were disturbed, also the fastest one"
     fastest = rate_text(max(entry.gflops))
     return f"{runs}: {entry.disturbance}. Its rate is at least {fastest} GFLOPS, and more is not known."
 

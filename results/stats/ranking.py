@@ -9,7 +9,7 @@ from typing import NamedTuple
 from hpl.output import SHORTEST_S
 from hpl.params import Scalar
 
-from ..disturbance import Disturbance
+from ..disturbance import LEAST_GOT, Conditions, Disturbance
 from ..flat import COLUMNS
 from ..metrics import measured_watts
 from ..record import SMALLER_RUNS, Kind, TrialRecord, TrialState
@@ -34,20 +34,21 @@ class Ranked:
     Attributes:
         key: identity of the configuration.
         params: the configuration in the words of the space.
-        gflops: the rates of all runs that count, at least one, in their order: of the valid ones those that were not
-            disturbed, or all where all were.
+        gflops: the rates of all runs that count, at least one, in their order: of the valid ones those that are known
+            to be undisturbed, or all where none is.
         best_record_number: the run nearest to the median, whose files represent the configuration.
         failed_runs: how many runs do not count: crashed, timed out, or with a residual that FAILED.
         hosts: on how many hosts it ran; 0 if that is not known.
         believed_gflops: its posterior rate from the runs of all configurations; None if the noise is not known.
         times: the time of each valid run; empty if that is not known.
         interval_gflops: its usual rate is between these with 95 % probability; None if that cannot be told.
-        left_out: valid runs that do not count, because they were disturbed and others were not.
-        disturbance: what disturbed the fastest run, where all were disturbed; then each rate is at least what was
-            measured, and nothing more is known. None where a run was not disturbed.
+        left_out: valid runs that were disturbed and do not count, because others are known to be undisturbed;
+            `left_unknown` are those that do not count because nothing is known of them.
+        disturbance: what disturbed the fastest of the runs that count and were disturbed; then each rate is at least
+            what was measured, and nothing more is known. None where no run that counts was.
         unclear: HPL's clock cannot tell the rate of any of its runs, so that it stands behind the others.
         watts: by the source that measured it, the median power of its runs.
-        unwatched: of no run that counts it is known whether something disturbed it: they were too short, for example.
+        unknown: runs that count though it is not known whether something disturbed them.
     """
 
     key: str
@@ -63,7 +64,15 @@ class Ranked:
     watts: Mapping[str, float] = field(default_factory=dict, compare=False)
     left_out: int = 0
     disturbance: Disturbance | None = None
-    unwatched: bool = False
+    left_unknown: int = 0
+    unknown: int = 0
+
+    @property
+    def conditions(self) -> Conditions:
+        """Whether its runs that count were disturbed; not known where that is so of one of them."""
+        if self.unknown:
+            return Conditions.UNKNOWN
+        return Conditions.UNDISTURBED if self.disturbance is None else Conditions.DISTURBED
 
     @property
     def runs(self) -> int:
@@ -79,7 +88,7 @@ class Ranked:
     def expected_gflops(self) -> float:
         """The expected rate of one more run, which is shown and by which it is ranked.
 
-        Where all runs were disturbed it is the least that is expected: the fastest of them.
+        Where a run that counts was disturbed it is the least that is expected: the fastest of them.
         """
         if self.disturbance is not None:
             return max(self.gflops)
@@ -98,6 +107,8 @@ class Ranked:
     @property
     def may_reach_gflops(self) -> float:
         """The most that one more run may give by what is known of disturbances; else what is expected."""
+        if self.unknown:
+            return self.expected_gflops / LEAST_GOT
         fastest = self.expected_gflops
         return fastest if self.disturbance is None else self.disturbance.most_gflops(fastest)
 
@@ -115,12 +126,12 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
 
     A configuration with one run may owe its rank to luck; `confidence.rerank_by_posterior` corrects that. Runs that are
     not `ranked`, pilots and extrapolations never count, and a configuration without a valid run does not appear. Of a
-    configuration only undisturbed runs count, where there is one. A run of a confirmation that follows a disturbed one
+    configuration only undisturbed runs count, where one is known. A run of a confirmation that follows a disturbed one
     of its configuration at once is of the same round.
     """
     records = list(records)
     counting = {id(record) for record in undisturbed(records)}
-    left_out = Counter[str]()
+    left_out = Counter[tuple[str, Conditions]]()
     groups: dict[str, list[tuple[TrialRecord, Time]]] = defaultdict(list)
     failures: dict[str, int] = defaultdict(int)
     turns, before = Counter[tuple[str, int]](), ("", -1)
@@ -134,13 +145,13 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
             before = turn_of if record.disturbed is not None else ("", -1)
         if record.ranked:
             if id(record) not in counting:
-                left_out[record.key] += 1
+                left_out[record.key, record.conditions] += 1
                 continue
             turn = turns[record.key, record.session] if confirms else 0
             groups[record.key].append((record, Time(record.session, turn)))
         failures[record.key] += record.state is TrialState.FAILED
     unclear = unclear_runs(record for group in groups.values() for record, _ in group)
-    ranked = [_summary(key, group, failures[key], unclear, left_out[key]) for key, group in groups.items()]
+    ranked = [_summary(key, group, failures[key], unclear, left_out) for key, group in groups.items()]
     return sorted(ranked, key=lambda entry: (entry.unclear, -entry.expected_gflops))
 
 
@@ -188,12 +199,17 @@ def _hosts_there(record: TrialRecord) -> int:
 
 
 def _summary(
-    key: str, group: Sequence[tuple[TrialRecord, Time]], failed_runs: int, unclear: frozenset[int], left_out: int
+    key: str,
+    group: Sequence[tuple[TrialRecord, Time]],
+    failed_runs: int,
+    unclear: frozenset[int],
+    left_out: Mapping[tuple[str, Conditions], int],
 ) -> Ranked:
     rates = tuple(record.gflops for record, _ in group if record.gflops is not None)
     median = statistics.median(rates)
     nearest = min((record for record, _ in group), key=lambda record: abs((record.gflops or 0.0) - median))
-    fastest = max((record for record, _ in group), key=lambda record: record.gflops or 0.0)
+    disturbed = [record for record, _ in group if record.disturbed is not None]
+    fastest = max(disturbed, key=lambda record: record.gflops or 0.0, default=nearest)
     return Ranked(
         key=key,
         params=nearest.params,
@@ -204,9 +220,10 @@ def _summary(
         times=tuple(time for _, time in group),
         unclear=all(record.number in unclear for record, _ in group),
         watts=_median_watts([measured_watts(record.measurements) for record, _ in group]),
-        left_out=left_out,
-        disturbance=fastest.disturbed if all(record.disturbed for record, _ in group) else None,
-        unwatched=not any(record.watched for record, _ in group),
+        left_out=left_out[key, Conditions.DISTURBED],
+        left_unknown=left_out[key, Conditions.UNKNOWN],
+        disturbance=fastest.disturbed,
+        unknown=sum(record.conditions is Conditions.UNKNOWN for record, _ in group),
     )
 
 

@@ -12,6 +12,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..disturbance import Conditions
 from .levels import change, did_words, drift_corrected
 from .noise import Array, noise_of
 from .ranking import Ranked, relative_sd
@@ -95,16 +96,28 @@ def unfit(entries: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) -> 
 
 
 def untold_by_disturbance(entries: Sequence[Ranked]) -> str:
-    """Say which configuration may be the fastest though all its runs were disturbed; "" where none may.
+    """Say which configuration may be the fastest though no run of it is known to be undisturbed; "" where none may.
 
     Args:
         entries: a ranking, best first.
     """
+    if entries and all(entry.unknown == entry.runs for entry in entries):
+        return "of no run it is known whether something disturbed it"
     for rank, entry in enumerate(entries, start=1):
-        if entry.disturbance is not None and entry.may_reach_gflops > entries[0].expected_gflops * (rank > 1):
-            runs = "its only run was" if entry.runs == 1 else f"all its {entry.runs} runs were"
-            return f"no. {rank} may be faster than its rate, because {runs} disturbed ({entry.disturbance})"
+        if entry.conditions is Conditions.UNDISTURBED:
+            continue
+        if entry.may_reach_gflops > entries[0].expected_gflops * (rank > 1):
+            return f"no. {rank} may be faster than its rate, because {_not_quiet(entry)}"
     return ""
+
+
+def _not_quiet(entry: Ranked) -> str:
+    """Say what is known of the runs of a configuration of which none is known to be undisturbed."""
+    its, were, them = ("its only run", "was", "it") if entry.runs == 1 else (f"its {entry.runs} runs", "were", "them")
+    if entry.disturbance is None:
+        return f"of {its} it is not known whether something disturbed {them}"
+    disturbed = f"of {its} {entry.runs - entry.unknown}" if entry.unknown else its if entry.runs == 1 else f"all {its}"
+    return f"{disturbed} {were} disturbed ({entry.disturbance})"
 
 
 def _too_noisy(entries: Sequence[Ranked], sd: float, shown: float) -> str:

@@ -10,7 +10,7 @@ from hpl.output import LARGEST_RESIDUAL, SHORTEST_S
 
 from ..record import SIMULATOR, SMALLER_RUNS, TrialRecord, TrialState
 from ..stats.ranking import LONG_ENOUGH
-from .rows import CONTENDER, was_disturbed
+from .rows import CONTENDER, is_undisturbed
 from .schema import TRIALS
 
 CONTENDERS = 1000
@@ -93,7 +93,8 @@ def best_rate(connection: Connection, ours: ColumnElement[bool]) -> tuple[float,
 def fastest_rows_of(connection: Connection, columns: Select[Any], runs: ColumnElement[bool]) -> Iterator[RowMapping]:
     """Yield rows of full runs, the fastest that counts first.
 
-    Those that HPL's clock cannot tell stand behind the others, and before these those that were disturbed.
+    Those that HPL's clock cannot tell stand behind the others, and before these those that are not known to be
+    undisturbed.
 
     Args:
         columns: a query for those that are read.
@@ -103,13 +104,13 @@ def fastest_rows_of(connection: Connection, columns: Select[Any], runs: ColumnEl
     if watched.first() is None:
         yield from connection.execute(ordered.limit(SPARE)).mappings()
         return
-    disturbed = []
+    doubtful = []
     for row in connection.execute(ordered).mappings():
-        if was_disturbed(row):
-            disturbed.append(row)
-        else:
+        if is_undisturbed(row):
             yield row
-    yield from disturbed
+        else:
+            doubtful.append(row)
+    yield from doubtful
 
 
 def fastest_first(connection: Connection, runs: ColumnElement[bool]) -> list[ColumnElement[Any]]:

@@ -19,7 +19,7 @@ from sqlalchemy import RowMapping, Text, cast, null
 from hpl.errors import HplError
 from hpl.params import HplParams, parse_grid
 
-from ..disturbance import disturbance_of
+from ..disturbance import Conditions, judge_run
 from ..errors import DamagedError
 from ..flat import COLUMNS, Cell, TrialPlace, told_size
 from ..plain import finite, finite_figures, time_text, unicode_text
@@ -203,21 +203,21 @@ def row_of(row: Sequence[Any]) -> Row:
         hosts = len(_hosts_of(row[_HOSTS])) if row[_HOSTS] is not None else 0
         cells[_DISTURBED] = None
         if measured != "{}" and not cells[_SIMULATED]:
-            why = disturbance_of(object_of(measured, "measurements"), row[_RANKS], row[_THREADS], hosts)
+            _, why = judge_run(object_of(measured, "measurements"), row[_RANKS], row[_THREADS], hosts)
             cells[_DISTURBED] = str(why) if why else None
         return cells[3:], object_of(row[2], "params")
     except ValueError as error:
         raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error
 
 
-def was_disturbed(row: RowMapping) -> bool:
-    """Whether a run with these columns was disturbed; one whose row is damaged was not."""
+def is_undisturbed(row: RowMapping) -> bool:
+    """Whether it is known that nothing disturbed a run with these columns, which no simulator ran."""
     if row["measurements"] == "{}":
         return False
     with suppress(ValueError):
         hosts = _hosts_of(row["hosts"]) if row["hosts"] else ()
         measured = object_of(row["measurements"], "measurements")
-        return disturbance_of(measured, row["ranks"], row["threads"], len(hosts)) is not None
+        return judge_run(measured, row["ranks"], row["threads"], len(hosts))[0] is Conditions.UNDISTURBED
     return False
 
 

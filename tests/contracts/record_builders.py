@@ -46,7 +46,7 @@ def begun(study: str = "study", key: str = "192|1x2", kind: Kind = Kind.SEARCH, 
 
 
 def finished(number: int, gflops: float | None = 75.5, study: str = "study", **changes: Any) -> TrialRecord:
-    """A trial with a value in every field, whose residual PASSED unless `changes` say otherwise."""
+    """A quiet trial with a value in every field, whose residual PASSED unless `changes` say otherwise."""
     hpl = HplParams(6000, 192, 1, 2)
     facts: dict[str, Any] = {
         "state": TrialState.COMPLETE,
@@ -69,5 +69,6 @@ def finished(number: int, gflops: float | None = 75.5, study: str = "study", **c
         "cost_s": 3.25,
         "xhpl_key": "3f2a",
         "versions": {"openblas": "0.3.22"},
+        "measurements": QUIET,
     }
     return begun(study, number=number, **{**facts, **changes})

@@ -7,9 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from record_builders import DISTURBED, QUIET, finished
 
-from results.disturbance import LEAST_GOT, Cause, disturbance
+from results.disturbance import LEAST_GOT, Cause, Conditions, Disturbance, judge
 
 names = st.sampled_from([*DISTURBED, "throttled_s", "throttled_periods", "swap_pages", "throttle_events", "x"])
+
+
+def disturbance(measured: dict[str, float], threads_per_node: float | None = None) -> Disturbance | None:
+    return judge(measured, threads_per_node)[1]
 
 
 def told(measured: dict[str, float], threads_per_node: float | None = 2.0) -> str:
@@ -21,9 +25,36 @@ def test_a_quiet_run_is_not_disturbed() -> None:
     assert finished(1, measurements=QUIET).disturbed is None
 
 
-def test_a_run_of_which_nothing_was_measured_is_not_disturbed() -> None:
-    assert disturbance({}) is None
-    assert finished(1).disturbed is None
+@pytest.mark.parametrize("measured", [{}, {"solve_s": 12.0}, {"solve_s": 0.4, "cores": 2.0, "foreign_cpu_s": 0.0}])
+def test_of_what_was_measured_too_little_nothing_is_known(
+    measured: dict[str, float],
+) -> None:
+    assert judge(measured, 2.0) == (Conditions.UNKNOWN, None)
+
+
+def test_an_imported_run_is_not_known_and_a_simulated_one_had_no_machine_to_be_disturbed() -> None:
+    imported = finished(1, measurements={}, versions={"imported_from": "hpl.out"})
+    assert imported.conditions is Conditions.UNKNOWN
+    assert finished(1, measurements={}, versions={"simulator": "SimGrid 3.36"}).undisturbed
+    assert finished(1, measurements={}, versions={"simulator": "replay of table.csv"}).undisturbed
+
+
+SHORT = {"solve_s": 0.42, "cores": 2.0, "cpu_s": 0.83, "waited_s": 0.004, "foreign_cpu_s": 0.05}
+"""A solve that is far too short for the counters of the node, of which schedstat tells all."""
+
+
+def test_a_short_solve_is_judged_by_what_its_ranks_got_and_waited_for() -> None:
+    assert judge(SHORT, 2.0) == (Conditions.UNDISTURBED, None)
+    conditions, why = judge({**SHORT, "cpu_s": 0.13, "waited_s": 0.72, "foreign_cpu_s": 0.74}, 2.0)
+    assert conditions is Conditions.DISTURBED
+    assert why is not None
+    assert why.got < 0.6
+
+
+def test_what_is_between_surely_quiet_and_surely_disturbed_is_not_known() -> None:
+    waiting = {**SHORT, "cpu_s": 0.78, "waited_s": 0.06, "foreign_cpu_s": 0.03}
+    assert judge(waiting, 2.0)[0] is Conditions.UNKNOWN, "others took 0.03 s, or 0.07 s"
+    assert judge({**waiting, "solve_s": 42.0, "cpu_s": 83.0, "foreign_cpu_s": 0.0}, 2.0)[0] is Conditions.UNDISTURBED
 
 
 def test_what_others_took_is_told_with_numbers_and_the_program_that_took_most() -> None:
@@ -42,8 +73,9 @@ def test_others_may_take_three_percent_of_the_node(taken_s: float, *, disturbed:
     assert (disturbance({**QUIET, "foreign_cpu_s": taken_s}, 2.0) is not None) is disturbed
 
 
-def test_a_run_too_short_for_the_counters_is_not_marked() -> None:
-    assert disturbance({"solve_s": 0.4, "cores": 2.0, "foreign_cpu_s": 0.4}) is None
+def test_a_short_run_is_marked_by_the_counters_where_others_took_far_more_than_these_may_be_wrong() -> None:
+    assert told({"solve_s": 0.4, "cores": 2.0, "foreign_cpu_s": 0.4}).startswith("others took 1 of 2 cores")
+    assert told({"solve_s": 0.4, "cores": 2.0, "foreign_cpu_s": 0.06}) == "", "2 steps of each CPU are 0.04 s"
 
 
 @pytest.mark.parametrize("name", ["foreign_cpu_s", "steal_s"])
@@ -128,7 +160,8 @@ def test_the_name_of_a_program_is_told_without_what_a_terminal_obeys() -> None:
 
 @given(st.dictionaries(names, st.floats() | st.none() | st.text(max_size=3), max_size=12), st.none() | st.floats(1, 9))
 def test_whatever_was_stored_gives_a_verdict(measured: dict[str, float], threads: float | None) -> None:
-    found = disturbance(measured, threads)
+    conditions, found = judge(measured, threads)
+    assert (found is not None) is (conditions is Conditions.DISTURBED)
     assert found is None or (LEAST_GOT <= found.got <= 1 and found.reasons and str(found))
 
 

@@ -87,7 +87,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "correlations": [asdict(pair) for pair in verdict.together],
         "groups": [asdict(run) for run in check.groups],
         "soak": [asdict(node) for node in soaked_nodes(check)],
-        "disturbed": DisturbedRuns.of_nodes(check.runs).to_json(),
+        "disturbed": DisturbedRuns.of(check.runs).to_json(),
         "processors": [asdict(one) for one in processor_readings(check)],
         "memory": {node: {**asdict(one), "percent": one.percent} for node, one in channel_rates(check).items()},
         "runs": [_run_facts(run) for run in check.runs if run.measurements],
@@ -124,7 +124,7 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
         yield Sentence(said, tone=Tone.GOOD)
     else:
         yield Sentence(f"Not ready: {', and '.join(_reasons(verdict))}.", tone=Tone.BAD)
-    if disturbed := DisturbedRuns.of_nodes(verdict.check.runs).sentence():
+    if disturbed := DisturbedRuns.of(verdict.check.runs).sentence():
         yield Sentence(disturbed, tone=Tone.CAUTION)
     for finding in verdict.findings[:SHOWN]:
         yield Sentence(f"{finding_sentence(finding)}.", tone=TONES[finding.severity])

@@ -67,9 +67,9 @@ def _what(summary: StudySummary, first: Ranked) -> str:
     if study.simulated:
         return f"{name}: the best configuration, {study.how}"
     if first.disturbance is not None:
-        return f"{name}: at least this, for all runs of the best configuration were disturbed"
+        return f"{name}: at least this, for no run of the best configuration is known to be undisturbed"
     if first.runs == 1:
-        return f"{name}: the best configuration, which {once_text(first.left_out)}"
+        return f"{name}: the best configuration, which {once_text(first.left_out, first.left_unknown)}"
     if _scatters(first):
         return f"{name}: runs of the best configuration, which differ too much to tell one rate"
     return f"{name}: expected of one more run of the best configuration"
@@ -89,7 +89,7 @@ def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
     if fastest is not None:
         told = f"{rate_text(fastest.gflops)} GFLOPS, {fastest.where(summary.ranking)}"
         yield fastest.called, " ".join(filter(None, (f"{told}.", fastest.no_rmax)))
-    runs = sum(entry.runs + entry.left_out for entry in summary.ranking)
+    runs = sum(entry.runs + entry.left_out + entry.left_unknown for entry in summary.ranking)
     known = counted(summary.known or len(summary.ranking), "configuration")
     yield "runs", f"{counted(runs, 'full run')} of {known}"
     if not (study.simulated or study.imported):
@@ -105,10 +105,10 @@ def _usual_rate(study: Study, first: Ranked) -> str:
 
 
 def _disturbed(ranking: Sequence[Ranked]) -> str:
-    count = sum(entry.left_out if entry.disturbance is None else entry.runs for entry in ranking)
-    if count:
-        return str(count)
-    return "not known: they were too short to tell" if all(entry.unwatched for entry in ranking) else "none"
+    count = sum(entry.left_out + (entry.runs - entry.unknown if entry.disturbance else 0) for entry in ranking)
+    unknown = sum(entry.unknown + entry.left_unknown for entry in ranking)
+    told = str(count or "none") if count or unknown < sum(entry.runs + entry.left_unknown for entry in ranking) else ""
+    return ", and ".join(filter(None, (told, f"of {unknown} it is not known" if unknown else "")))
 
 
 def is_doubtful(first: Ranked) -> bool:

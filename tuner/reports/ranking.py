@@ -17,6 +17,7 @@ from results.stats.headline import (
     expected_sentence,
     fastest_run,
     gave_text,
+    has_doubtful_runs,
 )
 from results.stats.levels import change, did_words, drift_corrected
 from results.stats.ranking import Ranked, hosts_of, rank, relative_sd, varying
@@ -144,8 +145,8 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
     if sure is None and study.replayed:
         advice = "⟦confirm⟧ 2 repeats the best where the table has further runs of them"
         return f"No configuration ran twice, so the confidence is unknown: {advice}."
-    if sure is None and any(entry.left_out or entry.disturbance is not None for entry in ranking):
-        return "No configuration ran twice undisturbed, so the confidence is unknown."
+    if sure is None and any(map(has_doubtful_runs, ranking)):
+        return "No configuration is known to have run twice undisturbed, so the confidence is unknown."
     return sentence(sure, of_study(study).best)
 
 
@@ -236,7 +237,9 @@ def ranking_json(
             "gflops": list(entry.gflops),
             "spread_percent": entry.spread_percent,
             "failed_runs": entry.failed_runs,
-            "disturbed_runs": entry.left_out + (entry.runs if entry.disturbance else 0),
+            "conditions": entry.conditions.value,
+            "disturbed_runs": entry.left_out + (entry.runs - entry.unknown if entry.disturbance else 0),
+            "unknown_runs": entry.unknown + entry.left_unknown,
             "all_disturbed_by": str(entry.disturbance) if entry.disturbance else None,
             **figures(machine, entry.expected_gflops, entry),
             "trial": entry.best_record_number,
@@ -279,6 +282,7 @@ def run_facts(study: Study, records: Sequence[TrialRecord]) -> dict[str, object]
             "time_s": finite(record.time_s),
             "residual": finite(record.residual),
             "reason": record.reason,
+            "conditions": record.conditions.value,
             "disturbed": str(record.disturbed) if record.disturbed else None,
             "params": dict(record.params),
         }

@@ -217,8 +217,8 @@ class StudyPage:
         disturbed, drawn = sum(bool(record.disturbed) for record in full), len(self.found.disturbed())
         best = "Drawn is the run that stands for the best configuration"
         if not disturbed:
-            watched = sum(record.watched for record in full)
-            return f"{best}; none of {counted(watched, 'watched full run')} was disturbed."
+            quiet = sum(record.undisturbed for record in full)
+            return f"{best}; {quiet} of {counted(len(full), 'full run')} known to be undisturbed."
         if drawn == disturbed:
             return f"{best}, and each other full run that was disturbed." if drawn else f"{best}."
         return f"{best}, and of {counted(disturbed, 'disturbed full run')} the {drawn} that lost most."

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from results.disturbance import Conditions
 from results.metrics import rate_text
 from results.record import MEASURED, Kind, Study, TrialRecord, TrialState
 from results.report.model import Column, Copied, Gantt, Heading, Part, Report, Sentence, Table, Tone, Wrap
@@ -89,8 +90,8 @@ class TrialReport:
         yield Sentence(f"{result[:1].upper()}{result[1:]}{how}.", tone=_tone(record))
         if record.disturbed:
             yield Sentence(f"It was disturbed: {record.disturbed}.", tone=Tone.CAUTION)
-        elif record.measurements and not record.watched:
-            yield Sentence("Whether something disturbed it cannot be told: it was too short, or nothing was measured.")
+        elif record.conditions is Conditions.UNKNOWN and record.state is TrialState.COMPLETE:
+            yield Sentence("Whether something disturbed it is not known: too little was measured meanwhile.")
         if not (record.simulated or record.kind is Kind.IMPORTED):
             yield Sentence(why(self.study, record, self.best))
         yield replace(table, title="", rows=tuple(row for row in table.rows if row[0] not in ELSEWHERE))

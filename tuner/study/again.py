@@ -62,7 +62,7 @@ class SteadyLoad:
         """Take in a run; one of which nobody knows whether it was disturbed tells nothing."""
         if record.disturbed is not None:
             self._in_a_row += 1
-        elif record.watched:
+        elif record.undisturbed:
             self._in_a_row = 0
 
     def lasts(self, record: TrialRecord) -> bool:
@@ -154,9 +154,8 @@ class FullRuns:
         if question.rung != FULL or not record.ranked:
             return
         self.load.hear(record)
-        if record.disturbed is None:
+        if record.undisturbed:
             self._quiet.add(record.key)
-            return
         runs = self._runs.get(record.key, 0)
         if record.key in self._quiet or runs >= MOST_IN_A_ROW or not may_win(record, best_gflops):
             return

@@ -52,9 +52,9 @@ class Incumbent:
                 self._best[objective.name] = (worth, objective.told(record))
 
     def _overruled(self, record: TrialRecord) -> bool:
-        """Whether a trial was disturbed, and another run of its configuration was not."""
-        runs = list(self._runs.values()) if record.disturbed else []
-        return any(one.key == record.key and one.kind in RANKED and one.disturbed is None for one in runs)
+        """Whether a trial does not count beside an undisturbed run of its configuration."""
+        runs = [] if record.undisturbed else list(self._runs.values())
+        return any(one.key == record.key and one.kind in RANKED and one.undisturbed for one in runs)
 
     def remember(self, records: Iterable[TrialRecord]) -> None:
         """Take in trials of earlier times, none of which need be the best of those that can run now."""

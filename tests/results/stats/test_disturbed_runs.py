@@ -7,11 +7,12 @@ import pytest
 from record_builders import DISTURBED, QUIET, a_study, finished
 
 from hpl.params import HplParams
+from results.disturbance import Conditions
 from results.record import Kind, TrialRecord
 from results.report.ranking_table import expected_columns
 from results.stats.confidence import rerank_by_posterior, sentence, standing
 from results.stats.disturbed_runs import DisturbedRuns, undisturbed
-from results.stats.headline import disturbed_sentence, fastest_run, gave_text, half_rate_n, median_text
+from results.stats.headline import disturbed_sentence, fastest_run, gave_text, half_rate_n, median_text, once_text
 from results.stats.levels import change
 from results.stats.ranking import rank, relative_sd
 
@@ -109,12 +110,47 @@ def test_a_disturbed_run_is_the_fastest_only_where_all_were_disturbed() -> None:
     only = fastest_run(study, ALL)
     assert only is not None
     assert only.trial == 1
-    assert "All full runs were disturbed" in only.sentence(())
+    assert "No full run is known to be undisturbed" in only.sentence(())
     assert "disturbed" not in only.sentence(rank(ALL)), "the sentence of no. 1 told that"
 
 
-def test_a_run_that_nobody_watched_is_not_called_undisturbed() -> None:
-    for run, told in [(finished(1, 60.0), "fastest full run"), (quiet(1, 60.0), "fastest undisturbed full run")]:
+def unknown(number: int, gflops: float, key: str = "a", **changes: Any) -> TrialRecord:
+    return finished(number, gflops, key=key, measurements={}, **changes)
+
+
+def test_a_run_of_which_nothing_is_known_is_never_preferred_to_a_disturbed_one() -> None:
+    both = [unknown(1, 60.0), disturbed(2, 80.0)]
+    assert undisturbed(both) == both
+    (entry,) = rank(both)
+    assert (entry.conditions, entry.expected_gflops, entry.repeats) == (Conditions.UNKNOWN, 80.0, ())
+    assert median_text(entry) == "the median of 2 runs, 60.00 to 80.00, 1 disturbed, and of 1 it is not known"
+    assert disturbed_sentence(entry).startswith("Of 2 runs of no. 1 1 was disturbed, and of 1 it is not known: others")
+    fastest = fastest_run(a_study(), both)
+    assert fastest is not None
+    assert fastest.trial == 2
+
+
+def test_beside_an_undisturbed_run_those_of_which_nothing_is_known_do_not_count() -> None:
+    (entry,) = rank([unknown(1, 90.0), disturbed(2, 30.0), quiet(3, 60.0), unknown(4, 50.0)])
+    assert (entry.gflops, entry.left_out, entry.left_unknown) == ((60.0,), 1, 2)
+    assert median_text(entry) == "1 run, beside 1 disturbed one and 2 of which that is not known"
+    assert once_text(entry.left_out, entry.left_unknown).startswith("ran undisturbed once, beside")
+
+
+def test_what_is_not_known_is_never_a_reason_for_certainty() -> None:
+    steady = [unknown(number, 60.0 + number / 10, "ab"[number % 2]) for number in range(1, 9)]
+    found = standing(rank(steady))
+    assert found is not None
+    assert found.unfit == "of no run it is known whether something disturbed it"
+    one = standing(rank([*BURST, unknown(7, 58.0, "b")]))
+    assert one is not None
+    assert one.unfit == (
+        "no. 2 may be faster than its rate, because of its only run it is not known whether something disturbed it"
+    )
+
+
+def test_a_run_of_which_nothing_is_known_is_not_called_undisturbed() -> None:
+    for run, told in [(unknown(1, 90.0), "fastest full run"), (quiet(1, 60.0), "fastest undisturbed full run")]:
         fastest = fastest_run(a_study(), [run, disturbed(2, 80.0)])
         assert fastest is not None
         assert told in fastest.sentence(rank([run, disturbed(2, 80.0), *ALL]))
@@ -139,7 +175,7 @@ def test_half_of_the_rate_is_found_without_disturbed_runs() -> None:
 
 
 def test_disturbed_runs_of_a_study_are_counted_with_their_causes() -> None:
-    found = DisturbedRuns.of([*BURST, finished(7, 60.0)])
+    found = DisturbedRuns.of([*BURST, unknown(7, 60.0)])
     assert found.sentence() == (
         "3 of 6 runs were disturbed (of 1 more it is not known): other programs took CPU time in 3 (mostly python3)."
     )
@@ -147,8 +183,11 @@ def test_disturbed_runs_of_a_study_are_counted_with_their_causes() -> None:
     assert every.sentence() == "3 of 6 runs were disturbed: other programs took CPU time in 3 (mostly python3)."
     assert found.to_json()["watched"] == 6
     assert DisturbedRuns.of([quiet(1, 60.0)]).sentence() == ""
+    assert DisturbedRuns.of([quiet(1, 60.0), unknown(2, 60.0)]).sentence() == (
+        "Of 1 of 2 runs it is not known whether something disturbed them."
+    )
 
 
 def test_many_runs_that_nobody_watched_count_as_they_did() -> None:
-    runs = [finished(number, 60.0 + number % 3) for number in range(1, 50)]
+    runs = [unknown(number, 60.0 + number % 3) for number in range(1, 50)]
     assert undisturbed(runs) == runs

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from results.disturbance import Cause, disturbance
+from results.disturbance import Cause, judge
 from runners.readiness.watching import measured_in, watched_command
 
 COMPUTES = "import time; began = time.process_time()\nwhile time.process_time() - began < 1.0: pass"
@@ -42,7 +42,7 @@ def test_the_time_of_a_program_is_told_from_that_of_others(tmp_path: Path, shell
     assert found["cores"] >= 1.0
     assert found["foreign_cpu_s"] > 0.1, found
     assert found["solve_s"] >= 0.9
-    disturbed = disturbance(found)
+    _, disturbed = judge(found)
     assert disturbed is not None
     assert disturbed.reasons[0].cause in {Cause.OTHERS, Cause.STEAL}
     named = [name for name in found if name.startswith("foreign_cpu_s:")]
@@ -103,7 +103,7 @@ def test_what_happens_while_a_program_runs_is_told_of_the_node_and_of_each_proce
     assert (found["clock_mhz:0"], found["clock_mhz:1"], found["clock_mhz"]) == (3000, 2100, 2550)
     assert (found["begin_temperature_c:1"], found["temperature_c:1"], found["temperature_c:0"]) == (45, 96.5, 45)
     assert (found["throttle_events:0"], found["throttle_events:1"], found["throttle_events"]) == (0, 12, 12)
-    seen = disturbance(found)
+    _, seen = judge(found)
     assert seen is not None
     assert {reason.cause for reason in seen.reasons} == set(Cause) - {Cause.WAITED}
 

@@ -51,7 +51,7 @@ def _library(entry: Ranked, *, several_mpis: bool) -> str:
 
 
 def _label(entry: Ranked, names: Sequence[str]) -> str:
-    disturbed = "" if entry.disturbance is None else disturbed_text(entry.runs)
+    disturbed = disturbed_text(entry)
     values = named_values(entry.params, names, " ")
     return ", ".join(filter(None, (values, counted(entry.runs, "run"), disturbed)))
 
