@@ -22,6 +22,10 @@ class CheckVerdict(StrEnum):
     STOPPED = "stopped"
 
 
+FAILABLE = (CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY, CheckVerdict.CANNOT_TELL)
+"""Verdicts that a user may call a failure, or none."""
+
+
 @dataclass(frozen=True)
 class CheckAsk(Ask):
     """A measurement of what is known already: is the machine slower than it was?"""

@@ -20,7 +20,7 @@ from results.stats.occasions import APART, MOST_RUNS, SURE, SpeedChange, runs_to
 from results.store.store import Store
 from runners.errors import RunnerError
 
-from ...asks.check import CheckAsk, CheckVerdict
+from ...asks.check import FAILABLE, CheckAsk, CheckVerdict
 from ...asks.compare import CompareAsk
 from ...database import open_store
 from ...errors import TunerError
@@ -73,8 +73,6 @@ PROBLEMS: dict[CheckVerdict, Literal["failure", "error", "skipped"]] = {
     CheckVerdict.STOPPED: "skipped",
 }
 """What JUnit calls a verdict; a test passes without one."""
-FAILABLE = (CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY, CheckVerdict.CANNOT_TELL)
-"""Verdicts that a user may call a failure, or none."""
 TONES = {CheckVerdict.NOT_SLOWER: Tone.GOOD} | dict.fromkeys(
     (CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY, CheckVerdict.FAILED), Tone.BAD
 )
@@ -320,8 +318,7 @@ class CheckResult:
         return [
             f"{told} Now: {_median(self.gflops)}.",
             f"The median changed by {self.median_change_percent or 0.0:+.1f} %.",
-            "Estimated from all runs, of which those far from the others count little, the change is "
-            f"{_estimate(self.change)}.",
+            f"Estimated from all runs, those far from the others counting little, it is {_estimate(self.change)}.",
             "This interval holds for these two occasions: a difference between occasions is not in it.",
         ]
 
@@ -465,7 +462,7 @@ def _control(request: CheckRequest, before: Baseline, records: Sequence[TrialRec
     if not request.ask.reference:
         return None
     reference, name = baseline_of(store, request.ask.reference, field="reference"), before.study.name
-    rounds = Rounds.of(records, (name, reference.study.name), side_of=lambda params: str(params.get(SIDE, ""))).quiet
+    rounds = Rounds.of(records, (name, reference.study.name), rival_of=lambda params: str(params.get(SIDE, ""))).quiet
     if len(rounds) < LEAST_ROUNDS:
         return None
     now = [(one[name].gflops or 0.0, one[reference.study.name].gflops or 0.0) for one in rounds]

@@ -66,6 +66,5 @@ class CheckKind(CampaignKind):
         result = check(request, listener, stop)
         if result.verdict is CheckVerdict.FAILED:
             raise TunerError(result.sentence)
-        return WorkResult(
-            result.verdict is CheckVerdict.STOPPED, result.sentence, slower=result.verdict is CheckVerdict.SLOWER
-        )
+        slower = result.verdict in {CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY}
+        return WorkResult(result.verdict is CheckVerdict.STOPPED, result.sentence, slower=slower)
