@@ -10,9 +10,11 @@ of one configuration, so that each "faster" and "slower" is wrong. Checks a minu
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import numpy as np
 from intervals import markdown, percent
@@ -29,6 +31,9 @@ from tuner.study.machine_changes import BUSY_NOISE
 from tuner.study.search.reference_runs import EVERY
 
 CONFIGURATIONS, FINALISTS, ROUNDS = 10, 3, 2
+BEFORE, NOW = 3, 5
+"""Runs of a check, and of its baseline."""
+VERDICTS = ("slower", "slower today", "not slower", "cannot tell")
 LONG = 4 * EVERY
 """Configurations of a long study."""
 CLAIMED = 0.9
@@ -201,8 +206,62 @@ def compared(apart: float, earlier: tuple[int, timedelta], studies: int) -> tupl
     return faster, slower, inside
 
 
+def checked(noise: float, loss: float, lasts: float, checks: int) -> dict[bool, Counter[str]]:
+    """The verdicts of checks of a configuration that lost so much, without and with a reference that lost nothing.
+
+    Occasions differ by 2 %, and so do states of the machine, which last some runs; all of both hits the reference, too.
+    The baseline and the reference ran three times each on one occasion, and now five times in turn.
+
+    Args:
+        lasts: runs for which a state lasts on average; 0 where there are none.
+    """
+    found, chance = {False: Counter[str](), True: Counter[str]()}, np.random.default_rng([int(1e4 * noise), checks])
+    known = occasions_of([])
+
+    def runs(count: int, level: float) -> list[tuple[float, float]]:
+        rates, state = [], 0.0
+        for turn in range(count):
+            rates.append([])
+            for side in (0.0, 1.0):
+                if lasts and (not turn or chance.random() * lasts < 1):
+                    state = 0.02 * float(chance.standard_normal())
+                own = side * math.log1p(-loss) if count > BEFORE else 0.0
+                rates[-1].append(math.exp(level + state + own + noise * float(chance.standard_normal())))
+        return [(one, other) for one, other in rates]
+
+    for _ in range(checks):
+        before, now = (runs(count, 0.02 * float(chance.standard_normal())) for count in (BEFORE, NOW))
+        change = speed_change([own for _, own in before], [own for _, own in now], 0.02, 0.0, known)
+        against = speed_change([own / one for one, own in before], [own / one for one, own in now])
+        for reference, told in found.items():
+            slower = change.slower or (reference and against.slower)
+            today = "slower today" if change.slower_now else "not slower" if change.can_tell else "cannot tell"
+            told["slower" if slower else today] += 1
+    return found
+
+
+def _check_rows(checks: int) -> list[list[str]]:
+    """Checks of each noise and loss, without and with states that last."""
+    rows = []
+    for noise, lasts, loss in product((0.003, 0.01, 0.03), (0, 6), (0.0, 0.03, 0.05, 0.1)):
+        told = checked(noise, loss, lasts, checks)
+        cells = [f"{100 * told[reference][name] / checks:.0f}" for reference in told for name in VERDICTS]
+        rows.append([f"{100 * noise:g} %", f"{lasts} runs" if lasts else "none", f"{100 * loss:g} %", *cells])
+    return rows
+
+
 LONG_HEADS = ["runs", "reference", "drift told, of 100", "two speeds told, of 100", "no percentage told, of 100"]
 LONG_HEADS += [f"told ≥ {CLAIMED:.0%} sure: right"]
+
+
+def _short_rows(studies: int, configurations: int) -> list[list[str]]:
+    """Studies of each kind."""
+    rows = []
+    for kind in KINDS:
+        told = best(kind, studies, configurations)
+        right = f"{sum(told.sure)} of {len(told.sure)}"
+        rows.append([kind.name, percent(told.inside), f"{100 * told.refused / studies:.0f}", right])
+    return rows
 
 
 def _long_rows(studies: int) -> list[list[str]]:
@@ -221,14 +280,14 @@ def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=count, default=120, help="of each kind")
     asked = parser.parse_args(arguments)
-    rows = []
-    for kind in KINDS:
-        told = best(kind, asked.studies)
-        right = f"{sum(told.sure)} of {len(told.sure)}"
-        rows.append([kind.name, percent(told.inside), f"{100 * told.refused / asked.studies:.0f}", right])
+    rows, few = (_short_rows(asked.studies, count) for count in (CONFIGURATIONS, FINALISTS))
     heads = ["runs", "`best`: true rate inside", "no percentage told, of 100", f"told ≥ {CLAIMED:.0%} sure: right"]
     say(f"{asked.studies} studies a row, ± standard error.\n\n{markdown(heads, rows)}\n")
+    say(f"The same of {FINALISTS} configurations, all of which ran three times.\n\n{markdown(heads, few)}\n")
     say(f"Studies of {LONG} configurations.\n\n{markdown(LONG_HEADS, _long_rows(asked.studies))}\n")
+    heads = ["runs differ by", "states last", "true loss"]
+    heads += [f"{name}{' with a reference' * reference}" for reference in (False, True) for name in VERDICTS]
+    say(f"{asked.studies} checks a row, of 100.\n\n{markdown(heads, _check_rows(asked.studies))}\n")
     rows = []
     for apart in OCCASIONS:
         for name, earlier in EARLIER.items():

@@ -31,7 +31,7 @@ def check(
         list[CheckVerdict] | None,
         typer.Option(
             "--fail-on",
-            help="Of slower, slower-today and cannot-tell only this is a failure, of JUnit's test and by the exit code; "
+            help="Of slower, slower-today and cannot-tell only this is a failure, for JUnit and by the exit code; "
             "may be repeated.",
         ),
     ] = None,
