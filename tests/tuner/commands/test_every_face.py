@@ -33,7 +33,7 @@ def db(home: Path) -> str:
         for name, (measured, _) in STUDIES.items():
             store.create_study(a_study(name, options={"seed": 0, "shootout": True}))
             for blas, rate in (("openblas", 70.0), ("blis", 60.0)):
-                params = {"NB": 192, "grid": "1x2", "blas": blas, "N": 6000}
+                params = {"NB": 192, "grid": "1x2", "layout": "2x1", "blas": blas, "N": 6000}
                 for turn in range(5):
                     kind = Kind.SEARCH if turn < 2 else Kind.CONFIRMATION
                     number = store.begin(begun(name, blas, kind, params=params, session=turn))
