@@ -1,7 +1,7 @@
 """Build the documentation as a site that needs no network: `python docs/make_site.py FOLDER`.
 
-MkDocs with the theme Material does it, which the tests install. README, CONTRIBUTING and CHANGELOG become pages
-beside those of this folder; the order of pages is that of index.md. A link that leads nowhere ends it.
+MkDocs with the theme Material does it, which the tests install. README is the first page; CONTRIBUTING, CHANGELOG and
+LICENSE become pages, too; the order of pages is that of index.md. A link that leads nowhere ends it.
 """
 
 import os
@@ -15,11 +15,14 @@ from tempfile import TemporaryDirectory
 
 DOCS = Path(__file__).parent
 OUTSIDE: Mapping[str, str] = {
-    "README.md": "readme-page.md",
+    "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changes.md",
+    "LICENSE": "licence.md",
 }
-"""Files beside this folder, and what they are called as pages: MkDocs takes README.md for another index.md."""
+"""Files beside this folder, and what they are called as pages."""
+ALL_PAGES = "all-pages.md"
+"""What index.md of this folder is called as a page, because the README opens the site."""
 CONFIG = """\
 site_name: hpltune
 docs_dir: pages
@@ -30,7 +33,8 @@ theme:
   palette:
     - {media: "(prefers-color-scheme: light)", scheme: default, primary: white, accent: blue}
     - {media: "(prefers-color-scheme: dark)", scheme: slate, primary: black, accent: blue}
-plugins: [search]
+plugins: [search, offline]
+extra: {polyfills: [iframe-worker.js]}
 markdown_extensions:
   - tables
   - pymdownx.superfences
@@ -44,8 +48,8 @@ nav:
 
 def navigation(index: str) -> Iterator[str]:
     """Yield the lines of MkDocs' navigation, from the headings and the tables of index.md."""
-    yield "  - All pages: index.md"
-    yield f"  - README: {OUTSIDE['README.md']}"
+    yield f"  - hpltune: {OUTSIDE['README.md']}"
+    yield f"  - All pages: {ALL_PAGES}"
     for line in index.splitlines():
         if line.startswith("## "):
             yield f"  - {line.removeprefix('## ')}:"
@@ -60,8 +64,10 @@ def as_page(text: str, *, outside: bool) -> str:
     Args:
         outside: the file lies beside this folder.
     """
+    above, here = ("", "docs/") if outside else ("../", "")
+    text = text.replace(f"]({here}index.md", f"]({ALL_PAGES}")
     for file, page in OUTSIDE.items():
-        text = text.replace(f"]({file}" if outside else f"](../{file}", f"]({page}")
+        text = text.replace(f"]({above}{file}", f"]({page}")
     return text.replace("](docs/", "](") if outside else text
 
 
@@ -70,9 +76,11 @@ def write_pages(folder: Path) -> None:
     folder.mkdir()
     for file in DOCS.iterdir():
         if file.suffix == ".md":
-            (folder / file.name).write_text(as_page(file.read_text(encoding="utf-8"), outside=False), encoding="utf-8")
-        elif file.suffix in {".svg", ".ipynb", ".service"}:
+            page = ALL_PAGES if file.name == "index.md" else file.name
+            (folder / page).write_text(as_page(file.read_text(encoding="utf-8"), outside=False), encoding="utf-8")
+        elif file.suffix in {".svg", ".ipynb", ".service", ".js"}:
             shutil.copy(file, folder)
+    shutil.copy(DOCS.parent / "CITATION.cff", folder)
     for file, page in OUTSIDE.items():
         text = (DOCS.parent / file).read_text(encoding="utf-8")
         (folder / page).write_text(as_page(text, outside=True), encoding="utf-8")

@@ -12,6 +12,7 @@ from intel_mpi import installed_intel_mpi
 from kinds import fixtures_of, forget_groups, mark_kinds, place_of, require_kinds
 from net_lab import HostsLab, hosts_lab
 from postgresql_server import Server, running_server
+from skips import SkippedTests
 from slurm_lab import SlurmLab, slurm_lab
 
 from hpl.blas.family import inherited_choices
@@ -38,13 +39,21 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let those who look for rare faults draw more at random."""
     parser.addoption("--kills", type=int, default=2, metavar="N", help="kill a campaign N times at random moments")
     parser.addoption("--requests", type=int, default=3, metavar="N", help="make up N requests of each kind and address")
-    parser.addoption("--update", action="store_true", help="write what was counted into tests/house.json")
+    parser.addoption(
+        "--update", action="store_true", help="write what was seen into the files that tests hold it against"
+    )
+    parser.addoption(
+        "--skips", metavar="PLACE", help="fail where a test is skipped that tests/skips.json does not name for PLACE"
+    )
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse a kind that there is not: pytest would choose no test by it, or with "not" all."""
+    """Refuse a kind that there is not, by which pytest would choose no test, or with "not" all; watch skipped tests."""
     require_kinds(config.option.markexpr, config.getini("markers"))
+    place = config.getoption("--skips") or os.environ.get("HPLTUNE_SKIPS")
+    if place and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(SkippedTests(place, update=config.getoption("--update")))
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

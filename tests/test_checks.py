@@ -1,5 +1,6 @@
 """`./hpltune test`: which checks run with which arguments, and what is refused."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -29,6 +30,9 @@ def ran(checkout: Path, *arguments: str, pytest_ends: tuple[int, ...] = (0,), co
         program = venv / "bin" / name
         program.write_text(f'#!/bin/sh\necho "{name} $*" >>"{checkout}/ran"\n')
         program.chmod(0o755)
+    failed = checkout / ".pytest_cache/v/cache/lastfailed"
+    failed.parent.mkdir(parents=True)
+    failed.write_text(json.dumps({f"{ONE}::test_once": True, f"{ONE}::test_twice": True}, indent=2))
     nth = "".join(f"{number}) exit {end} ;; " for number, end in enumerate(pytest_ends, start=1))
     with (venv / "bin/pytest").open("a") as program_of_tests:
         program_of_tests.write(f'case $(grep -c ^pytest "{checkout}/ran") in {nth}esac\n')
@@ -56,6 +60,7 @@ def test_what_fails_among_all_is_run_once_more_alone_and_the_summary_says_so(tmp
     assert second.startswith("pytest --last-failed")
     assert "--numprocesses" not in second
     assert "ok      pytest: what failed beside other tests passed alone" in printed
+    assert printed.endswith(f"mend these before the change is ready\n{ONE}::test_once\n{ONE}::test_twice\n")
 
 
 def test_a_test_of_a_group_that_failed_is_found_again_alone(tmp_path: Path) -> None:
@@ -112,3 +117,19 @@ def test_a_kind_that_there_is_not_is_refused_with_the_kinds(pytestconfig: pytest
     require_kinds("not (real or lab or browser or service or heavy) and not skipif", marks)
     with pytest.raises(pytest.UsageError, match=r"-m browsr: there is no such kind of test; the kinds are .*browser"):
         require_kinds("real or browsr", marks)
+
+
+def test_a_skipped_test_that_may_not_be_skipped_fails_and_is_named(tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text("import pytest\n\ndef test_sails():\n    pytest.skip('needs a ship')\n")
+    (tmp_path / "conftest.py").write_text(
+        "from pathlib import Path\n\nimport skips\n\nskips.SKIPS = Path(__file__).parent / 'skips.json'\n\n"
+        "def pytest_configure(config):\n    config.pluginmanager.register(skips.SkippedTests('here', update=False))\n"
+    )
+    line = [sys.executable, "-m", "pytest", f"--rootdir={tmp_path}", "--import-mode=importlib", str(tmp_path)]
+    variables = {"PYTHONPATH": str(CHECKS.parents[1] / "tests/contracts"), "PATH": os.environ["PATH"]}
+    for held, code in (({}, 8), ({"here": {"test_one.py::test_sails": "needs a ship"}}, 0)):
+        (tmp_path / "skips.json").write_text(json.dumps(held))
+        done = subprocess.run(line, check=False, capture_output=True, text=True, env=variables)
+        assert done.returncode == code, done.stdout
+        assert ("NEW  test_one.py::test_sails: needs a ship" in done.stdout) == bool(code)
+        assert "   1 needs a ship" in done.stdout

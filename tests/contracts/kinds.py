@@ -99,7 +99,7 @@ def forget_groups(config: pytest.Config) -> None:
 
     Where `--last-failed` finds none of its names, it runs all tests.
     """
-    if config.cache is None or hasattr(config, "workerinput"):
+    if not hasattr(config, "cache") or config.cache is None or hasattr(config, "workerinput"):
         return
     failed: dict[str, bool] = config.cache.get(LAST_FAILED, {})
     config.cache.set(LAST_FAILED, {re.sub(r"@[^]@]*$", "", name): True for name in failed})
