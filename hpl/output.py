@@ -39,6 +39,11 @@ RATE_TOLERANCE = 0.01
 LARGEST_RESIDUAL = 16.0
 """HPL's own threshold, and that of the TOP500; a larger one in HPL.dat makes no result right."""
 
+LEAST_RESIDUAL = 1e-9
+"""Residual, without a unit, below which no solution in double precision is: those of HPL are near 0.001, and of the
+largest runs in the world above 1e-6."""
+LEAST_S = 1e-5
+"""Seconds that no solve takes: ranks need as long to say that they begin. HPL prints 0.00 s for all below 0.005 s."""
 SHORTEST_S = 0.1
 """HPL's time from which its rate tells something: of a shorter one the rounding alone is 5 % or more."""
 EPS = 2.0**-53
@@ -155,7 +160,7 @@ class HplResult:
         if not math.isfinite(self.gflops) or self.gflops <= 0:
             return False
         time_s = seconds(self.N, self.gflops)
-        return math.isfinite(time_s) and abs(time_s - self.time_s) <= TIME_RESOLUTION_S + RATE_TOLERANCE * time_s
+        return time_s >= LEAST_S and abs(time_s - self.time_s) <= TIME_RESOLUTION_S + RATE_TOLERANCE * time_s
 
     def why_not(self, threshold: float | None = None) -> str:
         """Say why it does not count as it stands; "" where it does. This alone decides, for runs and imports alike.
@@ -183,8 +188,10 @@ class HplResult:
             single = ", that of single precision" if math.isclose(self.eps, 2.0**-24, rel_tol=0.01) else ""
             told = f"its residual is scaled by a precision (eps) of {self.eps:.3g}{single}"
             return f"{told}: only that of double precision, {EPS:.3g}, counts"
-        if not self.residual or not 0 < self.residual < math.inf:
-            return f"its residual is {self.residual}, which is no number above 0, so the word PASSED says nothing"
+        if not self.residual or not LEAST_RESIDUAL <= self.residual < math.inf:
+            tiny = self.residual is not None and 0 < self.residual < LEAST_RESIDUAL
+            no = "residual of double precision" if tiny else "number above 0"
+            return f"its residual is {self.residual}, which is no {no}, so the word PASSED says nothing"
         largest = LARGEST_RESIDUAL if threshold is None else min(threshold, LARGEST_RESIDUAL)
         if self.residual >= largest:
             asked = f" (the threshold of HPL.dat is {threshold:g})" if threshold and threshold > largest else ""
@@ -379,7 +386,7 @@ def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # 
 
 def proves(residual: float | None) -> bool:
     """Tell whether a residual that passed is a number that shows a right solution."""
-    return residual is not None and 0 < residual < LARGEST_RESIDUAL
+    return residual is not None and LEAST_RESIDUAL <= residual < LARGEST_RESIDUAL
 
 
 def phase_of(line: str) -> tuple[str, float] | None:

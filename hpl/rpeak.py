@@ -37,6 +37,7 @@ class Rpeak:
         reasoning: a sentence for each factor, for the user to check.
         strongest: the peak of the strongest kind of core over that of the average core; above 1 on hybrid CPUs.
         quota_cpus: CPUs that the control group allows, where `cores` are fewer than there are for that; None else.
+        stated: the user gave the figure.
     """
 
     gflops: float
@@ -47,6 +48,7 @@ class Rpeak:
     reasoning: tuple[str, ...]
     strongest: float = 1.0
     quota_cpus: float | None = None
+    stated: bool = False
 
     @property
     def core_gflops(self) -> float:
@@ -62,7 +64,7 @@ class Rpeak:
         if not 0 < gflops < float("inf"):
             raise RpeakError(f"Rpeak = {gflops} GFLOPS: expected a number above zero")
         sentence = f"{gflops:g} GFLOPS were given with ⟦rpeak⟧ (detected: {self.gflops:.1f})."
-        return replace(self, gflops=gflops, reasoning=(sentence,))
+        return replace(self, gflops=gflops, reasoning=(sentence,), stated=True)
 
 
 @dataclass(frozen=True)

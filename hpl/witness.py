@@ -97,6 +97,8 @@ class RankEnd:
         cpu_s: user and system time of all its threads.
         mpi_s: how far MPI's clock went from the first call of MPI_Wtime to the last; 0 if none was heard of.
         real_s: between the same calls by the kernel's clock.
+        calls: of MPI_Wtime.
+        calls_s: when the first and the last of them were, in seconds since the first one, by the kernel's clock.
     """
 
     rank: int
@@ -104,6 +106,8 @@ class RankEnd:
     cpu_s: float
     mpi_s: float
     real_s: float
+    calls: int = 0
+    calls_s: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -265,7 +269,11 @@ def parse_ends(stderr: str) -> tuple[RankEnd, ...]:
         rank, *figures = (_number(report[name], least=-MOST_NUMBER) for name in ("rank", *names))
         known = [figure for figure in figures if figure is not None]
         if rank is not None and len(known) == len(names):
-            found.append(RankEnd(int(rank), *known))
+            calls, told = _number(report.get("calls")), report.get("calls_s")
+            calls_s = tuple(map(_number, told)) if isinstance(told, list) else ()
+            wall_s, cpu_s, mpi_s, real_s = known
+            read_s = tuple(one for one in calls_s if one is not None)
+            found.append(RankEnd(int(rank), wall_s, cpu_s, mpi_s, real_s, int(calls or 0), read_s))
     return tuple(found)
 
 

@@ -28,6 +28,22 @@ class JobState(IntEnum):
 
 
 @dataclass(frozen=True)
+class ProcessUse:
+    """What the processes of a job used, which its launcher waited for.
+
+    Attributes:
+        cpu_s: of all of them together.
+        largest_bytes: of memory that one of them had at once; 0 where that is not known.
+        looks: when its ranks were looked at, in seconds of the job, and for how long each had run until then, or been
+            ready to run and waited for a core.
+    """
+
+    cpu_s: float
+    largest_bytes: int
+    looks: tuple[tuple[float, Mapping[int, float]], ...] = ()
+
+
+@dataclass(frozen=True)
 class JobStatus:
     """The status of a job at one moment.
 
@@ -35,6 +51,7 @@ class JobStatus:
         exit_code: exit code of the launcher; negative for a signal, None while it runs.
         lost_nodes: nodes of the job that did not answer when it had ended.
         message: one sentence why it waits or why it did not complete; "" while it runs or is COMPLETED.
+        used: what its processes used; None where that is not known, as while it runs, and of other hosts.
     """
 
     state: JobState
@@ -43,6 +60,7 @@ class JobStatus:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     lost_nodes: tuple[str, ...] = ()
+    used: ProcessUse | None = None
 
 
 JobId = NewType("JobId", str)

@@ -45,6 +45,7 @@ class Job:
         inputs: names of those files in the folder that ranks read.
         libraries: files of shared libraries that the program uses; nodes without a shared folder get copies.
         container: the image in which each rank runs; `before` stays outside.
+        watched: its ranks are looked at while they run, because its program may lie; that takes time from them.
         copied_to: working folder of ranks on nodes that share no folder with this host. Runners set it.
 
     Raises:
@@ -69,6 +70,7 @@ class Job:
     agent: Path | None = None
     inputs: tuple[str, ...] = ()
     libraries: tuple[Path, ...] = ()
+    watched: bool = False
     copied_to: Path | None = None
     before: tuple[str, ...] = ()
     container: "Container | None" = None

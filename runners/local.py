@@ -9,18 +9,18 @@ import time
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from .base import JobId, JobState, JobStatus, Runner
+from .base import JobId, JobState, JobStatus, ProcessUse, Runner
 from .batch.registry import outside
 from .errors import InvalidJobError, SubmitError
 from .hosts.host_facts import confined
 from .job import Job
 from .launchers.base import Launcher
 from .paths import RunPaths
-from .process_tree import MARK, end, raise_open_files, sweep
+from .process_tree import MARK, end, marked, may_hide_memory, raise_open_files, ready_of_ranks, sweep
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
 """The thread that starts launchers for all threads but the main one."""
@@ -29,6 +29,10 @@ _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
 FILES = 1024
 FILES_PER_RANK = 16
 """Files that a launcher may have open: what Linux usually allows, and several pipes and sockets for each rank."""
+LOOK_S, LATER = 0.25, 1.1
+"""Seconds until ranks are looked at again, and by how much later that is the longer a job runs."""
+SETTLED_S = 3.0
+"""Seconds of a job after which no rank starts another program."""
 
 
 @dataclass
@@ -39,6 +43,38 @@ class Running:
     process: subprocess.Popen[bytes]
     deadline_s: float
     status: JobStatus
+    began_s: float = field(default_factory=time.monotonic)
+    looks_s: float = 0.0
+    processes: list[int] = field(default_factory=list)
+    looks: list[tuple[float, Mapping[int, float]]] = field(default_factory=list)
+    used: ProcessUse | None = None
+
+    def look_at_ranks(self, job_id: JobId) -> None:
+        """Look what its ranks do, the less often the longer it runs: that takes time from them."""
+        age_s = time.monotonic() - self.began_s
+        if not self.job.watched or age_s < self.looks_s or self.job.nodes or self.job.container is not None:
+            return
+        if age_s < SETTLED_S or not self.processes:
+            self.processes = marked(job_id)
+        ready_s = ready_of_ranks(self.processes)
+        self.looks_s = LATER * age_s + LOOK_S * bool(ready_s)
+        if ready_s:
+            self.looks.append((age_s, ready_s))
+
+    def exit_code(self) -> int | None:
+        """Return the exit code of its launcher, and note what that waited for; None while it runs.
+
+        What it started on other hosts, and what a service started in its place, is not below it: then no rank was seen.
+        """
+        if self.process.returncode is None:
+            pid, status, used = os.wait4(self.process.pid, os.WNOHANG)
+            if pid == 0:
+                return None
+            self.process.returncode = os.waitstatus_to_exitcode(status)
+            largest_bytes = 0 if may_hide_memory() else 1024 * used.ru_maxrss
+            if self.looks:
+                self.used = ProcessUse(used.ru_utime + used.ru_stime, largest_bytes, tuple(self.looks))
+        return self.process.returncode
 
 
 class LocalRunner(Runner):
@@ -129,7 +165,8 @@ class LocalRunner(Runner):
         running = self._jobs[job_id]
         if running.status.state.final:
             return running.status
-        exit_code = running.process.poll()
+        running.look_at_ranks(job_id)
+        exit_code = running.exit_code()
         if exit_code is not None:
             running.status = self._ended(running, exit_code)
             self._clear(running, job_id)
@@ -150,7 +187,14 @@ class LocalRunner(Runner):
         state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
         said = RunPaths(running.job.directory).last_words()
         message = "" if exit_code == 0 else self._launcher.explain(running.job, exit_code, said)
-        return replace(running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC))
+        return replace(
+            running.status,
+            state=state,
+            exit_code=exit_code,
+            message=message,
+            ended_at=datetime.now(UTC),
+            used=running.used,
+        )
 
 
 def _executable(path: str) -> bool:

@@ -9,6 +9,7 @@ import os
 import resource
 import signal
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from .errors import RunnerError
@@ -75,11 +76,29 @@ def marked(job_id: str) -> list[int]:
 
 def has_ranks(job_id: str) -> bool:
     """Return whether a process of the job is a rank, as its launcher has told it."""
-    for pid in marked(job_id):
-        with contextlib.suppress(OSError):
-            if any(entry.startswith(_RANK) for entry in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")):
-                return True
-    return False
+    return bool(ready_of_ranks(marked(job_id)))
+
+
+def ready_of_ranks(pids: Iterable[int]) -> dict[int, float]:
+    """Return the seconds that each rank among processes ran, or was ready to run, as their main threads tell.
+
+    What a shell of a rank started counts for the rank.
+    """
+    found: dict[int, float] = {}
+    for process in (Path(f"/proc/{pid}") for pid in pids):
+        with contextlib.suppress(OSError, ValueError):
+            environment = (process / "environ").read_bytes().split(b"\0")
+            rank = next((int(one.partition(b"=")[2]) for one in environment if one.startswith(_RANK)), None)
+            if rank is not None:
+                times_ns = (process / "schedstat").read_text(encoding="ascii").split()[:2]
+                found[rank] = found.get(rank, 0.0) + sum(map(int, times_ns)) / 1e9
+    return found
+
+
+def may_hide_memory() -> bool:
+    """Return whether a process may have huge pages that were set aside: the kernel counts them for none."""
+    counts = [Path(f"/proc/sys/vm/nr_{kind}hugepages") for kind in ("", "overcommit_")]
+    return any(path.exists() and path.read_text(encoding="ascii").strip() != "0" for path in counts)
 
 
 def end(job_id: str, leader: int) -> None:

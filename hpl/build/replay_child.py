@@ -14,6 +14,7 @@ The first run whose `when` fits is what HPL says of a configuration. All keys of
     residual, passed  0.001 and true; a residual of null is not checked
     panels            [[column, time_s], …]: progress lines; without it one for each panel of the factorisation
     pace              real seconds that pass for each of HPL's: 0
+    computes          seconds of CPU time that it uses for each billion operations, that of its start included: 0
     first             so many runs, told by files beside the table, behave so; later ones take the next that fits
     conditions        {"rank": {"cpu_s": 9.5}, "node": {"busy_s": 12.0, "programs": {"cc1": 2.5}}}: what the ranks
                       together and their node tell of the solve, as `native/conditions.c` does; without it nothing
@@ -199,6 +200,8 @@ def play(run: Run, told: Run, stop_at: float | None, solve: int) -> None:
     if "ends" in told:
         end_badly(told)
         return
+    while time.process_time() < told.get("computes", 0.0) * operations(N) / 1e9:
+        pass
     time.sleep(max(0.0, pace * time_s - (time.monotonic() - began)))
     if "conditions" in told:
         say_conditions(told["conditions"], solve, time_s)

@@ -155,11 +155,14 @@ static int ask_nvblas(const char *file, void *dgemm, struct blas *blas)
     return 1;
 }
 
-/* Beginnings of the variables that decide threads, transports and programs; others are nobody's business. */
+/* Beginnings of the variables that decide threads, transports, arithmetic and programs; others are nobody's business, as
+ * those in which Open MPI tells its ranks who they are. */
 static int is_told(const char *variable)
 {
-    static const char *const heads[] = {"OMP_", "KMP_",  "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_",
-                                        "MKL_", "UCX_",  "FI_",   "PSM2_", "NCCL_",     "HPL_"};
+    static const char *const heads[] = {"OMP_",  "KMP_",  "GOMP_", "GOTO_",   "OPENBLAS_", "BLIS_",
+                                        "MKL_",  "UCX_",  "FI_",   "PSM2_",   "NCCL_",     "HPL_",
+                                        "HIP_",  "CUBLAS_", "NVSHMEM_", "ROCBLAS_", "OMPI_MCA_btl", "OMPI_MCA_pml",
+                                        "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_mpi_"};
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         if (strncmp(variable, heads[i], strlen(heads[i])) == 0)
             return 1;
@@ -198,9 +201,11 @@ static void tell_what_reached(int rank, const char *host, const char *cpus)
 
 static int reporting = -1; /* the rank; -1: this process is none that reports */
 static double began_s;     /* by the kernel's clock */
+#define MOST_CALLS 64 /* first and last ones that are told */
 static struct {
     int calls;
     double first_s, last_s, first_real_s, last_real_s;
+    double first_calls_s[MOST_CALLS], last_calls_s[MOST_CALLS]; /* since the first; the last ones in a ring */
 } clock_of_mpi;
 
 /* Whether a file of a library carries messages, by its name: components of Open MPI, UCX, libfabric and its providers. */
@@ -257,10 +262,15 @@ __attribute__((weak)) double MPI_Wtime(void)
         tell_transports(reporting);
     real_s = hpltune_now_s();
     time_s = of_mpi();
-    if (!clock_of_mpi.calls++) {
+    if (!clock_of_mpi.calls) {
         clock_of_mpi.first_s = time_s;
         clock_of_mpi.first_real_s = real_s;
     }
+    if (clock_of_mpi.calls < MOST_CALLS)
+        clock_of_mpi.first_calls_s[clock_of_mpi.calls] = real_s - clock_of_mpi.first_real_s;
+    else
+        clock_of_mpi.last_calls_s[clock_of_mpi.calls % MOST_CALLS] = real_s - clock_of_mpi.first_real_s;
+    clock_of_mpi.calls++;
     clock_of_mpi.last_s = time_s;
     clock_of_mpi.last_real_s = real_s;
     if (!&hpltune_tells_solves)
@@ -276,16 +286,22 @@ static double seconds_of(struct timeval time)
 __attribute__((destructor)) static void hpltune_witness_end(void)
 {
     struct rusage used;
-    char line[320];
-    int length;
+    char line[4 * HPLTUNE_LINE];
+    size_t length = 0;
     hpltune_tell_whole();
     if (reporting < 0 || getrusage(RUSAGE_SELF, &used) != 0)
         return;
-    length = snprintf(line, sizeof line,
-                      "hpltune-end {\"rank\": %d, \"wall_s\": %.4f, \"cpu_s\": %.4f, \"mpi_s\": %.4f, \"real_s\": %.4f}\n",
-                      reporting, hpltune_now_s() - began_s, seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
-                      clock_of_mpi.last_s - clock_of_mpi.first_s, clock_of_mpi.last_real_s - clock_of_mpi.first_real_s);
-    if (write(STDERR_FILENO, line, (size_t)length) < 0)
+    hpltune_add(line, sizeof line, &length,
+                "hpltune-end {\"rank\": %d, \"wall_s\": %.4f, \"cpu_s\": %.4f, \"mpi_s\": %.4f, \"real_s\": %.4f, "
+                "\"calls\": %d, \"calls_s\": [",
+                reporting, hpltune_now_s() - began_s, seconds_of(used.ru_utime) + seconds_of(used.ru_stime),
+                clock_of_mpi.last_s - clock_of_mpi.first_s, clock_of_mpi.last_real_s - clock_of_mpi.first_real_s,
+                clock_of_mpi.calls);
+    for (int call = 0; call < clock_of_mpi.calls && call < 2 * MOST_CALLS; call++)
+        hpltune_add(line, sizeof line, &length, call ? ", %.3f" : "%.3f",
+                    call < MOST_CALLS ? clock_of_mpi.first_calls_s[call] : clock_of_mpi.last_calls_s[call - MOST_CALLS]);
+    hpltune_add(line, sizeof line, &length, "]}\n");
+    if (write(STDERR_FILENO, line, length) < 0)
         return;
 }
 

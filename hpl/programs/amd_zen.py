@@ -24,7 +24,6 @@ class AmdZenHpl(ProgramFile):
     """A program that says so in its banner, or lies in a folder that has the name of AMD's archive."""
 
     name: ClassVar[str] = "amd-zen"
-    on_cores: ClassVar[bool] = True
     needs: ClassVar[str] = "AMD's archive amd-zen-hpl-…, whose licence you accept, Open MPI, and a Zen 4 or 5"
     places: ClassVar[tuple[str, ...]] = (
         "/opt/amd-zen-hpl-*/xhpl",

@@ -24,7 +24,6 @@ class SourceProgram(HplProgram):
 
     built: ClassVar[bool] = True
     takes_blas: ClassVar[bool] = True
-    on_cores: ClassVar[bool] = True
     prints_at_once: ClassVar[bool] = True
     stops_at_column: ClassVar[bool] = True
     origin: ClassVar[str]

@@ -116,7 +116,6 @@ class HplProgram(ABC):
         terms: what it takes of a configuration.
         built: hpltune builds it for each MPI; else it is there.
         takes_blas: it runs with a BLAS of this machine; else it brings its own.
-        on_cores: only cores compute, so that their peak bounds its rate; else nobody knows.
         gpus_of: the vendor of the GPUs that it computes on; "" where it computes on cores.
         prints_at_once: a run of it that prints nothing has not begun.
         runs_lists: one launch of it runs all combinations of the lists of HPL.dat.
@@ -130,7 +129,6 @@ class HplProgram(ABC):
     terms: ClassVar[Terms] = TAKES_ALL
     built: ClassVar[bool] = False
     takes_blas: ClassVar[bool] = False
-    on_cores: ClassVar[bool] = False
     gpus_of: ClassVar[str] = ""
     prints_at_once: ClassVar[bool] = False
     runs_lists: ClassVar[bool] = True

@@ -48,6 +48,7 @@ class Ranked:
             what was measured, and nothing more is known. None where no run that counts was.
         unclear: HPL's clock cannot tell the rate of any of its runs, so that it stands behind the others.
         watts: by the source that measured it, the median power of its runs.
+        watts_per_gflops: the same of the power of each run for its own rate.
         unknown: runs that count though it is not known whether something disturbed them.
     """
 
@@ -62,6 +63,7 @@ class Ranked:
     interval_gflops: tuple[float, float] | None = field(default=None, compare=False)
     unclear: bool = False
     watts: Mapping[str, float] = field(default_factory=dict, compare=False)
+    watts_per_gflops: Mapping[str, float] = field(default_factory=dict, compare=False)
     left_out: int = 0
     disturbance: Disturbance | None = None
     left_unknown: int = 0
@@ -125,9 +127,9 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
     """Rank configurations by the median of their valid runs, best first.
 
     A configuration with one run may owe its rank to luck; `confidence.rerank_by_posterior` corrects that. Runs that are
-    not `ranked`, pilots and extrapolations never count, and a configuration without a valid run does not appear. Of a
-    configuration only undisturbed runs count, where one is known. A run of a confirmation that follows a disturbed one
-    of its configuration at once is of the same round.
+    not `ranked`, pilots and extrapolations never count, nor one that HPL's clock cannot tell beside others, and a
+    configuration without a valid run does not appear. Of a configuration only undisturbed runs count, where one is
+    known. A run of a confirmation that follows a disturbed one of its configuration at once is of the same round.
     """
     records = list(records)
     counting = {id(record) for record in undisturbed(records)}
@@ -151,6 +153,8 @@ def rank(records: Iterable[TrialRecord]) -> Sequence[Ranked]:
             groups[record.key].append((record, Time(record.session, turn)))
         failures[record.key] += record.state is TrialState.FAILED
     unclear = unclear_runs(record for group in groups.values() for record, _ in group)
+    for key, group in groups.items():
+        groups[key] = [(run, time) for run, time in group if run.number not in unclear] or group
     ranked = [_summary(key, group, failures[key], unclear, left_out) for key, group in groups.items()]
     return sorted(ranked, key=lambda entry: (entry.unclear, -entry.expected_gflops))
 
@@ -206,6 +210,7 @@ def _summary(
     left_out: Mapping[tuple[str, Conditions], int],
 ) -> Ranked:
     rates = tuple(record.gflops for record, _ in group if record.gflops is not None)
+    powers = [measured_watts(record.measurements) for record, _ in group]
     median = statistics.median(rates)
     nearest = min((record for record, _ in group), key=lambda record: abs((record.gflops or 0.0) - median))
     disturbed = [record for record, _ in group if record.disturbed is not None]
@@ -219,7 +224,10 @@ def _summary(
         hosts=hosts_of(nearest),
         times=tuple(time for _, time in group),
         unclear=all(record.number in unclear for record, _ in group),
-        watts=_median_watts([measured_watts(record.measurements) for record, _ in group]),
+        watts=_medians(powers),
+        watts_per_gflops=_medians(
+            [{name: one / gflops for name, one in power.items()} for power, gflops in zip(powers, rates, strict=True)]
+        ),
         left_out=left_out[key, Conditions.DISTURBED],
         left_unknown=left_out[key, Conditions.UNKNOWN],
         disturbance=fastest.disturbed,
@@ -227,8 +235,8 @@ def _summary(
     )
 
 
-def _median_watts(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    """Return by source the median power of the runs of which it told."""
+def _medians(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return by source the median of the runs of which it told."""
     return {
         name: statistics.median(run[name] for run in runs if name in run) for name in {n for run in runs for n in run}
     }

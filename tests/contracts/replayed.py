@@ -17,6 +17,10 @@ from hpl.build import replay_child
 GFLOPS = 50.0
 """What the programs reach where a test says nothing else: a run of N = 1000 takes 13 ms."""
 
+COMPUTES = 0.02
+"""CPU time that they use for each billion operations, so that they may have computed them: of small runs their start
+takes longer."""
+
 
 def replaying(
     folder: Path,
@@ -37,7 +41,7 @@ def replaying(
         reports: what each rank says of its BLAS.
         stop: whether a run ends at a column where it is told to.
     """
-    usual = {"gflops": gflops, "pace": pace, "spread": spread}
+    usual = {"gflops": gflops, "pace": pace, "spread": spread, "computes": COMPUTES}
     told = {"runs": [*({**usual, **run} for run in runs), usual], "reports": list(reports), "stop": stop}
     table = folder / f"{name}.json"
     table.write_text(json.dumps(told))

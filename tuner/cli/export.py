@@ -25,7 +25,6 @@ class Format(StrEnum):
     DAT = "dat"
     MARKDOWN = "md"
     PARQUET = "parquet"
-    OPTUNA = "optuna"
     SHEET = "sheet"
 
 
@@ -33,7 +32,7 @@ def export(
     context: typer.Context,
     format_: Annotated[
         Format,
-        typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet, optuna or sheet."),
+        typer.Argument(metavar="FORMAT", help="csv, jsonl, md (Markdown), dat (HPL.dat), parquet or sheet."),
     ],
     study: Newest = None,
     trial: Annotated[
@@ -48,7 +47,7 @@ def export(
     as_json: Annotated[bool, typer.Option("--json", help="Print the fields of a sheet as JSON for scripts.")] = False,
     force: Force = False,
 ) -> None:
-    """Write a study as CSV, JSON lines, Markdown, Parquet or a storage of Optuna, or a trial's HPL.dat.
+    """Write a study as CSV, JSON lines, Markdown or Parquet, or a trial's HPL.dat.
 
     `sheet` has the fields that the TOP500 and the Green500 ask for, and says what their rules would not accept.
 
@@ -62,7 +61,6 @@ def export(
 
         hpltune export parquet -o study.parquet
 
-        hpltune export optuna -o study.db
 
         hpltune export sheet -o submission.md
     """
@@ -82,7 +80,7 @@ def export(
 
         export_there(there, str(format_), study or named, trial, out)
         return
-    if format_ in {Format.PARQUET, Format.OPTUNA}:
+    if format_ is Format.PARQUET:
         _export_binary(str(format_), study or named, out, db)
         return
     with open_store(db, create=False) as store:

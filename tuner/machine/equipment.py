@@ -10,6 +10,8 @@ from results.metrics import Merit, merit, power_by
 from results.record import Study
 from search_spaces.parameters.dimension import dropped_nodes, ranks_and_threads
 
+from .peak import peak_of
+
 KINDS = "node_kinds"
 POWER_SOURCE = "power_source"
 """The fact of a study's machine that says which measurement of the power counts."""
@@ -75,7 +77,7 @@ class Equipment:
         if isinstance(stored, Mapping):
             return cls({network: tuple(NodeKind(**kind) for kind in kinds) for network, kinds in stored.items()})
         nodes = host_count(study.host, "nodes") if study.simulated else 1
-        peak, price, power = ((fact or 0.0) / nodes for fact in (study.rpeak_gflops, study.price_usd, study.power_w))
+        peak, price, power = ((fact or 0.0) / nodes for fact in (peak_of(study), study.price_usd, study.power_w))
         hosts = 1 if study.simulated else host_count(study.host, "nodes")
         kind = NodeKind(nodes, host_count(study.host, "physical_cores") / nodes, peak, price, power)
         return cls({"": (kind,)}, hosts, str(study.host.get(POWER_SOURCE) or ""))

@@ -25,6 +25,18 @@ def ceiling_of(study: Study) -> float:
     return max(study.rpeak_gflops or 0.0, dgemm * cores) or math.inf
 
 
+def peak_of(study: Study) -> float | None:
+    """The rate of which a study's rates are percents: Rpeak; where dgemm is faster than that, dgemm on all cores."""
+    dgemm, core = (_number(study.host.get(name)) for name in (CORE_DGEMM, CORE_RPEAK))
+    too_low = 0 < core < dgemm and not (study.simulated or study.options.get("rpeak_gflops") or _of_cluster_file(study))
+    return study.rpeak_gflops * dgemm / core if study.rpeak_gflops and too_low else study.rpeak_gflops
+
+
+def peak_words(study: Study) -> str:
+    """What the percents of a study's rates are of."""
+    return "Rpeak" if peak_of(study) == study.rpeak_gflops else "what dgemm does on all cores"
+
+
 def dgemm_beats_peak(rpeak: Rpeak, dgemm_gflops: float) -> str | None:
     """The sentence that Rpeak is too low, without a full stop; None if dgemm on one core stays below it.
 
@@ -35,12 +47,16 @@ def dgemm_beats_peak(rpeak: Rpeak, dgemm_gflops: float) -> str | None:
 
 
 def above_peak(study: Study, percents: Iterable[float | None]) -> str | None:
-    """One sentence why figures of a study are above 100 % of peak; None if no figure is.
+    """One sentence why figures of a study are above 100 % of peak, or not of Rpeak; None where neither is so.
 
     Args:
-        percents: of Rpeak; None for an unknown one.
+        percents: of `peak_of`; None for an unknown one.
     """
-    return _reason(percents, _why(study))
+    known = [percent for percent in percents if percent is not None]
+    peak = peak_of(study)
+    if known and peak and peak != study.rpeak_gflops:
+        return f"% of peak is of {peak:.1f} GFLOPS, {peak_words(study)}, and not of Rpeak. {_why(study)}."
+    return _reason(known, _why(study))
 
 
 def model_above_peak(percent: float | None) -> str | None:

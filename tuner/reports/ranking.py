@@ -23,7 +23,7 @@ from results.stats.levels import change, did_words, drift_corrected
 from results.stats.ranking import Ranked, hosts_of, rank, relative_sd, varying
 
 from ..machine.equipment import Equipment
-from ..machine.peak import above_peak, ceiling_of
+from ..machine.peak import above_peak, ceiling_of, peak_words
 from ..study.machine_changes import noise_at_first
 from ..study.objective import UNITS, Objective, StudyRanking, merit_text, of_study, unit_of
 
@@ -34,9 +34,10 @@ def figures(machine: Equipment, gflops: float, run: Ranked | TrialRecord) -> dic
     Args:
         gflops: the rate that they are told of.
     """
-    hosts, watts = (
-        (run.hosts, run.watts) if isinstance(run, Ranked) else (hosts_of(run), measured_watts(run.measurements))
-    )
+    if isinstance(run, Ranked):
+        hosts, watts = run.hosts, {name: gflops * each for name, each in run.watts_per_gflops.items()}
+    else:
+        hosts, watts = hosts_of(run), measured_watts(run.measurements)
     merits = machine.used_on(hosts, run.params, watts).merit(gflops)
     return {name: value for name, value in asdict(merits).items() if value is not None}
 
@@ -146,7 +147,7 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
         advice = "⟦confirm⟧ 2 repeats the best where the table has further runs of them"
         return f"No configuration ran twice, so the confidence is unknown: {advice}."
     if sure is None and any(map(has_doubtful_runs, ranking)):
-        return "No configuration is known to have run twice undisturbed, so the confidence is unknown."
+        return "No configuration ran twice undisturbed, so the confidence is unknown."
     return sentence(sure, of_study(study).best)
 
 
@@ -310,7 +311,7 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
         named = "this configuration" if len(ranking) > 1 else "this file"
         sentences += filter(None, [disturbed_sentence(entry, named)])
         sentences.append(
-            f"{how}{rate_text(rate)} GFLOPS ({percent:.1f} % of Rpeak), {gave_text(entry)}: "
+            f"{how}{rate_text(rate)} GFLOPS ({percent:.1f} % of {peak_words(study)}), {gave_text(entry)}: "
             f"N={entry.params['N']} NB={entry.params['NB']} {entry.params['grid']} with {entry.params['blas']}"
         )
     fastest = fastest_run(study, records)

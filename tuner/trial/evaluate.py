@@ -16,6 +16,7 @@ from hpl.build.toolchain import BuildError
 from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.programs.family import ReadyProgram
+from hpl.programs.gpus import gpus
 from hpl.search_paths import SearchPaths
 from hpl.witness import UNLIKE, WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
 from results.record import Invalidity
@@ -40,7 +41,7 @@ from .observers.contract import LaunchObserver, Measurements, SolveTime, togethe
 from .observers.energy.meters import PowerMeters
 from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
-from .plausible import UNCHECKED, MachineLimits, implausible, too_fast, unchecked
+from .plausible import UNCHECKED, MachineLimits, MeasuredLaunch, implausible, unchecked
 from .reached import unlike_the_plan
 
 if TYPE_CHECKING:
@@ -241,7 +242,7 @@ class Evaluator:
         times_s = [result.time_s for result in plan.program.parse(stdout).results][: len(plan.runs)]
         runs = len(plan.runs) if status.state is JobState.CANCELLED else min(len(times_s) + 1, len(plan.runs))
         measurements = watch.end(watch.solves(runs, times_s, _told(stderr, len(plan.runs))))
-        verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, launch_s)
+        verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, status, launch_s)
         lines = watch.lines() + self._unlike_line(job, stderr)
         return LaunchResult(
             verdict=verdict.without_network(disturbed) if disturbed else verdict,
@@ -272,28 +273,35 @@ class Evaluator:
                 self.listener(Notice(f"{sentence}.", caution=True))
         return f"{UNLIKE}{json.dumps({'sentences': sentences})}\n" if sentences else ""
 
-    def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, launch_s: float) -> Verdict:
+    def _possible(self, verdict: Verdict, plan: TrialPlan, stderr: str, status: JobStatus, launch_s: float) -> Verdict:
         """The verdict, without runs that cannot have been as HPL says."""
         results = verdict.results[: len(plan.runs)]
         if not results or plan.stop_at is not None:
             return verdict
-        limits = self._limits(self.site, plan)
-        if not limits.dgemm and any(too_fast(result, limits) for result in results):
-            limits = self._limits(self._timed(), plan)
         ends = parse_ends(stderr)
         all_ended = {end.rank for end in ends} == set(range(plan.ranks))
-        if unchecked(results, ends, launch_s):
+        measured = MeasuredLaunch(
+            launch_s, plan.ranks, ends if all_ended else (), status.used, parse_conditions(stderr)
+        )
+        limits = self._limits(self.site, plan)
+        said = implausible(results, measured, limits)
+        if any(said):
+            limits = limits if limits.dgemm else self._limits(self._timed(), plan)
+            accelerated = not plan.program.built and bool(gpus())
+            said = implausible(results, measured, replace(limits, core_gflops=0.0) if accelerated else limits)
+        if unchecked(results, measured):
             self.listener(Notice(f"{UNCHECKED}.", caution=True))
-        return verdict.doubted(implausible(results, ends if all_ended else (), launch_s, limits))
+        return verdict.doubted(said)
 
     @staticmethod
     def _limits(site: Inventory, plan: TrialPlan) -> MachineLimits:
-        on_cores = plan.program.on_cores and not site.gpus
+        on_cores = plan.program.workload.is_hpl and not (plan.program.gpus_of or site.gpus)
         core_gflops = max(site.rpeak.core_gflops, site.dgemm_gflops) if on_cores else 0.0
         ceiling = site.rpeak.gflops if site.gpus else site.ceiling_gflops
         if not plan.program.workload.has_peak:
             ceiling = 0.0
-        return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0)
+        alone = plan.program.built or not site.rpeak.stated
+        return MachineLimits(ceiling, core_gflops, site.dgemm_gflops > 0, alone)
 
     def _timed(self) -> Inventory:
         """The site with the rates of dgemm, which are timed now where they are not known."""
@@ -350,6 +358,7 @@ class Evaluator:
             libraries=plan.program.libraries(program, mpi, plan.library) if copies else (),
             before=plan.before,
             container=container,
+            watched=not plan.program.built,
         )
 
     def _interfaces(self, plan: TrialPlan) -> tuple[tuple[str, ...], tuple[str, ...]]:

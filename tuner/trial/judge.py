@@ -69,8 +69,9 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     mismatch = None if ended and not reports else _mismatch(plan, reports, found)
     if plan.stop_at is not None:
         return Verdict((), (mismatch or _stopped_fault(status, found, stderr),), observed, _cancelled(status))
+    surplus = _surplus(plan, found)
     faults = tuple(
-        mismatch or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
+        mismatch or surplus or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
         for i, asked in enumerate(plan.runs)
     )
     verdict = Verdict(found.results, faults, observed, _cancelled(status))
@@ -97,12 +98,24 @@ def _mismatch(plan: TrialPlan, reports: Sequence[RankReport], found: HplOutput) 
     return Failure(Invalidity.RUNTIME, sentence) if sentence else None
 
 
+def _surplus(plan: TrialPlan, found: HplOutput) -> Failure | None:
+    """Why no result counts where there are more than were asked for: which one is of the run nobody can tell."""
+    if len(found.results) <= len(plan.runs):
+        return None
+    asked = "1 was" if len(plan.runs) == 1 else f"{len(plan.runs)} were"
+    many = f"{plan.program.workload.title} printed {len(found.results)} results, and {asked} asked for"
+    return Failure(Invalidity.CORRECTNESS, f"{many}: no one knows which of them is right")
+
+
 def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stdout: str, stderr: str) -> Failure | None:
     """Why results may be missing; None when HPL ran to its end."""
     if found.finished and len(found.results) >= len(plan.runs):
         return None
     title = plan.program.workload.title
-    ended = ended_early(status, found, stderr, f"{title} printed {len(found.results)} of {len(plan.runs)} results")
+    said = f"{title} printed {len(found.results)} of {len(plan.runs)} results"
+    if len(found.results) >= len(plan.runs):
+        said = f"what {title} printed ends before its last lines"
+    ended = ended_early(status, found, stderr, said)
     if ended.invalidity is Invalidity.RUNTIME and (not status.message or status.message.startswith("a rank ")):
         words = words_of_ranks(stderr) or ("" if found.results else words_of_ranks(stdout))
         if words and words not in ended.reason and not ended.reason.startswith(HPL_SAYS):

@@ -1,21 +1,42 @@
 """Whether a run can have been as HPL says: its rate, its time and the CPU time of its ranks against what is known."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
 
 from hpl.output import HplResult
 from hpl.sizing import flop_count
-from hpl.witness import RankEnd
+from hpl.witness import WHOLE, RankEnd, SolveConditions
+from runners.base import ProcessUse
+
+from ..units import gibibytes
 
 DOUBTFUL = 1.3
 """Times what dgemm does on all cores, or Rpeak where that is more, that a rate may be: dgemm is timed on one core in a
 moment, and a clock may rise later. HPL itself is slower than its dgemm."""
-SLOW_CLOCK = 0.9
-"""Part of the kernel's time that MPI's clock must have gone; both count seconds, and differ by far less than 1 %."""
+OFF = 0.01
+"""Part by which two clocks that count the same seconds may differ; they differ by far less."""
+OFF_S = 0.02
+"""Seconds by which they may besides: HPL rounds to 0.01 s, and a rank may lose its core between two readings."""
 LONG_ENOUGH_S = 0.2
 """Time over which two clocks are held against each other: shorter ones depend on when they were read."""
+MOST_CALLS = 64
+"""First and last calls of MPI's clock that a rank tells (`MOST_CALLS` of hpl/native/witness.c)."""
+MOST_ENDS = 16
+"""Ranks whose calls are looked at."""
+LEAST_READY = 0.4
+"""Part of the solve for which each rank is ready to compute at least: ranks of HPL wait for each other by asking again
+and again. MPI libraries that let them sleep leave more than this where the rate is worth anything."""
+READY_S = 2.0
+"""Seconds over which that is looked at."""
+LIBRARIES_BYTES = 64 * 2**20
+"""Memory of a rank without its matrix, generously."""
+IN_MEMORY = 0.8
+"""Part of its matrix that a rank must have had in memory at once: a few pages may have been swapped."""
 START_S = 30.0
 """Seconds of a launch that its start, the generation of the matrix and the check may take, and as long as the solve."""
+ACCELERATOR = "if an accelerator computed, state its peak with ⟦rpeak⟧"
 UNCHECKED = (
     "HPL's time cannot be checked: a launch took more than twice as long as HPL says of its runs, and the program "
     "prints no time stamps and does not let its clock be watched; unless its start took the rest, its clock is slow"
@@ -32,71 +53,171 @@ class MachineLimits:
         ceiling_gflops: of all of them together; 0 where it is not known.
         core_gflops: of one; 0 where it is not known, or where something else than cores may compute.
         dgemm: whether dgemm was timed; else they are from Rpeak.
+        alone: whether only cores compute; else an accelerator may, whose peak the user stated.
     """
 
     ceiling_gflops: float
     core_gflops: float
     dgemm: bool
+    alone: bool = True
 
 
-def too_fast(result: HplResult, limits: MachineLimits) -> bool:
-    """Tell whether a rate is above what its cores can do."""
-    return 0 < DOUBTFUL * limits.ceiling_gflops < result.gflops
+@dataclass(frozen=True)
+class MeasuredLaunch:
+    """What was measured of a launch, apart from what its program printed.
+
+    Attributes:
+        launch_s: seconds from the launch to its end, by our own clock.
+        ranks: that it had.
+        ends: what all its ranks said at their end; none where one did not.
+        used: what its processes used; None where that is not known.
+        solves: what ranks told of each solve, by its number; `WHOLE` of a program that does not tell its solves apart.
+    """
+
+    launch_s: float
+    ranks: int = 1
+    ends: Sequence[RankEnd] = ()
+    used: ProcessUse | None = None
+    solves: Mapping[int, SolveConditions] = field(default_factory=dict)
 
 
-def implausible(
-    results: Sequence[HplResult], ends: Sequence[RankEnd], launch_s: float, limits: MachineLimits
-) -> list[str]:
+def implausible(results: Sequence[HplResult], measured: MeasuredLaunch, limits: MachineLimits) -> list[str]:
     """Say of each run of a launch why it cannot have been as HPL says; "" where nothing speaks against it.
 
     Args:
         results: those of the launch; all its ranks computed each of them.
-        ends: what all its ranks said at their end; none where one did not.
-        launch_s: seconds from the launch to its end, by our own clock.
     """
-    shared = _of_launch(results, ends, launch_s, limits)
-    return [_too_fast(result, limits) or shared for result in results]
+    shared = next(filter(None, (rule(results, measured, limits) for rule in _RULES)), "")
+    return [
+        _too_fast(result, limits) or _of_solve(result, measured.solves.get(number), limits) or shared
+        for number, result in enumerate(results)
+    ]
 
 
-def unchecked(results: Sequence[HplResult], ends: Sequence[RankEnd], launch_s: float) -> bool:
-    """Tell whether a launch took far longer than HPL says, where nothing else tells whether its clock is right.
-
-    Args:
-        results: those of the launch.
-        ends, launch_s: as above.
-    """
-    if any(end.real_s >= LONG_ENOUGH_S for end in ends) or all(result.stamps for result in results):
+def unchecked(results: Sequence[HplResult], measured: MeasuredLaunch) -> bool:
+    """Tell whether a launch took far longer than HPL says, where nothing else tells whether its clock is right."""
+    if any(end.real_s >= LONG_ENOUGH_S for end in measured.ends) or all(result.stamps for result in results):
         return False
-    return launch_s > 2 * sum(result.time_s for result in results) + START_S
+    return measured.launch_s > 2 * sum(result.time_s for result in results) + START_S
 
 
 def _too_fast(result: HplResult, limits: MachineLimits) -> str:
-    if not too_fast(result, limits):
+    if not 0 < DOUBTFUL * limits.ceiling_gflops < result.gflops:
         return ""
     times = result.gflops / limits.ceiling_gflops
     most = f"{'what dgemm does on all cores' if limits.dgemm else 'Rpeak'} ({limits.ceiling_gflops:.4g} GFLOPS)"
     return (
-        f"{result.gflops:.4g} GFLOPS are {times:.3g} times {most}: this program did not compute, or its clock is "
-        "wrong; if an accelerator computed, state its peak with ⟦rpeak⟧"
+        f"{result.gflops:.4g} GFLOPS are {times:.3g} times {most}: this program did not compute in double precision, "
+        f"or its clock is wrong; {ACCELERATOR}"
     )
 
 
-def _of_launch(results: Sequence[HplResult], ends: Sequence[RankEnd], launch_s: float, limits: MachineLimits) -> str:
+def _of_solve(result: HplResult, told: SolveConditions | None, limits: MachineLimits) -> str:
+    """Hold a run against what its ranks told of its solve."""
+    if told is None or not told.ranks:
+        return ""
+    solve_s = max(rank.end_s - rank.begin_s for rank in told.ranks)
+    if _differ(result.time_s, solve_s):
+        return f"HPL says that it took {result.time_s:.2f} s, and its ranks solved for {solve_s:.2f} s"
+    if len(told.ranks) < told.ranks[0].figures.get("of", math.inf):
+        return ""
+    return _too_little(sum(rank.figures.get("cpu_s", math.inf) for rank in told.ranks), flop_count(result.N), limits)
+
+
+def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch, _limits: MachineLimits) -> str:
     told_s = sum(result.time_s for result in results)
-    if told_s > launch_s + ROUNDING_S * len(results):
-        return f"HPL says that it took {told_s:.2f} s, but its whole launch was over after {launch_s:.2f} s"
-    for end in ends:
-        if end.real_s >= LONG_ENOUGH_S and end.mpi_s < SLOW_CLOCK * end.real_s:
+    if told_s > measured.launch_s + ROUNDING_S * len(results):
+        return f"HPL says that it took {told_s:.2f} s, but its whole launch was over after {measured.launch_s:.2f} s"
+    for end in measured.ends:
+        if end.real_s >= LONG_ENOUGH_S and _differ(end.mpi_s, end.real_s):
             return (
                 f"MPI's clock went {end.mpi_s:.2f} s on rank {end.rank} while {end.real_s:.2f} s passed: "
                 "HPL's time and rate are wrong"
             )
-    cpu_s = sum(end.cpu_s for end in ends)
-    operations = sum(flop_count(result.N) for result in results)
-    most = DOUBTFUL * limits.core_gflops * 1e9 * cpu_s
-    if ends and 0 < most < operations:
-        return (
-            f"its ranks used {cpu_s:.2f} s of CPU time, in which they can do {most / 1e9:.4g} of the "
-            f"{operations / 1e9:.4g} billion operations: this program did not compute"
-        )
+    return _of_calls(results, measured)
+
+
+def _of_calls(results: Sequence[HplResult], measured: MeasuredLaunch) -> str:
+    """Hold HPL's times against the calls of MPI's clock by which they were measured.
+
+    A program that is not ours may call it more often than at the begin and the end of a solve. Where it calls it so
+    often that not all calls are known, a time need not be among what is known.
+    """
+    ends = [end for end in measured.ends if end.calls > 1]
+    if not ends or WHOLE not in measured.solves or any(end.calls > 2 * MOST_CALLS for end in ends):
+        return ""
+    read_s = [later_s - one_s for end in ends[:MOST_ENDS] for one_s, later_s in combinations(end.calls_s, 2)]
+    for result in results:
+        if all(_differ(result.time_s, one_s) for one_s in read_s):
+            return (
+                f"HPL says that it took {result.time_s:.2f} s, and no two readings of MPI's clock are so far apart: "
+                f"it was read for {max(read_s):.2f} s"
+            )
     return ""
+
+
+def _of_work(results: Sequence[HplResult], measured: MeasuredLaunch, limits: MachineLimits) -> str:
+    """Hold the operations, the memory and the time of all runs against what the processes used."""
+    used, operations = measured.used, sum(flop_count(result.N) for result in results)
+    if limits.core_gflops <= 0 or not (used or measured.ends):
+        return ""
+    cpu_s = sum(end.cpu_s for end in measured.ends) if measured.ends else math.inf
+    if used is None:
+        return _too_little(cpu_s, operations, limits)
+    return (
+        _too_little(min(cpu_s, used.cpu_s), operations, limits)
+        or _idle_between(used, measured, sum(result.time_s for result in results), limits)
+        or (_too_small(max(result.N for result in results), used.largest_bytes, measured.ranks) if limits.alone else "")
+    )
+
+
+_RULES = (_of_times, _of_work)
+
+
+def _differ(one_s: float, other_s: float) -> bool:
+    """Whether two measurements of the same time differ by more than both may be wrong."""
+    return abs(one_s - other_s) > OFF * max(one_s, other_s) + OFF_S
+
+
+def _too_little(cpu_s: float, operations: float, limits: MachineLimits) -> str:
+    most = DOUBTFUL * limits.core_gflops * 1e9 * cpu_s
+    if limits.core_gflops <= 0 or most >= operations:
+        return ""
+    return (
+        f"its ranks used {cpu_s:.2f} s of CPU time, in which they can do {most / 1e9:.4g} of the "
+        f"{operations / 1e9:.4g} billion operations: this program did not compute; {ACCELERATOR}"
+    )
+
+
+def _idle(ready_s: Mapping[int, float], solved_s: float, limits: MachineLimits) -> str:
+    """Say which rank did nothing; "" where the solve was too short to tell."""
+    rank = min(ready_s, key=lambda one: ready_s[one])
+    known = limits.core_gflops > 0 and limits.alone and solved_s >= READY_S
+    if not known or ready_s[rank] >= LEAST_READY * solved_s:
+        return ""
+    return (
+        f"rank {rank} was ready to compute for {ready_s[rank]:.2f} s of a solve of {solved_s:.2f} s: this program did "
+        f"not compute on all its ranks; {ACCELERATOR}"
+    )
+
+
+def _idle_between(used: ProcessUse, measured: MeasuredLaunch, told_s: float, limits: MachineLimits) -> str:
+    """Say which rank did nothing while HPL must have solved, however late that began."""
+    other_s = max(0.0, measured.launch_s - told_s)
+    inside = [look for look in used.looks if other_s <= look[0] <= told_s] or [(0.0, {})]
+    known_s, known = max(used.looks, key=lambda look: look[0], default=(0.0, {}))
+    for begin_s, begin, end_s, end in ((*inside[0], *inside[-1]), (0.0, {}, known_s - other_s, known)):
+        ready = {rank: end.get(rank, 0.0) - begin.get(rank, 0.0) for rank in range(measured.ranks)}
+        if said := _idle(ready, end_s - begin_s, limits):
+            return said
+    return ""
+
+
+def _too_small(N: int, largest_bytes: int, ranks: int) -> str:
+    part_bytes = 8 * N * N / ranks
+    if not largest_bytes or largest_bytes >= IN_MEMORY * part_bytes - LIBRARIES_BYTES:
+        return ""
+    return (
+        f"none of its processes had more than {gibibytes(largest_bytes)} of memory, and a rank's part of the matrix "
+        f"takes {gibibytes(int(part_bytes))}: this program did not solve for N={N}"
+    )

@@ -9,8 +9,13 @@ from ..words import counted, listed
 
 LONGEST = 240
 """Characters of a value that the witness tells whole (`MOST_VALUE` of hpl/native/witness.c, less what it quotes)."""
-TOLD = ("OMP_", "KMP_", "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_", "MKL_", "UCX_", "FI_", "PSM2_", "NCCL_", "HPL_")
+TOLD = (
+    "OMP_", "KMP_", "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_", "MKL_", "UCX_", "FI_", "PSM2_", "NCCL_", "HPL_", "HIP_",
+    "CUBLAS_", "NVSHMEM_", "ROCBLAS_", "OMPI_MCA_btl", "OMPI_MCA_pml", "OMPI_MCA_mtl", "OMPI_MCA_coll", "OMPI_MCA_mpi_",
+)  # fmt: skip
 """Beginnings of the variables that ranks tell; the same list stands in `witness.c`."""
+EACH_ITS_OWN = {"HIP_VISIBLE_DEVICES"}
+"""What scripts set to another value on each rank on purpose."""
 
 
 def unlike_the_plan(
@@ -44,7 +49,7 @@ def _variables(sights: Sequence[RankSight], planned: Mapping[str, str]) -> Itera
 
 def _between_ranks(sights: Sequence[RankSight], planned: Mapping[str, str]) -> Iterator[str]:
     """Yield what differs between ranks though nobody planned it, as variables that a node's shell sets do."""
-    names = sorted({name for sight in sights for name in sight.variables} - planned.keys())
+    names = sorted({name for sight in sights for name in sight.variables} - planned.keys() - EACH_ITS_OWN)
     for name in names:
         first = sights[0]
         other = next((one for one in sights if one.variables.get(name) != first.variables.get(name)), None)

@@ -81,7 +81,7 @@ def test_what_scripts_read_has_the_conditions(hpltune: Run, db: str, name: str) 
     told = STUDIES[name][1]
     at = ("--db", db)
     assert json.loads(hpltune("best", name, *at, "--json").stdout)["ranking"][0]["conditions"] == told
-    assert {one["conditions"] for one in json.loads(hpltune("show", name, *at, "--json").stdout)["trials"]} == {told}
+    assert {one["conditions"] for one in json.loads(hpltune("show", name, *at, "--json").stdout)} == {told}
     assert json.loads(hpltune("show", f"{name}#1", *at, "--json").stdout)["conditions"] == told
     [pair] = json.loads(hpltune("compare", name, "--by", "blas", *at, "--json").stdout)
     assert pair["conditions"] == [told, told]
@@ -97,7 +97,7 @@ def test_what_a_service_tells_has_the_conditions_and_what_was_measured(db: str, 
         study, record = store.study(name), store.get(name, 1)
         rates = rates_of(store, study)
         assert rates is not None
-        line = StudyLine(study, "complete", store.tally(name), rates)
+        line = StudyLine(study, "complete", store.lists.tally(name), rates)
         model = CampaignModel.of(line)
         assert (model.conditions, model.fastest_conditions) == (told, told)
         whole = WholeTrialModel.of(record)

@@ -4,23 +4,28 @@ import json
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from as_user import Run, program
+from hypothesis import given
+from hypothesis import strategies as st
 from replayed import replaying
 
 from hpl.output import HplResult, Stamps
 from hpl.sizing import flop_count
-from hpl.witness import RankEnd, parse_ends
+from hpl.witness import WHOLE, RankEnd, RankSolve, SolveConditions, parse_ends
+from runners.base import ProcessUse
 from tuner.commands.campaigns.run import RunRequest, run
 from tuner.events import Event, Notice
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
 from tuner.trial import plausible
-from tuner.trial.plausible import MachineLimits, implausible, unchecked
+from tuner.trial.plausible import MachineLimits, MeasuredLaunch, implausible, unchecked
 
 N = 4000
 LIMITS = MachineLimits(ceiling_gflops=80.0, core_gflops=40.0, dgemm=True)
@@ -35,8 +40,15 @@ def ends(cpu_s: float, wall_s: float = 1.0) -> list[RankEnd]:
     return [RankEnd(rank, wall_s, cpu_s, wall_s, wall_s) for rank in (0, 1)]
 
 
-def said(gflops: float, of_ranks: list[RankEnd], launch_s: float = 10.0, limits: MachineLimits = LIMITS) -> str:
-    (sentence,) = implausible([result(gflops)], of_ranks, launch_s, limits)
+def said(
+    gflops: float,
+    of_ranks: Sequence[RankEnd] = (),
+    launch_s: float = 10.0,
+    limits: MachineLimits = LIMITS,
+    **measured: Any,
+) -> str:
+    launch = MeasuredLaunch(launch_s, 2, tuple(of_ranks), **measured)
+    (sentence,) = implausible([result(gflops)], launch, limits)
     return sentence
 
 
@@ -46,7 +58,7 @@ def test_a_run_within_what_the_cores_can_do_counts() -> None:
 
 
 def test_a_rate_above_what_dgemm_does_on_all_cores_is_named_with_how_far() -> None:
-    told = "5000 GFLOPS are 62.5 times what dgemm does on all cores (80 GFLOPS): this program did not compute"
+    told = "5000 GFLOPS are 62.5 times what dgemm does on all cores (80 GFLOPS): this program did not compute in double"
     assert said(5000.0, ends(0.8)).startswith(told)
     assert "times Rpeak (80 GFLOPS)" in said(5000.0, [], limits=replace(LIMITS, dgemm=False))
     assert said(5000.0, [], limits=replace(LIMITS, ceiling_gflops=0.0)) == "", "nothing is known of the machine"
@@ -59,6 +71,9 @@ def test_a_time_must_fit_into_the_launch() -> None:
 def test_a_clock_that_goes_slower_than_the_kernels_is_told() -> None:
     slow = [replace(end, mpi_s=0.5, real_s=10.0) for end in ends(10.0, wall_s=10.0)]
     assert said(60.0, slow).startswith("MPI's clock went 0.50 s on rank 0 while 10.00 s passed")
+    near = [replace(end, mpi_s=9.2, real_s=10.0) for end in ends(10.0, wall_s=10.0)]
+    assert said(60.0, near).startswith("MPI's clock went 9.20 s")
+    assert said(60.0, [replace(end, mpi_s=9.95) for end in near]) == ""
     short = [replace(end, mpi_s=0.01, real_s=0.1) for end in ends(1.0)]
     assert said(60.0, short) == ""
 
@@ -71,12 +86,94 @@ def test_operations_must_fit_into_the_cpu_time_of_all_ranks() -> None:
 def test_a_launch_that_takes_far_longer_than_hpl_says_is_told_where_nothing_else_shows_its_clock() -> None:
     slow = result(10.0)
     assert slow.time_s < 5.0
-    assert unchecked([slow], [], launch_s=41.0)
-    assert not unchecked([slow], [], launch_s=36.0), "its start and its check may take that"
-    assert not unchecked([slow], ends(1.0, wall_s=40.0), launch_s=41.0), "its clock was held against the kernel's"
+    assert unchecked([slow], MeasuredLaunch(41.0))
+    assert not unchecked([slow], MeasuredLaunch(36.0)), "its start and its check may take that"
+    heard = MeasuredLaunch(41.0, ends=ends(1.0, wall_s=40.0))
+    assert not unchecked([slow], heard), "its clock was held against the kernel's"
     noon = datetime(2025, 3, 3, 12)
     stamped = replace(slow, stamps=Stamps(noon, noon + timedelta(seconds=round(slow.time_s))))
-    assert not unchecked([stamped], [], launch_s=41.0)
+    assert not unchecked([stamped], MeasuredLaunch(41.0))
+
+
+def solved(*ranks: tuple[float, float], solve_s: float = 10.0, number: int = 0) -> dict[int, SolveConditions]:
+    """What ranks told of a solve: CPU time, and waiting for a core, of each."""
+    told = [
+        RankSolve(rank, "node", 0.0, solve_s, {"cpu_s": cpu_s, "waited_s": waited_s, "of": len(ranks)})
+        for rank, (cpu_s, waited_s) in enumerate(ranks)
+    ]
+    return {number: SolveConditions(told)}
+
+
+TEN_S = flop_count(N) / 10e9
+"""The rate of a solve of ten seconds."""
+
+
+def test_hpls_time_must_be_that_for_which_its_ranks_solved() -> None:
+    ten: dict[str, Any] = {"launch_s": 20.0}
+    assert said(TEN_S, **ten, solves=solved((10.0, 0.0), (9.9, 0.0))) == ""
+    assert said(TEN_S, **ten, solves=solved((5.0, 5.0), (5.0, 5.0))) == "", "they shared their cores with others"
+    told = said(TEN_S, **ten, solves=solved((10.0, 0.0), (10.0, 0.0), solve_s=12.5))
+    assert told == "HPL says that it took 10.00 s, and its ranks solved for 12.50 s"
+    assert said(TEN_S, **ten, solves=solved((10.0, 0.0), (10.0, 0.0), solve_s=10.05)) == ""
+
+
+def test_each_rank_must_have_been_ready_to_compute_during_the_solve() -> None:
+    sleeper = ProcessUse(10.0, 2**30, ((1.5, {0: 1.4, 1: 1.4}), (9.0, {0: 8.9, 1: 1.6})))
+    assert "rank 1 was ready to compute for 0.20 s of a solve of 7.50 s" in said(TEN_S, launch_s=11.0, used=sleeper)
+    ended = replace(sleeper, looks=((9.0, {0: 8.9}),))
+    assert "rank 1 was ready to compute for 0.00 s" in said(TEN_S, launch_s=11.0, used=ended)
+    assert said(TEN_S, launch_s=11.0, used=replace(sleeper, looks=((9.0, {0: 8.9, 1: 8.8}),))) == ""
+    assert said(TEN_S, launch_s=30.0, used=sleeper) == "", "nobody knows when it solved"
+    stated = replace(LIMITS, alone=False)
+    assert said(TEN_S, launch_s=11.0, used=sleeper, limits=stated) == "", "an accelerator may compute meanwhile"
+
+
+def test_operations_must_fit_into_the_cpu_time_of_the_process_tree_of_any_program() -> None:
+    short = ProcessUse(0.4, 2**30)
+    assert "its ranks used 0.40 s of CPU time, in which they can do 20.8 of the" in said(60.0, used=short)
+    assert said(60.0, used=short, limits=replace(LIMITS, core_gflops=0.0)) == "", "an accelerator computed"
+    assert said(60.0, used=replace(short, cpu_s=1.4)) == ""
+    assert "its ranks used 0.40 s" in said(60.0, ends(1e6), used=short), "what it prints of itself is no proof"
+    told = said(TEN_S, launch_s=20.0, solves=solved((0.1, 0.0), (0.1, 9.9)))
+    assert told.startswith("its ranks used 0.20 s of CPU time")
+
+
+def test_the_matrix_must_have_been_in_memory() -> None:
+    whole = ProcessUse(1e4, 2**30)
+    large = [replace(result(60.0), N=20_000)]
+    (told,) = implausible(large, MeasuredLaunch(1e4, 2, used=whole), LIMITS)
+    assert told.startswith("none of its processes had more than 1.0 GiB of memory, and a rank's part of the matrix")
+    for enough in (1.5 * 2**30, 0):
+        there = replace(whole, largest_bytes=int(enough))
+        assert implausible(large, MeasuredLaunch(1e4, 2, used=there), LIMITS) == [""], "0: huge pages may hold it"
+
+
+def test_hpls_time_must_lie_between_two_readings_of_mpis_clock() -> None:
+    whole: dict[str, Any] = {"launch_s": 20.0, "solves": solved((10.0, 0.0), (10.0, 0.0), number=WHOLE)}
+    read = [replace(end, mpi_s=10.0, real_s=10.0, calls=3, calls_s=(0.0, 0.3, 10.0)) for end in ends(10.0, 10.0)]
+    assert said(TEN_S, read, **whole) == ""
+    assert said(TEN_S * 10 / 9.7, read, **whole) == ""
+    told = said(TEN_S / 0.6, read, **whole)
+    assert told == (
+        "HPL says that it took 6.00 s, and no two readings of MPI's clock are so far apart: it was read for 10.00 s"
+    )
+    often = [replace(end, calls=1000) for end in read]
+    assert said(TEN_S / 0.6, often, **whole) == "", "most of them are not known"
+
+
+@given(
+    st.floats(1e-3, 1e6),
+    st.none() | st.builds(ProcessUse, st.floats(0, 1e6), st.integers(0, 2**40), st.lists(
+        st.tuples(st.floats(0, 1e6), st.dictionaries(st.integers(0, 5), st.floats(0, 1e6))), max_size=4).map(tuple)),
+    st.floats(0, 1e6),
+)  # fmt: skip
+def test_more_cpu_time_and_memory_never_speak_against_a_run(
+    gflops: float, used: ProcessUse | None, launch_s: float
+) -> None:
+    before = said(gflops, launch_s=launch_s, used=used)
+    if used is not None and not before:
+        more = replace(used, cpu_s=2 * used.cpu_s, largest_bytes=2 * used.largest_bytes)
+        assert said(gflops, launch_s=launch_s, used=more) == ""
 
 
 @pytest.mark.heavy
@@ -96,6 +193,8 @@ def test_that_a_time_cannot_be_checked_is_told_and_stays_with_the_study(
 def test_what_ranks_say_at_their_end_is_read_and_damage_is_skipped() -> None:
     line = 'hpltune-end {"rank": 1, "wall_s": 2.5, "cpu_s": 2.25, "mpi_s": 2.0, "real_s": 2.0}\n'
     assert parse_ends(f'noise\n{line}hpltune-end {{"rank": 2, "wall\n') == (RankEnd(1, 2.5, 2.25, 2.0, 2.0),)
+    called = line.replace("}", ', "calls": 3, "calls_s": [0.0, 0.5, "x", 2.0]}')
+    assert parse_ends(called) == (RankEnd(1, 2.5, 2.25, 2.0, 2.0, 3, (0.0, 0.5, 2.0)),)
 
 
 @pytest.mark.parametrize(

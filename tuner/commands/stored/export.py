@@ -6,7 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from results.errors import NoValidRunError, ResultsError
-from results.export.binary_files import write_optuna, write_parquet
+from results.export.binary_files import write_parquet
 from results.export.csv_lines import csv_parts, to_hpl_dat
 from results.export.json_lines import json_line
 from results.flat import TrialPlace
@@ -71,7 +71,7 @@ class ExportRequest:
     """What to export.
 
     Attributes:
-        kind: "csv", "jsonl", "md", "dat", "parquet" or "optuna"; the last two are for `export_binary`.
+        kind: "csv", "jsonl", "md", "dat" or "parquet"; the last is for `export_binary`.
         study: None for the newest.
         trial: with "dat", which; None takes the best.
     """
@@ -196,10 +196,7 @@ def export_binary(store: Store, request: ExportRequest, out: Path) -> None:
         out.parent.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=out.resolve().parent, prefix=".hpltune-") as folder:
             draft = Path(folder) / "study"
-            if request.kind == "optuna":
-                write_optuna(draft, study, store.records(study.name))
-            else:
-                write_parquet(draft, study, store.records(study.name), placed_in(study, rank_stored(store, study)))
+            write_parquet(draft, study, store.records(study.name), placed_in(study, rank_stored(store, study)))
             draft.replace(out.resolve())
     except OSError as error:
         raise TunerError(f"cannot write {out}: {error.strerror}") from error

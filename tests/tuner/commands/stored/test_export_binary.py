@@ -1,4 +1,4 @@
-"""`hpltune export parquet` and `export optuna`: other programs open them."""
+"""`hpltune export parquet`: other programs open it."""
 
 import json
 from collections.abc import Iterator
@@ -54,37 +54,6 @@ def test_a_parquet_file_has_the_types_units_and_facts_of_the_study(store: Store,
     schema = pq.read_schema(home / "new/study.parquet")
     assert schema.field("time_s").metadata == {b"unit": b"s"}
     assert json.loads(schema.metadata[b"hpltune.study"])["rpeak_gflops"] == 134.4
-
-
-def test_optuna_opens_the_study_with_its_values_and_reasons(store: Store, home: Path) -> None:
-    import optuna
-
-    export_binary(store, ExportRequest("optuna"), home / "study.db")
-    export_binary(store, ExportRequest("optuna"), home / "study.db")
-    assert {path.name for path in home.iterdir()} == {"data", "study.db"}
-    study = optuna.load_study(study_name="study", storage=f"sqlite:///{home / 'study.db'}")
-    assert (study.best_value, study.best_params) == (80.0, {"NB": 192, "grid": "2x1", "mpi.eager": 8192})
-    assert [trial.state.name for trial in study.trials] == ["COMPLETE", "COMPLETE", "PRUNED", "FAIL"]
-    assert study.trials[3].user_attrs["reason"] == "the residual check FAILED (99.0)"
-    assert study.trials[0].distributions["NB"] == optuna.distributions.IntDistribution(128, 192)
-    assert study.user_attrs["versions"] == {"hpl": "2.3", "openblas": "0.3.21"}
-
-
-@pytest.mark.filterwarnings("ignore")
-def test_the_dashboard_of_optuna_shows_it(store: Store, home: Path) -> None:
-    from io import BytesIO, StringIO
-
-    from optuna_dashboard import wsgi
-
-    export_binary(store, ExportRequest("optuna"), home / "study.db")
-    statuses: list[str] = []
-    environment = {
-        "REQUEST_METHOD": "GET", "PATH_INFO": "/api/studies", "wsgi.input": BytesIO(), "SERVER_NAME": "localhost",
-        "SERVER_PORT": "80", "wsgi.errors": StringIO(), "wsgi.url_scheme": "http",
-    }  # fmt: skip
-    answer = wsgi(f"sqlite:///{home / 'study.db'}")(environment, lambda status, *_: statuses.append(status))
-    assert statuses == ["200 OK"]
-    assert "study" in b"".join(answer).decode()
 
 
 def test_a_folder_is_refused_and_nothing_is_left(store: Store, home: Path) -> None:
