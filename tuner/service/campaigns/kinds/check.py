@@ -45,9 +45,9 @@ class CheckKind(CampaignKind):
         """Its runs, each as long as the one that is measured again."""
         ask: CheckAsk = document.ask
         before = baseline_of(store, ask.baseline)
-        runs = counted(ask.runs, "run")
-        run_s = before.trial.time_s
-        return CampaignEstimate(runs, None, None if run_s is None else ask.runs * run_s)
+        trials = [before.trial, *([baseline_of(store, ask.reference).trial] if ask.reference else [])]
+        run_s = sum(trial.time_s or 0.0 for trial in trials)
+        return CampaignEstimate(counted(ask.runs * len(trials), "run"), None, ask.runs * run_s or None)
 
     def base_name(self, document: Document) -> str:
         """The baseline's name behind the word check."""
