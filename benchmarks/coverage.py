@@ -219,7 +219,7 @@ def checked(noise: float, loss: float, lasts: float, checks: int) -> dict[bool, 
     known = occasions_of([])
 
     def runs(count: int, level: float) -> list[tuple[float, float]]:
-        rates, state = [], 0.0
+        rates, state = list[list[float]](), 0.0
         for turn in range(count):
             rates.append([])
             for side in (0.0, 1.0):
