@@ -3,16 +3,18 @@
     python benchmarks/coverage.py
     python benchmarks/coverage.py --studies 300
 
-A study of `best`: 10 configurations whose true rates differ by 3 % run once, the best three twice more. A long one: 40,
-and one of them, the reference, again after every tenth. `compare` and `check` get two occasions of one configuration,
-so that each "faster" and "slower" is wrong. Checks a minute apart are of the first occasion.
+A study of `best`: 10 configurations whose true rates differ by 3 % (standard deviation) run once, the best three twice
+more. A long one: 40, and one of them, the reference, again after every tenth. `compare` and `check` get two occasions
+of one configuration, so that each "faster" and "slower" is wrong. Checks a minute apart are of the first occasion.
 """
 
 import argparse
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import product
 
 import numpy as np
 from intervals import markdown, percent
@@ -28,11 +30,14 @@ from results.stats.unfit import MOVED, drift, two_speeds
 from tuner.study.machine_changes import BUSY_NOISE
 from tuner.study.search.reference_runs import EVERY
 
-CONFIGURATIONS, APART, FINALISTS, ROUNDS = 10, 0.03, 3, 2
+CONFIGURATIONS, FINALISTS, ROUNDS = 10, 3, 2
+BEFORE, NOW = 3, 5
+"""Runs of a check, and of its baseline."""
+VERDICTS = ("slower", "slower today", "not slower", "cannot tell")
 LONG = 4 * EVERY
 """Configurations of a long study."""
-CLAIMED = 0.95
-"""A confidence from which a configuration is told to be the fastest for sure."""
+CLAIMED = 0.9
+"""A confidence from which being right in less than 88 of 100 is too high."""
 OCCASIONS = (0.0, 0.01, 0.03)
 DAY, MINUTE = timedelta(days=1), timedelta(minutes=1)
 EARLIER = {"none": (0, DAY), "5, a day apart": (5, DAY), "20, a minute apart": (20, MINUTE)}
@@ -47,7 +52,9 @@ class RunKind:
 
     Attributes:
         noise: standard deviation in logarithms.
-        lost: what a run loses beside, in logarithms, drawn for each run.
+        lost: what a run loses beside, in logarithms.
+        lasts: runs for which what is lost stays the same on average, before it is drawn anew.
+        apart: standard deviation of the true rates of the configurations, in logarithms.
         drift: by how much the machine slows evenly during the study.
         shown: the noise that is assumed before anything ran twice.
     """
@@ -55,6 +62,8 @@ class RunKind:
     name: str
     noise: float
     lost: Callable[[np.random.Generator], float] = lambda _: 0.0
+    lasts: float = 1.0
+    apart: float = 0.03
     drift: float = 0.0
     shown: float = 0.0
 
@@ -70,13 +79,18 @@ def busy(chance: np.random.Generator) -> float:
 
 
 KINDS = (
+    RunKind("normal 0.3 %", 0.003),
     RunKind("normal 1 %", 0.01),
     RunKind("normal 3 %", 0.03),
     RunKind("normal 10 %", 0.1),
     RunKind("normal 30 %", 0.3),
     RunKind("1 %, one in 10 loses Exp(10 %)", 0.01, lambda one: one.exponential(0.1) * (one.random() < 0.1)),
     RunKind("1 %, three in 10 lose Exp(20 %)", 0.01, lambda one: one.exponential(0.2) * (one.random() < 0.3)),
+    RunKind("1 %, one in 5 loses Exp(20 %)", 0.01, lambda one: one.exponential(0.2) * (one.random() < 0.2)),
     RunKind("1 %, two speeds 8 % apart", 0.01, lower_speed),
+    RunKind("1 %, two speeds 8 % apart, each for 6 runs", 0.01, lower_speed, lasts=3),
+    RunKind("2 %, near ties: rates differ by 1 %", 0.02, apart=0.01),
+    RunKind("3 %, near ties: rates differ by 1 %", 0.03, apart=0.01),
     RunKind("busy: each run loses 0 to 70 %", 0.01, busy),
     RunKind("1 %, drifts by 5 %", 0.01, drift=0.05),
     RunKind("1 %, drifts by 20 %", 0.01, drift=0.2),
@@ -116,7 +130,7 @@ def best(kind: RunKind, studies: int, configurations: int = CONFIGURATIONS, *, r
     """
     told, chance = Told(), np.random.default_rng([KINDS.index(kind), studies])
     for _ in range(studies):
-        true = APART * chance.standard_normal(configurations)
+        true = kind.apart * chance.standard_normal(configurations)
         study = _study(kind, true, chance, reference=reference)
         ranking = rerank_by_posterior(study.entries, kind.shown)
         first, sure = ranking[0], standing(ranking, kind.shown, study.moved)
@@ -136,12 +150,15 @@ def _study(kind: RunKind, true: Array, chance: np.random.Generator, *, reference
     """Each configuration once, and the best twice more."""
     count, again = len(true), list[tuple[float, float]]()
     whole, done = count + FINALISTS * ROUNDS + (count // EVERY if reference else 0), 0
+    lost = kind.lost(chance)
 
     def run(place: int) -> float:
-        nonlocal done
+        nonlocal done, lost
+        if chance.random() * kind.lasts < 1:
+            lost = kind.lost(chance)
         slowed = math.log1p(-kind.drift * done / whole)
         done += 1
-        return float(np.exp(true[place] + slowed + kind.noise * chance.standard_normal() - kind.lost(chance)))
+        return float(np.exp(true[place] + slowed + kind.noise * chance.standard_normal() - lost))
 
     runs = list[list[tuple[float, Time]]]()
     for place in range(count):
@@ -189,8 +206,62 @@ def compared(apart: float, earlier: tuple[int, timedelta], studies: int) -> tupl
     return faster, slower, inside
 
 
+def checked(noise: float, loss: float, lasts: float, checks: int) -> dict[bool, Counter[str]]:
+    """The verdicts of checks of a configuration that lost so much, without and with a reference that lost nothing.
+
+    Occasions differ by 2 %, and so do states of the machine, which last some runs; all of both hits the reference, too.
+    The baseline and the reference ran three times each on one occasion, and now five times in turn.
+
+    Args:
+        lasts: runs for which a state lasts on average; 0 where there are none.
+    """
+    found, chance = {False: Counter[str](), True: Counter[str]()}, np.random.default_rng([int(1e4 * noise), checks])
+    known = occasions_of([])
+
+    def runs(count: int, level: float) -> list[tuple[float, float]]:
+        rates, state = list[list[float]](), 0.0
+        for turn in range(count):
+            rates.append([])
+            for side in (0.0, 1.0):
+                if lasts and (not turn or chance.random() * lasts < 1):
+                    state = 0.02 * float(chance.standard_normal())
+                own = side * math.log1p(-loss) if count > BEFORE else 0.0
+                rates[-1].append(math.exp(level + state + own + noise * float(chance.standard_normal())))
+        return [(one, other) for one, other in rates]
+
+    for _ in range(checks):
+        before, now = (runs(count, 0.02 * float(chance.standard_normal())) for count in (BEFORE, NOW))
+        change = speed_change([own for _, own in before], [own for _, own in now], 0.02, 0.0, known)
+        against = speed_change([own / one for one, own in before], [own / one for one, own in now])
+        for reference, told in found.items():
+            slower = change.slower or (reference and against.slower)
+            today = "slower today" if change.slower_now else "not slower" if change.can_tell else "cannot tell"
+            told["slower" if slower else today] += 1
+    return found
+
+
+def _check_rows(checks: int) -> list[list[str]]:
+    """Checks of each noise and loss, without and with states that last."""
+    rows = []
+    for noise, lasts, loss in product((0.003, 0.01, 0.03), (0, 6), (0.0, 0.03, 0.05, 0.1)):
+        told = checked(noise, loss, lasts, checks)
+        cells = [f"{100 * told[reference][name] / checks:.0f}" for reference in told for name in VERDICTS]
+        rows.append([f"{100 * noise:g} %", f"{lasts} runs" if lasts else "none", f"{100 * loss:g} %", *cells])
+    return rows
+
+
 LONG_HEADS = ["runs", "reference", "drift told, of 100", "two speeds told, of 100", "no percentage told, of 100"]
 LONG_HEADS += [f"told ≥ {CLAIMED:.0%} sure: right"]
+
+
+def _short_rows(studies: int, configurations: int) -> list[list[str]]:
+    """Studies of each kind."""
+    rows = []
+    for kind in KINDS:
+        told = best(kind, studies, configurations)
+        right = f"{sum(told.sure)} of {len(told.sure)}"
+        rows.append([kind.name, percent(told.inside), f"{100 * told.refused / studies:.0f}", right])
+    return rows
 
 
 def _long_rows(studies: int) -> list[list[str]]:
@@ -209,14 +280,14 @@ def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--studies", type=count, default=120, help="of each kind")
     asked = parser.parse_args(arguments)
-    rows = []
-    for kind in KINDS:
-        told = best(kind, asked.studies)
-        right = f"{sum(told.sure)} of {len(told.sure)}"
-        rows.append([kind.name, percent(told.inside), f"{100 * told.refused / asked.studies:.0f}", right])
+    rows, few = (_short_rows(asked.studies, count) for count in (CONFIGURATIONS, FINALISTS))
     heads = ["runs", "`best`: true rate inside", "no percentage told, of 100", f"told ≥ {CLAIMED:.0%} sure: right"]
     say(f"{asked.studies} studies a row, ± standard error.\n\n{markdown(heads, rows)}\n")
+    say(f"The same of {FINALISTS} configurations, all of which ran three times.\n\n{markdown(heads, few)}\n")
     say(f"Studies of {LONG} configurations.\n\n{markdown(LONG_HEADS, _long_rows(asked.studies))}\n")
+    heads = ["runs differ by", "states last", "true loss"]
+    heads += [f"{name}{' with a reference' * reference}" for reference in (False, True) for name in VERDICTS]
+    say(f"{asked.studies} checks a row, of 100.\n\n{markdown(heads, _check_rows(asked.studies))}\n")
     rows = []
     for apart in OCCASIONS:
         for name, earlier in EARLIER.items():

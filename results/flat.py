@@ -25,7 +25,7 @@ COLUMNS: dict[str, type[Cell]] = {
     "key": str, "command": str, "directory": str, "xhpl_key": str,
     "simulated": bool, "part": float, "session": int, "hosts": str,
     "rank": int, "expected_gflops": float, "percent_of_peak": float, "rates": str, "cautions": str,
-    "measurements": str, "disturbed": str,
+    "measurements": str, "disturbed": str, "conditions": str,
 }  # fmt: skip
 """Names and types of the columns in their order; `more_columns` follow, and later versions only append columns."""
 HPL_WORDS = tuple(COLUMNS)[list(COLUMNS).index("N") : list(COLUMNS).index("gflops")]
@@ -80,6 +80,7 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
     measurements = finite_figures(record.measurements)
     row["measurements"] = json.dumps(measurements) if measurements else None
     row["disturbed"] = str(record.disturbed) if record.disturbed else None
+    row["conditions"] = record.conditions.value
     if placed is not None:
         row.update(asdict(placed))
     return row

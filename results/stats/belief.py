@@ -23,6 +23,8 @@ OWN = 0.8
 STEPS = 4
 INTERVAL = 0.95
 """Probability that a rate lies in its interval."""
+LARGE_NOISE = 0.9
+"""Probability with which the noise is at most as large as one that a careful chance reckons with."""
 PLACES = 1200
 """Points of the grid of rates, four for each standard deviation of the noise; slower configurations do not contend."""
 _LEGENDRE, _GAUSS = np.polynomial.legendre.leggauss(8)
@@ -73,7 +75,7 @@ class RatePosterior:
         """Return the probability that a contender is faster than each other one, by their indices."""
         shares = self.shares[:, self.contenders.index(contender), :, None]
         slower = self.shares.cumsum(axis=2) - self.shares / 2  # an equal rate counts half
-        return dict(zip(self.contenders, (self.weights @ (slower @ shares)[..., 0]).tolist(), strict=True))
+        return dict(zip(self.contenders, self._careful((slower @ shares)[..., 0]).tolist(), strict=True))
 
     def fastest(self, contender: int) -> float:
         """Return the probability that a contender is the fastest of all."""
@@ -83,7 +85,16 @@ class RatePosterior:
         all_slower = sum(
             weight * (below + part * others).prod(axis=1) for part, weight in zip(WITHIN, WEIGHTS, strict=True)
         )
-        return float(self.weights @ (self.shares[:, index] * all_slower).sum(axis=1))
+        return float(self._careful((self.shares[:, index] * all_slower).sum(axis=1)))
+
+    def _careful(self, chances: Array) -> Array:
+        """Average the chances for each size of the noise, or take those for a large one, where they are smaller.
+
+        Where the few repeats are alike by luck the noise is believed to be too small; that is when most would be
+        claimed, so that the average claims too much of all studies that claim something.
+        """
+        large = int(np.searchsorted(self.weights.cumsum(), LARGE_NOISE))
+        return np.minimum(self.weights @ chances, chances[min(large, len(chances) - 1)])
 
 
 def posterior_rates(groups: Sequence[Sequence[float]], shown: float = 0.0) -> RatePosterior | None:

@@ -11,6 +11,13 @@ from .unfit import unfit, untold_by_disturbance
 DISTINCT = 0.95
 """Probability from which a configuration counts as faster than another."""
 
+REACH = 0.25
+"""Part of its rate that a run may lose unseen: a configuration that ran once and is within it may be the fastest."""
+ENOUGH = 30
+"""Repeated runs that tell how often a run is slowed: where n were not, it is less than 3 / n with a probability of 95 %
+(J. A. Hanley and A. Lippman-Hand, "If nothing goes wrong, is everything all right?", JAMA 249, 1983)."""
+CAPPED = 0.89
+"""Most that is claimed before: what claims more would be wrong in too many studies (benchmarks/coverage.py)."""
 MOST_NAMED = 4
 """Most ranks of a tie that a sentence names."""
 
@@ -24,12 +31,14 @@ class Standing:
         equals: ranks, from 1, of the configurations in a tie with it, its own included.
         ahead: for each rank the probability that the first is faster; the value of the first itself has no meaning.
         unfit: why none of these probabilities can be told, in half a sentence; "" where they can.
+        capped: why the confidence may not be higher, in half a sentence; "" where nothing limits it.
     """
 
     confidence: float
     equals: tuple[int, ...]
     ahead: tuple[float, ...] = ()
     unfit: str = ""
+    capped: str = ""
 
 
 def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranked]:
@@ -66,11 +75,24 @@ def standing(ranking: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) 
     belief = posterior_rates([one.gflops if one.disturbance is None else (max(one.gflops),) for one in level], shown)
     if len(ranking) < 2 or belief is None:
         return None
-    ahead = belief.ahead(0)
+    ahead, confidence = belief.ahead(0), belief.fastest(0)
     unsure = [place for place, share in ahead.items() if place and share < DISTINCT]
-    shares = tuple(ahead.get(place, 1.0) for place in range(len(ranking)))
+    once = _may_be_slowed(level)
+    shares = tuple(min(ahead.get(place, 1.0), CAPPED if place in once else 1.0) for place in range(len(ranking)))
     doubt = untold_by_disturbance(ranking) or unfit(ranking, shown, moved)
-    return Standing(belief.fastest(0), (1, *(place + 1 for place in unsure)), shares, doubt)
+    capped = ""
+    if once and confidence > CAPPED:
+        capped = f"{len(once)} of {len(ranking)} ran once and may have been slowed, which too few repeats rule out"
+        confidence = CAPPED
+    return Standing(confidence, (1, *(place + 1 for place in unsure)), shares, doubt, capped)
+
+
+def _may_be_slowed(level: Sequence[Ranked]) -> list[int]:
+    """Return the places of configurations that may be the fastest if their only run was slowed by something unseen."""
+    if sum(len(entry.repeats) for entry in level) >= ENOUGH:
+        return []
+    least = (1 - REACH) * level[0].expected_gflops
+    return [place for place, entry in enumerate(level) if place and entry.runs == 1 and entry.gflops[0] > least]
 
 
 def sentence(standing: Standing | None, best: str = "the fastest") -> str:
@@ -84,7 +106,8 @@ def sentence(standing: Standing | None, best: str = "the fastest") -> str:
     if standing.unfit:
         return f"How sure it is that no. 1 is {best} cannot be told: {standing.unfit}."
     if len(standing.equals) == 1:
-        return f"No. 1 is {best} with {_sure(standing.confidence)} confidence."
+        said = f"No. 1 is {best} with {_sure(standing.confidence)} confidence"
+        return f"{said} at most: {standing.capped}." if standing.capped else f"{said}."
     return f"{_ranks(standing.equals)} are a tie; the chance that no. 1 is {best} is {100 * standing.confidence:.0f} %."
 
 

@@ -192,6 +192,7 @@ class HeadlineRates:
         expected_gflops: of one more run of no. 1, as an estimate; None where only its own runs tell of it.
         interval_gflops: its usual rate is between these with 95 % probability; None where that is not known.
         range_gflops: the slowest and fastest run of no. 1.
+        fastest_conditions, conditions: whether the fastest run, and those of no. 1, were disturbed.
     """
 
     fastest_gflops: float
@@ -203,15 +204,23 @@ class HeadlineRates:
     expected_gflops: float | None
     interval_gflops: tuple[float, float] | None
     range_gflops: tuple[float, float]
+    fastest_conditions: Conditions = Conditions.UNDISTURBED
+    conditions: Conditions = Conditions.UNDISTURBED
 
     @classmethod
     def of(cls, fastest: FastestRun, first: Ranked, interval: tuple[float, float] | None) -> "HeadlineRates":
         """Take them from the fastest run and from no. 1."""
         expected = first.believed_gflops
         rates = fastest.gflops, fastest.trial, fastest.called
-        return cls(
-            *rates, first.best_record_number, first.median_gflops, first.runs, expected, interval, first.range_gflops
-        )
+        runs = first.best_record_number, first.median_gflops, first.runs
+        conditions = fastest.record.conditions, first.conditions
+        return cls(*rates, *runs, expected, interval, first.range_gflops, *conditions)
+
+    @property
+    def fastest_text(self) -> str:
+        """Write the fastest run: "70.10", or "70.10 (disturbed)", or "70.10 (not known)" whether it was."""
+        told = "" if self.fastest_conditions is Conditions.UNDISTURBED else f" ({self.fastest_conditions})"
+        return f"{rate_text(self.fastest_gflops)}{told}"
 
     @property
     def best_gflops(self) -> float:
@@ -243,6 +252,8 @@ class HeadlineRates:
             "interval_gflops": None if self.interval_gflops is None else list(self.interval_gflops),
             "median_gflops": self.median_gflops,
             "runs": self.runs,
+            "fastest_conditions": self.fastest_conditions.value,
+            "conditions": self.conditions.value,
         }
 
 
@@ -255,6 +266,8 @@ NO_RATES: dict[str, object] = {
     "interval_gflops": None,
     "median_gflops": None,
     "runs": None,
+    "fastest_conditions": None,
+    "conditions": None,
 }
 """What is written of a study without a run that counts."""
 

@@ -47,6 +47,7 @@ _COMPUTED = {
     "simulated": TRIALS.c.versions,
     "rates": TRIALS.c.versions,
     "disturbed": TRIALS.c.measurements,
+    "conditions": TRIALS.c.measurements,
     **{field.name: null() for field in fields(TrialPlace)},
 }
 FLAT = (
@@ -56,9 +57,9 @@ FLAT = (
     *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
 )
 """The columns that `row_of` reads, in its order."""
-_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS, _DISTURBED, _RANKS, _THREADS = (
+_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS, _DISTURBED, _CONDITIONS, _RANKS, _THREADS = (
     3 + list(COLUMNS).index(name)
-    for name in ("simulated", "rates", "hosts", "measurements", "disturbed", "ranks", "threads")
+    for name in ("simulated", "rates", "hosts", "measurements", "disturbed", "conditions", "ranks", "threads")
 )
 CONTENDER = tuple(
     TRIALS.c[name]
@@ -201,10 +202,10 @@ def row_of(row: Sequence[Any]) -> Row:
         measured = row[_MEASUREMENTS]
         cells[_MEASUREMENTS] = None if measured == "{}" else measured
         hosts = len(_hosts_of(row[_HOSTS])) if row[_HOSTS] is not None else 0
-        cells[_DISTURBED] = None
-        if measured != "{}" and not cells[_SIMULATED]:
-            _, why = judge_run(object_of(measured, "measurements"), row[_RANKS], row[_THREADS], hosts)
-            cells[_DISTURBED] = str(why) if why else None
+        conditions, why = Conditions.UNDISTURBED, None
+        if not cells[_SIMULATED]:
+            conditions, why = judge_run(object_of(measured, "measurements"), row[_RANKS], row[_THREADS], hosts)
+        cells[_CONDITIONS], cells[_DISTURBED] = conditions.value, str(why) if why else None
         params = object_of(row[2], "params")
         told = told_words(params)
         named = zip(COLUMNS, cells[3:], strict=True)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from hpl.params import Scalar
+from results.disturbance import Conditions
 from results.stats.headline import NO_RATES
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from runners.virtual import load as clusters_of
@@ -82,6 +83,10 @@ class CampaignModel(BaseModel):
     )
     median_gflops: float | None = Field(default=None, description="of the runs of no. 1")
     runs: int | None = Field(default=None, description="of no. 1")
+    fastest_conditions: Conditions | None = Field(
+        default=None, description="whether the fastest run was disturbed: its rate is then at least that"
+    )
+    conditions: Conditions | None = Field(default=None, description="the same of the runs of no. 1 that count")
     rpeak_gflops: float | None
 
     @classmethod
@@ -145,6 +150,11 @@ class RankedModel(BaseModel):
     gflops: list[float] = Field(description="of all runs that count")
     spread_percent: float | None
     failed_runs: int
+    conditions: Conditions | None = Field(
+        default=None, description="of the runs that count; its rate is a lower bound where they were disturbed"
+    )
+    disturbed_runs: int | None = None
+    unknown_runs: int | None = Field(default=None, description="of which it is not known whether they were disturbed")
     percent_of_peak: float | None = None
     usd_per_gflops: float | None = None
     mflops_per_watt: float | None = None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field, RootModel
 
 from hpl.params import Scalar
+from results.disturbance import Conditions
 from results.plain import finite
 from results.record import Invalidity, Kind, TrialState
 from results.store.service.campaign_entry import LiveState
@@ -59,6 +60,8 @@ class MeasuredModel(BaseModel):
     time_s: float | None
     cost_s: float | None
     part: float = Field(1.0, description="of a full run")
+    conditions: Conditions | None = Field(None, description="whether something else took the machine from it")
+    disturbed: str | None = Field(None, description="what did; null where it is not known to be disturbed")
 
 
 class TrialEndedEvent(MeasuredModel, TotalsModel):
@@ -124,6 +127,8 @@ def document(event: "StoredEvent") -> Event | None:
         "time_s": finite(record.time_s),
         "cost_s": finite(record.cost_s),
         "part": record.part,
+        "conditions": record.conditions,
+        "disturbed": str(record.disturbed) if record.disturbed else None,
     }
     return TrialEndedEvent.model_validate({**facts, **_amount(event)})
 

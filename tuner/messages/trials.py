@@ -7,7 +7,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from hpl.params import Scalar
-from results.plain import finite
+from results.disturbance import Conditions
+from results.plain import finite, finite_figures
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 
 from ..reports.figures.phases import phases_s
@@ -28,6 +29,8 @@ class TrialModel(BaseModel):
     time_s: float | None
     residual: float | None
     passed: bool | None
+    conditions: Conditions = Field(description="whether something else took the machine from it")
+    disturbed: str | None = Field(description="what did; null where it is not known to be disturbed")
     params: dict[str, Scalar]
 
     @classmethod
@@ -45,6 +48,8 @@ class TrialModel(BaseModel):
             time_s=finite(record.time_s),
             residual=finite(record.residual),
             passed=record.passed,
+            conditions=record.conditions,
+            disturbed=str(record.disturbed) if record.disturbed else None,
             params=dict(record.params),
         )
 
@@ -78,6 +83,7 @@ class WholeTrialModel(TrialModel):
     part: float = Field(description="of a full run")
     session: int = Field(description="of the campaign, from 0")
     phases_s: dict[str, float] = Field(description="of the rank that took longest, by HPL's own name of the phase")
+    measurements: dict[str, float] = Field(description="by name with its unit, what observers measured meanwhile")
     observed: ObservedModel | None
     reached: dict[str, Any] = Field(
         default={},
@@ -99,6 +105,7 @@ class WholeTrialModel(TrialModel):
             part=record.part,
             session=record.session,
             phases_s=dict(phases_s(record)),
+            measurements=finite_figures(record.measurements),
             observed=None
             if seen is None
             else ObservedModel(

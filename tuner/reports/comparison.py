@@ -134,6 +134,7 @@ class Comparison:
                 "interval_on_these_occasions_percent": _listed(in_percent(contrast.same_occasion)),
                 "occasions": None if contrast.occasions is None else _occasion_facts(contrast.occasions),
                 "measured_in_turn": None if self.in_turn is None else asdict(self.in_turn),
+                "conditions": [side.best.conditions.value for side in (one, other)],
                 "disturbed": [str(side.best.disturbance) for side in (one, other) if side.best.disturbance],
                 "warnings": [*([untold] if untold else []), *warnings((one, other))],
             }
@@ -251,8 +252,10 @@ def _shown(one: Side, other: Side, contrast: Contrast, *, then: bool = False) ->
     interval = f" (95 % interval {ends[0]:.2f} to {ends[1]:.2f} %)" if ends else ""
     if then:
         return f"On these two occasions {faster.name} was {percent:.2f} % faster than {slower.name}{interval}."
-    surely = "probably " if contrast.p_holm is None else ""
-    return f"{faster.name} is {surely}{percent:.2f} % faster than {slower.name}{interval}."
+    unknown = [side.name for side in (one, other) if side.best.unknown]
+    surely = "probably " if contrast.p_holm is None or unknown else ""
+    doubt = f" Whether something disturbed runs of {listed(unknown)} is not known." if unknown else ""
+    return f"{faster.name} is {surely}{percent:.2f} % faster than {slower.name}{interval}.{doubt}"
 
 
 def _once_each(one: Side, other: Side, contrast: Contrast) -> str:
@@ -354,7 +357,8 @@ def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
         verdict = "cannot be told"
     elif contrast.shown:
         faster = "A faster" if contrast.effect > 0 else "B faster"
-        verdict = faster if contrast.exact or contrast.p_holm is not None else f"{faster}, probably"
+        sure = contrast.exact or (contrast.p_holm is not None and not (one.best.unknown or other.best.unknown))
+        verdict = faster if sure else f"{faster}, probably"
     elif contrast.occasions and contrast.seen_on_these_occasions:
         verdict = f"{'A' if contrast.effect > 0 else 'B'} faster, only then"
     return (

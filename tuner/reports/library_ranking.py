@@ -2,12 +2,14 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
+from results.disturbance import Conditions
 from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Column, Figure, Part, Sentence, Series, Table, Wrap
 from results.report.ranking_table import NUMBERS, named_values
+from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.ranking import Ranked, varying
 from results.store.store import Store
 
@@ -47,6 +49,7 @@ class LibraryRanking:
         best: of all libraries, by name, fastest first.
         ran: the valid runs of each library, by the configuration.
         shown: noise of the machine, as its repeated runs show it.
+        disturbed: how many runs were disturbed, or may have been.
     """
 
     study: Study
@@ -54,6 +57,7 @@ class LibraryRanking:
     best: Mapping[str, Ranked]
     ran: Mapping[str, Counter[str]]
     shown: float = 0.0
+    disturbed: DisturbedRuns = field(default_factory=lambda: DisturbedRuns(0, 0, 0))
 
     @classmethod
     def of(cls, study: Study, records: Sequence[TrialRecord], ranking: Sequence[Ranked]) -> "LibraryRanking":
@@ -62,7 +66,8 @@ class LibraryRanking:
         for record in records:
             if record.ranked and record.kind not in SMALLER_RUNS:
                 ran[blas_of(record.params)][record.key] += 1
-        return cls(study, Rounds.of(records, shown=shown).order(), champions(records, ranking), ran, shown)
+        order = Rounds.of(records, shown=shown).order()
+        return cls(study, order, champions(records, ranking), ran, shown, DisturbedRuns.of(records))
 
     @classmethod
     def stored(cls, store: Store, study: Study) -> "LibraryRanking":
@@ -102,18 +107,21 @@ class LibraryRanking:
         N = n_of(next(iter(self.best.values())))
         small = small_n(N, memory_n(self.study)) if N else None
         doubt = above_peak(self.study, self._percents())
-        return [*self._how_sure(), *self._without_rounds(), *filter(None, (small, doubt))]
+        told = [*self._how_sure(), *self._without_rounds(), *filter(None, (small, doubt))]
+        return [*told, *filter(None, (self.disturbed.sentence(),))]
 
     def to_json(self) -> dict[str, object]:
         """The ranking by name."""
         return {
             "study": self.study.name,
             "rounds": self.order.rounds,
+            "undisturbed_rounds": self.order.quiet,
             "order_is_known": self.order.known,
             "confidence": CLAIMED,
             "tied": [place.blas for place in self.order.tied],
             "ranking": [place.to_json() for place in self.order.places],
             "without_rounds": {name: self.best[name].expected_gflops for name in self.others},
+            "disturbed_runs": self.disturbed.to_json(),
             "sentences": self.sentences(),
         }
 
@@ -122,6 +130,11 @@ class LibraryRanking:
         if not places:
             alone = len(self._compared()) < 2
             return [] if alone else ["No round was whole, so the order is only that of the searches."]
+        quiet = self.order.quiet
+        if quiet < min(rounds, LEAST_ROUNDS):
+            told = f"is {'one' if quiet == 1 else quiet or 'none'} of {counted(rounds, 'round')}"
+            need = f"{LEAST_ROUNDS} would be needed. Run it again when the machine is quiet."
+            return [f"Which is the fastest cannot be told: known to be undisturbed {told}, and {need}"]
         if rounds < LEAST_ROUNDS:
             return [f"{counted(rounds, 'round')} cannot tell the order: {LEAST_ROUNDS} or more can."]
         said = []
@@ -132,7 +145,7 @@ class LibraryRanking:
             )
         else:
             named = listed([place.blas for place in tied])
-            said.append(f"{named} are a tie: {counted(rounds, 'round')} show no sure difference. {_at_most(tied)}")
+            said.append(f"{named} are a tie: {counted(quiet, 'round')} show no sure difference. {_at_most(tied)}")
         said += [
             f"{place.blas} is slower than {before.blas} with {100 * CLAIMED:.0f} % confidence."
             for before, place in pairwise(places[1:])
@@ -150,7 +163,9 @@ class LibraryRanking:
         unknown = [name for name in self.others if name != next(iter(self.best)) and not self._says_something(name)]
         slow = [name for name in self.others if name not in compared and name not in unknown]
         said = []
-        if slow and len(self.best) == len(slow) + 1:
+        if slow and any(one.conditions is not Conditions.UNDISTURBED for one in self.best.values()):
+            said.append(f"How far {listed(slow)} {'is' if len(slow) == 1 else 'are'} behind cannot be told.")
+        elif slow and len(self.best) == len(slow) + 1:
             said.append(
                 f"{compared[0]} is the fastest: {listed(slow)} reached less than half of its rate, which is more than "
                 f"{DOUBT:.0f} times what runs differ."
@@ -185,7 +200,7 @@ class LibraryRanking:
         built = {str(self.best[name].params.get(PROGRAM)) for name in names if name not in self.programs}
         apart = TOLD_APART | ({PROGRAM} if len(built) < 2 else frozenset())
         params = [name for name in varying(entries) if name not in apart] if len(entries) > 1 else []
-        percents, rounds = self._percents(), self.order.rounds
+        percents, rounds = self._percents(), self.order.counted
         cells = {
             "": [str(number) for number in range(1, len(names) + 1)],
             self.kind: names,
@@ -211,7 +226,7 @@ class LibraryRanking:
 
     def _figure(self) -> list[Figure]:
         """The rates of each library, round by round; nothing without rounds."""
-        turns = tuple(range(1, self.order.rounds + 1))
+        turns = tuple(range(1, 1 + self.order.counted))
         series = tuple(Series(place.blas, turns, place.rates, line=True) for place in self.order.places)
         caption, title = "Each point is one run.", f"The best of each {self.kind}, round by round"
         return [Figure(title, "round", "GFLOPS", series, x_whole=True, caption=caption)] if series else []
@@ -230,6 +245,8 @@ class LibraryRanking:
 
     def _behind(self, name: str) -> str:
         lead = next((place.behind for place in self.order.places if place.blas == name), None)
+        if lead is None and name in {place.blas for place in self.order.places}:
+            return ""
         if lead is None:
             fastest = max(map(self._gflops, self.best))
             return f"{100 * (1 - self._gflops(name) / fastest):.1f}"

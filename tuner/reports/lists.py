@@ -122,7 +122,7 @@ def studies_table(lines: Sequence[StudyLine]) -> Table:
 
 def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
     when = line.study.created_at.astimezone().strftime("%Y-%m-%d %H:%M")
-    fastest = "" if line.rates is None else rate_text(line.rates.fastest_gflops)
+    fastest = "" if line.rates is None else line.rates.fastest_text
     estimate = None if line.rates is None else line.rates.expected_gflops
     expected = "" if estimate is None else rate_text(estimate)
     tally = line.tally
@@ -146,6 +146,8 @@ KILLED: Final = "killed"
 PLACED = frozenset(field.name for field in fields(TrialPlace))
 """Columns that only exports fill."""
 FIGURES = frozenset({"#", "time"})
+DOUBTED = ("disturbed?",)
+"""Column of a list in which a run was disturbed, or may have been."""
 WRAPS = {**dict.fromkeys(FIGURES, Wrap.NEVER), "result": Wrap.ANYWHERE}
 """The reason why a trial failed may hold a path."""
 FIRST = ("blas", "kernel", "layout", "grid", "N", "NB", "BCAST", "DEPTH", "SWAP", "RFACT", "NBMIN")
@@ -160,6 +162,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     """
     rates = [record.gflops if record.ranked else None for record in records]
     most = max((rate for rate in rates if rate), default=1.0)
+    doubted = any(record.ranked and not record.undisturbed for record in records)
     bars = tuple(None if rate is None else rate / most for rate in rates)
     columns = tuple(
         Column(
@@ -168,14 +171,17 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
             wrap=WRAPS.get(head, Wrap.AT_WORDS),
             bars=bars if head == "result" else (),
         )
-        for head in ("#", "kind", "result", "time", "configuration")
+        for head in ("#", "kind", "result", "time", *DOUBTED, "configuration")
+        if doubted or head not in DOUBTED
     )
-    return Table(title, columns, tuple(_trial_row(record, killed) for record in records))
+    return Table(title, columns, tuple(_trial_row(record, killed, doubted=doubted) for record in records))
 
 
-def _trial_row(record: TrialRecord, killed: Collection[int]) -> tuple[str, ...]:
+def _trial_row(record: TrialRecord, killed: Collection[int], *, doubted: bool) -> tuple[str, ...]:
     time = "" if record.time_s is None else duration(record.time_s)
-    return str(record.number), str(record.kind), trial_result(record, killed), time, configuration(record)
+    conditions = [record.conditions.value if record.ranked else ""] if doubted else []
+    cells = trial_result(record, killed), time, *conditions, configuration(record)
+    return str(record.number), str(record.kind), *cells
 
 
 def trial_rows(
@@ -234,7 +240,8 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     facts = {"kind": str(record.kind), "state": _state(record, killed)}
     result = trial_result(record, killed)
     facts |= {"reason": record.reason} if record.reason and record.reason not in result else {}
-    facts |= {"disturbed": str(record.disturbed)} if record.disturbed else {}
+    told = {"disturbed": str(record.disturbed or record.conditions)}
+    facts |= told if record.ranked and not record.undisturbed else {}
     facts |= {**_figures(study, record), **_launch(record, others)}
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     facts |= _origin(record)

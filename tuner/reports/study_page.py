@@ -29,7 +29,6 @@ from .published_results import known_table
 from .ranking import figures, interval_of
 from .ranks_got import ranks_got_table
 from .story import story_table
-from .twelve_rules import twelve_rules
 from .virtual_cluster import cluster_table, virtual_cluster_of
 
 SYSTEM = (("os_release", "system"), ("kernel", "kernel of the system"))
@@ -98,9 +97,6 @@ class StudyPage:
         """The page as data."""
         summary = self.found.summary
         parts = [*self._found(others=True), *self._machine()]
-        if summary and not summary.front:
-            rules = twelve_rules(self.study, summary.ranking[0], summary.fastest)
-            parts += [Heading("Twelve rules of benchmarking"), rules]
         if repeated := self.repeated():
             parts += [Heading("Run it again"), *repeated]
         found = summary.to_json() if summary else {"study": self.study.name}

@@ -67,14 +67,19 @@ class Confirmation:
                 done = f"after {place} of {planned}" if place else f"before the first of {planned}"
                 session.say(f"The confirmation ends {done}: {why}.")
                 break
-            self._run(partial(trial, params, before), len(due) - place, ranking[0].expected_gflops, load)
+            last = self._run(partial(trial, params, before), len(due) - place, ranking[0].expected_gflops, load)
+            if last is not None and place + 1 < len(due) and load.lasts(last):
+                after = f"after {place + 1} of {counted(len(due), 'run')}"
+                session.say(f"The confirmation ends {after}: on a loaded machine more runs would confirm luck.")
+                break
         return session.ranking()
 
-    def _run(self, trial: Callable[[], TrialRecord | None], left: int, best_gflops: float, load: SteadyLoad) -> None:
+    def _run(
+        self, trial: Callable[[], TrialRecord | None], left: int, best_gflops: float, load: SteadyLoad
+    ) -> TrialRecord | None:
         """Run a point, and again where it was disturbed, can still win, and as many as are left fit the budget."""
         record = trial()
-        if record is not None:
-            run_again(record, trial, lambda: self._room_for(left), load, best_gflops)
+        return record and run_again(record, trial, lambda: self._room_for(left), load, best_gflops)
 
     def _room_for(self, runs: int) -> bool:
         return not self.session.stopped and not self._out_of_time(runs)

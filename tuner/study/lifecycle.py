@@ -89,9 +89,13 @@ def begin_file(
     Raises:
         StudyExistsError: the name is taken.
     """
+    return _begin(store, _study(name or f"run-{file.stem}", str(file), options, machine), like, name)
+
+
+def _begin(store: Store, study: Study, like: TrialRecord | None, name: str | None) -> str:
+    """Store a new study that only measures, and return its name."""
     if like is not None:
-        machine = replace(machine, host={**machine.host, LIKE: f"{like.study}#{like.number}"})
-    study = _study(name or f"run-{file.stem}", str(file), options, machine)
+        study = replace(study, host={**study.host, LIKE: f"{like.study}#{like.number}"})
     if name is None:
         return create_unnamed(store, study)
     store.create_study(study)
@@ -106,16 +110,28 @@ PROGRAMS = "programs_of"
 """The fact of such a study that names the studies whose programs and libraries it ran, where these differ."""
 
 
-def begin_turns(store: Store, options: TuneOptions, machine: MachineFacts, programs: Sequence[str]) -> str:
-    """Create the study "compare-K" of configurations of other studies that run in turn, and return its name.
+def begin_turns(
+    store: Store,
+    options: TuneOptions,
+    machine: MachineFacts,
+    programs: Sequence[str],
+    like: TrialRecord | None = None,
+    name: str | None = None,
+) -> str:
+    """Create the study of configurations of other studies that run in turn, and return its name.
 
     Args:
         options: with the program of the first.
         programs: the studies whose programs differ; none where all have the same.
+        like: the trial that is measured again, where it is a check.
+        name: None takes "compare-K".
+
+    Raises:
+        StudyExistsError: the name is taken.
     """
     if programs:
         machine = replace(machine, host={**machine.host, PROGRAMS: list(programs)})
-    return create_unnamed(store, _study(TURNS, TURNS, options, machine))
+    return _begin(store, _study(name or TURNS, TURNS, options, machine), like, name)
 
 
 def programs_of(study: Study) -> Sequence[str]:

@@ -2,8 +2,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from statistics import median
 
@@ -79,10 +79,17 @@ class Order:
     Attributes:
         places: the libraries, fastest first; none where there was no round.
         rounds: that were whole.
+        quiet: of these the rounds that count: it is known of all their runs that nothing disturbed them.
     """
 
     places: tuple[Place, ...] = ()
     rounds: int = 0
+    quiet: int = 0
+
+    @property
+    def counted(self) -> int:
+        """Rounds whose rates are those of the places: all, where too few count."""
+        return len(self.places[0].rates) if self.places else 0
 
     @property
     def known(self) -> bool:
@@ -103,66 +110,78 @@ class Rounds:
     Attributes:
         rivals: the libraries.
         whole: for each round in which all of them gave a result their runs, by library.
+        quiet: of these the rounds of whose runs it is known that nothing disturbed them: only these are compared.
         shown: noise of the machine from other runs, as in `results.stats.noise.noise_of`.
     """
 
     rivals: tuple[str, ...]
     whole: tuple[Mapping[str, TrialRecord], ...] = ()
+    quiet: tuple[Mapping[str, TrialRecord], ...] = ()
     shown: float = 0.0
 
     @classmethod
-    def of(cls, records: Iterable[TrialRecord], rivals: Iterable[str] | None = None, shown: float = 0.0) -> "Rounds":
+    def of(
+        cls,
+        records: Iterable[TrialRecord],
+        rivals: Iterable[str] | None = None,
+        shown: float = 0.0,
+        rival_of: Callable[[Mapping[str, Scalar]], str] = blas_of,
+    ) -> "Rounds":
         """Find the rounds among the trials of a study; one ends where a library comes again or a session begins.
 
-        A run that was disturbed and that the same library follows at once is replaced by that. Of the whole rounds only
-        those count in which none was disturbed, where there is one.
+        A run that was disturbed and that the same library follows at once is replaced by that.
 
         Args:
             rivals: None for those of the last two rounds: the last one may have been stopped.
+            rival_of: names what ran, from a configuration.
         """
         begun, session = list[dict[str, TrialRecord]](), -1
         for record in records:
             if record.kind is not Kind.CONFIRMATION:
                 continue
-            name = blas_of(record.params)
+            name = rival_of(record.params)
             again = bool(begun) and name == next(reversed(begun[-1]), None) and begun[-1][name].disturbed is not None
             if not begun or (name in begun[-1] and not again) or record.session != session:
                 begun.append({})
             begun[-1][name] = record
             session = record.session
         found = tuple(dict.fromkeys(name for one in begun[-2:] for name in one)) if rivals is None else tuple(rivals)
-        whole = [one for one in begun if all(name in one and one[name].ranked for name in found)]
-        quiet = [one for one in whole if not any(one[name].disturbed for name in found)]
-        return cls(found, tuple(quiet or whole), shown)
+        whole = tuple(one for one in begun if all(name in one and one[name].ranked for name in found))
+        return cls(found, whole, tuple(one for one in whole if all(one[name].undisturbed for name in found)), shown)
 
     def order(self) -> Order:
         """Say what the rounds tell; nothing where there is none, or nobody to compare with."""
         if not self.whole or len(self.rivals) < 2:
             return Order()
-        names = [self.rivals[number] for number in order_of(self._rates(len(self.whole)))]
+        rounds = len(self.quiet)
+        if rounds < LEAST_ROUNDS:
+            best = {name: median(own[name].gflops or 0.0 for own in self.whole) for name in self.rivals}
+            names = sorted(best, key=lambda name: -best[name])
+            return Order(tuple(self._place(name, self.whole) for name in names), len(self.whole), rounds)
+        names = [self.rivals[number] for number in order_of(self._rates(rounds))]
         neighbours = list(pairwise(names))
-        behind = self._leads([(names[0], name) for name in names[1:]], len(self.whole))
+        behind = self._leads([(names[0], name) for name in names[1:]], rounds)
         least = 1.0 - (1.0 - SURE) / max(1, len(neighbours))
-        looks = range(len(self.whole), len(self.whole) - LOOKS, -1) if len(self.whole) >= LEAST_ROUNDS else ()
+        looks = range(rounds, rounds - LOOKS, -1)
         seen = [[lead.chance >= least for lead in self._leads(neighbours, rounds)] for rounds in looks]
-        sure = [bool(seen) and all(each) for each in zip(*seen, strict=True)] or [False] * len(neighbours)
+        sure = [all(each) for each in zip(*seen, strict=True)]
         places = (
-            self._place(name, lead, surely_behind=own)
+            replace(self._place(name, self.quiet), behind=lead, surely_behind=own)
             for name, lead, own in zip(names, (None, *behind), (False, *sure), strict=True)
         )
-        return Order(tuple(places), len(self.whole))
+        return Order(tuple(places), len(self.whole), rounds)
 
     def leads_of(self, pairs: Sequence[tuple[str, str]]) -> dict[tuple[str, str], Lead]:
-        """By how much the first of each pair is faster than the second; only of pairs of which both ran in rounds."""
-        ran = [pair for pair in pairs if set(pair) <= set(self.rivals)] if self.whole else []
-        return dict(zip(ran, self._leads(ran, len(self.whole)), strict=True))
+        """By how much the first of each pair is faster than the second; only of pairs of which rounds tell it."""
+        told = len(self.quiet) >= LEAST_ROUNDS
+        ran = [pair for pair in pairs if set(pair) <= set(self.rivals)] if told else []
+        return dict(zip(ran, self._leads(ran, len(self.quiet)), strict=True))
 
-    def _place(self, name: str, behind: Lead | None, *, surely_behind: bool) -> Place:
-        own = [one[name] for one in self.whole]
+    def _place(self, name: str, rounds: Sequence[Mapping[str, TrialRecord]]) -> Place:
+        own = [one[name] for one in rounds]
         middle = median(record.gflops or 0.0 for record in own)
         nearest = min(own, key=lambda record: abs((record.gflops or 0.0) - middle))
-        rates = tuple(record.gflops or 0.0 for record in own)
-        return Place(name, nearest.params, nearest.number, rates, behind, surely_behind)
+        return Place(name, nearest.params, nearest.number, tuple(record.gflops or 0.0 for record in own))
 
     def _leads(self, pairs: Sequence[tuple[str, str]], rounds: int) -> list[Lead]:
         """By how much the first of each pair is faster than the second, by the first rounds."""
@@ -170,7 +189,7 @@ class Rounds:
         return leads(self._rates(rounds), numbers, self.shown) if pairs else []
 
     def _rates(self, rounds: int) -> list[list[float]]:
-        return [[one[name].gflops or 0.0 for one in self.whole[:rounds]] for name in self.rivals]
+        return [[one[name].gflops or 0.0 for one in self.quiet[:rounds]] for name in self.rivals]
 
 
 def champions(records: Iterable[TrialRecord], ranking: Sequence[Ranked]) -> dict[str, Ranked]:
@@ -225,7 +244,7 @@ def shown_noise(study: Study, records: Iterable[TrialRecord]) -> float:
     """By how much runs differ here, as the repeated runs of the searches and what was before them tell."""
     runs = defaultdict[str, list[float]](list)
     for record in records:
-        if record.kind is Kind.SEARCH and record.ranked and record.gflops and record.disturbed is None:
+        if record.kind is Kind.SEARCH and record.ranked and record.gflops and record.undisturbed:
             runs[record.key].append(record.gflops)
     repeated = [np.log(rates) for rates in runs.values() if len(rates) > 1]
     at_first = noise_at_first(study.host)

@@ -12,9 +12,11 @@ from xml.etree import ElementTree as ET
 import pytest
 from as_user import Run, program
 from record_builders import a_study, begun, finished
+from replayed import replaying
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
+from results.disturbance import Conditions
 from results.errors import ResultsError
 from results.record import SIMULATOR
 from results.report.model import Sentence, Table
@@ -75,6 +77,12 @@ def database(home: Path) -> str:
     return db
 
 
+@pytest.fixture
+def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Measures of every run that nothing took the machine from it, as the program of these tests does not."""
+    monkeypatch.setattr("results.record.judge_run", lambda *_: (Conditions.UNDISTURBED, None))
+
+
 def checked(request: CheckRequest) -> CheckResult:
     return check(request, lambda _: None, StopRequest())
 
@@ -103,13 +111,13 @@ def test_a_machine_of_the_same_speed_is_not_slower(home: Path, database: str, xh
     assert [part.title for part in result.report().parts if isinstance(part, Table)] == ["What else changed"]
 
 
-@pytest.mark.usefixtures("mpirun")
+@pytest.mark.usefixtures("mpirun", "quiet")
 def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
     hpltune: Run, home: Path, database: str, xhpl: Fake
 ) -> None:
     xhpl(1.801, 1.799, 1.8)
     done = hpltune("check", "--baseline", "before", "--db", database, "--junit", "check.xml", "--json")
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 10, done.stderr
     facts = json.loads(done.stdout)
     assert facts["verdict"] == "slower"
     assert facts["probability_slower"] > 0.95
@@ -125,19 +133,19 @@ def test_a_slower_machine_fails_the_test_of_junit_and_the_command(
 
 
 @pytest.mark.usefixtures("mpirun")
-def test_one_run_that_cannot_tell_says_how_many_would_and_ends_with_2(
+def test_one_run_that_cannot_tell_says_how_many_would_and_ends_with_12(
     hpltune: Run, home: Path, database: str, xhpl: Fake
 ) -> None:
     xhpl(1.97)
     done = hpltune("check", "--baseline", "before", "--db", database, "--junit", "check.xml", "--runs", "1")
-    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.returncode == 12, done.stdout + done.stderr
     told = " ".join(done.stdout.split())
     assert "Cannot tell: the machine is slower by more than 2 % with a probability of" in told
     assert "more run would tell: check again with --runs 2" in told
     assert junit_case(home / "check.xml").find("skipped") is not None
 
 
-@pytest.mark.usefixtures("mpirun")
+@pytest.mark.usefixtures("mpirun", "quiet")
 @pytest.mark.parametrize("now", [(1.5, 1.2, 1.6), (2.001, 1.7, 2.0)])
 def test_the_change_that_is_told_is_that_of_the_medians_beside_it_and_the_estimate_is_called_one(
     database: str, xhpl: Fake, now: tuple[float, ...]
@@ -148,20 +156,90 @@ def test_the_change_that_is_told_is_that_of_the_medians_beside_it_and_the_estima
     changed = 100 * (sorted(now)[1] / 2.0 - 1)
     assert result.change is not None
     assert f"The median changed by {changed:+.1f} %. Estimated from all runs, " in told
-    assert f"the change is {result.change.change_percent:+.1f} % (95 % interval: " in told
+    assert f"counting little, it is {result.change.change_percent:+.1f} % (95 % interval: " in told
     lost = f"Slower: the machine lost {-changed:.1f} % of its rate"
     assert (lost in told) == (result.verdict is CheckVerdict.SLOWER)
 
 
 @pytest.mark.usefixtures("mpirun")
-def test_a_loss_that_may_be_one_of_the_occasion_is_no_verdict(database: str, xhpl: Fake) -> None:
+def test_a_loss_that_is_sure_but_may_be_one_of_the_occasion_is_slower_today(database: str, xhpl: Fake) -> None:
     xhpl(1.901, 1.899, 1.9)
     result = checked(CheckRequest(CheckAsk("before"), db=database))
-    assert result.verdict is CheckVerdict.CANNOT_TELL
-    assert "slower by more than 2 % with a probability of more than 99.9 %. More runs now would not tell" in (
+    assert result.verdict is CheckVerdict.SLOWER_TODAY
+    assert "Slower today: the machine lost 5.0 % of its rate, with a probability of more than 99.9 % more than 2 %" in (
         result.sentence
     )
+    assert "More runs now would not tell whether it is more than the occasion" in result.sentence
     assert "9.4 % apart (assuming that occasions differ by 2.0 % (standard deviation), as usual)" in result.sentence
+
+
+@pytest.mark.usefixtures("mpirun")
+@pytest.mark.parametrize(
+    ("fail_on", "code", "problem"),
+    [((), 11, "skipped"), (("slower", "slower-today"), 11, "failure"), (("slower",), 0, "skipped")],
+)
+def test_what_is_slower_today_fails_where_that_was_asked_for(
+    hpltune: Run, home: Path, database: str, xhpl: Fake, fail_on: tuple[str, ...], code: int, problem: str
+) -> None:
+    xhpl(1.901, 1.899, 1.9)
+    words = [word for verdict in fail_on for word in ("--fail-on", verdict)]
+    done = hpltune("check", "--baseline", "before", "--db", database, "--junit", "check.xml", *words)
+    assert done.returncode == code, done.stdout + done.stderr
+    assert "Slower today: the machine lost 5.0 % of its rate" in " ".join(done.stdout.split())
+    assert junit_case(home / "check.xml").find(problem) is not None
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_a_loss_of_runs_of_which_nothing_is_known_is_at_most_slower_today(database: str, xhpl: Fake) -> None:
+    xhpl(1.5, 1.501, 1.499)
+    result = checked(CheckRequest(CheckAsk("before"), db=database))
+    assert result.verdict is CheckVerdict.SLOWER_TODAY
+    assert "Whether something disturbed its runs is not known." in result.sentence
+
+
+def add_reference(db: str) -> None:
+    """Store a study of another configuration, measured on the occasion of "before"."""
+    hpl = HplParams(1000, 50, 1, 1)
+    with Store.open(db) as store:
+        before = store.study("before")
+        store.create_study(a_study("fixed", options=before.options, host=before.host))
+        for rate in (4.0, 4.01, 3.99):
+            number = store.begin(begun("fixed", "50|1x1"))
+            shape = {"hpl": hpl, "hpl_dat": render(HplDat.of(hpl)), "blas": "xhpl", "kernel": "auto", "ranks": 1}
+            record = finished(number, rate, "fixed", key="50|1x1", **shape)
+            store.finish(replace(record, params={"NB": 50, "grid": "1x1", "blas": "xhpl"}))
+        store.note_host("before", {"cpu_model": None})
+        store.note_host("fixed", {"cpu_model": None})
+
+
+@pytest.mark.usefixtures("mpirun", "quiet")
+@pytest.mark.parametrize(
+    ("now", "reference", "verdict"),
+    [
+        (1.9, 3.8, CheckVerdict.SLOWER_TODAY),
+        (1.9, 4.0, CheckVerdict.SLOWER),
+        (2.0, 4.0, CheckVerdict.NOT_SLOWER),
+    ],
+)
+def test_a_reference_in_turn_tells_the_day_of_the_machine_from_the_configuration(
+    home: Path, database: str, now: float, reference: float, verdict: CheckVerdict
+) -> None:
+    add_reference(database)
+    replaying(home, {"when": {"NB": 100}, "gflops": now}, {"when": {"NB": 50}, "gflops": reference}, spread=0.002)
+    result = checked(CheckRequest(CheckAsk("before", reference="fixed", runs=4), db=database))
+    assert result.verdict is verdict, result.sentence
+    assert result.control is not None
+    told = " ".join(part.text for part in result.report().parts if isinstance(part, Sentence))
+    ends = {
+        CheckVerdict.SLOWER: "the configuration became slower, not only the machine.",
+        CheckVerdict.SLOWER_TODAY: "the machine is slower, not only this.",
+        CheckVerdict.NOT_SLOWER: "In parts of the rate of the reference fixed the change is ",
+    }
+    assert ends[verdict] in told
+    with Store.open(database) as store:
+        runs = store.records(result.measured.study.name)
+        assert [run.params["side"] for run in runs] == ["before", "fixed", "fixed", "before"] * 2
+        assert store.study(result.measured.study.name).host["like"] == "before#1"
 
 
 STEADY = (2.0, 2.001, 1.999, 2.002, 1.998, 2.0, 2.001, 1.999)
@@ -182,7 +260,7 @@ def add_checks(db: str, apart: timedelta) -> None:
             store.end_study(name, "complete")
 
 
-@pytest.mark.usefixtures("mpirun")
+@pytest.mark.usefixtures("mpirun", "quiet")
 def test_earlier_checks_of_a_steady_machine_make_the_same_loss_a_verdict(database: str, xhpl: Fake) -> None:
     add_checks(database, timedelta(days=1))
     xhpl(1.901, 1.899, 1.9)
@@ -197,7 +275,7 @@ def test_earlier_checks_within_minutes_are_one_occasion_and_make_no_verdict(data
     xhpl(1.901, 1.899, 1.9)
     result = checked(CheckRequest(CheckAsk("before"), db=database))
     assert result.baseline.occasions.seen == 0
-    assert result.verdict is CheckVerdict.CANNOT_TELL
+    assert result.verdict is CheckVerdict.SLOWER_TODAY
     assert "Checks on other days tell how much they are." in result.sentence
 
 

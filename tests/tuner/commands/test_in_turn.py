@@ -237,8 +237,8 @@ def test_what_cannot_run_here_is_refused_in_one_sentence(home: Path, database: s
     add("empty", 100, ())
     add("far", 100, options=TuneOptions(real_cluster={"nodes": ["n1", "n2"]}).to_json())
     refused = {
-        "simulated": "compare ⟦interleaved⟧ measures real machines: simulated was simulated",
-        "replayed": "compare ⟦interleaved⟧ measures real machines: replayed was replayed",
+        "simulated": "a comparison in turn measures real machines: simulated was simulated",
+        "replayed": "a comparison in turn measures real machines: replayed was replayed",
         "empty": "empty: that study has no valid run to compare with",
         "far": "needs studies of the same hosts: before and far did not run on the same ones",
         "other.db#x": "what that names is not run here",

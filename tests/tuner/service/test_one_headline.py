@@ -24,7 +24,7 @@ from hpl.params import HplParams
 from results.record import Kind, TrialRecord
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
-from tuner.commands.campaigns.check import baseline_of
+from tuner.commands.campaigns.run import baseline_of
 from tuner.service.config import WebhookTable
 from tuner.service.webhook_sender import Announcer
 

@@ -1,10 +1,11 @@
 """Rounds of libraries: what is a round, when an order is known, and what is told of it."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from record_builders import a_study, begun, finished
+from record_builders import DISTURBED, a_study, begun, finished
 from report_reading import printed
 
 from results.record import Kind, TrialRecord, TrialState
@@ -81,6 +82,21 @@ def test_without_a_round_or_a_rival_there_is_no_order() -> None:
     assert not Rounds.of(rounds(NEAR, 3), ["blis"]).order().places
 
 
+@pytest.mark.parametrize("measured", [DISTURBED, {}])
+def test_rounds_that_are_not_known_to_be_undisturbed_tell_nothing(measured: Mapping[str, float]) -> None:
+    loaded = [replace(one, measurements=measured) for one in rounds(NEAR, 8)]
+    order = Rounds.of(loaded, NEAR).order()
+    assert (order.known, order.rounds > 0, order.quiet) == (False, True, 0)
+    assert all(place.behind is None for place in order.places)
+    assert not Rounds.of(loaded, NEAR).leads_of([("openblas", "blis")])
+    mixed = Rounds.of([*loaded, *rounds(NEAR, 5)], NEAR).order()
+    assert (mixed.known, mixed.quiet) == (True, 5)
+
+
+def test_two_rounds_have_no_interval() -> None:
+    assert all(place.behind is None for place in Rounds.of(rounds(NEAR, 2), NEAR).order().places)
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     with Store.open(tmp_path / "hpltune.db") as store:
@@ -111,6 +127,22 @@ def test_the_report_of_a_tie_says_how_large_a_difference_may_be(store: Store) ->
     alike = {"openblas": 100.0, "blis": 100.0}
     text = told(store, [*searched(alike), *rounds(alike, 6)])
     assert "are a tie: 6 rounds show no sure difference. If there is one, it is below 0." in text
+
+
+@pytest.mark.parametrize("measured", [DISTURBED, {}])
+def test_of_a_loaded_machine_nothing_is_called_fastest_and_the_end_says_why(
+    store: Store, measured: Mapping[str, float]
+) -> None:
+    far = {"openblas": 100.0, "blis": 20.0, "reference": 5.0}
+    slow_dgemm(store, reference=3.0, blis=39.0)
+    loaded = [replace(one, measurements=measured) for one in (*searched(far), *rounds(far, 6))]
+    text = told(store, loaded)
+    assert "Which is the fastest cannot be told: known to be undisturbed is none of " in text
+    assert "the fastest with" not in text
+    assert "interval" not in text
+    assert "confidence" not in text
+    ending = "24 of 24 runs were disturbed" if measured else "Of 24 of 24 runs it is not known whether something"
+    assert ending in text
 
 
 def slow_dgemm(store: Store, **rates: float) -> None:

@@ -4,48 +4,45 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from enum import Enum
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from hpl.dat import HplDat, render
 from hpl.errors import HplError
-from hpl.log import untold_words
 from results.disturbance import Disturbance
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
 from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone, outcome
 from results.report.text_forms import JUnitCase, to_junit
 from results.stats.disturbed_runs import undisturbed
-from results.stats.occasions import MOST_RUNS, SURE, Occasions, SpeedChange, runs_to_tell, speed_change
+from results.stats.occasions import APART, MOST_RUNS, SURE, SpeedChange, runs_to_tell, speed_change
 from results.store.store import Store
 from runners.errors import RunnerError
 
-from ...asks.check import CheckAsk
+from ...asks.check import FAILABLE, CheckAsk, CheckVerdict
+from ...asks.compare import CompareAsk
 from ...database import open_store
-from ...errors import TunerError, UsageError
+from ...errors import TunerError
 from ...events import Listener, Notice
 from ...machine.quiet import longest_wait_s
-from ...options import TuneOptions
 from ...reports.context import Context
 from ...stopping import StopRequest
 from ...study.cautions import cautions_of, told_cautions
+from ...study.lifecycle import SIDE
 from ...study.machine_changes import noise_at_first
-from ...study.objective import ranking_of
 from ...study.occasions import known_occasions
+from ...study.rounds import LEAST_ROUNDS, Rounds
 from ...units import gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import require_writable_file, write_text
-from ...words import counted, listed, with_options
-from .run import RunRequest, RunResult, run
+from ...words import counted, with_options
+from ..session import open_session
+from .in_turn import InTurnRequest, played_in_turn
+from .run import Baseline, RunResult, baseline_of, run
 
 SUITE = "hpltune check"
 """Name of the test suite in JUnit's file."""
-SPARE_S = 600.0
-"""A run is ended after this time and SLOWEST times the time of the baseline: it hangs."""
-SLOWEST = 10
 QUIET = "Check again when the machine is quiet."
 
 HOST_FACTS = {
@@ -68,24 +65,17 @@ VERSIONS = {"hpltune": "hpltune", "hpl": "HPL", "mpi": "MPI", "compiler": "compi
 """Versions as a study stores them; that of the BLAS has its name."""
 
 
-class CheckVerdict(Enum):
-    """What a check found."""
-
-    NOT_SLOWER = "not-slower"
-    SLOWER = "slower"
-    CANNOT_TELL = "cannot-tell"
-    FAILED = "failed"
-    STOPPED = "stopped"
-
-
 PROBLEMS: dict[CheckVerdict, Literal["failure", "error", "skipped"]] = {
     CheckVerdict.SLOWER: "failure",
+    CheckVerdict.SLOWER_TODAY: "skipped",
     CheckVerdict.FAILED: "error",
     CheckVerdict.CANNOT_TELL: "skipped",
     CheckVerdict.STOPPED: "skipped",
 }
 """What JUnit calls a verdict; a test passes without one."""
-TONES = {CheckVerdict.NOT_SLOWER: Tone.GOOD, CheckVerdict.SLOWER: Tone.BAD, CheckVerdict.FAILED: Tone.BAD}
+TONES = {CheckVerdict.NOT_SLOWER: Tone.GOOD} | dict.fromkeys(
+    (CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY, CheckVerdict.FAILED), Tone.BAD
+)
 
 
 @dataclass(frozen=True)
@@ -94,12 +84,14 @@ class CheckRequest:
 
     Attributes:
         junit: file for a CI service; None for none.
+        fail_on: verdicts of FAILABLE that are failures of the test; None where nothing was said.
         db: database file or URL; None for the user's own.
         study: name of the study that holds the runs; None takes a new one after the baseline.
     """
 
     ask: CheckAsk
     junit: Path | None = None
+    fail_on: tuple[CheckVerdict, ...] | None = None
     db: str | None = None
     study: str | None = None
 
@@ -110,45 +102,28 @@ class CheckRequest:
 
 
 @dataclass(frozen=True)
-class Baseline:
-    """The best configuration of a stored study.
+class Control:
+    """A fixed reference that ran in turn with the configuration, which tells the machine from the configuration.
 
     Attributes:
-        trial: the run that represents it.
-        gflops: the rates of all its runs.
-        occasions: how the machine differs between occasions, as earlier checks of it and its like tell.
+        name: of its study.
+        own: its change.
+        against: the change of the configuration in parts of the reference's rate, from undisturbed rounds.
     """
 
-    study: Study
-    trial: TrialRecord
-    gflops: tuple[float, ...]
-    occasions: Occasions = field(default_factory=Occasions)
+    name: str
+    own: SpeedChange
+    against: SpeedChange
 
     @property
-    def name(self) -> str:
-        """STUDY#TRIAL."""
-        return f"{self.study.name}#{self.trial.number}"
-
-    @property
-    def hpl_dat(self) -> str:
-        """The text of the HPL.dat of its trial."""
-        return self.trial.hpl_dat or (render(HplDat.of(self.trial.hpl)) if self.trial.hpl else "")
-
-    def again(self, file: Path) -> RunRequest:
-        """What runs its HPL.dat as its trial ran.
-
-        Args:
-            file: holds `hpl_dat`.
-        """
-        trial, cores = self.trial, self.study.host.get("physical_cores")
-        return RunRequest(
-            file,
-            TuneOptions(),
-            like=self.name,
-            layout=f"{trial.ranks}x{trial.threads}" if trial.ranks and trial.threads else None,
-            walltime_s=SPARE_S + SLOWEST * (trial.time_s or 0.0),
-            oversubscribe=isinstance(cores, int) and (trial.ranks or 0) * (trial.threads or 1) > cores,
-        )
+    def sentence(self) -> str:
+        """What it says of the change."""
+        told = f"In parts of the rate of the reference {self.name} the change is {_estimate(self.against)}"
+        if self.against.slower:
+            return f"{told}: the configuration became slower, not only the machine."
+        if self.own.probability_slower > SURE:
+            return f"{told}, and the reference changed by {_estimate(self.own)}: the machine is slower, not only this."
+        return f"{told}."
 
 
 @dataclass(frozen=True)
@@ -169,6 +144,7 @@ class CheckResult:
         change: None if no run of now counts.
         more_runs: how many more runs would probably tell; None if it can tell, or if no number would.
         changes: what else is not as it was.
+        control: what the reference tells; None without one, and where too few rounds were undisturbed.
         failure: JUnit's file could not be written.
     """
 
@@ -178,6 +154,7 @@ class CheckResult:
     change: SpeedChange | None
     more_runs: int | None = None
     changes: tuple[ChangedFact, ...] = ()
+    control: Control | None = None
     failure: TunerError | None = field(default=None, compare=False)
 
     @property
@@ -187,9 +164,26 @@ class CheckResult:
             return CheckVerdict.STOPPED
         if self.change is None or not self.measured.all_count:
             return CheckVerdict.FAILED
-        if not self.change.can_tell or self.disturbed is not None:
+        if self.disturbed is not None:
             return CheckVerdict.CANNOT_TELL
-        return CheckVerdict.SLOWER if self.change.slower else CheckVerdict.NOT_SLOWER
+        if self.change.slower or (self.control and self.control.against.slower):
+            return CheckVerdict.SLOWER_TODAY if self.unknown else CheckVerdict.SLOWER
+        if self.change.slower_now:
+            return CheckVerdict.SLOWER_TODAY
+        return CheckVerdict.NOT_SLOWER if self.change.can_tell else CheckVerdict.CANNOT_TELL
+
+    @property
+    def problem(self) -> Literal["failure", "error", "skipped"] | None:
+        """What JUnit calls the verdict; None where the test passes."""
+        fail_on = self.request.fail_on
+        if fail_on is not None and self.verdict in FAILABLE:
+            return "failure" if self.verdict in fail_on else "skipped"
+        return PROBLEMS.get(self.verdict)
+
+    @property
+    def unknown(self) -> bool:
+        """Whether it is known of no run of now that nothing disturbed it."""
+        return not any(run.undisturbed for run in self.measured.records if run.ranked)
 
     @property
     def disturbed(self) -> Disturbance | None:
@@ -246,8 +240,7 @@ class CheckResult:
         """The text of JUnit's file."""
         now = [f"Now: {text}." for _, text in told_cautions(self.measured.study).values()]
         text = "\n".join([self.sentence, *self._details(), *now, *map(_line, self.changes)])
-        problem = PROBLEMS.get(self.verdict)
-        return to_junit(JUnitCase(SUITE, self.baseline.name, problem, self.sentence, text, time_s))
+        return to_junit(JUnitCase(SUITE, self.baseline.name, self.problem, self.sentence, text, time_s))
 
     @property
     def sentence(self) -> str:
@@ -261,15 +254,26 @@ class CheckResult:
         if self.disturbed is not None:
             runs = counted(len(self.gflops), "run")
             return f"Cannot tell: of {runs} all were disturbed, the last one because {self.disturbed}. {QUIET}"
+        return self._answer(change)
+
+    def _answer(self, change: SpeedChange) -> str:
+        """What the rates say, in one sentence or two."""
+        verdict = self.verdict
         limit, chance = f"{self.request.ask.tolerance_percent:g} %", _percent(change.probability_slower)
-        if verdict is CheckVerdict.SLOWER:
-            changed = self.median_change_percent
-            lost = f"the machine lost {-(change.change_percent if changed is None else changed):.1f} % of its rate"
+        changed = self.median_change_percent
+        lost = f"the machine lost {-(change.change_percent if changed is None else changed):.1f} % of its rate"
+        if verdict is CheckVerdict.SLOWER and change.slower:
             chance = _percent(min(change.probability_slower, change.probability_beyond_occasions))
             return (
                 f"Slower: {lost}, and with a probability of {chance} more than {limit} and than two occasions of an "
                 "unchanged machine differ."
             )
+        if verdict is CheckVerdict.SLOWER and self.control:
+            chance = _percent(self.control.against.probability_slower)
+            return f"Slower: against {self.control.name} it lost more than {limit} with a probability of {chance}."
+        if verdict is CheckVerdict.SLOWER_TODAY:
+            unknown = "Whether something disturbed its runs is not known. " if self.unknown else ""
+            return f"Slower today: {lost}, with a probability of {chance} more than {limit}. {unknown}{self._advice()}"
         told = f"the machine is slower by more than {limit} with a probability of {chance}"
         return f"Not slower: {told}." if change.can_tell else f"Cannot tell: {told}. {self._advice()}"
 
@@ -295,7 +299,8 @@ class CheckResult:
         """The rates, what does not count, and what speaks against the verdict."""
         told = [text for _, text in told_cautions(self.baseline.study).values()]
         before = [f"When the baseline was made: {text}." for text in told]
-        return [*self._rates(), *self._left_out(), *self._failures(), *before]
+        control = [self.control.sentence] if self.control else []
+        return [*self._rates(), *control, *self._left_out(), *self._failures(), *before]
 
     def _left_out(self) -> list[str]:
         """Say which runs do not count because they were disturbed, and others were not."""
@@ -310,12 +315,10 @@ class CheckResult:
         told = f"Before: {_median(before)} ({self.baseline.name})."
         if self.change is None:
             return [told]
-        low, high = self.change.interval_percent
-        estimated = f"{self.change.change_percent:+.1f} % (95 % interval: {low:+.1f} % to {high:+.1f} %)"
         return [
             f"{told} Now: {_median(self.gflops)}.",
             f"The median changed by {self.median_change_percent or 0.0:+.1f} %.",
-            f"Estimated from all runs, of which those far from the others count little, the change is {estimated}.",
+            f"Estimated from all runs, those far from the others counting little, it is {_estimate(self.change)}.",
             "This interval holds for these two occasions: a difference between occasions is not in it.",
         ]
 
@@ -339,6 +342,10 @@ class CheckResult:
             "change_percent": change.change_percent if change else None,
             "interval_percent": list(change.interval_percent) if change else None,
             "more_runs": self.more_runs,
+            "reference": self.request.ask.reference,
+            "reference_change_percent": self.control.own.change_percent if self.control else None,
+            "against_reference_percent": self.control.against.change_percent if self.control else None,
+            "probability_slower_than_reference": self.control.against.probability_slower if self.control else None,
             "baseline": self.baseline.study.name,
             "baseline_trial": self.baseline.trial.number,
             "baseline_gflops": list(self.baseline.gflops),
@@ -347,6 +354,7 @@ class CheckResult:
             "failures": self._failures(),
             "all_disturbed_by": str(self.disturbed) if self.disturbed else None,
             "disturbed_runs": sum(run.disturbed is not None for run in self.measured.records),
+            "undisturbed_runs": sum(run.undisturbed for run in self.measured.records),
             "cautions": {
                 "baseline": cautions_of(self.baseline.study),
                 "now": cautions_of(self.measured.study),
@@ -378,7 +386,9 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
             case = JUnitCase(SUITE, before.name, "error", said, said, time.monotonic() - began_s)
             write_text(request.junit, to_junit(case))
         raise
-    return _written(_compared(request, before, measured), time.monotonic() - began_s)
+    with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
+        result = _compared(request, before, measured, store)
+    return _written(result, time.monotonic() - began_s)
 
 
 def check_of_study(store: Store, ask: CheckAsk, name: str) -> CheckResult:
@@ -388,9 +398,10 @@ def check_of_study(store: Store, ask: CheckAsk, name: str) -> CheckResult:
         TunerError, ResultsError: its baseline cannot be compared with any more, or it ran in another study.
     """
     records = tuple(store.records(name))
-    if len(records) < ask.runs:
+    if len(records) < ask.runs * (2 if ask.reference else 1):
         raise TunerError(f"check {name} was stopped; where it began anew, its log says what it found")
-    return _compared(CheckRequest(ask), _before(store, ask), RunResult(store.study(name), records, interrupted=False))
+    ran = RunResult(store.study(name), records, interrupted=False)
+    return _compared(CheckRequest(ask), _before(store, ask), ran, store)
 
 
 def _before(store: Store, ask: CheckAsk) -> Baseline:
@@ -406,55 +417,28 @@ def _median(rates: Sequence[float]) -> str:
     return f"{median(rates):.2f} GFLOPS, the median of {counted(len(rates), 'run')}"
 
 
-def baseline_of(store: Store, name: str, *, command: str = "check", field: str = "baseline") -> Baseline:
-    """The best configuration of a stored study.
-
-    Args:
-        command: what asks for it.
-        field: of what was asked that names it; "" for none.
-
-    Raises:
-        TunerError: it was simulated or replayed, no run of it counts, or an imported output does not tell all of it.
-        ResultsError: there is no such study.
-    """
-    study = store.study(name)
-    given = study.name if field else None
-    head = "" if field else f"{study.name}: "
-    if study.simulated:
-        asked = f"⟦{field}⟧ {study.name}" if field else study.name
-        raise UsageError(f"{command} measures real machines: {asked} was {study.how}", field=field)
-    if not study.workload.is_hpl:
-        of = f"{head}that study is of {study.workload.title}, which reads no HPL.dat: only `hpltune tune` runs it"
-        raise UsageError(of, field=field, given=given)
-    ranking = ranking_of(store, study)
-    if not ranking:
-        raise UsageError(f"{head}that study has no valid run to compare with", field=field, given=given)
-    trial = store.get(study.name, ranking[0].best_record_number)
-    if not trial.hpl_dat and trial.hpl is None:
-        untold = listed(untold_words(trial.params)) or "what HPL.dat says"
-        raise UsageError(
-            f"{head}the output of {study.name}#{trial.number} does not tell {untold}: "
-            "import it beside its HPL.dat as another ⟦study⟧, or write one for `hpltune run`",
-            field=field,
-            given=given,
-        )
-    return Baseline(study, trial, ranking[0].gflops)
-
-
 def _measured(
     request: CheckRequest, before: Baseline, quiet_s: float, listener: Listener, stop: StopRequest
 ) -> RunResult:
     """Run the baseline's HPL.dat as its trial ran, once the machine is quiet or that time is over."""
+    ask = request.ask
+    if ask.reference:
+        sides = InTurnRequest(CompareAsk((before.study.name, ask.reference)), ask.runs, None, request.db)
+        sides = replace(sides, study=request.study, quiet_s=quiet_s)
+        with open_session(request.db, listener, stop) as session:
+            study, _, turns = played_in_turn(sides, session, before.trial)
+            return RunResult(session.store.study(study), tuple(turns.records), stop.requested)
     with TemporaryDirectory(prefix="hpltune-") as folder:
         file = Path(folder) / f"{before.study.name.removeprefix('run-')}.dat"
         file.write_text(before.hpl_dat, encoding="utf-8")
-        asked = before.again(file)
-        asked = replace(asked, repeats=request.ask.runs, db=request.db, study=request.study, quiet_s=quiet_s)
+        asked = replace(before.again(file), repeats=ask.runs, db=request.db, study=request.study, quiet_s=quiet_s)
         return run(asked, listener, stop)
 
 
-def _compared(request: CheckRequest, before: Baseline, measured: RunResult) -> CheckResult:
+def _compared(request: CheckRequest, before: Baseline, measured: RunResult, store: Store) -> CheckResult:
     """What the runs of now say beside those of the baseline."""
+    every, name = measured.records, before.study.name
+    measured = replace(measured, records=tuple(one for one in every if one.params.get(SIDE, name) == name))
     last = next((record for record in measured.records if record.ranked), None)
     changes = tuple(changed_facts((before.study, before.trial), (measured.study, last)))
     now = rates_of(measured)
@@ -465,7 +449,30 @@ def _compared(request: CheckRequest, before: Baseline, measured: RunResult) -> C
     more = None
     if not (change.can_tell or change.slower_now):
         more = runs_to_tell(before.gflops, now, request.tolerance, shown, before.occasions)
-    return CheckResult(request, before, measured, change, more, changes)
+    control = _control(request, before, every, store)
+    return CheckResult(request, before, measured, change, more, changes, control)
+
+
+def _control(request: CheckRequest, before: Baseline, records: Sequence[TrialRecord], store: Store) -> Control | None:
+    """What the reference tells; None without one, and where too few rounds were undisturbed.
+
+    What the runs of one round lose alike is in both rates, and so not in their ratio. It is in the ratio of before only
+    where both were not measured on one occasion.
+    """
+    if not request.ask.reference:
+        return None
+    reference, name = baseline_of(store, request.ask.reference, field="reference"), before.study.name
+    rounds = Rounds.of(records, (name, reference.study.name), rival_of=lambda params: str(params.get(SIDE, ""))).quiet
+    if len(rounds) < LEAST_ROUNDS:
+        return None
+    now = [(one[name].gflops or 0.0, one[reference.study.name].gflops or 0.0) for one in rounds]
+    then = [own / other for own, other in zip(before.gflops, reference.gflops, strict=False)]
+    together = abs(before.trial.started_at - reference.trial.started_at) < APART
+    shown = noise_at_first(before.study.host)
+    own = speed_change(reference.gflops, [other for _, other in now], request.tolerance, shown, before.occasions)
+    ratios = [one / other for one, other in now]
+    against = speed_change(then, ratios, request.tolerance, shown, None if together else before.occasions)
+    return Control(reference.study.name, own, against)
 
 
 def _written(result: CheckResult, time_s: float) -> CheckResult:
@@ -484,6 +491,11 @@ def rates_of(measured: RunResult) -> tuple[float, ...]:
     return tuple(
         record.gflops for record in undisturbed(measured.records) if record.ranked and record.gflops is not None
     )
+
+
+def _estimate(change: SpeedChange) -> str:
+    low, high = change.interval_percent
+    return f"{change.change_percent:+.1f} % (95 % interval: {low:+.1f} % to {high:+.1f} %)"
 
 
 def _percent(probability: float) -> str:

@@ -23,6 +23,7 @@ from ...clock import RealClock
 from ...errors import UsageError
 from ...events import Listener, Notice, PhaseStarted
 from ...machine.equipment import CONTAINER, WRAP
+from ...machine.quiet import QuietWait, look_at
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
 from ...reports.comparison import InTurn
@@ -40,10 +41,10 @@ from ...units import compact, duration
 from ...words import counted, listed
 from ..session import Session, open_session
 from ..stored.compare import CompareResult, compared_in_turn, require_comparable
-from .check import Baseline, baseline_of
-from .run import RunRequest, nodes_like, opened, plan_of, ran_on, resolved, what_is_not_alike
+from .run import Baseline, RunRequest, baseline_of, nodes_like, opened, plan_of, ran_on, resolved, what_is_not_alike
 
-COMMAND = "compare ⟦interleaved⟧"
+COMMAND = "a comparison in turn"
+"""Words for what refuses sides: `compare ⟦interleaved⟧`, or `check ⟦reference⟧`."""
 ROUNDS = 6
 """Rounds where none are asked for: the test of the differences within rounds needs four, and two more help much."""
 
@@ -57,12 +58,16 @@ class InTurnRequest:
         rounds: in each of which every side runs once.
         wall_s: seconds after which no further round begins; None for no limit.
         db: database file or URL; None for the user's own.
+        study: name of the study that holds the runs; None takes a new one.
+        quiet_s: longest wait for a quiet machine before the first run, in seconds.
     """
 
     compared: CompareAsk
     rounds: int = ROUNDS
     wall_s: float | None = None
     db: str | None = None
+    study: str | None = None
+    quiet_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -120,11 +125,8 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
         TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
     """
     require_comparable(request.compared)
-    with open_session(request.db, listener, stop) as session, ExitStack() as stack:
-        sides = _sides(request, session.store)
-        recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), session.listener)
-        takers = _takers(sides, session, stack)
-        study, turns = _played(request, takers, session)
+    with open_session(request.db, listener, stop) as session:
+        study, takers, turns = played_in_turn(request, session)
         store = session.store
         ranked = {run.params.get(SIDE) for run in turns.records if run.ranked}
         missing = [one.name for one in takers if one.name not in ranked]
@@ -135,6 +137,25 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
         names = [one.name for one in takers]
         found = compared_in_turn(store, store.study(study), names, told, request.compared.difference_percent)
         return InTurnResult(study, found, interrupted=stop.requested)
+
+
+def played_in_turn(
+    request: InTurnRequest, session: Session, like: TrialRecord | None = None
+) -> tuple[str, list[TurnTaker], PlayedRounds]:
+    """Run the best configurations of studies in turn: the study that holds the runs, the sides, and the rounds.
+
+    Args:
+        like: the trial that is measured again, where the study is a check of it.
+
+    Raises:
+        TunerError, HplError, RunnerError, ResultsError: a sentence says what prevents the runs.
+    """
+    with ExitStack() as stack:
+        sides = _sides(request, session.store)
+        recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), session.listener)
+        takers = _takers(sides, session, stack)
+        study, turns = _played(request, takers, session, like)
+        return study, takers, turns
 
 
 def _unlike_starts(takers: Sequence[TurnTaker]) -> Iterator[str]:
@@ -258,19 +279,23 @@ def _require_as_many_nodes(side: Baseline, workbench: Workbench) -> None:
         )
 
 
-def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Session) -> tuple[str, PlayedRounds]:
+def _played(
+    request: InTurnRequest, takers: Sequence[TurnTaker], session: Session, like: TrialRecord | None
+) -> tuple[str, PlayedRounds]:
     """Run the rounds in a study of their own: its name, and what came of them."""
     store, listener, stop = session.store, session.listener, session.stop
     first = takers[0].workbench
     most = max((one.plan for one in takers), key=lambda plan: plan.ranks * plan.threads)
     memory_bytes = max(one.plan.memory_bytes for one in takers)
-    for spoiler in before_runs(first.site, session.context.runs, most.ranks, most.threads, memory_bytes):
+    quiet = QuietWait(look_at(first.site), request.quiet_s, listener, stop)
+    planned = (most.ranks, most.threads, memory_bytes)
+    for spoiler in before_runs(first.site, session.context.runs, *planned, waits=quiet.waits):
         listener(Notice(f"{spoiler}.", caution=True))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)
     programs = names if len({id(one.workbench) for one in takers}) > 1 else []
-    study = begin_turns(store, options, machine_facts(options, first), programs)
+    study = begin_turns(store, options, machine_facts(options, first), programs, like, request.study)
     session.cautions.begun(study)
     wanted: dict[str, list[Scalar]] = {}
     for one in takers:
@@ -292,6 +317,7 @@ def _played(request: InTurnRequest, takers: Sequence[TurnTaker], session: Sessio
             )
             for one in takers
         }
+        quiet.before("the first run")
         turns = _rounds(request, takers, runs, session)
     store.end_study(study, "interrupted" if stop.requested else "complete")
     session.cautions.ended()

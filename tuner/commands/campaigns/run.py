@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 from hpl.dat import DEVICE_STDOUT, HplDat, render
 from hpl.dat_parse import parse
+from hpl.log import untold_words
 from results.node_check import ranges
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
+from results.stats.occasions import Occasions
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.node_order import NODE_PARAMETERS
@@ -40,6 +42,10 @@ from ...user_files import read_text
 from ...words import counted, listed
 from ..session import Session, open_session
 
+SPARE_S = 600.0
+"""A run is ended after this time and SLOWEST times the time of the baseline: it hangs."""
+SLOWEST = 10
+
 
 @dataclass(frozen=True)
 class RunRequest:
@@ -67,6 +73,48 @@ class RunRequest:
     oversubscribe: bool = False
     study: str | None = None
     quiet_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The best configuration of a stored study.
+
+    Attributes:
+        trial: the run that represents it.
+        gflops: the rates of all its runs.
+        occasions: how the machine differs between occasions, as earlier checks of it and its like tell.
+    """
+
+    study: Study
+    trial: TrialRecord
+    gflops: tuple[float, ...]
+    occasions: Occasions = field(default_factory=Occasions)
+
+    @property
+    def name(self) -> str:
+        """STUDY#TRIAL."""
+        return f"{self.study.name}#{self.trial.number}"
+
+    @property
+    def hpl_dat(self) -> str:
+        """The text of the HPL.dat of its trial."""
+        return self.trial.hpl_dat or (render(HplDat.of(self.trial.hpl)) if self.trial.hpl else "")
+
+    def again(self, file: Path) -> RunRequest:
+        """What runs its HPL.dat as its trial ran.
+
+        Args:
+            file: holds `hpl_dat`.
+        """
+        trial, cores = self.trial, self.study.host.get("physical_cores")
+        return RunRequest(
+            file,
+            TuneOptions(),
+            like=self.name,
+            layout=f"{trial.ranks}x{trial.threads}" if trial.ranks and trial.threads else None,
+            walltime_s=SPARE_S + SLOWEST * (trial.time_s or 0.0),
+            oversubscribe=isinstance(cores, int) and (trial.ranks or 0) * (trial.threads or 1) > cores,
+        )
 
 
 @dataclass(frozen=True)
@@ -261,6 +309,41 @@ def nodes_like(model: TrialRecord, names: Sequence[str]) -> Sequence[str]:
         return [name for name in names if name in ran]
     count = hosts_of(model) + dropped_nodes(model.params)
     return names[:count] if count else names
+
+
+def baseline_of(store: Store, name: str, *, command: str = "check", field: str = "baseline") -> Baseline:
+    """The best configuration of a stored study.
+
+    Args:
+        command: what asks for it.
+        field: of what was asked that names it; "" for none.
+
+    Raises:
+        TunerError: it was simulated or replayed, no run of it counts, or an imported output does not tell all of it.
+        ResultsError: there is no such study.
+    """
+    study = store.study(name)
+    given = study.name if field else None
+    head = "" if field else f"{study.name}: "
+    if study.simulated:
+        asked = f"⟦{field}⟧ {study.name}" if field else study.name
+        raise UsageError(f"{command} measures real machines: {asked} was {study.how}", field=field)
+    if not study.workload.is_hpl:
+        of = f"{head}that study is of {study.workload.title}, which reads no HPL.dat: only `hpltune tune` runs it"
+        raise UsageError(of, field=field, given=given)
+    ranking = ranking_of(store, study)
+    if not ranking:
+        raise UsageError(f"{head}that study has no valid run to compare with", field=field, given=given)
+    trial = store.get(study.name, ranking[0].best_record_number)
+    if not trial.hpl_dat and trial.hpl is None:
+        untold = listed(untold_words(trial.params)) or "what HPL.dat says"
+        raise UsageError(
+            f"{head}the output of {study.name}#{trial.number} does not tell {untold}: "
+            "import it beside its HPL.dat as another ⟦study⟧, or write one for `hpltune run`",
+            field=field,
+            given=given,
+        )
+    return Baseline(study, trial, ranking[0].gflops)
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:

@@ -192,7 +192,7 @@ def _as_rounds_tell(
     told = rounds.leads_of(pairs)
     return corrected_for_many(
         [
-            of_lead(told[pair], len(rounds.whole), noise, difference, len(pairs)) if pair in told else contrast
+            of_lead(told[pair], len(rounds.quiet), noise, difference, len(pairs)) if pair in told else contrast
             for pair, contrast in zip(pairs, found, strict=True)
         ]
     )

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse
 from pydantic import Field
 
-from results.metrics import rate_text
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.store import Store
 from results.store.study_list import StudiesAsked
@@ -249,7 +248,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         tally.trials,
         tally.failed,
         study.how,
-        "" if rates is None else rate_text(rates.fastest_gflops),
+        "" if rates is None else rates.fastest_text,
         "" if rates is None else rates.expected_text(),
         study.tags,
     )

@@ -9,7 +9,8 @@ from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
 
 from ....asks.check import CheckAsk
-from ....commands.campaigns.check import CheckRequest, CheckVerdict, baseline_of, check, check_of_study
+from ....commands.campaigns.check import CheckRequest, CheckVerdict, check, check_of_study
+from ....commands.campaigns.run import baseline_of
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
@@ -44,9 +45,9 @@ class CheckKind(CampaignKind):
         """Its runs, each as long as the one that is measured again."""
         ask: CheckAsk = document.ask
         before = baseline_of(store, ask.baseline)
-        runs = counted(ask.runs, "run")
-        run_s = before.trial.time_s
-        return CampaignEstimate(runs, None, None if run_s is None else ask.runs * run_s)
+        trials = [before.trial, *([baseline_of(store, ask.reference).trial] if ask.reference else [])]
+        run_s = sum(trial.time_s or 0.0 for trial in trials)
+        return CampaignEstimate(counted(ask.runs * len(trials), "run"), None, ask.runs * run_s or None)
 
     def base_name(self, document: Document) -> str:
         """The baseline's name behind the word check."""
@@ -65,6 +66,5 @@ class CheckKind(CampaignKind):
         result = check(request, listener, stop)
         if result.verdict is CheckVerdict.FAILED:
             raise TunerError(result.sentence)
-        return WorkResult(
-            result.verdict is CheckVerdict.STOPPED, result.sentence, slower=result.verdict is CheckVerdict.SLOWER
-        )
+        slower = result.verdict in {CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY}
+        return WorkResult(result.verdict is CheckVerdict.STOPPED, result.sentence, slower=slower)

@@ -456,7 +456,7 @@ def headline(state: LiveState, rates: HeadlineRates | None) -> str:
     goes_on = state in GOES_ON
     what = "Fastest full run so far" if goes_on else "Fastest full run"
     called = "" if goes_on else f" ({rates.called})"
-    said = f"{STATES[state]} {what}: {rate_text(rates.fastest_gflops)} GFLOPS{called}, in trial {rates.fastest_trial}."
+    said = f"{STATES[state]} {what}: {rates.fastest_text} GFLOPS{called}, in trial {rates.fastest_trial}."
     expected = rates.expected_text()
     return f"{said} Expected of one more run of no. 1: {expected} GFLOPS." if expected else said
 

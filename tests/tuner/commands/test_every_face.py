@@ -1,0 +1,108 @@
+"""Every face tells of a disturbed, an unknown and a quiet study what their records say, and nothing better."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from as_user import Run
+from record_builders import DISTURBED, QUIET, a_study, begun, finished
+
+from results.record import Kind
+from results.store.store import Store
+from tuner.commands.stored.show import rates_of
+from tuner.messages.campaigns import CampaignModel
+from tuner.messages.live import document
+from tuner.messages.trials import WholeTrialModel
+from tuner.reports.lists import StudyLine
+
+STUDIES: Mapping[str, tuple[Mapping[str, float], str]] = {
+    "loaded": (DISTURBED, "disturbed"),
+    "dark": ({}, "not known"),
+    "calm": (QUIET, "undisturbed"),
+}
+"""What was measured beside all runs of a study, and what that is called."""
+SURE = (" is the fastest with ", "% sure", "A faster ", "B faster ", "which ran undisturbed", "of its true rate")
+"""Words of certainty that only the quiet study may have."""
+
+
+@pytest.fixture
+def db(home: Path) -> str:
+    place = str(home / "study.db")
+    with Store.open(place) as store:
+        for name, (measured, _) in STUDIES.items():
+            store.create_study(a_study(name, options={"seed": 0, "shootout": True}))
+            for blas, rate in (("openblas", 70.0), ("blis", 60.0)):
+                params = {"NB": 192, "grid": "1x2", "layout": "2x1", "blas": blas, "N": 6000}
+                for turn in range(5):
+                    kind = Kind.SEARCH if turn < 2 else Kind.CONFIRMATION
+                    number = store.begin(begun(name, blas, kind, params=params, session=turn))
+                    more = {"key": blas, "params": params, "blas": blas, "session": turn, "measurements": measured}
+                    store.finish(finished(number, rate + turn / 10, name, kind=kind, **more))
+            store.end_study(name, "complete")
+    return place
+
+
+def said(hpltune: Run, *words: str) -> str:
+    done = hpltune(*words)
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_what_people_read_is_no_surer_than_the_record(hpltune: Run, home: Path, db: str, name: str) -> None:
+    conditions, at = STUDIES[name][1], ("--db", db)
+    texts = {
+        "best": said(hpltune, "best", name, *at),
+        "show": said(hpltune, "show", name, *at),
+        "compare": said(hpltune, "compare", name, "--by", "blas", *at),
+        "blas": said(hpltune, "blas", "--resume", "--study", name, *at),
+    }
+    said(hpltune, "report", name, "-o", "page.html", *at)
+    texts["page"] = (home / "page.html").read_text()
+    for face, text in texts.items():
+        if conditions == "undisturbed":
+            assert "not known whether" not in text, face
+            continue
+        assert not [words for words in SURE if words in text], (face, text)
+        assert {"disturbed": "disturbed", "not known": "not known"}[conditions] in text, (face, text)
+
+
+def test_lists_mark_what_was_disturbed_or_may_have_been(hpltune: Run, db: str) -> None:
+    listed = said(hpltune, "show", "--db", db)
+    assert "70.40 (disturbed)" in listed
+    assert "70.40 (not known)" in listed
+    found = json.loads(hpltune("show", "--db", db, "--json").stdout)
+    assert {one["study"]: one["conditions"] for one in found} == {name: told for name, (_, told) in STUDIES.items()}
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_what_scripts_read_has_the_conditions(hpltune: Run, db: str, name: str) -> None:
+    told = STUDIES[name][1]
+    at = ("--db", db)
+    assert json.loads(hpltune("best", name, *at, "--json").stdout)["ranking"][0]["conditions"] == told
+    assert {one["conditions"] for one in json.loads(hpltune("show", name, *at, "--json").stdout)} == {told}
+    assert json.loads(hpltune("show", f"{name}#1", *at, "--json").stdout)["conditions"] == told
+    [pair] = json.loads(hpltune("compare", name, "--by", "blas", *at, "--json").stdout)
+    assert pair["conditions"] == [told, told]
+    head, first, *_ = hpltune("export", "csv", name, *at).stdout.splitlines()
+    assert "conditions" in head.split(",")
+    assert told in first
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_what_a_service_tells_has_the_conditions_and_what_was_measured(db: str, name: str) -> None:
+    measured, told = STUDIES[name]
+    with Store.open(db) as store:
+        study, record = store.study(name), store.get(name, 1)
+        rates = rates_of(store, study)
+        assert rates is not None
+        line = StudyLine(study, "complete", store.lists.tally(name), rates)
+        model = CampaignModel.of(line)
+        assert (model.conditions, model.fastest_conditions) == (told, told)
+        whole = WholeTrialModel.of(record)
+        assert (whole.conditions, whole.measurements) == (told, dict(measured))
+        assert bool(whole.disturbed) == (told == "disturbed")
+        assert rates.to_json()["conditions"] == told, "a webhook tells these"
+        ended = [document(event) for event in store.outbox.after(0, 10**9, name, 1000) if event.name == "trial-ended"]
+        assert {getattr(event, "conditions", None) for event in ended} == {told}
