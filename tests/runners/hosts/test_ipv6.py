@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 from net_lab import HostsLab
 from runner_contract import executable, wait
 
@@ -32,7 +33,7 @@ def lab(hosts: HostsLab) -> Iterator[HostsLab]:
     for host, address in ADDRESSES.items():
         given = ("addr", "add", f"{address}/64", "dev", "eth0", "nodad")
         if subprocess.run(["ip", "-n", lab.namespace(host), *given], capture_output=True, check=False).returncode:
-            pytest.skip("needs IPv6")
+            skip_without("IPv6")
         known.write_text(f"{known.read_text()}{address} {key}\n")
     yield lab
     known.write_text(without)
@@ -43,7 +44,7 @@ def lab(hosts: HostsLab) -> Iterator[HostsLab]:
 def launcher(lab: HostsLab, mpi: str) -> Launcher:
     program = shutil.which(f"mpirun.{mpi}")
     if program is None:
-        pytest.skip(f"needs {mpi}")
+        skip_without({"openmpi": "Open MPI", "mpich": "MPICH"}[mpi])
     path = executable(lab.folder / mpi, f'exec {" ".join(lab.enter("h1"))} {program} "$@"')
     return OpenMpi(path, 4, as_root=True) if mpi == "openmpi" else Mpich(path)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 from net_lab import HostsLab
 from runner_contract import executable, wait
 
@@ -44,13 +45,13 @@ HYDRA = shutil.which("mpiexec.hydra")
 
 def with_open_mpi(_nodes: Path) -> Launcher:
     if OPEN_MPI is None:
-        pytest.skip("needs Open MPI")
+        skip_without("Open MPI")
     return OpenMpi(_nodes / "open-mpi", 4, as_root=True)
 
 
 def with_mpich(nodes: Path) -> Launcher:
     if HYDRA is None:
-        pytest.skip("needs MPICH")
+        skip_without("MPICH")
     return Mpich(nodes / "mpich")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import psutil
 import pytest
 from intel_mpi import installed_intel_mpi
+from needs import needs
 from net_lab import HostsLab
 from runner_contract import RunnerContract, executable, running, slurm_allocation, wait
 from waiting import until
@@ -86,7 +87,7 @@ class OnTheLab(RunnerContract):
         assert "node h2: it does not answer" in status.message
 
 
-@pytest.mark.skipif(not OPEN_MPI, reason="needs Open MPI")
+@pytest.mark.skipif(not OPEN_MPI, reason=needs("Open MPI"))
 class TestWithOpenMpi(OnTheLab):
     @pytest.fixture
     def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:
@@ -111,7 +112,7 @@ class TestWithOpenMpi(OnTheLab):
         until(lambda: not running(program))
 
 
-@pytest.mark.skipif(HYDRA is None, reason="needs MPICH")
+@pytest.mark.skipif(HYDRA is None, reason=needs("MPICH"))
 class TestWithMpich(OnTheLab):
     @pytest.fixture
     def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:
