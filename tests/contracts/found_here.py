@@ -1,5 +1,9 @@
 """The real programs that tests use: those that hpltune itself finds, also in the private prefix of `hpltune setup`."""
 
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
 from needs import skip_without
 
@@ -7,6 +11,7 @@ from hpl.build.simgrid import SimGrid, find_simgrid
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
+from runners.launchers.openmpi import OpenMpi
 from tuner.user_dirs import UserDirs
 
 OWN = UserDirs.of_user(to_read=True)
@@ -36,3 +41,15 @@ def found_simgrid() -> SimGrid:
         return find_simgrid(SearchPaths(OWN.prefix, OWN.cache))
     except HplError:
         skip_without("SimGrid")
+
+
+def open_mpi(mpirun: str, start: Path | None = None) -> OpenMpi:
+    """An Open MPI that is here, of whatever version, as its launcher.
+
+    Args:
+        start: a script that starts it; None: itself.
+    """
+    said = subprocess.run([mpirun, "--version"], check=True, capture_output=True, text=True).stdout
+    version = re.search(r"\d+(\.\d+)+", said)
+    assert version, said
+    return OpenMpi.installed(start or Path(mpirun), version[0])

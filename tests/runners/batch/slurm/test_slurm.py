@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from batch_contract import BatchContract
+from found_here import open_mpi
 from needs import skip_without
 from runner_contract import RunnerContract, executable, running, wait
 from slurm_lab import SlurmLab
@@ -27,7 +28,6 @@ from runners.batch.slurm.srun import Srun
 from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
-from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
 
 ONE = Slurm(nodes=1, time_limit_s=2 * 86400.0)
@@ -387,7 +387,7 @@ def test_open_mpi_runs_over_two_nodes(
         skip_without("PMIx in Slurm")
     (tmp_path / "ring.c").write_text(RING)
     subprocess.run((mpicc, "-o", str(tmp_path / "ring"), str(tmp_path / "ring.c")), check=True)
-    launcher = Srun(2, mpi="pmix") if kind == "srun" else OpenMpi(Path(mpirun), 4, as_root=True)
+    launcher = Srun(2, mpi="pmix") if kind == "srun" else open_mpi(mpirun)
     job = Job(
         program=(str(tmp_path / "ring"),),
         ranks=2,
