@@ -78,7 +78,7 @@ def write_pages(folder: Path) -> None:
         if file.suffix == ".md":
             page = ALL_PAGES if file.name == "index.md" else file.name
             (folder / page).write_text(as_page(file.read_text(encoding="utf-8"), outside=False), encoding="utf-8")
-        elif file.suffix in {".svg", ".ipynb", ".service", ".js"}:
+        elif file.suffix in {".svg", ".ipynb", ".service", ".timer", ".js"}:
             shutil.copy(file, folder)
     shutil.copy(DOCS.parent / "CITATION.cff", folder)
     for file, page in OUTSIDE.items():

@@ -207,6 +207,16 @@ def m010_measurements(connection: Connection) -> None:
     connection.execute(text("ALTER TABLE trials ADD COLUMN measurements TEXT NOT NULL DEFAULT '{}'"))
 
 
+def m011_no_schedules(connection: Connection) -> None:
+    """Drop schedules: cron or a timer of systemd hands in campaigns again and again."""
+    found = connection.execute(text("SELECT name, cadence FROM schedules ORDER BY name")).all()
+    if found:
+        named = ", ".join(f"{name} ({cadence})" for name, cadence in found)
+        instead = "let cron or a timer of systemd do that, as docs/service-operation.md says"
+        warnings.warn(f"schedules hand in nothing any more: {named}; {instead}", StoreWarning, stacklevel=2)
+    connection.execute(text("DROP TABLE schedules"))
+
+
 MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m001_studies_trials_outputs,
     m002_parts_and_sessions,
@@ -218,6 +228,7 @@ MIGRATIONS: Sequence[Callable[[Connection], None]] = (
     m008_heard_of,
     m009_events,
     m010_measurements,
+    m011_no_schedules,
 )
 
 

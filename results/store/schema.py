@@ -189,20 +189,6 @@ AUDIT = Table(
     Index("audit_by_time", "at"),
 )
 
-SCHEDULES = Table(
-    "schedules",
-    METADATA,
-    Column("name", Text, primary_key=True),
-    Column("cadence", Text, nullable=False),
-    Column("document", Text, nullable=False),
-    Column("made_by", Text, nullable=False),
-    Column("made_at", Text, nullable=False),
-    Column("next_at", Text, nullable=False),
-    Column("last_at", Text),
-    Column("last_campaign", Text),
-    Column("paused", Boolean, nullable=False),
-)
-
 DELIVERIES = Table(
     "deliveries",
     METADATA,

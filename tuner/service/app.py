@@ -22,7 +22,6 @@ from .api import (
     operators,
     previews,
     printed,
-    schedules,
     trials,
     webhooks,
 )
@@ -48,7 +47,6 @@ from .pages.campaign.live_pages import LivePages
 from .pages.start import routes as start
 from .parts import ServiceParts
 from .problems import add_problems
-from .schedules import ScheduleKeeper
 from .sessions import SessionKeeper
 from .study_files import StudyFiles
 from .webhook_sender import WebhookSender, announcer_of
@@ -90,7 +88,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_middleware(app, settings)
     apis = (
         *(handed_in, previews, campaigns, trials, live, downloads),
-        *(catalogue, machine, printed, webhooks, schedules, node_checks),
+        *(catalogue, machine, printed, webhooks, node_checks),
     )
     pages = (home, api_page, dat, start, waiting, campaign_pages, node_pages, operation, rendering)
     routers = [part.router for part in (sign_in, operators, *apis, *pages)]
@@ -123,7 +121,6 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
         dispatcher=dispatcher,
         duties=(
             dispatcher.duty,
-            ScheduleKeeper(store, offered, dispatcher.wake).duty,
             *WebhookSender(store, announcer.webhooks).duties,
         ),
         answers=answers,

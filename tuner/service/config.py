@@ -198,7 +198,7 @@ class LimitsTable(Part):
         requests_per_minute: of one caller, on the long run.
         body_bytes: of one request.
         watchers: live views at the same time, of all callers.
-        waiting_of_one: campaigns that may wait for one caller, and schedules of one.
+        waiting_of_one: campaigns that may wait for one caller.
     """
 
     requests_per_minute: int = Field(default=1200, ge=1, le=10**6)

@@ -188,17 +188,15 @@ def _wrong(error: Any) -> dict[str, str]:
     place, kind = [str(part) for part in error["loc"]], error["type"]
     if place[:1] == ["body"]:
         place = [] if kind == "json_invalid" else place[1:]
-    outer = place[:1] if place[:1] == ["document"] else []
-    inner = place[len(outer) :]
     if kind.startswith("union_tag"):
         kinds = error["ctx"].get("expected_tags", ", ".join(map(repr, KINDS)))
-        return {"path": ".".join([*outer, "kind"]), "sentence": f"say which kind of campaign: {kinds}"}
-    if len(inner) > 1 and inner[0] in KINDS:
-        inner = inner[1:]
-    if inner[:1] == ["set"] and len(inner) > 2:
-        return {"path": ".".join([*outer, *inner[:2]]), "sentence": OF_SET}
+        return {"path": "kind", "sentence": f"say which kind of campaign: {kinds}"}
+    if len(place) > 1 and place[0] in KINDS:
+        place = place[1:]
+    if place[:1] == ["set"] and len(place) > 2:
+        return {"path": ".".join(place[:2]), "sentence": OF_SET}
     said = "this is not JSON" if kind == "json_invalid" else _with_value(error)
-    return {"path": ".".join([*outer, *inner]) or "document", "sentence": said}
+    return {"path": ".".join(place) or "document", "sentence": said}
 
 
 def _with_value(error: Any) -> str:

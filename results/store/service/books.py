@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from .audit import AuditLog
     from .deliveries import Deliveries
     from .queue import CampaignQueue, QueueFacts
-    from .schedules import ScheduleBook
     from .tokens import TokenBook
 
 
@@ -60,10 +59,3 @@ class ServiceBooks:
         from .deliveries import Deliveries  # noqa: PLC0415 - only the service needs it
 
         return Deliveries(self._database.reading, self._database.writing, self._database.alone)
-
-    @property
-    def schedules(self) -> ScheduleBook:
-        """The methods for campaigns that are handed in at stated times."""
-        from .schedules import ScheduleBook  # noqa: PLC0415 - only the service needs it
-
-        return ScheduleBook(self._database.reading, self._database.alone)

@@ -295,3 +295,15 @@ def test_of_trials_of_schema_8_nothing_was_measured(tmp_path: Path) -> None:
         store.finish(replace(finished(number, study="complete"), measurements={"package_power_w": 41.5}))
         assert store.get("complete", number).measurements == {"package_power_w": 41.5}
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_10.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-10.db", tmp_path / "hpltune.db"))
+    sentence = "schedules hand in nothing any more: weekly (every monday at 06:00 UTC); let cron or a timer of systemd"
+    with pytest.warns(StoreWarning, match=f"^{re.escape(sentence)}"):
+        Store.open(path, create=False).close()
+    with Store.open(path, create=False) as store:
+        assert [run.measurements for run in store.records("measured")] == [{"package_power_w": 41.5}]
+        assert store.queue.find("waits") is not None
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

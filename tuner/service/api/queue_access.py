@@ -57,17 +57,16 @@ class QueueAccess:
             raise WrongDocumentError("priority", f"above 0 needs scope admin, and {self.caller.name} has none")
 
     def check_place(self) -> None:
-        """Let nobody fill the queue, or the list of schedules, alone.
+        """Let nobody fill the queue alone.
 
         Raises:
-            Problem: the caller has as many campaigns that wait, or schedules, as one may have.
+            Problem: the caller has as many campaigns that wait as one may have.
         """
         store, name, most = self.parts.store, self.caller.name, self.parts.offered.most_of_one
         states = (QueueState.QUEUED, QueueState.PAUSED)
         waiting = sum(entry.order.handed_in_by == name for entry in store.queue.entries(states))
-        made = sum(schedule.made_by == name for schedule in store.schedules.all())
-        if max(waiting, made) >= most:
-            said = f"{waiting} campaigns and {made} schedules of {name} wait, and one caller may have {most} of each."
+        if waiting >= most:
+            said = f"{waiting} campaigns of {name} wait, and one caller may have {most}."
             raise Problem(429, f"{said} Cancel some, or wait.", {"Retry-After": "600"})
 
 

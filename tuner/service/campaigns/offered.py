@@ -26,7 +26,7 @@ class Offers:
         libraries: BLAS libraries.
         mpi_parameters: MPI parameters that a document may set; a space of the service may set any.
         machine: the identity of this machine; "" where nobody asked for it.
-        most_of_one: campaigns that may wait for one caller, and schedules of one.
+        most_of_one: campaigns that may wait for one caller.
     """
 
     spaces: Mapping[str, Path] = field(default_factory=dict)

@@ -13,7 +13,6 @@ from results.report.html import page_script, page_style, table_script
 SITE = (
     ("Campaigns", "/"),
     ("Compare", "/compare"),
-    ("Schedules", "/schedules"),
     ("Nodes", "/node-checks"),
     ("HPL.dat", "/dat"),
     ("API", "/docs"),

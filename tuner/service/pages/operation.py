@@ -1,4 +1,4 @@
-"""Pages of what stands beside campaigns: schedules, webhooks, tokens, and who did what."""
+"""Pages of what stands beside campaigns: webhooks, tokens, and who did what."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -15,29 +15,23 @@ from fastapi.routing import APIRoute
 from pydantic import AfterValidator
 
 from results.store.service.audit import AuditAsked
-from results.store.service.tokens import AccessScope, UnknownTokenError
-from results.store.store import Store
+from results.store.service.tokens import UnknownTokenError
 
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, Cursor
-from ..api import operators, schedules, webhooks
+from ..api import operators, webhooks
 from ..api.campaigns import EARLIEST, LATEST, Word
-from ..api.queue_access import OpenQueue, Runner
 from ..authentication import needs
-from ..callers import Caller, caller_of
+from ..callers import Caller
 from ..forms import Form, csrf_field
-from ..parts import CampaignName, OpenStore, Parts, ServiceParts, no_query
+from ..parts import OpenStore, Parts, ServiceParts, no_query
 from ..problems import Problem
 from . import new_webhook
 from .frames import address_of
-from .new_schedule import ScheduleForm, filled_form, fresh_form, make_schedule
-from .queue import asked_facts
 from .site import page
 from .start.filled_in import WrongFormError
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-OF_SCHEDULES = {"pause": schedules.pause, "resume": schedules.resume, "delete": schedules.remove}
-"""What the buttons of a schedule do."""
 Named = Annotated[str, InPath(max_length=200)]
 TypedWord = Annotated[Word, AfterValidator(str.strip)]
 """A word as somebody types it, without the blanks around it."""
@@ -91,60 +85,6 @@ def _day(text: str, field: str) -> datetime | None:
     if day is None or not EARLIEST <= day <= LATEST:
         raise UsageError("write a day such as 2026-11-28", field=field, given=text[:40])
     return day
-
-
-class SchedulesQuery(AskedQuery):
-    """What the form begins with.
-
-    Attributes:
-        like: the campaign that is to be handed in again.
-    """
-
-    like: TypedWord = ""
-
-
-@router.get("/schedules", dependencies=[needs("read")])
-def schedules_page(request: Request, store: OpenStore, query: Annotated[SchedulesQuery, Query()]) -> HTMLResponse:
-    """List schedules, with buttons for those who may change them and a form for those who may make one."""
-    return _schedules(request, store, fresh_form(query.like))
-
-
-@router.post("/schedules")
-def make_one(request: Request, queue: OpenQueue, sent: Form) -> Response:
-    """Make a schedule."""
-    form = filled_form(sent)
-    request.state.target = form.texts["name"][0]
-    try:
-        make_schedule(form.texts, queue)
-    except WrongFormError as error:
-        return _schedules(request, queue.parts.store, replace(form, errors=tuple(error.errors)), 422)
-    return RedirectResponse("/schedules", 303)
-
-
-def _schedules(request: Request, store: Store, form: ScheduleForm, status: int = 200) -> HTMLResponse:
-    caller = caller_of(request)
-    found = schedules.schedules(store)
-    own = {one.name for one in found if caller.scope.covers(AccessScope.ADMIN) or one.made_by == caller.name}
-    return page(
-        request,
-        "operation/schedules.html.j2",
-        status,
-        schedules=[(one, asked_facts(one.document)) for one in found],
-        own=own if caller.scope.covers(AccessScope.RUN) else set(),
-        csrf=csrf_field(request),
-        address_of=address_of,
-        **form.values(),
-    )
-
-
-@router.post("/schedules/{name}/do")
-def change_schedule(store: OpenStore, caller: Runner, name: CampaignName, sent: Form) -> Response:
-    """Pause, resume or remove a schedule."""
-    do = OF_SCHEDULES.get(sent.get("do", ""))
-    if do is None:
-        raise Problem(422, f"do: choose one of {', '.join(OF_SCHEDULES)}.")
-    do(store, caller, name)
-    return RedirectResponse("/schedules", 303)
 
 
 @router.get("/webhooks", dependencies=[Depends(no_query)])

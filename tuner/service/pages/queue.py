@@ -161,7 +161,7 @@ def standing_of(store: Store, entry: CampaignEntry, starts: Starts) -> QueueStan
         StatedFact("Works on", listed(list(order.node_set))),
         StatedFact("Priority", str(order.priority)),
     ]
-    return QueueStanding(_headline(store, entry, starts), facts, asked_facts(order.document), entry.state in GOES_ON)
+    return QueueStanding(_headline(store, entry, starts), facts, _asked_facts(order.document), entry.state in GOES_ON)
 
 
 def waiting_now(
@@ -230,7 +230,7 @@ def _headline(store: Store, entry: CampaignEntry, starts: Starts) -> str:
     return begun if entry.started_at is not None else _BEFORE_IT_BEGAN.get(entry.state, begun)
 
 
-def asked_facts(document: Mapping[str, Any]) -> list[StatedFact]:
+def _asked_facts(document: Mapping[str, Any]) -> list[StatedFact]:
     """What a document asks for, with the values that it sets."""
     values = {key: value for key, value in document.items() if key not in {"name", "set"}}
     return [StatedFact(key, _text(value)) for key, value in {**values, **document.get("set", {})}.items()]
@@ -278,9 +278,7 @@ def may_change(entry: CampaignEntry, caller: Caller) -> bool:
 
 
 def like(entry: CampaignEntry, caller: Caller) -> tuple[tuple[str, str], ...]:
-    """The forms that begin as a campaign was asked for: what leads there, and their addresses."""
-    if not caller.scope.covers(AccessScope.RUN):
+    """The form that begins as a campaign was asked for: what leads there, and its address; none where there is none."""
+    if entry.order.kind != "tune" or not caller.scope.covers(AccessScope.RUN):
         return ()
-    name = quote(entry.name, safe="")
-    again = ("Repeat it at stated times", f"/schedules?like={name}#new")
-    return (("Start one like it", f"/new?from={name}"), again) if entry.order.kind == "tune" else (again,)
+    return (("Start one like it", f"/new?from={quote(entry.name, safe='')}"),)

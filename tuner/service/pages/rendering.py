@@ -32,7 +32,6 @@ FILLED_HEADERS = {
 """A page made of templates uses files of the service only, and its forms lead to the service only."""
 PAGES_OF = {
     "/api/v1/campaigns lists all": "the page of campaigns lists all",
-    "/api/v1/schedules lists all": "the page of schedules lists all",
     "/api/v1/node-checks lists all": "the page of nodes lists all",
     "/api/v1/webhooks lists those": "the page of webhooks lists those",
     "/api/v1/openapi.json lists what there is": "the links above lead to all pages",

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,7 +17,6 @@ from running_service import OpenService, service_in_thread
 from results.store.node_checks import NodeCheckState
 from results.store.service.audit import AuditedAction
 from results.store.service.campaign_entry import CampaignOrder
-from results.store.service.schedules import Schedule
 from results.store.store import Store
 from tuner.nodes.planted import PlantedFault, virtual_check
 
@@ -38,8 +36,6 @@ PAGES = (
     "/node-checks",
     "/node-checks/1",
     "/node-checks/2",
-    "/schedules",
-    "/schedules?like=waits",
     "/webhooks",
     "/tokens",
     "/audit",
@@ -65,10 +61,6 @@ def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
     store.create_study(a_study("runs"))
     begin(store, "runs")
     store.queue.add(CampaignOrder("waits", "tune", {"kind": "tune", "budget": "1h"}, ("elsewhere",), "ada"))
-    now = datetime.now(UTC)
-    store.schedules.add(
-        Schedule("weekly", "every monday at 06:00", {"kind": "check", "baseline": "after"}, "ada", now, now)
-    )
     store.audit.note(AuditedAction("ada", "", "token create", "eve", 201, "scope read"))
     store.node_checks.add(kept(ready=False))
     large = virtual_check(512, faults=[PlantedFault("flaky-node", ("node007",))])

@@ -1,4 +1,4 @@
-"""Pages of schedules, webhooks, tokens and the audit log: who sees them, what they say, and their buttons."""
+"""Pages of webhooks, tokens and the audit log: who sees them, what they say, and their buttons."""
 
 import re
 import stat
@@ -12,18 +12,14 @@ from typing import Any
 import pytest
 import time_machine
 from fastapi.testclient import TestClient
-from record_builders import a_study, begun, finished
 from service_client import bearer, served
 
 from results.store.service.audit import AuditedAction
-from results.store.service.schedules import Schedule
 from results.store.service.tokens import AccessScope, TokenState
 from results.store.store import Store
 from tuner.service.config import read_config
 
 NOW = datetime.now(UTC)
-DOCUMENT = {"kind": "tune", "space": "quick", "set": {"NB": [192, 256]}}
-NIGHTLY = Schedule("nightly", "every day at 22:30", DOCUMENT, "ada", NOW, NOW + timedelta(days=1))
 OF_ADMINS = ("/webhooks", "/tokens", "/audit")
 
 
@@ -64,147 +60,19 @@ def test_the_pages_of_admins_are_shown_to_admins_only(client: TestClient, people
     for name, headers in people.items():
         seen = [address for address in OF_ADMINS if client.get(address, headers=headers).status_code == 200]
         assert seen == (list(OF_ADMINS) if name == "root" else [])
-        page = client.get("/schedules", headers=headers).text
+        page = client.get("/compare", headers=headers).text
         assert ('href="/webhooks"' in page) == (name == "root")
-        assert 'href="/schedules"' in page
 
 
-@pytest.mark.heavy
-def test_a_schedule_has_buttons_for_its_maker_and_for_admins(
-    client: TestClient, store: Store, people: dict[str, dict[str, str]]
-) -> None:
-    store.schedules.add(NIGHTLY)
-    pages = {name: client.get("/schedules", headers=headers).text for name, headers in people.items()}
-    assert "every day at 22:30" in pages["eve"]
-    assert "kind tune, space quick, NB 192, 256" in pages["eve"]
-    assert [name for name, page in pages.items() if 'value="pause"' in page] == ["ada", "root"]
-
-
-@pytest.mark.heavy
-def test_a_schedule_is_paused_resumed_and_deleted(client: TestClient, store: Store) -> None:
-    store.schedules.add(NIGHTLY)
-    for do, paused in (("pause", True), ("resume", False)):
-        assert send(client, "/schedules", "/schedules/nightly/do", do=do) == 303
-        found = store.schedules.find("nightly")
-        assert found is not None
-        assert found.paused is paused
-        assert ('<span class="state paused">' in client.get("/schedules").text) is paused
-    assert send(client, "/schedules", "/schedules/nightly/do", do="burn") == 422
-    assert send(client, "/schedules", "/schedules/nightly/do", do="delete") == 303
-    assert store.schedules.all() == []
-    assert "There is none yet." in client.get("/schedules").text
-
-
-FILLED = {"name": "monday", "cadence": "every 6h", "what": "like", "like": "first"}
-
-
-def hand_in_first(client: TestClient, headers: Mapping[str, str] | None = None) -> None:
-    document = {"kind": "tune", "name": "first", "space": "quick", "set": {"NB": [64]}}
-    assert client.post("/api/v1/campaigns", json=document, headers=headers).status_code == 201
-
-
-def test_a_form_makes_a_schedule_of_what_was_asked_for_before(client: TestClient, store: Store) -> None:
-    hand_in_first(client)
-    page = client.get("/schedules?like=first").text
-    assert '<option value="like" selected>' in page
-    assert 'name="like" value="first"' in page
-    assert sent_to(client, "/schedules", "/schedules", None, FILLED).status_code == 303
-    made = store.schedules.find("monday")
-    assert made is not None
-    assert (made.cadence, made.document) == ("every 6h", {"kind": "tune", "space": "quick", "set": {"NB": [64]}})
-    assert "every 6h" in client.get("/schedules").text
-    assert 'href="/schedules?like=first#new"' in client.get("/campaigns/first").text
-
-
-def test_the_audit_log_names_the_schedule_that_a_form_made_or_would_have(client: TestClient, store: Store) -> None:
-    hand_in_first(client)
-    for changes in ({}, {"cadence": "now and then"}):
-        sent_to(client, "/schedules", "/schedules", None, {**FILLED, **changes})
-    noted = [row.noted for row in store.audit.newest(2)]
-    assert [(one.target, one.status) for one in noted] == [("monday", 422), ("monday", 303)]
-
-
-def test_a_form_makes_a_schedule_of_a_check(client: TestClient, store: Store) -> None:
-    store.create_study(a_study("before"))
-    run = finished(store.begin(begun("before")), 70.0, "before")
-    store.finish(run)
-    store.end_study("before", "complete")
-    check = {
-        "name": "weekly",
-        "cadence": "every Monday at 6:00 UTC",
-        "what": "check",
-        "baseline": "before",
-        "runs": "5",
-    }
-    assert sent_to(client, "/schedules", "/schedules", None, check).status_code == 303
-    made = store.schedules.find("weekly")
-    assert made is not None
-    assert made.cadence == "every monday at 06:00 UTC"
-    assert made.document == {"kind": "check", "baseline": "before", "runs": 5}
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize(
-    ("changes", "field", "sentence"),
-    [
-        ({"name": ""}, "name", "needs a name of printable characters"),
-        ({"name": "nightly"}, "name", "schedule nightly exists already"),
-        ({"cadence": "now and then"}, "cadence", "write for example"),
-        ({"cadence": ""}, "cadence", "write for example"),
-        ({"cadence": "every day at 6:00 Mars/Base"}, "cadence", "there is no time zone Mars/Base"),
-        ({"like": "nobody"}, "like", "there is no campaign &#39;nobody&#39; that was handed in: the page of campaigns"),
-        ({"like": ""}, "like", "write the name of a campaign"),
-        ({"what": "check"}, "baseline", "this is missing"),
-        ({"what": "check", "baseline": "nobody"}, "baseline", "there is no study nobody"),
-        ({"what": "check", "baseline": "x", "runs": "few"}, "runs", "write a whole number"),
-    ],
-)
-def test_a_mistake_in_the_form_of_a_schedule_stands_at_its_field_and_nothing_is_lost(
-    client: TestClient, store: Store, changes: dict[str, str], field: str, sentence: str
-) -> None:
-    hand_in_first(client)
-    store.schedules.add(NIGHTLY)
-    typed = {**FILLED, **changes}
-    page = sent_to(client, "/schedules", "/schedules", None, typed)
-    assert page.status_code == 422
-    assert re.findall(r'<input id="([a-z_]+)"[^>]* aria-invalid="true"', page.text) == [field]
-    assert sentence in page.text
-    assert "/api/v1" not in page.text
-    for name, text in typed.items():
-        assert f'<option value="{text}" selected>' in page.text or f'name="{name}" value="{text}"' in page.text
-    assert len(store.schedules.all()) == 1
-
-
-def test_who_may_only_read_makes_no_schedule(client: TestClient, people: dict[str, dict[str, str]]) -> None:
-    assert "Make a schedule" not in client.get("/schedules", headers=people["eve"]).text
-    assert client.post("/schedules", data=FILLED, headers=people["eve"]).status_code == 403
-    hand_in_first(client, people["ada"])
-    assert sent_to(client, "/schedules", "/schedules", people["ada"], FILLED).status_code == 303
-    assert client.post("/schedules", data=FILLED, headers=people["ada"]).status_code == 403, "it is not our form"
-
-
-def test_a_schedule_of_another_is_not_changed(
-    client: TestClient, store: Store, people: dict[str, dict[str, str]]
-) -> None:
-    store.schedules.add(NIGHTLY)
-    store.schedules.add(Schedule("bobs", "every 6h", DOCUMENT, "bob", NOW, NOW))
-    assert send(client, "/schedules", "/schedules/nightly/do", people["bob"], do="delete") == 403
-    assert store.schedules.find("nightly") == NIGHTLY
-
-
-@pytest.mark.parametrize(
-    "address", ["/schedules/nightly/do", "/webhooks/chat/test", "/tokens/ada/revoke"], ids=lambda one: one.split("/")[1]
-)
+@pytest.mark.parametrize("address", ["/webhooks/chat/test", "/tokens/ada/revoke"], ids=lambda one: one.split("/")[1])
 def test_a_form_that_is_not_of_our_page_changes_nothing(hooked: TestClient, store: Store, address: str) -> None:
-    store.schedules.add(NIGHTLY)
     root = bearer(store.tokens.create("root", AccessScope.ADMIN, None)[1])
     store.tokens.create("ada", AccessScope.RUN, None)
-    for fields in ({"do": "delete"}, {"do": "delete", "form_token": "guessed"}):
+    for fields in ({"do": "it"}, {"do": "it", "form_token": "guessed"}):
         assert hooked.post(address, data=fields, headers=root).status_code == 403
     ada = store.tokens.of_name("ada")
     assert ada is not None
     assert ada.revoked_at is None
-    assert store.schedules.find("nightly") == NIGHTLY
     assert store.deliveries.newest("chat", 1) == []
 
 
@@ -272,18 +140,20 @@ def test_an_admin_revokes_a_token(client: TestClient, store: Store, people: dict
     entry = store.tokens.of_name("ada")
     assert entry is not None
     assert entry.state(datetime.now(UTC)) is TokenState.REVOKED
-    assert client.get("/schedules", headers=people["ada"]).status_code == 401
+    assert client.get("/compare", headers=people["ada"]).status_code == 401
     assert send(client, "/tokens", "/tokens/nobody/revoke", people["root"]) == 404
 
 
 @pytest.mark.heavy
 def test_the_audit_log_says_in_words_who_did_what(client: TestClient, store: Store) -> None:
-    store.schedules.add(NIGHTLY)
-    send(client, "/schedules", "/schedules/nightly/do", do="pause")
-    client.post("/schedules/nightly/do", data={"form_token": "guessed"})
-    page = client.get("/audit").text
-    assert 'Pause, resume or remove a schedule<br><code class="caption">POST /schedules/{name}/do</code>' in page
-    assert "<td>nightly</td>" in page
+    store.tokens.create("ada", AccessScope.RUN, None)
+    root = bearer(store.tokens.create("root", AccessScope.ADMIN, None)[1])
+    send(client, "/tokens", "/tokens/ada/revoke", root)
+    client.post("/tokens/ada/revoke", data={"form_token": "guessed"}, headers=root)
+    page = client.get("/audit", headers=root).text
+    said = "Let a token open nothing from now on"
+    assert f'{said}<br><code class="caption">POST /tokens/{{name}}/revoke</code>' in page
+    assert "<td>ada</td>" in page
     assert '<span class="state complete">done</span>' in page
     assert '<span class="state failed">refused</span> This form is not yours or too old' in page
 
@@ -309,7 +179,7 @@ def test_the_audit_log_is_filtered_by_who_what_and_when(
     with time_machine.travel(datetime(2020, 2, 3, 23, 59, tzinfo=UTC), tick=False):
         store.audit.note(AuditedAction("eve", "", "sign in", "old", 303))
     store.audit.note(AuditedAction("root", "", "token revoke", "revoke", 200))
-    store.audit.note(AuditedAction("ada", "::1", "POST /schedules/{name}/do", "pause", 303))
+    store.audit.note(AuditedAction("ada", "::1", "POST /campaigns/{name}/do", "pause", 303))
     page = client.get("/audit", params=filters).text
     assert re.findall(r"<td>(pause|revoke|old)</td>", page) == found
     assert ("No action is like that" in page) == (not found)
@@ -338,7 +208,7 @@ def test_older_actions_of_a_filter_are_of_that_filter(client: TestClient, store:
 
 def test_older_actions_are_a_page_further(client: TestClient, store: Store) -> None:
     for _ in range(101):
-        client.post("/schedules/nope/do", data={})
+        client.post("/campaigns/nope/do", data={})
     assert len(store.audit.newest(200)) == 101
     older = re.search(r'href="(/audit\?cursor=[^"]+)"', client.get("/audit").text)
     assert older

@@ -28,7 +28,7 @@ _LINK = re.compile(r'<(?:a|link)\b[^>]*\bhref="([^"]+)"')
         ("/nothing", 404, "There is nothing at this address"),
         ("/campaigns/nope", 404, "There is no campaign nope"),
         ("/node-checks/0", 422, "number"),
-        ("/new?x=1", 422, "x"),
+        ("/tokens?x=1", 422, "x"),
     ],
 )
 def test_a_person_gets_a_page_and_a_program_a_document(
@@ -74,9 +74,9 @@ def test_who_is_not_known_has_no_name_on_the_page_of_a_problem(client: TestClien
 def test_the_page_of_a_fault_of_ours_says_who_looks_at_it(
     client: TestClient, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ada = bearer(store.tokens.create("ada", AccessScope.READ, None)[1])
+    ada = bearer(store.tokens.create("ada", AccessScope.ADMIN, None)[1])
     monkeypatch.setattr("tuner.service.pages.operation.page", None)
-    page = client.get("/schedules", headers={**PAGE, **ada})
+    page = client.get("/tokens", headers={**PAGE, **ada})
     assert (page.status_code, "<span>ada" in page.text) == (500, True)
 
 
