@@ -79,10 +79,8 @@ class Confirmation:
     ) -> TrialRecord | None:
         """Run a point, and again where it was disturbed, can still win, and as many as are left fit the budget."""
         record = trial()
-        return record and run_again(record, trial, lambda: self._room_for(left), load, best_gflops)
-
-    def _room_for(self, runs: int) -> bool:
-        return not self.session.stopped and not self._out_of_time(runs)
+        fits = lambda: not self.session.stopped and not self._out_of_time(left)  # noqa: E731
+        return record and run_again(record, trial, fits, load, best_gflops)
 
     def runs_due(self, repeats: int) -> int:
         """How many runs would confirm the finalists that there are now."""
