@@ -217,14 +217,9 @@ def figure_data(figure: Drawable) -> str:
 
 
 @singledispatch
-def _cells(figure: Figure) -> Cells:
+def _cells(figure: Drawable) -> Cells:
     """Yield the names of the columns, then a line for each value."""
-    yield ["series", figure.x_axis, figure.y_axis, "lowest", "highest", "label"]
-    for series in figure.series:
-        for i, x in enumerate(series.x):
-            low, high = (_number(ends[i]) if ends else "" for ends in (series.low, series.high))
-            label = series.labels[i] if i < len(series.labels) else ""
-            yield [series.name, x if isinstance(x, str) else _number(x), _number(series.y[i]), low, high, label]
+    raise NotImplementedError(type(figure))
 
 
 @_cells.register
@@ -250,11 +245,21 @@ def _of_lanes(figure: Gantt) -> Cells:
 
 
 @_cells.register
+def _of_diagram(figure: Figure) -> Cells:
+    yield ["series", figure.x_axis, figure.y_axis, "lowest", "highest", "label"]
+    for series in figure.series:
+        for i, x in enumerate(series.x):
+            low, high = (_number(ends[i]) if ends else "" for ends in (series.low, series.high))
+            label = series.labels[i] if i < len(series.labels) else ""
+            yield [series.name, x if isinstance(x, str) else _number(x), _number(series.y[i]), low, high, label]
+
+
+@_cells.register
 def _of_timeline(figure: Timeline) -> Cells:
-    names, *_ = _cells(figure.rows[0])
+    names, *_ = _of_diagram(figure.rows[0])
     yield ["figure", *names[:2], "value", *names[3:]]
     for diagram in figure.rows:
-        _, *lines = _cells(diagram)
+        _, *lines = _of_diagram(diagram)
         yield from ([diagram.title, *line] for line in lines)
 
 

@@ -229,7 +229,9 @@ class RecordedLandscape:
             "simulated": self.simulated,
             "calibrated_s": self.calibrated_s,
         }
-        points = ",\n".join(json.dumps(_place_json(place), separators=(",", ":")) for place in self.places)
+        points = ",\n".join(
+            json.dumps(asdict(place, dict_factory=_known), separators=(",", ":")) for place in self.places
+        )
         text = json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'
         path.write_text(text, encoding="utf-8")
 
@@ -321,18 +323,9 @@ def _words(params: Mapping[str, Scalar], space: SearchSpace) -> str:
     return " ".join(f"{name}={value}" for name, value in params.items() if name in space.varying)
 
 
-def _place_json(place: RecordedPoint) -> dict[str, Any]:
-    predicted = {} if place.predicted_gflops is None else {"predicted_gflops": place.predicted_gflops}
-    return {
-        "params": dict(place.params),
-        "full": [_run_json(run) for run in place.full],
-        "small": [_run_json(run) for run in place.small],
-        **predicted,
-    }
-
-
-def _run_json(run: Run) -> dict[str, Any]:
-    return {name: value for name, value in asdict(run).items() if value not in ("", (), None)}
+def _known(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of a point or a run that say something."""
+    return {name: value for name, value in fields if value not in ("", (), None)}
 
 
 def _sentence(error: ValidationError) -> str:
