@@ -47,7 +47,19 @@ MERGED = frozenset({"BCAST", "NDIV", "NBMIN", "SWAP"}.union(*(rule.unseen for ru
 
 def canonical(params: HplParams) -> HplParams:
     """Return the representative of all configurations that run the same instructions; N, NB, P and Q never change."""
-    params = _threshold_of_zero(_whole_panel(_divisions(_short_ring(params))))
+    # Equal rings: all four for Q = 2 (root sends to next), all but 1rg for Q = 3 and 4 (`HPL_*rin*.c`).
+    same = _RINGS if params.Q == 2 else _RINGS[1:] if params.Q in {3, 4} else ()
+    # The swap "mix" with threshold 0 is "long" (`HPL_pdupdate*.c`).
+    long = params.SWAP is Swap.MIX and params.swap_threshold == 0
+    params = replace(
+        params,
+        BCAST=Bcast.ONE_RING_M if params.BCAST in same else params.BCAST,
+        # With ceil(NB / NBMIN) divisions every sub-panel has NBMIN columns (`HPL_pdrpan*.c`: jb).
+        NDIV=min(params.NDIV, max(2, -(-params.NB // params.NBMIN))),
+        # With NB columns the recursion is never entered (`HPL_pdrpan*.c`).
+        NBMIN=min(params.NBMIN, params.NB),
+        SWAP=Swap.LONG if long else params.SWAP,
+    )
     return replace(params, **{name: value for rule in _held(params) for name, value in rule.unseen.items()})
 
 
@@ -58,24 +70,3 @@ def inert(params: HplParams) -> frozenset[str]:
 
 def _held(params: HplParams) -> list[Rule]:
     return [rule for rule in RULES if rule.holds(params)]
-
-
-def _short_ring(params: HplParams) -> HplParams:
-    """Merge equal rings: all four for Q = 2 (root sends to next), all but 1rg for Q = 3 and 4 (`HPL_*rin*.c`)."""
-    same = _RINGS if params.Q == 2 else _RINGS[1:] if params.Q in {3, 4} else ()
-    return replace(params, BCAST=Bcast.ONE_RING_M) if params.BCAST in same else params
-
-
-def _divisions(params: HplParams) -> HplParams:
-    """Limit NDIV to ceil(NB / NBMIN), where every sub-panel has NBMIN columns (`HPL_pdrpan*.c`: jb)."""
-    return replace(params, NDIV=min(params.NDIV, max(2, -(-params.NB // params.NBMIN))))
-
-
-def _whole_panel(params: HplParams) -> HplParams:
-    """Limit NBMIN to NB, where the recursion is never entered (`HPL_pdrpan*.c`)."""
-    return replace(params, NBMIN=min(params.NBMIN, params.NB))
-
-
-def _threshold_of_zero(params: HplParams) -> HplParams:
-    """Replace the swap "mix" with threshold 0 by "long", which is the same (`HPL_pdupdate*.c`)."""
-    return replace(params, SWAP=Swap.LONG) if params.SWAP is Swap.MIX and params.swap_threshold == 0 else params

@@ -176,12 +176,18 @@ def detect(root: Path = ROOT, *, usable: Collection[int] | None = None, archspec
     info = read_cpuinfo(root)
     cores = usable_cores(info, root, usable)
     flags = cpu_flags(root)
-    named = (_archspec_host() if root == ROOT else "") if archspec_name is None else archspec_name
+    named = archspec_name or ""
+    if archspec_name is None and root == ROOT:
+        import archspec.cpu  # noqa: PLC0415 - its database takes 50 ms to load
+
+        named = str(archspec.cpu.host().name)
     counts: dict[_Kind, int] = {}
     efficiency_cpus = _cpu_list(text(root / "sys/devices/cpu_atom/cpus"))
+    if not _cpu_list(text(root / "sys/devices/cpu_core/cpus")):
+        efficiency_cpus = frozenset()
     for cpu in cores.cpus:
         kind = _Kind(
-            core_type(info, cpu, flags, named, efficiency=cpu in efficiency_cpus and bool(_performance_cpus(root))),
+            core_type(info, cpu, flags, named, efficiency=cpu in efficiency_cpus),
             advertised_clock(info, cpu, root),
         )
         counts[kind] = counts.get(kind, 0) + 1
@@ -217,16 +223,6 @@ def _total(counts: Mapping[_Kind, int], gflops: float) -> str:
 
 def _figure(ghz: float) -> str:
     return f"{ghz:.3f}".rstrip("0").rstrip(".")
-
-
-def _archspec_host() -> str:
-    import archspec.cpu  # noqa: PLC0415 - its database takes 50 ms to load
-
-    return str(archspec.cpu.host().name)
-
-
-def _performance_cpus(root: Path) -> frozenset[int]:
-    return _cpu_list(text(root / "sys/devices/cpu_core/cpus"))
 
 
 def _cpu_list(listed: str) -> frozenset[int]:

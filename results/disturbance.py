@@ -157,7 +157,9 @@ class _Seen:
 
     def others(self) -> Reason | None:
         cores, taken_s = self._cores, self._figure("foreign_cpu_s")
-        if not self._is_much(taken_s) or (self._has_free_cores and self._got(self._unsure_s) >= 1 - MOST_TAKEN):
+        has_free_cores = self.threads_per_node is not None and self.threads_per_node < self._figure("physical_cores")
+        unharmed = "waited_s" in self.measured and self._got(self._unsure_s) >= 1 - MOST_TAKEN
+        if not self._is_much(taken_s) or (has_free_cores and unharmed):
             return None
         for_s = min(self._figure("foreign_for_s") or self.solve_s, self.solve_s)
         took = min(taken_s / for_s, cores)
@@ -255,12 +257,6 @@ class _Seen:
     def _is_much(self, taken_s: float) -> bool:
         """Return whether that is surely more than others may take of the CPUs that ranks use."""
         return self._cores > 0 and taken_s - self._unsure_s > MOST_TAKEN * self._cores * self.solve_s
-
-    @property
-    def _has_free_cores(self) -> bool:
-        """Whether it is known that ranks may run on more cores than they have threads, and what they waited."""
-        physical = self._figure("physical_cores")
-        return self.threads_per_node is not None and self.threads_per_node < physical and "waited_s" in self.measured
 
     @property
     def _share_cores(self) -> bool:

@@ -23,3 +23,8 @@ def unicode_text(text: str) -> str:
 def time_text(moment: datetime) -> str:
     """UTC in a fixed width, so that text sorts as time does."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def moment_of(text: str | None) -> datetime | None:
+    """Read a time that `time_text` wrote; None where there is none."""
+    return datetime.fromisoformat(text) if text else None

@@ -21,6 +21,7 @@ IN_OUR_WORDS: Mapping[str, str] = {
     "tuple_type": "write a list",
     "dict_type": "write a table of names and their values",
     "mapping_type": "write a table of names and their values",
+    "dataclass_type": "write a table of names and their values",
     "model_type": "write a table of names and their values",
     "model_attributes_type": "write a table of names and their values",
     "literal_error": "choose {expected}",

@@ -338,7 +338,9 @@ def _parameters_here(
             else:
                 parameter = _parameter(key, given[key], known, settings)
                 if key.startswith(OWN) and machine.programs and parameter is not None:
-                    parameter = _of_owners(parameter, known, machine)
+                    # Only points of programs have it whose own it is.
+                    owners = [name for name, seen in machine.programs.items() if seen.terms.parameter(key)]
+                    parameter = Parameter.depending(key, PROGRAM, dict.fromkeys(owners, parameter.values), known)
         except SpaceError as error:
             raise places[key].wrong(error) from error
         if parameter is not None:
@@ -369,12 +371,6 @@ def _of_program(key: str, machine: Machine) -> Dimension:
     if any((other.expected, other.default) != (own.expected, own.default) for other in owners):
         raise SpaceError("two programs mean another thing by it: give each a study of its own, and compare them")
     return Dimension(own.expected, own.accepts, lambda _point, _machine: own.default)
-
-
-def _of_owners(parameter: Parameter, known: Dimension, machine: Machine) -> Parameter:
-    """Return a parameter that only points of programs have whose own it is."""
-    owners = [name for name, seen in machine.programs.items() if seen.terms.parameter(parameter.name)]
-    return Parameter.depending(parameter.name, PROGRAM, dict.fromkeys(owners, parameter.values), known)
 
 
 def _check_decider(

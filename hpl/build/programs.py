@@ -21,8 +21,8 @@ from .toolchain import (
     compile_all,
     compiler_version,
     digest,
+    program_output,
     run_compiler,
-    wrapper_line,
 )
 
 __all__ = ["BuildError", "Recipe", "Xhpl", "build", "build_calibrator", "build_start", "witness_library"]
@@ -208,7 +208,8 @@ def _compile(mpi: Mpi, arguments: Sequence[str], target: Path, log: Path) -> Non
 def _common_key(recipe: Recipe) -> str:
     natives = [file.read_text(encoding="utf-8") for file in sorted(NATIVE.glob("*.[ch]")) if file.stem not in PROGRAMS]
     mpi = recipe.mpi
-    identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), wrapper_line(mpi)]
+    stands_for = program_output([str(mpi.mpicc), "-show"], mpi.variables()).strip()
+    identity = [recipe.source.kind, recipe.source.digest, mpi.name, mpi.version, str(mpi.mpicc), stands_for]
     return digest([*identity, compiler_version(mpi), *FLAGS, *OWN_FLAGS, *natives])
 
 

@@ -38,7 +38,9 @@ def run_compiler(argv: Sequence[str], target: Path, environment: Mapping[str, st
     with log.open("a", encoding="utf-8") as file:
         file.write(f"$ {' '.join(argv)}\n{done.stdout}{done.stderr}")
     if done.returncode != 0:
-        raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {_final_path(log)})")
+        # The log of a failed link is copied out of its draft folder.
+        kept = log.parent.parent / "link.log" if log.parent.name.startswith(".linking-") else log
+        raise BuildError(f"building xhpl failed: {_first_error(done.stderr)} (log: {kept})")
     draft.replace(target)
 
 
@@ -102,11 +104,6 @@ def digest(parts: Iterable[str]) -> str:
     for part in parts:
         sha256.update(part.encode() + b"\0")
     return sha256.hexdigest()[:16]
-
-
-def _final_path(log: Path) -> Path:
-    """Return the path of a log after the build; the log of a failed link is copied out of its draft folder."""
-    return log.parent.parent / "link.log" if log.parent.name.startswith(".linking-") else log
 
 
 def _first_error(stderr: str) -> str:
@@ -232,15 +229,6 @@ def compiler_version(mpi: Mpi) -> str:
         ToolchainError: it does not run.
     """
     return program_output([str(mpi.mpicc), "--version"], mpi.variables()).splitlines()[0]
-
-
-def wrapper_line(mpi: Mpi) -> str:
-    """Return the command line that mpicc stands for; it is part of a build's identity.
-
-    Raises:
-        ToolchainError: mpicc does not run.
-    """
-    return program_output([str(mpi.mpicc), "-show"], mpi.variables()).strip()
 
 
 def _own_compiler(search: SearchPaths) -> dict[str, str]:

@@ -116,11 +116,6 @@ HPL_LINES = frozenset(HplParams(1, 1, 1, 1).words())
 """The parameters of HPL.dat, by their names in spaces."""
 
 
-def nothing_stands_in(_point: Mapping[str, Scalar]) -> Mapping[str, Scalar]:
-    """Return what stands for lines of HPL.dat that a program has all of."""
-    return {}
-
-
 @dataclass(frozen=True)
 class Terms:
     """What a program takes of a configuration; netlib's HPL takes all as it is.
@@ -153,7 +148,7 @@ class Terms:
     ranks_on_node: Callable[[NodeShape], tuple[int, ...]] = divisors
     no_other_ranks: bool = False
     lines: Collection[str] = HPL_LINES
-    stands_in: Callable[[Mapping[str, Scalar]], Mapping[str, Scalar]] = nothing_stands_in
+    stands_in: Callable[[Mapping[str, Scalar]], Mapping[str, Scalar]] = lambda _: {}
     element_bytes: int = sizing.DOUBLE
     reads_file: bool = True
 

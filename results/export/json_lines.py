@@ -10,7 +10,7 @@ from hpl.params import HplParams
 
 from ..errors import ResultsError
 from ..flat import HPL_WORDS, TrialPlace, flat
-from ..plain import finite_figures, unicode_text
+from ..plain import finite_figures, moment_of, unicode_text
 from ..record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 
 _AS_THEY_ARE = (
@@ -78,7 +78,7 @@ def _record(row: dict[str, Any]) -> TrialRecord:
         state=TrialState(row["state"]),
         invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
         started_at=datetime.fromisoformat(row["started_at"]),
-        ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+        ended_at=moment_of(row["ended_at"]),
         hpl=None if None in map(row.get, HPL_WORDS) else HplParams.from_words(row),
         observed=_observed(row),
         part=row.get("part", 1.0),

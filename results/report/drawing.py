@@ -13,7 +13,7 @@ from .model import Drawable, Gantt, Matrix, Series, Timeline
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from .model import Figure, LaneGroup
+    from .model import Figure
 
 
 Value = TypeVar("Value")
@@ -149,9 +149,9 @@ def height_inches(figure: Drawable, width_inches: float = SIZE_INCHES[0], letter
         names = [figure.kinds[kind] for kind in figure.seen]
         lines = -(-len(names) // legend_columns(names, width_inches, letters_pt))
         legend = LEGEND_LINE * letters_pt / POINTS_PER_INCH * lines
-        return (
-            TIME_INCHES + legend + sum(GROUP_INCHES + lane_inches(group) * len(group.lanes) for group in figure.groups)
-        )
+        counts = [len(group.lanes) for group in figure.groups]
+        # How high a lane is, with the space to the next one: the more there are, the less.
+        return TIME_INCHES + legend + sum(GROUP_INCHES + max(0.1, min(0.21, 3.2 / count)) * count for count in counts)
     if isinstance(figure, Timeline):
         return TIME_INCHES + ROW_INCHES * len(figure.rows)
     if isinstance(figure, Matrix):
@@ -172,11 +172,6 @@ def _legend(figure: Figure, width_inches: float, letters_pt: float) -> tuple[int
     whole = int((width_inches - LEFT_INCHES) * POINTS_PER_INCH / (LETTER * letters_pt))
     columns = 2 if max(map(len, names)) <= whole // 2 - LEGEND_SIGN else 1
     return columns, ["\n".join(wrap(name, max(10, whole // columns - LEGEND_SIGN))) for name in names]
-
-
-def lane_inches(group: LaneGroup) -> float:
-    """How high a lane is, with the space to the next one: the more there are, the less."""
-    return max(0.1, min(0.21, 3.2 / len(group.lanes)))
 
 
 def legend_columns(names: Sequence[str], width_inches: float, letters_pt: float) -> int:
@@ -259,13 +254,16 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
             _group(number, axes.plot(places, one.y, label=one.name, **look))
             _labels(one, places, axes)
         _interval(number, one, places, axes)
+        tops = [heights[round(place)] for place in places] if figure.stacked else one.y
         marks += [
             DrawnValue(number, place, y, _words(figure, one, point, drawn))
-            for point, (place, y) in enumerate(zip(places, _tops(figure, one, heights, places), strict=True))
+            for point, (place, y) in enumerate(zip(places, tops, strict=True))
         ]
     _logarithms(figure, axes)
     if figure.x_whole:
-        _whole_numbers(axes)
+        from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - only a drawing needs it
+
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
     if figure.from_zero:
         axes.set_ylim(0.0, (1.0 + ABOVE) * (axes.dataLim.y1 or 1.0))
     if names:
@@ -276,11 +274,6 @@ def _diagram(figure: Figure, axes: Axes) -> list[DrawnValue]:
     axes.set_ylabel(figure.y_axis)
     axes.grid(axis="y", linewidth=0.5)
     return marks
-
-
-def _tops(figure: Figure, one: Series, heights: list[float], places: list[float]) -> list[float]:
-    """Return how high the values of a series are drawn: on those below them, where bars stand on each other."""
-    return [heights[round(place)] for place in places] if figure.stacked else list(one.y)
 
 
 def _logarithms(figure: Figure, axes: Axes) -> None:
@@ -295,13 +288,6 @@ def _logarithms(figure: Figure, axes: Axes) -> None:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.6g}")
         axes.yaxis.set_minor_formatter(NullFormatter())
-
-
-def _whole_numbers(axes: Axes) -> None:
-    """Mark the x axis at whole numbers only, however few there are."""
-    from matplotlib.ticker import MaxNLocator  # noqa: PLC0415 - only a drawing needs it
-
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def _binary(value: float) -> str:

@@ -109,15 +109,10 @@ class Contrast:
 
     @property
     def shown(self) -> bool:
-        """Whether there is a difference: by the corrected p, or without a test by the interval."""
+        """Whether there is a difference: by the corrected p, or by the interval, or, without chance, in the rates."""
         if self.p_holm is not None:
             return self.p_holm < LEVEL
-        return self.exact_difference if self.exact else _apart_from_zero(self.interval)
-
-    @property
-    def exact_difference(self) -> bool:
-        """Whether two rates without chance differ."""
-        return self.exact and self.effect != 0.0
+        return self.effect != 0.0 if self.exact else _apart_from_zero(self.interval)
 
     @property
     def seen_on_these_occasions(self) -> bool:

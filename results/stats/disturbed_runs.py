@@ -48,7 +48,7 @@ class DisturbedRuns:
     @classmethod
     def of(cls, runs: Iterable[TrialRecord | NodeRun]) -> "DisturbedRuns":
         """Count those that gave a rate."""
-        found = [run for run in runs if _gave_rate(run)]
+        found = [run for run in runs if (run.counts if isinstance(run, NodeRun) else run.state is TrialState.COMPLETE)]
         conditions = Counter(run.conditions for run in found)
         reasons = [reason for run in found if run.disturbed is not None for reason in run.disturbed.reasons]
         causes = Counter(reason.cause for reason in reasons)
@@ -93,7 +93,3 @@ class DisturbedRuns:
             "causes": {cause.value: count for cause, count in self.causes},
             "programs": dict(self.programs),
         }
-
-
-def _gave_rate(run: TrialRecord | NodeRun) -> bool:
-    return run.counts if isinstance(run, NodeRun) else run.state is TrialState.COMPLETE

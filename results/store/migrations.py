@@ -1,11 +1,11 @@
-"""Migrates databases: ordered functions, each in one transaction with the row that records it.
+"""Migrates databases: ordered lists of SQL, each in one transaction with the row that records it.
 
 A released migration is never changed; the tests keep a database file of each schema. The SQL is written out, because
 `schema.py` describes only the current tables.
 """
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from sqlalchemy import Connection, LargeBinary, inspect, text
@@ -16,20 +16,22 @@ from .database import Database
 MARKER = "hpltune_migrations"
 """The table of applied migrations; a database without it is not ours."""
 
-
-def m001_studies_trials_outputs(connection: Connection) -> None:
-    """Make the first schema."""
-    blob = LargeBinary().compile(dialect=connection.dialect)
-    connection.execute(
-        text("""
+MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
+    # Make the first schema.
+    (
+        "m001_studies_trials_outputs",
+        (
+            f"""
+        CREATE TABLE {MARKER} (
+            number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL)
+        """,
+            """
         CREATE TABLE studies (
             name TEXT NOT NULL PRIMARY KEY, created_at TEXT NOT NULL, state TEXT NOT NULL, space_name TEXT NOT NULL,
             space_text TEXT NOT NULL, engine TEXT NOT NULL, rpeak_gflops FLOAT, price_usd FLOAT, power_w FLOAT,
             options TEXT NOT NULL, host TEXT NOT NULL, versions TEXT NOT NULL, owner TEXT)
-        """)
-    )
-    connection.execute(
-        text("""
+        """,
+            """
         CREATE TABLE trials (
             study TEXT NOT NULL, number INTEGER NOT NULL,
             kind TEXT NOT NULL, state TEXT NOT NULL, invalidity TEXT, reason TEXT NOT NULL, key TEXT NOT NULL,
@@ -43,100 +45,97 @@ def m001_studies_trials_outputs(connection: Connection) -> None:
             command TEXT NOT NULL, directory TEXT NOT NULL, xhpl_key TEXT NOT NULL,
             params TEXT NOT NULL, versions TEXT NOT NULL,
             PRIMARY KEY (study, number), FOREIGN KEY (study) REFERENCES studies (name) ON DELETE CASCADE)
-        """)
-    )
-    connection.execute(text("CREATE INDEX trials_by_key ON trials (study, key)"))
-    connection.execute(
-        text(f"""
+        """,
+            "CREATE INDEX trials_by_key ON trials (study, key)",
+            """
         CREATE TABLE outputs (
             study TEXT NOT NULL, number INTEGER NOT NULL,
-            hpl_dat_zlib {blob} NOT NULL, stdout_zlib {blob} NOT NULL, stderr_zlib {blob} NOT NULL,
+            hpl_dat_zlib BLOB NOT NULL, stdout_zlib BLOB NOT NULL, stderr_zlib BLOB NOT NULL,
             PRIMARY KEY (study, number),
             FOREIGN KEY (study, number) REFERENCES trials (study, number) ON DELETE CASCADE)
-        """)
-    )
-
-
-def m002_parts_and_sessions(connection: Connection) -> None:
-    """Add the part of a full run and the session to trials."""
-    connection.execute(text("ALTER TABLE trials ADD COLUMN part FLOAT NOT NULL DEFAULT 1"))
-    connection.execute(text("ALTER TABLE trials ADD COLUMN session INTEGER NOT NULL DEFAULT 0"))
-
-
-def m003_networks(connection: Connection) -> None:
-    """Add the original settings and the measurements of networks."""
-    connection.execute(
-        text("""
+        """,
+        ),
+    ),
+    # Add the part of a full run and the session to trials.
+    (
+        "m002_parts_and_sessions",
+        (
+            "ALTER TABLE trials ADD COLUMN part FLOAT NOT NULL DEFAULT 1",
+            "ALTER TABLE trials ADD COLUMN session INTEGER NOT NULL DEFAULT 0",
+        ),
+    ),
+    # Add the original settings and the measurements of networks.
+    (
+        "m003_networks",
+        (
+            """
         CREATE TABLE network_originals (
             host TEXT NOT NULL, interface TEXT NOT NULL, setting TEXT NOT NULL, value TEXT NOT NULL,
             ssh TEXT NOT NULL, study TEXT, owner TEXT NOT NULL, recorded_at TEXT NOT NULL,
             PRIMARY KEY (host, interface, setting))
-        """)
-    )
-    connection.execute(
-        text("""
+        """,
+            """
         CREATE TABLE network_probes (
             number INTEGER NOT NULL PRIMARY KEY, study TEXT, measured_at TEXT NOT NULL, program TEXT NOT NULL,
             hosts TEXT NOT NULL, interface TEXT NOT NULL, settings TEXT NOT NULL,
             latency_us FLOAT NOT NULL, bandwidth_mbit_s FLOAT NOT NULL, points TEXT NOT NULL,
             FOREIGN KEY (study) REFERENCES studies (name) ON DELETE CASCADE)
-        """)
-    )
-
-
-def m004_owners_of_trials(connection: Connection) -> None:
-    """Add the owner of a trial: the process that runs it."""
-    connection.execute(text("ALTER TABLE trials ADD COLUMN owner TEXT"))
-
-
-def m005_given_up(connection: Connection) -> None:
-    """Give runs that were stopped early their own kind; before, only their reason distinguished them from prefixes."""
-    connection.execute(text("UPDATE trials SET kind = 'given-up' WHERE kind = 'prefix' AND reason LIKE 'given up%'"))
-
-
-def m006_service(connection: Connection) -> None:
-    """Add what the service keeps: campaigns that were handed in, tokens, who did what, schedules, and webhooks."""
-    for statement in (
-        """
+        """,
+        ),
+    ),
+    # Add the owner of a trial: the process that runs it.
+    (
+        "m004_owners_of_trials",
+        ("ALTER TABLE trials ADD COLUMN owner TEXT",),
+    ),
+    # Give runs that were stopped early their own kind; before, only their reason distinguished them from prefixes.
+    (
+        "m005_given_up",
+        ("UPDATE trials SET kind = 'given-up' WHERE kind = 'prefix' AND reason LIKE 'given up%'",),
+    ),
+    # Add what the service keeps: campaigns that were handed in, tokens, who did what, schedules, and webhooks.
+    (
+        "m006_service",
+        (
+            """
         CREATE TABLE campaigns (
             name TEXT NOT NULL PRIMARY KEY, kind TEXT NOT NULL, document TEXT NOT NULL, priority INTEGER NOT NULL,
             node_set TEXT NOT NULL, handed_in_by TEXT NOT NULL, handed_in_at TEXT NOT NULL, idempotency_key TEXT,
             state TEXT NOT NULL, wanted TEXT NOT NULL, owner TEXT, attempts INTEGER NOT NULL,
             started_at TEXT, ended_at TEXT, reason TEXT NOT NULL)
         """,
-        "CREATE INDEX campaigns_by_state ON campaigns (state)",
-        "CREATE UNIQUE INDEX campaigns_by_key ON campaigns (handed_in_by, idempotency_key)",
-        """
+            "CREATE INDEX campaigns_by_state ON campaigns (state)",
+            "CREATE UNIQUE INDEX campaigns_by_key ON campaigns (handed_in_by, idempotency_key)",
+            """
         CREATE TABLE tokens (
             name TEXT NOT NULL PRIMARY KEY, hash TEXT NOT NULL, scope TEXT NOT NULL, created_at TEXT NOT NULL,
             expires_at TEXT, revoked_at TEXT, used_at TEXT)
         """,
-        "CREATE UNIQUE INDEX tokens_by_hash ON tokens (hash)",
-        """
+            "CREATE UNIQUE INDEX tokens_by_hash ON tokens (hash)",
+            """
         CREATE TABLE audit (
             id TEXT NOT NULL PRIMARY KEY, at TEXT NOT NULL, who TEXT NOT NULL, address TEXT NOT NULL,
             action TEXT NOT NULL, target TEXT NOT NULL, status INTEGER NOT NULL, detail TEXT NOT NULL)
         """,
-        "CREATE INDEX audit_by_time ON audit (at)",
-        """
+            "CREATE INDEX audit_by_time ON audit (at)",
+            """
         CREATE TABLE schedules (
             name TEXT NOT NULL PRIMARY KEY, cadence TEXT NOT NULL, document TEXT NOT NULL, made_by TEXT NOT NULL,
             made_at TEXT NOT NULL, next_at TEXT NOT NULL, last_at TEXT, last_campaign TEXT, paused BOOLEAN NOT NULL)
         """,
-        """
+            """
         CREATE TABLE deliveries (
             id TEXT NOT NULL PRIMARY KEY, webhook TEXT NOT NULL, event TEXT NOT NULL, body TEXT NOT NULL,
             attempts INTEGER NOT NULL, next_at TEXT, delivered_at TEXT, reason TEXT NOT NULL)
         """,
-        "CREATE INDEX deliveries_by_time ON deliveries (next_at)",
-    ):
-        connection.execute(text(statement))
-
-
-def m007_node_checks(connection: Connection) -> None:
-    """Add checks of the nodes of clusters: what was found out, each run, and the rate of each pair."""
-    for statement in (
-        """
+            "CREATE INDEX deliveries_by_time ON deliveries (next_at)",
+        ),
+    ),
+    # Add checks of the nodes of clusters: what was found out, each run, and the rate of each pair.
+    (
+        "m007_node_checks",
+        (
+            """
         CREATE TABLE node_checks (
             number INTEGER NOT NULL PRIMARY KEY, cluster TEXT NOT NULL, checked_at TEXT NOT NULL, state TEXT NOT NULL,
             virtual BOOLEAN NOT NULL, baseline BOOLEAN NOT NULL, campaign TEXT, ready BOOLEAN NOT NULL,
@@ -144,15 +143,15 @@ def m007_node_checks(connection: Connection) -> None:
             switches TEXT NOT NULL, facts TEXT NOT NULL, findings TEXT NOT NULL, notes TEXT NOT NULL,
             more TEXT NOT NULL)
         """,
-        "CREATE INDEX node_checks_by_cluster ON node_checks (cluster, checked_at)",
-        """
+            "CREATE INDEX node_checks_by_cluster ON node_checks (cluster, checked_at)",
+            """
         CREATE TABLE node_check_runs (
             node_check INTEGER NOT NULL, number INTEGER NOT NULL, benchmark TEXT NOT NULL, node TEXT NOT NULL,
             value FLOAT, accurate BOOLEAN NOT NULL, reason TEXT NOT NULL, more TEXT NOT NULL,
             PRIMARY KEY (node_check, number),
             FOREIGN KEY (node_check) REFERENCES node_checks (number) ON DELETE CASCADE)
         """,
-        """
+            """
         CREATE TABLE node_check_pairs (
             node_check INTEGER NOT NULL, number INTEGER NOT NULL, at_once BOOLEAN NOT NULL, pattern TEXT NOT NULL,
             one TEXT NOT NULL, other TEXT NOT NULL, rate FLOAT NOT NULL, network TEXT NOT NULL, latency_us FLOAT,
@@ -160,31 +159,30 @@ def m007_node_checks(connection: Connection) -> None:
             PRIMARY KEY (node_check, number),
             FOREIGN KEY (node_check) REFERENCES node_checks (number) ON DELETE CASCADE)
         """,
-    ):
-        connection.execute(text(statement))
-
-
-def m008_heard_of(connection: Connection) -> None:
-    """Add to campaigns their machine, when their process was last heard of, and which faults they wait out."""
-    connection.execute(text("ALTER TABLE campaigns ADD COLUMN machine TEXT"))
-    connection.execute(text("ALTER TABLE campaigns ADD COLUMN heard_at TEXT"))
-    connection.execute(text("ALTER TABLE campaigns ADD COLUMN faults INTEGER NOT NULL DEFAULT 0"))
-    connection.execute(text("ALTER TABLE campaigns ADD COLUMN not_before TEXT"))
-
-
-def m009_events(connection: Connection) -> None:
-    """Add the outbox of events, with one event for each campaign that there is: how it stands."""
-    connection.execute(
-        text("""
+        ),
+    ),
+    # Add to campaigns their machine, when their process was last heard of, and which faults they wait out.
+    (
+        "m008_heard_of",
+        (
+            "ALTER TABLE campaigns ADD COLUMN machine TEXT",
+            "ALTER TABLE campaigns ADD COLUMN heard_at TEXT",
+            "ALTER TABLE campaigns ADD COLUMN faults INTEGER NOT NULL DEFAULT 0",
+            "ALTER TABLE campaigns ADD COLUMN not_before TEXT",
+        ),
+    ),
+    # Add the outbox of events, with one event for each campaign that there is: how it stands.
+    (
+        "m009_events",
+        (
+            """
         CREATE TABLE events (
             id INTEGER NOT NULL PRIMARY KEY, campaign TEXT NOT NULL, event TEXT NOT NULL, state TEXT NOT NULL,
             trial INTEGER, ended INTEGER, failed INTEGER, machine_s FLOAT, best_gflops FLOAT, best_trial INTEGER,
             data TEXT)
-        """)
-    )
-    connection.execute(text("CREATE INDEX events_by_campaign ON events (campaign, id)"))
-    connection.execute(
-        text("""
+        """,
+            "CREATE INDEX events_by_campaign ON events (campaign, id)",
+            """
         INSERT INTO events (id, campaign, event, state)
         SELECT row_number() OVER (ORDER BY at, name), name,
             CASE WHEN state IN ('queued', 'running', 'paused') THEN 'campaign' ELSE 'campaign-ended' END, state
@@ -198,38 +196,19 @@ def m009_events(connection: Connection) -> None:
             WHERE state IN ('queued', 'running', 'paused', 'failed', 'cancelled')
                 AND name NOT IN (SELECT name FROM studies)
         ) AS stands
-        """)
-    )
-
-
-def m010_measurements(connection: Connection) -> None:
-    """Add to trials what observers measured while they ran."""
-    connection.execute(text("ALTER TABLE trials ADD COLUMN measurements TEXT NOT NULL DEFAULT '{}'"))
-
-
-def m011_no_schedules(connection: Connection) -> None:
-    """Drop schedules: cron or a timer of systemd hands in campaigns again and again."""
-    found = connection.execute(text("SELECT name, cadence FROM schedules ORDER BY name")).all()
-    if found:
-        named = ", ".join(f"{name} ({cadence})" for name, cadence in found)
-        instead = "let cron or a timer of systemd do that, as docs/service-operation.md says"
-        warnings.warn(f"schedules hand in nothing any more: {named}; {instead}", StoreWarning, stacklevel=2)
-    connection.execute(text("DROP TABLE schedules"))
-
-
-MIGRATIONS: Sequence[Callable[[Connection], None]] = (
-    m001_studies_trials_outputs,
-    m002_parts_and_sessions,
-    m003_networks,
-    m004_owners_of_trials,
-    m005_given_up,
-    m006_service,
-    m007_node_checks,
-    m008_heard_of,
-    m009_events,
-    m010_measurements,
-    m011_no_schedules,
+        """,
+        ),
+    ),
+    # Add to trials what observers measured while they ran.
+    (
+        "m010_measurements",
+        ("ALTER TABLE trials ADD COLUMN measurements TEXT NOT NULL DEFAULT '{}'",),
+    ),
+    # Drop schedules: cron or a timer of systemd hands in campaigns again and again.
+    ("m011_no_schedules", ("DROP TABLE schedules",)),
 )
+"""The name of each and its statements, oldest first; BLOB is the database's type of bytes."""
+_SCHEDULES = "SELECT name, cadence FROM schedules ORDER BY name"
 
 
 def applied(connection: Connection, place: str) -> list[str]:
@@ -250,7 +229,7 @@ def applied(connection: Connection, place: str) -> list[str]:
             )
         return []
     names = list(connection.execute(text(f"SELECT name FROM {MARKER} ORDER BY number")).scalars())  # noqa: S608 - constant
-    known = [migration.__name__ for migration in MIGRATIONS]
+    known = [name for name, _ in MIGRATIONS]
     if names != known[: len(names)]:
         raise ResultsError(
             f"{place} was written by a newer hpltune (its schema is {len(names)}, this hpltune knows up to "
@@ -273,23 +252,26 @@ def migrate(database: Database, *, keep: bool = True) -> None:
     with database.reading() as connection:
         had = len(applied(connection, database.place))
     kept = ""
-    for number, migration in enumerate(MIGRATIONS[had:], start=had + 1):
+    for number, (name, statements) in enumerate(MIGRATIONS[had:], start=had + 1):
         with database.migrating() as connection:
             if len(applied(connection, database.place)) < number:
                 if keep and 0 < had == number - 1:
                     kept = database.keep(had)
-                _apply(connection, number, migration)
+                _apply(connection, number, name, statements)
     if kept:
         change = f"schema {had} became schema {len(MIGRATIONS)}, which an older hpltune cannot read"
         warnings.warn(f"database {database.place}: {change}; {kept}", StoreWarning, stacklevel=2)
 
 
-def _apply(connection: Connection, number: int, migration: Callable[[Connection], None]) -> None:
-    if number == 1:
-        columns = "number INTEGER NOT NULL PRIMARY KEY, name TEXT NOT NULL, applied_at TEXT NOT NULL"
-        connection.execute(text(f"CREATE TABLE {MARKER} ({columns})"))
-    migration(connection)
+def _apply(connection: Connection, number: int, name: str, statements: Sequence[str]) -> None:
+    if name == "m011_no_schedules" and (found := connection.execute(text(_SCHEDULES)).all()):
+        named = ", ".join(f"{one.name} ({one.cadence})" for one in found)
+        instead = "let cron or a timer of systemd do that, as docs/service-operation.md says"
+        warnings.warn(f"schedules hand in nothing any more: {named}; {instead}", StoreWarning, stacklevel=2)
+    blob = LargeBinary().compile(dialect=connection.dialect)
+    for statement in statements:
+        connection.execute(text(statement.replace("BLOB", str(blob))))
     connection.execute(
         text(f"INSERT INTO {MARKER} VALUES (:number, :name, :at)"),  # noqa: S608 - a constant name
-        {"number": number, "name": migration.__name__, "at": datetime.now(UTC).isoformat(timespec="seconds")},
+        {"number": number, "name": name, "at": datetime.now(UTC).isoformat(timespec="seconds")},
     )

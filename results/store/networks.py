@@ -97,7 +97,8 @@ class NetworkRecords:
                 here = _at(*original.key)
                 row = connection.execute(select(NETWORK_ORIGINALS).where(here)).mappings().first()
                 if row is None:
-                    connection.execute(insert(NETWORK_ORIGINALS).values(**_original_row(original)))
+                    texts = {"ssh": json.dumps(original.ssh), "recorded_at": time_text(original.recorded_at)}
+                    connection.execute(insert(NETWORK_ORIGINALS).values({**vars(original), **texts}))
                     kept.append(original)
                     continue
                 older = _original_of(row)
@@ -127,9 +128,11 @@ class NetworkRecords:
 
     def add_probe(self, probe: NetworkProbe) -> int:
         """Store a measurement and return its number."""
+        texts = {name: json.dumps(getattr(probe, name)) for name in ("hosts", "settings", "points")}
+        row = {**vars(probe), **texts, "measured_at": time_text(probe.measured_at)}
         with self._writing() as connection:
             last = connection.execute(select(func.max(NETWORK_PROBES.c.number))).scalar()
-            connection.execute(insert(NETWORK_PROBES).values(number=(last or 0) + 1, **_probe_row(probe)))
+            connection.execute(insert(NETWORK_PROBES).values(number=(last or 0) + 1, **row))
         return (last or 0) + 1
 
     def probes(self, study: str | None = None) -> Sequence[NetworkProbe]:
@@ -146,19 +149,9 @@ def _at(host: str, interface: str, setting: str) -> ColumnElement[bool]:
     return (columns.host == host) & (columns.interface == interface) & (columns.setting == setting)
 
 
-def _original_row(original: NetworkOriginal) -> dict[str, object]:
-    texts = {"ssh": json.dumps(original.ssh), "recorded_at": time_text(original.recorded_at)}
-    return {**vars(original), **texts}
-
-
 def _original_of(row: RowMapping) -> NetworkOriginal:
     recorded_at = datetime.fromisoformat(row["recorded_at"])
     return NetworkOriginal(**{**row, "ssh": tuple(json.loads(row["ssh"])), "recorded_at": recorded_at})
-
-
-def _probe_row(probe: NetworkProbe) -> dict[str, object]:
-    texts = {name: json.dumps(value) for name, value in vars(probe).items() if name in {"hosts", "settings", "points"}}
-    return {**vars(probe), **texts, "measured_at": time_text(probe.measured_at)}
 
 
 def _probe_of(row: RowMapping) -> NetworkProbe:

@@ -22,7 +22,7 @@ from hpl.params import HplParams, parse_grid
 from ..disturbance import Conditions, judge_run
 from ..errors import DamagedError
 from ..flat import COLUMNS, Cell, TrialPlace, told_words
-from ..plain import finite, finite_figures, time_text, unicode_text
+from ..plain import finite, finite_figures, moment_of, time_text, unicode_text
 from ..record import (
     FIGURES,
     IMPORTED,
@@ -144,7 +144,7 @@ def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
             hpl=_hpl_of(row),
             observed=_observed_of(row),
             started_at=datetime.fromisoformat(row["started_at"]),
-            ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+            ended_at=moment_of(row["ended_at"]),
         )
 
 
@@ -188,7 +188,7 @@ def line_of(row: RowMapping) -> TrialRecord:
             invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
             params=object_of(row["params"], "params"),
             started_at=datetime.fromisoformat(row["started_at"]),
-            ended_at=datetime.fromisoformat(row["ended_at"]) if row["ended_at"] else None,
+            ended_at=moment_of(row["ended_at"]),
         )
 
 

@@ -5,6 +5,7 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from results.disturbance import MOST_TAKEN
 from runners.errors import RunnerError
@@ -70,15 +71,10 @@ def longest_wait_s(asked: str, part_of_s: float | None = None, budget_s: float |
     )
 
 
-def look_here() -> Mapping[str, OthersLoad]:
-    """Look at this machine."""
-    return others_on(None, [HERE])
-
-
 def look_at(site: Inventory) -> Look | None:
     """Return what looks at the nodes of a site; None where a batch system chooses them."""
     if site.nodes is None:
-        return look_here
+        return partial(others_on, None, [HERE])
     names, reach = site.nodes.names, site.nodes.cluster.reach
     if not names or site.nodes.cluster.batch is not None:
         return None

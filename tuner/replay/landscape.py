@@ -13,13 +13,14 @@ What a model predicts, calibrated in so many machine-seconds, is there where `be
 
 import json
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import median
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, Field, GetPydanticSchema, TypeAdapter, ValidationError
+from pydantic_core.core_schema import no_info_after_validator_function
 
 from hpl.params import Scalar
 from results.record import Invalidity
@@ -87,13 +88,36 @@ class Run:
         return f"has {bad[0]}, which is no time" if bad else None
 
 
+class _RunJson(BaseModel):
+    """A run as the file has it."""
+
+    cost_s: float
+    gflops: float | None = None
+    time_s: float | None = None
+    panels: Annotated[tuple[tuple[Order | Literal[0], float], ...], Field(max_length=LONGEST_TEXT)] = ()
+    reason: Text = ""
+
+    def run(self) -> Run:
+        """The run; one that failed took the whole launch's time."""
+        time_s = self.cost_s if self.gflops is None else self.time_s
+        return Run(self.gflops, math.nan if time_s is None else time_s, self.cost_s, self.panels, self.reason)
+
+
+def _read_as(form: type[BaseModel], made: Callable[[Any], Any]) -> GetPydanticSchema:
+    """Tell pydantic the form that something has in the file, and what makes it of that."""
+    return GetPydanticSchema(lambda _, handler: no_info_after_validator_function(made, handler(form)))
+
+
+RunsInFile = Annotated[tuple[Annotated[Run, _read_as(_RunJson, _RunJson.run)], ...], Field(max_length=MOST_RUNS)]
+
+
 @dataclass(frozen=True)
 class RecordedPoint:
     """A configuration with its runs, full ones and ones at the small N, and what a model predicts of it."""
 
-    params: Mapping[str, Scalar]
-    full: tuple[Run, ...]
-    small: tuple[Run, ...]
+    params: Annotated[Mapping[Text, bool | int | float | Text], Field(max_length=100)]
+    full: RunsInFile
+    small: RunsInFile = ()
     predicted_gflops: float | None = None
 
     @property
@@ -125,6 +149,41 @@ class RecordedPoint:
         return None if predicted is None or _positive(predicted) else f"predicted_gflops = {predicted} is no rate"
 
 
+class _BlasJson(BaseModel):
+    kernels: Annotated[tuple[Text, ...], Field(max_length=LONGEST_TEXT)]
+    threaded: bool
+
+
+class _NodeJson(BaseModel):
+    name: Text
+    cores: Count
+    speed: Positive | None = None
+    switch: Text = ""
+
+
+class _MachineJson(BaseModel):
+    cores: Count
+    memory_bytes: int
+    blas: Annotated[dict[Text, _BlasJson], Field(max_length=LONGEST_TEXT)]
+    N: Order
+    node_list: Annotated[tuple[_NodeJson, ...], Field(max_length=MOST_NODES)] = ()
+
+    def machine(self) -> Machine:
+        blas = {name: BlasFacts(one.kernels, one.threaded) for name, one in self.blas.items()}
+        nodes = tuple(MachineNode(**one.model_dump()) for one in self.node_list)
+        return Machine(self.cores, self.memory_bytes, blas, self.N, node_list=nodes)
+
+
+class _MessagesJson(BaseModel):
+    latency_s: Positive
+    bytes_s: Positive
+    mtu: Count = USUAL_MTU
+    held_s: Seconds = 0.0
+
+    def messages(self) -> Messages:
+        return Messages(**self.model_dump())
+
+
 @dataclass(frozen=True)
 class RecordedLandscape:
     """All of a space, measured.
@@ -136,19 +195,19 @@ class RecordedLandscape:
         simulated: its runs are a simulator's, which come out the same each time and start at once.
     """
 
-    name: str
-    description: str
-    space: str
-    machine: Machine
-    N: int
-    small_n: int
-    probes: Mapping[str, Mapping[str, float]]
-    places: tuple[RecordedPoint, ...]
-    calibrated_s: float = 0.0
-    nodes: int = 1
+    name: Text
+    description: Text
+    space: Annotated[str, Field(min_length=1, max_length=2**20)]
+    machine: Annotated[Machine, _read_as(_MachineJson, _MachineJson.machine)]
+    N: Order
+    places: Annotated[tuple[RecordedPoint, ...], Field(alias="points", max_length=MOST_POINTS)]
+    small_n: Annotated[int, Field(alias="small_N")] = 0
+    probes: Mapping[Text, Mapping[Text, Positive]] = field(default_factory=dict)
+    calibrated_s: Seconds = 0.0
+    nodes: Count = 1
     simulated: bool = False
-    messages: Messages | None = None
-    half_nb: float | None = None
+    messages: Annotated[Messages, _read_as(_MessagesJson, _MessagesJson.messages)] | None = None
+    half_nb: Positive | None = None
 
     def search_space(self, only: Mapping[str, Sequence[str]] | None = None) -> SearchSpace:
         """The space whose legal points the places are, or the part of it where parameters have only some values."""
@@ -170,7 +229,9 @@ class RecordedLandscape:
             "simulated": self.simulated,
             "calibrated_s": self.calibrated_s,
         }
-        points = ",\n".join(json.dumps(_place_json(place), separators=(",", ":")) for place in self.places)
+        points = ",\n".join(
+            json.dumps(asdict(place, dict_factory=_known), separators=(",", ":")) for place in self.places
+        )
         text = json.dumps(head, indent=1)[:-2] + f',\n "points": [\n{points}\n]}}\n'
         path.write_text(text, encoding="utf-8")
 
@@ -193,7 +254,7 @@ class RecordedLandscape:
                 read = file.read(LARGEST_BYTES + 1)
             if len(read) > LARGEST_BYTES:
                 raise LandscapeError(f"{path} is larger than {LARGEST_BYTES / 2**20:g} MiB")
-            found = _FileJson.model_validate_json(read, strict=True).landscape()
+            found = TypeAdapter(RecordedLandscape).validate_json(read, strict=True)
             wrong = found.wrong
         except OSError as error:
             raise LandscapeError(f"{path} cannot be read: {error.strerror}") from error
@@ -262,111 +323,9 @@ def _words(params: Mapping[str, Scalar], space: SearchSpace) -> str:
     return " ".join(f"{name}={value}" for name, value in params.items() if name in space.varying)
 
 
-def _place_json(place: RecordedPoint) -> dict[str, Any]:
-    predicted = {} if place.predicted_gflops is None else {"predicted_gflops": place.predicted_gflops}
-    return {
-        "params": dict(place.params),
-        "full": [_run_json(run) for run in place.full],
-        "small": [_run_json(run) for run in place.small],
-        **predicted,
-    }
-
-
-def _run_json(run: Run) -> dict[str, Any]:
-    return {name: value for name, value in asdict(run).items() if value not in ("", (), None)}
-
-
-class _RunJson(BaseModel):
-    """A run as the file has it."""
-
-    cost_s: float
-    gflops: float | None = None
-    time_s: float | None = None
-    panels: Annotated[tuple[tuple[Order | Literal[0], float], ...], Field(max_length=LONGEST_TEXT)] = ()
-    reason: Text = ""
-
-    def run(self) -> Run:
-        """The run; one that failed took the whole launch's time."""
-        time_s = self.cost_s if self.gflops is None else self.time_s
-        return Run(self.gflops, math.nan if time_s is None else time_s, self.cost_s, self.panels, self.reason)
-
-
-class _PointJson(BaseModel):
-    params: Annotated[dict[Text, bool | int | float | Text], Field(max_length=100)]
-    full: Annotated[tuple[_RunJson, ...], Field(max_length=MOST_RUNS)]
-    small: Annotated[tuple[_RunJson, ...], Field(max_length=MOST_RUNS)] = ()
-    predicted_gflops: float | None = None
-
-    def place(self) -> RecordedPoint:
-        full, small = (tuple(run.run() for run in runs) for runs in (self.full, self.small))
-        return RecordedPoint(self.params, full, small, self.predicted_gflops)
-
-
-class _BlasJson(BaseModel):
-    kernels: Annotated[tuple[Text, ...], Field(max_length=LONGEST_TEXT)]
-    threaded: bool
-
-
-class _NodeJson(BaseModel):
-    name: Text
-    cores: Count
-    speed: Positive | None = None
-    switch: Text = ""
-
-
-class _MachineJson(BaseModel):
-    cores: Count
-    memory_bytes: int
-    blas: Annotated[dict[Text, _BlasJson], Field(max_length=LONGEST_TEXT)]
-    N: Order
-    node_list: Annotated[tuple[_NodeJson, ...], Field(max_length=MOST_NODES)] = ()
-
-    def machine(self) -> Machine:
-        blas = {name: BlasFacts(one.kernels, one.threaded) for name, one in self.blas.items()}
-        nodes = tuple(MachineNode(**one.model_dump()) for one in self.node_list)
-        return Machine(self.cores, self.memory_bytes, blas, self.N, node_list=nodes)
-
-
-class _MessagesJson(BaseModel):
-    latency_s: Positive
-    bytes_s: Positive
-    mtu: Count = USUAL_MTU
-    held_s: Seconds = 0.0
-
-
-class _FileJson(BaseModel):
-    """A whole file: what each key of it has to be."""
-
-    name: Text
-    description: Text
-    space: Annotated[str, Field(min_length=1, max_length=2**20)]
-    machine: _MachineJson
-    N: Order
-    small_n: int = Field(0, alias="small_N")
-    probes: dict[Text, dict[Text, Positive]] = {}
-    points: Annotated[tuple[_PointJson, ...], Field(max_length=MOST_POINTS)]
-    messages: _MessagesJson | None = None
-    half_nb: Positive | None = None
-    calibrated_s: Seconds = 0.0
-    nodes: Count = 1
-    simulated: bool = False
-
-    def landscape(self) -> RecordedLandscape:
-        return RecordedLandscape(
-            name=self.name,
-            description=self.description,
-            space=self.space,
-            machine=self.machine.machine(),
-            N=self.N,
-            small_n=self.small_n,
-            probes=self.probes,
-            places=tuple(point.place() for point in self.points),
-            calibrated_s=self.calibrated_s,
-            nodes=self.nodes,
-            simulated=self.simulated,
-            messages=Messages(**self.messages.model_dump()) if self.messages else None,
-            half_nb=self.half_nb,
-        )
+def _known(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """The fields of a point or a run that say something."""
+    return {name: value for name, value in fields if value not in ("", (), None)}
 
 
 def _sentence(error: ValidationError) -> str:

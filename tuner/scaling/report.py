@@ -83,7 +83,7 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
     good = all(limit.surely_little for limit in findings.limits)
     for sentence in verdicts(findings):
         yield Sentence(sentence, tone=Tone.GOOD if good else Tone.PLAIN)
-    for compared in orders_with_effects(findings):
+    for compared in (one for one in findings.orders if one.effects and one.p is not None):
         tone = Tone.CAUTION if compared.differ else Tone.PLAIN
         yield Sentence(order_sentence(compared, findings), tone=tone)
     for growth in findings.growth:
@@ -232,7 +232,9 @@ def scaling_page(report: Report, findings: ScalingFindings, command: str) -> Rep
     tables = [part for part in report.parts if isinstance(part, Table)]
     parts: list[Part] = list(said)
     if findings.results:
-        parts += [Heading("Efficiency and rates"), efficiency_figure(findings), *rate_figures(findings)]
+        scalings = [one for one in Scaling if any(result.scaling is one for result in findings.results)]
+        rates = [_rate_figure(findings, scaling) for scaling in scalings]
+        parts += [Heading("Efficiency and rates"), efficiency_figure(findings), *rates]
         parts += tables[:1]
     if findings.overheads:
         parts += [Heading("Where the time goes"), *time_figures(findings), *tables[1:]]
@@ -271,16 +273,8 @@ def efficiency_figure(findings: ScalingFindings) -> Figure:
     return Figure("Efficiency", f"{findings.noun}s", "efficiency in %", tuple(lines), x_log=True)
 
 
-def rate_figures(findings: ScalingFindings) -> list[Figure]:
-    """Draw GFLOPS over the number of nodes for each kind of scaling, with the ideal line and the next doubling."""
-    return [
-        _rate_figure(findings, scaling)
-        for scaling in Scaling
-        if any(one.scaling is scaling for one in findings.results)
-    ]
-
-
 def _rate_figure(findings: ScalingFindings, scaling: Scaling) -> Figure:
+    """Draw GFLOPS over the number of nodes, with the ideal line and the next doubling."""
     own = [(name, results) for name, results in _series(findings) if results[0].scaling is scaling]
     lines = [
         Series(name, tuple(float(one.count) for one in results), tuple(one.usual_gflops for one in results), line=True)
@@ -453,8 +447,3 @@ def doubling_sentence(doubling: NextDoubling, noun: str) -> str:
     inside = "within" if low <= doubling.measured_gflops <= high else "outside"
     most = doubling.count // 2
     return f"{said} The same from fewer {noun}s was {100 * off:+.1f} % off for {most}, {inside} its interval."
-
-
-def orders_with_effects(findings: ScalingFindings) -> list[OrderComparison]:
-    """The comparisons of sorted and shuffled lists that say something."""
-    return [one for one in findings.orders if one.effects and one.p is not None]

@@ -67,7 +67,9 @@ class ScalingPlan:
 
     def n_of(self, scaling: Scaling, count: int) -> int:
         """The order of the matrix: the same for strong scaling, and as much memory on each node for weak scaling."""
-        return self.n if scaling is Scaling.STRONG else weak_n(self.n, count / self.counts[0], self.nb)
+        if scaling is Scaling.STRONG or count == self.counts[0]:
+            return self.n
+        return max(self.nb, int(self.n * math.sqrt(count / self.counts[0])) // self.nb * self.nb)
 
     def scalings_of(self, run: PlannedRun) -> tuple[Scaling, ...]:
         """The kinds of scaling that a run belongs to; both on the smallest number of nodes."""
@@ -99,11 +101,6 @@ class ScalingPlan:
             chance = random.Random(f"{self.seed} {repeat} {count} {N}")  # noqa: S311 - not for secrets
             nodes = tuple(chance.sample(range(self.size), count))
         return PlannedRun(count, order, repeat, N, nodes)
-
-
-def weak_n(n: int, ratio: float, nb: int) -> int:
-    """N on so many times the nodes with as much memory on each, rounded down to a multiple of NB."""
-    return n if ratio == 1 else max(nb, int(n * math.sqrt(ratio)) // nb * nb)
 
 
 def usual_counts(size: int) -> tuple[int, ...]:
@@ -293,7 +290,8 @@ class ScalingRuns:
         def begin(run: PlannedRun) -> None:
             nonlocal skipped
             expected_s = self.pace.expected_s(run)
-            if run.count > len(self.site.names) > 0 or self._late(began_s, expected_s):
+            late = bool(self._records) and self.clock.now_s() - began_s + expected_s > self.limit_s
+            if late or run.count > len(self.site.names) > 0:
                 skipped += 1
                 return
             under_way.append((self._on_nodes_left(run), self.clock.now_s()))
@@ -322,10 +320,6 @@ class ScalingRuns:
         if self._records:
             self.listener(Notice(f"{counted(len(self._records), 'run')} of this study are known already."))
         return left
-
-    def _late(self, began_s: float, expected_s: float) -> bool:
-        """Whether a run would end too late; the first run never does."""
-        return self.clock.now_s() - began_s + expected_s > self.limit_s and len(self._records) > 0
 
     def _on_nodes_left(self, run: PlannedRun) -> PlannedRun:
         """The run, with numbers of nodes that are left."""

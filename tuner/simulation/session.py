@@ -73,10 +73,11 @@ def virtual_session(
         with closing(Simulator(site, options.jobs or cores_here(), options.limit_s)) as simulator:
             stored, N = context.store.study(begun.name), study_n(site, options)
             space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
+            # Small runs where machine time is short; where only trials are counted a full one tells more for its cost.
             told = ToldMachine(
                 space,
                 probes_of(site.cluster, space),
-                _ladder(options, N),
+                ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,),
                 noisy=bool(site.cluster.noise.between_runs),
             )
 
@@ -154,11 +155,6 @@ def told_study(
         ladder=machine.ladder,
         earlier=earlier,
     )
-
-
-def _ladder(options: TuneOptions, N: int) -> Ladder:
-    """Small runs where machine time is short; where only trials are counted a full one tells more and costs no more."""
-    return ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,)
 
 
 def say_n(study: VirtualStudy, site: SimulatedCluster, options: TuneOptions) -> None:

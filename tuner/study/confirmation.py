@@ -15,7 +15,7 @@ from .again import SteadyLoad, run_again
 from .names import RANKED
 from .search.search_limits import RunTime
 from .session import StudySession
-from .shootout import libraries_of, with_rivals
+from .shootout import with_rivals
 
 FINALISTS = 3
 """Configurations that are measured again before one is called the winner."""
@@ -36,11 +36,6 @@ class Confirmation:
     each_blas: bool = False
     most_runs: Callable[[Point], int] | None = None
     load: SteadyLoad | None = None
-
-    @property
-    def most_finalists(self) -> int:
-        """Configurations that it may have to run."""
-        return FINALISTS + (len(libraries_of(self.session.space)) - 1 if self.each_blas else 0)
 
     def run(self, repeats: int, trial: Callable[[Point, int], TrialRecord | None]) -> Sequence[Ranked]:
         """Run each of the best so often again, interleaved so that drift hits all alike, and rank anew.
@@ -79,10 +74,8 @@ class Confirmation:
     ) -> TrialRecord | None:
         """Run a point, and again where it was disturbed, can still win, and as many as are left fit the budget."""
         record = trial()
-        return record and run_again(record, trial, lambda: self._room_for(left), load, best_gflops)
-
-    def _room_for(self, runs: int) -> bool:
-        return not self.session.stopped and not self._out_of_time(runs)
+        fits = lambda: not self.session.stopped and not self._out_of_time(left)  # noqa: E731
+        return record and run_again(record, trial, fits, load, best_gflops)
 
     def runs_due(self, repeats: int) -> int:
         """How many runs would confirm the finalists that there are now."""

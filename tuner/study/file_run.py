@@ -107,20 +107,12 @@ class FileRun:
         return done
 
     def _trial(self, words: dict[str, Scalar]) -> PlannedTrial[TrialPlan]:
-        """One of the file's configurations."""
-        params = {**words, **self._layout(), **self.words}
-        return PlannedTrial(started(self.book.study, params, self.kind, key_of(params)), self.plan, label(self.plan))
-
-    def _layout(self) -> dict[str, Scalar]:
-        """What the file does not say of its configurations, in the words of a space."""
+        """One of the file's configurations, with what the file does not say of it in the words of a space."""
         plan = self.plan
-        return {
-            "blas": plan.blas,
-            "kernel": plan.kernel,
-            "layout": f"{plan.ranks}x{plan.threads}",
-            **plan.launch.words(),
-            **plan.settings,
-        }
+        layout = f"{plan.ranks}x{plan.threads}"
+        launched = {"blas": plan.blas, "kernel": plan.kernel, "layout": layout, **plan.launch.words(), **plan.settings}
+        params = {**words, **launched, **self.words}
+        return PlannedTrial(started(self.book.study, params, self.kind, key_of(params)), plan, label(plan))
 
 
 def key_of(params: dict[str, Scalar]) -> str:

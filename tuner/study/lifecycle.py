@@ -66,10 +66,7 @@ def begin(
         space_text=space_text(options.space) if text is None else text,
         engine=options.engine,
     )
-    if name is None:
-        return BegunStudy(create_unnamed(store, study))
-    store.create_study(study)
-    return BegunStudy(name)
+    return BegunStudy(_begin(store, study, None, name))
 
 
 def begin_file(
@@ -93,7 +90,12 @@ def begin_file(
 
 
 def _begin(store: Store, study: Study, like: TrialRecord | None, name: str | None) -> str:
-    """Store a new study that only measures, and return its name."""
+    """Store a new study, and return its name.
+
+    Args:
+        like: the trial that it measures again.
+        name: None takes the next free one after the study's own.
+    """
     if like is not None:
         study = replace(study, host={**study.host, LIKE: f"{like.study}#{like.number}"})
     if name is None:
@@ -153,11 +155,7 @@ def begin_scaling(store: Store, options: TuneOptions, machine: MachineFacts, nam
     Raises:
         StudyExistsError: the name is taken.
     """
-    study = _study(name or SCALE, SCALE, options, machine)
-    if name is None:
-        return create_unnamed(store, study)
-    store.create_study(study)
-    return name
+    return _begin(store, _study(name or SCALE, SCALE, options, machine), None, name)
 
 
 def _study(name: str, space_name: str, options: TuneOptions, machine: MachineFacts) -> Study:

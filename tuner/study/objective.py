@@ -78,11 +78,6 @@ def check_pareto(name: str | None, objective: str = "gflops") -> str | None:
     return name
 
 
-def needs_power(objective: str, pareto: str | None) -> bool:
-    """Whether the power of the machine decides what is best."""
-    return "mflops-per-watt" in {objective, pareto}
-
-
 def check_inputs(objective: str, pareto: str | None, **facts: float | None) -> None:
     """Refuse an objective before anything is built, where the user has to give what it needs.
 

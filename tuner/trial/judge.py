@@ -68,13 +68,15 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
     ended = _end(plan, status, found, stdout, stderr)
     mismatch = None if ended and not reports else _mismatch(plan, reports, found)
     if plan.stop_at is not None:
-        return Verdict((), (mismatch or _stopped_fault(status, found, stderr),), observed, _cancelled(status))
+        return Verdict(
+            (), (mismatch or _stopped_fault(status, found, stderr),), observed, status.state is JobState.CANCELLED
+        )
     surplus = _surplus(plan, found)
     faults = tuple(
         mismatch or surplus or _fault(asked, found.results[i] if i < len(found.results) else None, ended)
         for i, asked in enumerate(plan.runs)
     )
-    verdict = Verdict(found.results, faults, observed, _cancelled(status))
+    verdict = Verdict(found.results, faults, observed, status.state is JobState.CANCELLED)
     return verdict.doubted(contradictions(found.results[: len(plan.runs)], found.passed_told))
 
 
@@ -142,10 +144,6 @@ def another_run(asked: HplParams, result: HplResult) -> Failure | None:
     return Failure(Invalidity.RUNTIME, f"HPL ran a configuration that was not asked for: {ran}")
 
 
-def _cancelled(status: JobStatus) -> bool:
-    return status.state is JobState.CANCELLED
-
-
 def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:
     """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
     if any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0:
@@ -155,9 +153,7 @@ def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Failure 
 
 def _reached(stderr: str) -> str:
     panels = parse_panels(stderr)
-    if not panels:
-        return ""
-    return f" after {panels[-1].fraction:.0%} of its operations"
+    return f" after {panels[-1].fraction:.0%} of its operations" if panels else ""
 
 
 def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) -> Failure | None:

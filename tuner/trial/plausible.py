@@ -87,7 +87,7 @@ def implausible(results: Sequence[HplResult], measured: MeasuredLaunch, limits: 
     Args:
         results: those of the launch; all its ranks computed each of them.
     """
-    shared = next(filter(None, (rule(results, measured, limits) for rule in _RULES)), "")
+    shared = _of_times(results, measured) or _of_work(results, measured, limits)
     return [
         _too_fast(result, limits) or _of_solve(result, measured.solves.get(number), limits) or shared
         for number, result in enumerate(results)
@@ -124,7 +124,7 @@ def _of_solve(result: HplResult, told: SolveConditions | None, limits: MachineLi
     return _too_little(sum(rank.figures.get("cpu_s", math.inf) for rank in told.ranks), flop_count(result.N), limits)
 
 
-def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch, _limits: MachineLimits) -> str:
+def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch) -> str:
     told_s = sum(result.time_s for result in results)
     if told_s > measured.launch_s + ROUNDING_S * len(results):
         return f"HPL says that it took {told_s:.2f} s, but its whole launch was over after {measured.launch_s:.2f} s"
@@ -169,9 +169,6 @@ def _of_work(results: Sequence[HplResult], measured: MeasuredLaunch, limits: Mac
         or _idle_between(used, measured, sum(result.time_s for result in results), limits)
         or (_too_small(max(result.N for result in results), used.largest_bytes, measured.ranks) if limits.alone else "")
     )
-
-
-_RULES = (_of_times, _of_work)
 
 
 def _differ(one_s: float, other_s: float) -> bool:

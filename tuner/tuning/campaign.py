@@ -26,7 +26,7 @@ from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.again import SteadyLoad
-from ..study.confirmation import Confirmation
+from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
@@ -36,6 +36,7 @@ from ..study.search.scheduler import BudgetRule, OtherProcesses, Scheduler
 from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
 from ..study.search.workers import LaunchBreaker, LaunchWorker, LaunchWorkers, UnavailableParts
 from ..study.session import StudyContext, StudySession
+from ..study.shootout import libraries_of
 from ..trial.early_stopping import EarlyStopping
 from ..trial.evaluate import Evaluator
 from ..trial.plan import require_settings
@@ -251,7 +252,8 @@ class Campaign:
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
-        reserved_runs = confirmation.most_finalists * options.confirm + SMALLER_RUNS * (1 + MOST_RIVALS)
+        finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
+        reserved_runs = finalists * options.confirm + SMALLER_RUNS * (1 + MOST_RIVALS)
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(

@@ -103,20 +103,18 @@ def seed_engine(
         first = simulated_best(ranking, session.space)
         taught = advice(simulated_source(ranking, options.from_simulation, session.space), session.space)
         if ranking and not taught.points:
-            taught = replace(taught, sentence=_only_tried(options.from_simulation, session.space.name))
+            sentence = (
+                f"The simulation {options.from_simulation} and the space {session.space.name} have no configuration in "
+                "common. Those nearest to its best are tried first, but its speeds are not used: for that, simulate "
+                "the same space with as many ranks."
+            )
+            taught = replace(taught, sentence=sentence)
         found.append(taught)
     if opening is not None:
         found.append(opening)
     for sentence in (*(one.sentence for one in found), *contradictions(found, session.space)):
         session.say(sentence)
     return [*first, *advise(engine, found)]
-
-
-def _only_tried(simulation: str, space: str) -> str:
-    return (
-        f"The simulation {simulation} and the space {space} have no configuration in common. Those nearest to its best "
-        "are tried first, but its speeds are not used: for that, simulate the same space with as many ranks."
-    )
 
 
 def tell_earlier(
@@ -141,7 +139,7 @@ def tell_earlier(
     for record in searched:
         asked = FULL if record.kind is Kind.GIVEN_UP else rung_of(record)
         drift.note(Question(dict(record.params), asked), anchor_rate(record))
-    drift.ask_soon()
+    drift.soon = True
     full = [
         record
         for record in session.context.store.records(session.study, kinds=(Kind.SEARCH,), outputs=True)

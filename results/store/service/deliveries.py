@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, RowMapping, case, delete, func, insert, select, update
 
-from ...plain import time_text, unicode_text
+from ...plain import moment_of, time_text, unicode_text
 from ..networks import Transaction
 from ..rows import json_text
 from ..schema import DELIVERIES
@@ -189,11 +189,7 @@ def _delivery(row: RowMapping) -> Delivery:
         event=row["event"],
         body=row["body"],
         attempts=row["attempts"],
-        next_at=_moment(row["next_at"]),
-        delivered_at=_moment(row["delivered_at"]),
+        next_at=moment_of(row["next_at"]),
+        delivered_at=moment_of(row["delivered_at"]),
         reason=row["reason"],
     )
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, RowMapping, Select, exists, func, insert, select, update
 
 from ...errors import CampaignStateError, KeyReusedError, StudyExistsError, UnknownStudyError
-from ...plain import time_text, unicode_text
+from ...plain import moment_of, time_text, unicode_text
 from ..lease import Lease
 from ..networks import Transaction
 from ..outbox import tell_state
@@ -425,17 +425,13 @@ def _entry(row: RowMapping) -> CampaignEntry:
         wanted=WantedState(row["wanted"]),
         owner=Lease.parse(row["owner"] or ""),
         attempts=row["attempts"],
-        started_at=_moment(row["started_at"]),
-        ended_at=_moment(row["ended_at"]),
+        started_at=moment_of(row["started_at"]),
+        ended_at=moment_of(row["ended_at"]),
         reason=row["reason"],
-        heard_at=_moment(row["heard_at"]),
+        heard_at=moment_of(row["heard_at"]),
         faults=row["faults"],
-        not_before=_moment(row["not_before"]),
+        not_before=moment_of(row["not_before"]),
     )
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)
 
 
 def _now() -> str:
@@ -462,4 +458,4 @@ def queue_facts(reading: Transaction) -> QueueFacts:
     with reading() as connection:
         counts = {QueueState(state): count for state, count in connection.execute(by_state)}
         oldest = connection.execute(first).scalar_one_or_none()
-    return QueueFacts(counts, None if oldest is None else datetime.fromisoformat(oldest))
+    return QueueFacts(counts, moment_of(oldest))

@@ -12,7 +12,7 @@ from secrets import token_urlsafe
 from sqlalchemy import Connection, RowMapping, delete, insert, or_, select, update
 
 from ...errors import ResultsError
-from ...plain import time_text
+from ...plain import moment_of, time_text
 from ..networks import Transaction
 from ..schema import TOKENS
 
@@ -191,11 +191,7 @@ def _entry(row: RowMapping) -> TokenEntry:
         hash=row["hash"],
         scope=AccessScope(row["scope"]),
         created_at=datetime.fromisoformat(row["created_at"]),
-        expires_at=_moment(row["expires_at"]),
-        revoked_at=_moment(row["revoked_at"]),
-        used_at=_moment(row["used_at"]),
+        expires_at=moment_of(row["expires_at"]),
+        revoked_at=moment_of(row["revoked_at"]),
+        used_at=moment_of(row["used_at"]),
     )
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

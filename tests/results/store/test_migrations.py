@@ -2,14 +2,14 @@ import platform
 import re
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from record_builders import begun, finished
-from sqlalchemy import Connection, create_engine, inspect, text
+from sqlalchemy import create_engine, inspect
 
 from results.errors import ResultsError, StoreWarning
 from results.record import Invalidity, Kind, TrialState
@@ -23,7 +23,7 @@ from results.store.store import Store
 DATA = Path(__file__).parents[1] / "data"
 FILES = sorted(DATA.glob("schema-*.db"))
 pytestmark = pytest.mark.filterwarnings("ignore::results.errors.StoreWarning")
-TODAY = [migration.__name__ for migration in migrations.MIGRATIONS]
+TODAY = [name for name, _ in migrations.MIGRATIONS]
 
 
 @pytest.fixture
@@ -62,8 +62,8 @@ def applied(path: Path) -> list[str]:
         return [name for (name,) in connection.execute("SELECT name FROM hpltune_migrations ORDER BY number")]
 
 
-def with_step(monkeypatch: pytest.MonkeyPatch, step: Callable[[Connection], None]) -> None:
-    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, step))
+def with_step(monkeypatch: pytest.MonkeyPatch, name: str, *statements: str) -> None:
+    monkeypatch.setattr(migrations, "MIGRATIONS", (*migrations.MIGRATIONS, (name, statements)))
 
 
 def test_migrations_make_the_tables_that_the_program_reads(tmp_path: Path) -> None:
@@ -153,24 +153,17 @@ def test_opening_again_applies_nothing_twice(schema_1: Path) -> None:
 
 
 def test_a_pending_migration_is_applied_and_noted(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m999_notes(connection: Connection) -> None:
-        connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
-
-    with_step(monkeypatch, m999_notes)
+    with_step(monkeypatch, "m999_notes", "ALTER TABLE trials ADD COLUMN note TEXT")
     with Store.open(schema_1) as store:
         assert len(store.records("kronos")) == 5
     assert applied(schema_1) == [*TODAY, "m999_notes"]
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m999_broken(connection: Connection) -> None:
-        connection.execute(text("ALTER TABLE trials ADD COLUMN note TEXT"))
-        connection.execute(text("DELETE FROM studies"))
-        connection.execute(text("UPDATE no_such_table SET x = 1"))
-
+    broken = ("ALTER TABLE trials ADD COLUMN note TEXT", "DELETE FROM studies", "UPDATE no_such_table SET x = 1")
     Store.open(schema_1).close()
     before = structure(schema_1)
-    with_step(monkeypatch, m999_broken)
+    with_step(monkeypatch, "m999_broken", *broken)
     with pytest.raises(ResultsError, match="no such table: no_such_table"):
         Store.open(schema_1)
     monkeypatch.undo()
@@ -180,10 +173,7 @@ def test_a_migration_that_fails_leaves_nothing_behind(schema_1: Path, monkeypatc
 
 
 def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def m999_of_the_future(connection: Connection) -> None:
-        connection.execute(text("ALTER TABLE trials RENAME COLUMN gflops TO tflops"))
-
-    with_step(monkeypatch, m999_of_the_future)
+    with_step(monkeypatch, "m999_of_the_future", "ALTER TABLE trials RENAME COLUMN gflops TO tflops")
     Store.open(schema_1).close()
     monkeypatch.undo()
     before = schema_1.read_bytes()

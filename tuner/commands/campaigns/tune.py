@@ -34,7 +34,7 @@ from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, study_folder
-from ...study.objective import check_inputs, fastest_of, needs_power, ranking_of
+from ...study.objective import check_inputs, fastest_of, ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench, measures_power
 from ...tuning import campaign
@@ -281,7 +281,8 @@ def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
 
 def facts_that_count(options: TuneOptions) -> dict[str, float | None]:
     """What an objective may need and the user has to give: the power only where nothing measures it."""
-    measured = options.power_w is None and needs_power(options.objective, options.pareto) and measures_power(options)
+    decides = "mflops-per-watt" in {options.objective, options.pareto}
+    measured = options.power_w is None and decides and measures_power(options)
     return {"price_usd": options.price_usd, **({} if measured else {"power_w": options.power_w})}
 
 

@@ -54,10 +54,6 @@ class DriftMonitor:
         """The largest relative change of the machine that was told; below 0 for slower."""
         return math.expm1(self._most)
 
-    def ask_soon(self) -> None:
-        """Ask it before anything else, as at the beginning of a later session."""
-        self.soon = True
-
     def due(self) -> Question | None:
         """The question of the anchor, when it is time to run it again; None else."""
         if self._question is None or not (self.soon or self._since >= EVERY):

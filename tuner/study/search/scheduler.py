@@ -234,7 +234,8 @@ class Scheduler:
                     self._tell(engine, self.workers.submit(batch, repeats))
                 self._tell(engine, self.workers.wait())
         self._show_remarks(engine)
-        return how_it_ended(ended, engine)
+        left = engine.unasked()
+        return f"{ended}; {left} of {left + len(engine.told)} configurations were not run" if left else ended
 
     def _next(self, engine: Engine, rounds: int, repeats: int) -> tuple[list[Question], str | None]:
         """What to start next, with nothing where that must wait for what is running; or the sentence why no more."""
@@ -369,9 +370,3 @@ def why_nothing_left(engine: Engine) -> str:
     if engine.nothing_left == Engine.nothing_left and len(engine.history.points) >= count:
         return f"all {count} configurations were tried" if count > 1 else "the only configuration was tried"
     return engine.nothing_left
-
-
-def how_it_ended(reason: str, engine: Engine) -> str:
-    """Why a search ended, with what an engine that means to ask a certain number of configurations did not come to."""
-    left = engine.unasked()
-    return f"{reason}; {left} of {left + len(engine.told)} configurations were not run" if left else reason

@@ -45,7 +45,8 @@ class UnavailableParts:
     def parts(self) -> Sequence[Point]:
         """All that is known."""
         if self._parts is None:
-            self._parts = unavailable_in(self.context.store.study(self.study).host)
+            facts = self.context.store.study(self.study).host.items()
+            self._parts = [dict(value) for name, value in facts if name.startswith(FACT) and isinstance(value, dict)]
         return self._parts
 
     def rule_out(self, part: Point) -> None:
@@ -58,23 +59,13 @@ class UnavailableParts:
             if not part or part in self.parts:
                 return
             self._parts = [*self.parts, part]
-            self.context.store.note_host(self.study, fact_of(part))
+            self.context.store.note_host(self.study, {FACT + told(part): dict(part)})
         self.context.say(f"{told(part)} cannot be had on these nodes: the search leaves it out from now on.")
 
 
 def told(part: Point) -> str:
     """Parameters with their values, in words."""
     return " with ".join(f"{name} = {value}" for name, value in part.items())
-
-
-def fact_of(part: Point) -> dict[str, object]:
-    """As it is stored."""
-    return {FACT + told(part): dict(part)}
-
-
-def unavailable_in(facts: Mapping[str, object]) -> Sequence[Point]:
-    """The parts among the facts of a study's machine."""
-    return [dict(value) for name, value in facts.items() if name.startswith(FACT) and isinstance(value, dict)]
 
 
 MOST = 3
