@@ -4,7 +4,7 @@
     python benchmarks/search_quality.py --real FOLDER            # tables of real runs that are not shipped
     python benchmarks/search_quality.py LANDSCAPE.json --engines hpl,random --seeds 10 --parts 20
     python benchmarks/search_quality.py --real FOLDER --disturbed 0.1          # one run in ten is slower by 10 to 40 %
-    python benchmarks/search_quality.py --engines smac --kept games.jsonl      # an hour: goes on where it was stopped
+    python benchmarks/search_quality.py --kept games.jsonl                     # goes on where it was stopped
 
 An engine is charged the recorded seconds of every run it asks for, whole launches included. Its choice counts only
 where that configuration was measured in full. Costs are in full runs of average length of the table.

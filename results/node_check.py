@@ -156,7 +156,9 @@ BENCHMARKS: Mapping[str, NodeBenchmark] = {
         NodeBenchmark("hpl", "HPL on the node", "GFLOPS", "all"),
     )
 }
-"""In the order of growing complexity: what comes first explains what comes later."""
+"""In the order of growing complexity: what comes first explains what comes later.
+
+FFT and RandomAccess run no more; kept checks have them."""
 
 
 @dataclass(frozen=True)
@@ -202,28 +204,6 @@ class NodeRun:
 
 
 @dataclass(frozen=True)
-class SoakSample:
-    """A node at one moment while HPL ran there again and again; None where it has no such sensor.
-
-    Attributes:
-        at_s: seconds since the first run began on this node.
-        gflops: of the run that ended then; None between the ends of runs.
-        mhz: mean clock of its CPUs.
-        celsius: of the hottest sensor of its processors.
-        throttled: times that heat slowed a core down since the node started.
-        load: mean number of processes that want to run, over a minute.
-    """
-
-    node: str
-    at_s: float
-    gflops: float | None = None
-    mhz: float | None = None
-    celsius: float | None = None
-    throttled: float | None = None
-    load: float | None = None
-
-
-@dataclass(frozen=True)
 class NodeCheck:
     """All that a check found out.
 
@@ -236,7 +216,6 @@ class NodeCheck:
         pairs: rates between two nodes, one pair at a time; `pairs_at_once` while all pairs of a pattern send.
         switches: the switch of each node, where the cluster's file tells.
         groups: runs of HPL on groups of nodes.
-        soak: of a burn-in: rates, clocks and temperatures over time, node by node.
     """
 
     cluster: str
@@ -250,7 +229,6 @@ class NodeCheck:
     pairs_at_once: tuple[PairRate, ...] = ()
     switches: Mapping[str, str] = field(default_factory=dict)
     groups: tuple[GroupRun, ...] = ()
-    soak: tuple[SoakSample, ...] = ()
 
     def results(self) -> dict[str, dict[str, float]]:
         """Return for each benchmark that ran the best result of each node that counts, simple benchmarks first."""

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 from hypothesis import strategies as st
 from record_strategies import moments, texts
 
-from results.node_check import Finding, GroupRun, NodeCheck, NodeRun, PairRate, Severity, SoakSample
+from results.node_check import Finding, GroupRun, NodeCheck, NodeRun, PairRate, Severity
 from results.store.node_checks import KeptCheck, NodeCheckState
 
 FIRST_DAY = datetime(2026, 11, 2, 6, 0, tzinfo=UTC)
@@ -54,12 +54,6 @@ groups = any_of(
     nodes=st.lists(texts, max_size=3).map(tuple),
     gflops=st.none() | numbers,
 )
-soaked = any_of(
-    SoakSample,
-    node=texts,
-    at_s=numbers,
-    **dict.fromkeys(("gflops", "mhz", "celsius", "throttled", "load"), st.none() | numbers),
-)
 checks = any_of(
     NodeCheck,
     cluster=texts,
@@ -68,7 +62,6 @@ checks = any_of(
     pairs=st.lists(pairs, max_size=2).map(tuple),
     pairs_at_once=st.lists(pairs, max_size=2).map(tuple),
     groups=st.lists(groups, max_size=2).map(tuple),
-    soak=st.lists(soaked, max_size=2).map(tuple),
 )
 any_kept = any_of(
     KeptCheck,

@@ -44,19 +44,13 @@ class NodesAsk(Ask):
     benchmarks: Annotated[
         tuple[str, ...],
         AskField(
-            "Only this one: stream, dgemm, hpcc, hpl, pairs, groups. Repeatable.",
+            "Only this one: stream, dgemm, hpl, pairs, groups. Repeatable.",
             described="only these; none takes the usual",
             field="benchmark",
             metavar="NAME",
             useless=(Useless.ON_VIRTUAL_NODES,),
         ),
     ] = ()
-    soak: Annotated[
-        str | None,
-        AskField(
-            "Run HPL again and again for this time, as 30m or 2h.", metavar="TIME", useless=(Useless.ON_VIRTUAL_NODES,)
-        ),
-    ] = None
     blas: Annotated[
         str | None,
         AskField(

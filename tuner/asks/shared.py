@@ -42,7 +42,7 @@ def _price_usd(text: str) -> float | None:
 Engine = Annotated[
     str,
     AskField(
-        "hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe, optuna-gp, smac, vizier.",
+        "hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe.",
         metavar="ENGINE",
         panel=SEARCH,
         label="Engine",

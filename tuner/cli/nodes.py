@@ -47,7 +47,6 @@ def check(
     ours. Of Slurm all nodes of the partition that can run jobs are held meanwhile. Without --cluster it looks at this
     machine alone.
 
-    --soak runs HPL on all nodes again and again, and tells which nodes get slower, with their clock and temperature.
     Ctrl-C ends what runs on the nodes; what was measured until then is reported.
 
     --groups runs HPL on sets of nodes, too, sorted (neighbours) and shuffled, and tells which node is common to the
@@ -74,8 +73,6 @@ def check(
         hpltune nodes check --cluster my-cluster.toml --benchmark stream --repeats 10
 
         hpltune nodes check --cluster my-cluster.toml --baseline default --quiet
-
-        hpltune nodes check --cluster my-cluster.toml --soak 2h --html nodes.html
 
         hpltune nodes check --cluster my-cluster.toml --benchmark groups --groups 8
 

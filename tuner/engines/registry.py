@@ -22,11 +22,8 @@ ENGINES: Mapping[str, tuple[str, str, str]] = {
         "OneAtATime",
         "one parameter after the other, as the Kronos authors worked",
     ),
-    "optuna-gp": ("baselines.optuna_plain", "OptunaGp", "Optuna's Gaussian process as it comes; needs torch"),
     "optuna-tpe": ("baselines.optuna_plain", "OptunaPlain", "Optuna's TPE as it comes, for comparison"),
     "random": ("baselines.random_search", "RandomSearch", "valid combinations at random, none twice"),
-    "smac": ("baselines.smac", "Smac", "SMAC3's random forest as it comes; needs the package smac"),
-    "vizier": ("baselines.vizier", "Vizier", "Vizier's Gaussian process as it comes; needs google-vizier and jax"),
 }
 """Name: module, class, and what it does in a phrase."""
 

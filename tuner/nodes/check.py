@@ -28,7 +28,6 @@ from ..events import BuildStep, Listener, WorkEnded, WorkStarted
 from ..machine.quiet import QuietWait, longest_wait_s, look_on
 from ..machine.survey import usable_mpis
 from ..stopping import StopRequest
-from ..units import parse_duration_s
 from ..user_dirs import UserDirs
 from ..words import counted
 from .measuring import MeasuringPlan, measure
@@ -69,16 +68,12 @@ def check_asked(ask: NodesAsk) -> None:
     """Refuse what makes no sense for real nodes.
 
     Raises:
-        UsageError: something contradicts something else, or cannot be read.
+        UsageError: something contradicts something else.
     """
-    if ask.facts and ask.soak:
-        raise UsageError("⟦facts⟧ measures nothing, and ⟦soak⟧ measures long: leave one out", field="facts")
     if ask.facts and ask.groups:
         raise UsageError("⟦facts⟧ measures nothing, and ⟦groups⟧ runs HPL: leave one out", field="facts")
     if ask.seed and not ask.groups:
         raise UsageError(f"⟦seed⟧ {Useless.ON_REAL_NODES}", field="seed")
-    if ask.soak:
-        parse_duration_s(ask.soak, "soak")
 
 
 USUAL_S = 60.0
@@ -114,11 +109,10 @@ def check_target(
     """
     user_dirs = UserDirs.of_user()
     search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-    soak_s = parse_duration_s(ask.soak, "soak") if ask.soak else None
-    limit_s = 0.0 if ask.facts else longest_wait_s(ask.wait_for_quiet, soak_s or USUAL_S)
+    limit_s = 0.0 if ask.facts else longest_wait_s(ask.wait_for_quiet, USUAL_S)
     nodes = [node for node in target.nodes if node not in target.silent]
     quiet = QuietWait(look_on(target.reach, nodes), limit_s, listener, stop)
-    means = StepMeans(search, _blas(search, ask.blas), ask.repeats, soak_s, groups)
+    means = StepMeans(search, _blas(search, ask.blas), ask.repeats, groups)
     made = MadeSteps(()) if ask.facts else steps_named(ask.benchmarks, means)
     mpi = _mpi(search)
     libraries = [*(library.path for library in means.libraries), *_mpi_files(mpi, search)]

@@ -134,7 +134,6 @@ def _benchmarked(
                 runs=(*check.runs, *found.runs),
                 pairs=(*check.pairs, *found.pairs),
                 pairs_at_once=(*check.pairs_at_once, *found.pairs_at_once),
-                soak=(*check.soak, *found.soak),
                 groups=(*check.groups, *found.groups),
                 silent={**check.silent, **found.lost},
             )

@@ -1,7 +1,7 @@
 """The report of a check of nodes: the verdict first, then what was found, then all results."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from statistics import median
 
@@ -14,7 +14,6 @@ from results.node_check import (
     NodeRun,
     PairRate,
     Severity,
-    SoakSample,
     ranges,
 )
 from results.report.model import Column, Figure, Heading, Matrix, Part, Report, Sentence, Series, Table, Tone
@@ -23,7 +22,7 @@ from results.stats.disturbed_runs import DisturbedRuns
 from ..words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
 from .statistics.odd_nodes import ResultShape, shape_of
-from .statistics.rate_changes import ALL_LOST, RateChange, SoakedNode, samples_by_node, soaked_nodes
+from .statistics.rate_changes import ALL_LOST, RateChange
 from .statistics.run_conditions import ProcessorReadings, channel_rates, processor_readings
 from .statistics.verdict import MOST_NAMED, ReadinessVerdict, WaitingCost
 
@@ -42,9 +41,6 @@ MOST_DRAWN = 16
 PAIR_COLUMNS = ("pattern", "pairs", "low", "median", "high", "latency µs", "at once", "all pairs")
 NARROW = ("pattern", "low", "median", "at once", "all pairs")
 
-SHOWN_SOAKED = 12
-"""Nodes in the table and in each figure: those whose rate fell most."""
-
 
 def readiness_report(verdict: ReadinessVerdict) -> Report:
     """Make the report for a terminal and for scripts."""
@@ -60,9 +56,6 @@ def readiness_page(verdict: ReadinessVerdict) -> Report:
     if drawn:
         parts += [Heading("Each benchmark over the nodes"), *drawn]
     parts += group_figures(check.groups)
-    over_time = list(soak_figures(check))
-    if over_time:
-        parts += [Heading("HPL again and again"), *over_time]
     matrices = pair_matrices(check)
     if matrices:
         parts += [Heading("Rates between nodes"), *matrices]
@@ -86,7 +79,6 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
         "benchmarks": {name: asdict(shape) for name, shape in _shapes(verdict)},
         "correlations": [asdict(pair) for pair in verdict.together],
         "groups": [asdict(run) for run in check.groups],
-        "soak": [asdict(node) for node in soaked_nodes(check)],
         "disturbed": DisturbedRuns.of(check.runs).to_json(),
         "processors": [asdict(one) for one in processor_readings(check)],
         "memory": {node: {**asdict(one), "percent": one.percent} for node, one in channel_rates(check).items()},
@@ -178,7 +170,6 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
         yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
     yield from processor_tables(verdict.check)
     yield from memory_tables(verdict.check)
-    yield from soak_tables(verdict.check)
     yield from pair_tables(verdict.check)
     yield from group_tables(verdict.check.groups)
     pairs = [pair for pair in verdict.together if pair.significant][:MOST_PAIRS]
@@ -356,56 +347,6 @@ def _matrix(title: str, nodes: Sequence[str], pairs: Sequence[PairRate]) -> Matr
 def _groups_of_nodes(nodes: Sequence[str]) -> list[Sequence[str]]:
     size = -(-len(nodes) // MOST_DRAWN)
     return [nodes[first : first + size] for first in range(0, len(nodes), size)]
-
-
-def soak_tables(check: NodeCheck) -> Iterator[Table]:
-    """Make a table of the nodes whose rate fell most; none where there was no burn-in."""
-    nodes = _slowest_soaked(check)
-    if not nodes:
-        return
-    names = ("node", "runs", "first GFLOPS", "last GFLOPS", "median MHz", "hottest °C")
-    columns = (Column("node", words=True), *map(Column, names[1:]))
-    rows = tuple(
-        (
-            one.node,
-            str(one.runs),
-            f"{one.first:.4g}",
-            f"{one.last:.4g}",
-            _figure_if_known(one.mhz),
-            _figure_if_known(one.celsius),
-        )
-        for one in nodes
-    )
-    left = len(soaked_nodes(check)) - len(nodes)
-    caption = "No value: the node has no such sensor, as virtual machines have none."
-    more = f" {left} more nodes kept their rate better." if left else ""
-    yield Table("HPL again and again", columns, rows, caption=f"{caption}{more}")
-
-
-def soak_figures(check: NodeCheck) -> Iterator[Figure]:
-    """Draw rates, clocks and temperatures over time, of the nodes whose rate fell most."""
-    samples = samples_by_node(check)
-    nodes = [one.node for one in _slowest_soaked(check)]
-    kinds: tuple[tuple[str, str, Callable[[SoakSample], float | None]], ...] = (
-        ("Rate while HPL ran again and again", "GFLOPS", lambda one: one.gflops),
-        ("Clock while HPL ran again and again", "MHz", lambda one: one.mhz),
-        ("Temperature while HPL ran again and again", "°C", lambda one: one.celsius),
-    )
-    for title, unit, value in kinds:
-        lines = tuple(line for node in nodes if (line := _soak_line(node, samples[node], value)) is not None)
-        if lines:
-            yield Figure(title, "minutes", unit, lines)
-
-
-def _slowest_soaked(check: NodeCheck) -> Sequence[SoakedNode]:
-    return sorted(soaked_nodes(check), key=lambda one: one.last / one.first)[:SHOWN_SOAKED]
-
-
-def _soak_line(node: str, samples: Sequence[SoakSample], value: Callable[[SoakSample], float | None]) -> Series | None:
-    points = [(one.at_s / 60.0, known) for one in samples if (known := value(one)) is not None]
-    if not points:
-        return None
-    return Series(node, tuple(x for x, _ in points), tuple(y for _, y in points), line=True, bare=len(points) > 40)
 
 
 def _figure_if_known(value: float | None) -> str:

@@ -7,10 +7,13 @@ from datetime import timedelta
 import pytest
 from hypothesis import given
 from node_check_builders import FIRST_DAY, a_check, any_kept, kept
+from sqlalchemy import update
 from store_contract import MANY
 
 from results.errors import ResultsError
+from results.node_check import NodeRun
 from results.store.node_checks import KeptCheck, NodeCheckState
+from results.store.schema import NODE_CHECKS
 from results.store.store import Store
 
 
@@ -71,6 +74,17 @@ def test_the_baseline_is_the_oldest_sound_check_unless_people_mark_another(store
     assert checks.baseline_of("lab") == fourth
     checks.mark_baseline(fifth)
     assert [line.number for line in checks.lines() if line.baseline] == [fifth]
+
+
+def test_a_check_of_an_older_version_with_a_burn_in_and_runs_of_hpcc_is_read(store: Store) -> None:
+    told = kept(a_check(runs=(NodeRun("fft-1", "node1", 1.4), NodeRun("random-access-1", "node1", 0.03))))
+    number = store.node_checks.add(told)
+    with store.node_checks.writing() as connection:
+        connection.execute(
+            update(NODE_CHECKS).values(more='{"soak": [{"node": "node1", "at_s": 60.0, "gflops": 75.0}]}')
+        )
+    assert store.node_checks.read(number) == told
+    assert set(store.node_checks.read(number).check.results()) == {"fft-1", "random-access-1"}
 
 
 def test_a_check_that_is_not_there_is_told(store: Store) -> None:

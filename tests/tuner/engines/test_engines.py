@@ -1,6 +1,5 @@
 """Engines: the contract for each, and what is special about one."""
 
-import importlib.util
 from collections import Counter
 from itertools import islice
 from statistics import median
@@ -12,12 +11,10 @@ from engine_contract import (
     SMALL,
     EngineContract,
     MakeEngine,
-    assert_new_and_legal,
     drive,
     space_of,
 )
 from landscape import Landscape
-from needs import needs
 
 from hpl.params import Scalar
 from search_spaces.load import load
@@ -73,30 +70,6 @@ class TestOptunaTpe(EngineContract):
     @pytest.fixture
     def make_engine(self) -> MakeEngine:
         return lambda space, seed: make_engine("optuna-tpe", space, seed)
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize("name", ["smac", "vizier"])
-def test_an_engine_of_others_asks_new_and_legal_points_and_goes_on_after_failures(name: str) -> None:
-    pytest.importorskip(name, reason=needs("the package of this engine"))
-    space = space_of(SMALL)
-    engine, landscape = make_engine(name, space, 0), Landscape(space, 0)
-    asked: list[Point] = []
-    for number in range(14):
-        point = engine.ask()
-        assert point is not None
-        asked.append(point)
-        engine.tell(point, FAILED if number % 4 == 3 else Outcome(landscape.rate(point)))
-    assert_new_and_legal(space, asked)
-
-
-@pytest.mark.parametrize(("name", "package"), [("optuna-gp", "torch"), ("smac", "smac"), ("vizier", "jax")])
-def test_an_engine_whose_package_is_missing_says_which(
-    name: str, package: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda _name: None)
-    with pytest.raises(TunerError, match=f"⟦engine⟧ {name} needs .*{package}.*or take ⟦engine⟧ hpl"):
-        make_engine(name, space_of(SMALL), 0)
 
 
 # grid
@@ -355,7 +328,7 @@ def test_bayes_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
 
 def test_every_engine_says_what_it_does() -> None:
     assert list(descriptions()) == [
-        "bayes", "grid", "hpl", "one-at-a-time", "optuna-gp", "optuna-tpe", "random", "smac", "vizier",
+        "bayes", "grid", "hpl", "one-at-a-time", "optuna-tpe", "random",
     ]  # fmt: skip
     assert all(islice(descriptions().values(), len(ENGINES)))
 

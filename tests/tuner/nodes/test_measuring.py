@@ -19,10 +19,9 @@ from hpl.search_paths import SearchPaths
 from results.node_check import BENCHMARKS, NodeCheck, Severity
 from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import Local, Ssh
-from tuner.events import WorkProgress
 from tuner.nodes.measuring import MeasuringPlan, measure
 from tuner.nodes.statistics.verdict import verdict_of
-from tuner.nodes.steps.hpl_runs import Hpl, Soak, SoloHpl, run_of
+from tuner.nodes.steps.hpl_runs import Hpl, SoloHpl, run_of
 from tuner.nodes.steps.node_bench import Dgemm, Stream, parse_runs
 from tuner.nodes.steps.step import NodesTarget
 from tuner.stopping import StopRequest
@@ -205,17 +204,6 @@ def test_hpl_runs_on_nodes_that_have_no_mpi_of_ours_and_its_residual_is_checked(
     assert all(run.counts for run in check.runs), check.runs
 
 
-@pytest.mark.real
-def test_a_burn_in_runs_hpl_again_and_again_until_its_time_is_over(lab: HostsLab, solo: SoloHpl) -> None:
-    target = NodesTarget("lab", ("h1",), Ssh((*lab.enter("h1"), *lab.ssh)))
-    check = measure(target, MeasuringPlan((Soak(solo, 4.0),)), lambda _: None, StopRequest()).check
-    runs = [run for run in check.runs if run.benchmark == "hpl"]
-    assert len(runs) >= 2
-    assert all(run.counts for run in runs)
-    rates = [sample.gflops for sample in check.soak if sample.gflops is not None]
-    assert rates == [run.value for run in runs]
-
-
 @pytest.mark.heavy
 def test_a_blas_that_cannot_be_opened_makes_a_node_unready(solo: SoloHpl) -> None:
     broken = SoloHpl(solo.program, Path("/no/such/libblas.so"))
@@ -223,35 +211,6 @@ def test_a_blas_that_cannot_be_opened_makes_a_node_unready(solo: SoloHpl) -> Non
     verdict = verdict_of(measure(NodesTarget("here", ("here",), Local()), plan, lambda _: None, StopRequest()).check)
     assert verdict.out == ("here",)
     assert "HPL on the node gave no result there (/no/such/libblas.so: cannot open" in verdict.findings[0].sentence
-
-
-def test_a_failed_residual_in_a_burn_in_is_out_with_its_time(tmp_path: Path) -> None:
-    failed = Path(__file__).parents[2] / "hpl/data/failed.txt"
-    fake = SoloHpl(program(tmp_path / "xhpl", f"#!/bin/sh\ncat {failed}\nsleep 0.2\n"), Path("libblas.so"))
-    plan = MeasuringPlan((Soak(fake, 5.0),))
-    check = measure(NodesTarget("here", ("here",), Local()), plan, lambda _: None, StopRequest()).check
-    assert len(check.runs) > 1
-    sentence = verdict_of(check).findings[0].sentence
-    assert sentence.startswith("here is out: it computes wrongly (results that failed their check: HPL on the node")
-    assert "FAILED after " in sentence
-    assert sentence.endswith("try other memory first, then another processor, then another board")
-
-
-def test_a_stop_ends_a_burn_in_and_keeps_what_was_measured(tmp_path: Path) -> None:
-    passed = Path(__file__).parents[2] / "hpl/data/passed.txt"
-    pilot = "case $(cat HPL.dat) in *3072*) ;; *) >again ;; esac"
-    text = f"#!/bin/sh\n[ ! -f again ] || exec sleep 6000\n{pilot}\ncat {passed}\n"
-    fake = SoloHpl(program(tmp_path / "xhpl", text), Path("libblas.so"))
-    stop = StopRequest()
-
-    def watch(event: object) -> None:
-        if isinstance(event, WorkProgress) and event.fraction > 0.05:
-            stop.ask()
-
-    plan = MeasuringPlan((Soak(fake, 60.0),))
-    check = measure(NodesTarget("here", ("here",), Local()), plan, watch, stop).check
-    assert [run.node for run in check.runs] == ["here"]
-    assert check.silent == {}
 
 
 def test_a_failed_residual_is_a_wrong_result_with_the_advice_that_fits() -> None:

@@ -1,1 +1,1 @@
-"""Engines to compare with: grid, random, one at a time, TPE, Optuna's own, SMAC, Vizier."""
+"""Engines to compare with: grid, random, one at a time, TPE, Optuna's own."""

@@ -33,7 +33,7 @@ from .odd_nodes import (
     split_by_fact,
     two_groups,
 )
-from .rate_changes import RunNoise, soak_findings
+from .rate_changes import RunNoise
 from .run_conditions import but_disturbed, disturbed_findings, memory_findings, processor_findings, without
 
 RATES = ("hpl", "dgemm-all")
@@ -294,7 +294,6 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, without(sound, doubtful), groups)]
     findings += [*disturbed_findings(check, classes, out), *processor_findings(check, classes), *memory_findings(check)]
     findings += group_findings(check.groups, check.switches, {*out, *check.silent})
-    findings += soak_findings(check)
     together, cannot = tuple(correlations(without(results, doubtful))), tuple(_cannot(check, sound))
     names = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
     usable = {name: {node: one for node, one in own.items() if node not in check.silent} for name, own in sound.items()}

@@ -10,8 +10,7 @@ from hpl.programs.registry import obtain
 from hpl.search_paths import SearchPaths
 
 from ...errors import UsageError
-from .hpcc import Hpcc
-from .hpl_runs import Hpl, Soak, SoloHpl
+from .hpl_runs import Hpl, SoloHpl
 from .node_bench import Dgemm, Stream
 from .pairs import Pairs
 from .step import Step
@@ -27,14 +26,12 @@ class StepMeans:
     Attributes:
         blas: the BLAS that nodes use; None where there is none.
         repeats: runs of each benchmark.
-        soak_s: seconds of a burn-in, which takes the place of HPL's usual runs; None for none.
         groups: makes the step that runs HPL on groups of nodes; None where nobody said how large they are.
     """
 
     search: SearchPaths
     blas: Blas | None
     repeats: int
-    soak_s: float | None = None
     groups: MakeGroups | None = None
 
     @property
@@ -69,12 +66,7 @@ def _dgemm(means: StepMeans) -> Step:
 def _hpl(means: StepMeans) -> Step:
     _, library = _libraries(means)
     program = build_solo(obtain(means.search), means.search)
-    hpl = SoloHpl(program, library.path, library.symbol_prefix)
-    return Hpl(hpl, means.repeats) if means.soak_s is None else Soak(hpl, means.soak_s)
-
-
-def _hpcc(means: StepMeans) -> Step:
-    return Hpcc(means.repeats)
+    return Hpl(SoloHpl(program, library.path, library.symbol_prefix), means.repeats)
 
 
 def _libraries(means: StepMeans) -> tuple[BlasLibrary, ...]:
@@ -98,7 +90,6 @@ GROUPS = "groups"
 STEPS: Mapping[str, Callable[[StepMeans], Step]] = {
     "stream": _stream,
     "dgemm": _dgemm,
-    "hpcc": _hpcc,
     "hpl": _hpl,
     "pairs": _pairs,
     GROUPS: _groups,
@@ -120,7 +111,7 @@ def steps_named(names: Sequence[str], means: StepMeans) -> MadeSteps:
             raise UsageError(
                 f"there is no such benchmark; it is one of {', '.join(STEPS)}", field="benchmark", given=name
             )
-    asked = {*names, *(() if means.soak_s is None else ("hpl",)), *(() if means.groups is None else (GROUPS,))}
+    asked = {*names, *(() if means.groups is None else (GROUPS,))}
     made: list[Step] = []
     notes: list[str] = []
     for name, make in STEPS.items():

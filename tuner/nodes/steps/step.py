@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from results.node_check import GroupRun, NodeRun, PairRate, SoakSample
+from results.node_check import GroupRun, NodeRun, PairRate
 from runners.errors import UnreachableError
 from runners.hosts.hearing import CommandResult
 from runners.hosts.transport import Transport
@@ -68,7 +68,6 @@ class StepResult:
 
     Attributes:
         pairs: rates between two nodes, one pair at a time; `pairs_at_once` while all pairs of a pattern send.
-        soak: clocks, temperatures and rates over time.
         groups: runs of HPL on groups of nodes.
         lost: by node why it is asked nothing more.
         notes: what else people should know; each is told once.
@@ -77,7 +76,6 @@ class StepResult:
     runs: tuple[NodeRun, ...] = ()
     pairs: tuple[PairRate, ...] = ()
     pairs_at_once: tuple[PairRate, ...] = ()
-    soak: tuple[SoakSample, ...] = ()
     groups: tuple[GroupRun, ...] = ()
     lost: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
@@ -138,11 +136,6 @@ def call_some(
     return run_all_tied(place.target.reach, place.folders, commands, seconds, lambda: place.stop.requested)
 
 
-def call(place: StepPlace, node: str, command: Sequence[str], limit_s: float | None = None) -> Said | None:
-    """Run a command on one node as `call_all` does; None if it was stopped."""
-    return call_some(place, {node: command}, limit_s).get(node)
-
-
 def why_lost(node: str, said: Said, title: str, limit_s: float | None = None) -> str:
     """Return the sentence why a node is asked nothing more, or ""."""
     if isinstance(said, UnreachableError):
@@ -179,8 +172,8 @@ def with_conditions(place: StepPlace, run: NodeRun, said: CommandResult) -> Node
     return replace(run, measurements=own)
 
 
-Reader = Callable[[str, CommandResult], Sequence[NodeRun] | None]
-"""Reads the runs of a node from what it said; None asks that node nothing more."""
+Reader = Callable[[str, CommandResult], Sequence[NodeRun]]
+"""Reads the runs of a node from what it said."""
 
 
 @dataclass(frozen=True)
@@ -204,13 +197,11 @@ class Turns:
 
     Attributes:
         lost: by node why it is asked nothing more.
-        silenced: nodes that a reader wants to ask nothing more.
     """
 
     place: StepPlace
     runs: list[NodeRun] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
-    silenced: list[str] = field(default_factory=list)
 
     def measure(self, title: str, repeats: int, turn_on: Callable[[Sequence[str]], Turn], read: Reader) -> None:
         """Run a benchmark in several turns.
@@ -221,7 +212,7 @@ class Turns:
         """
         place = self.place
         for number in range(repeats):
-            alive = [node for node in place.folders if node not in self.lost and node not in self.silenced]
+            alive = [node for node in place.folders if node not in self.lost]
             if place.stop.requested or not alive:
                 break
             turn, before = turn_on(alive), len(self.runs)
@@ -230,10 +221,8 @@ class Turns:
                 why = why_lost(node, said, title, turn.limit_s)
                 if isinstance(said, UnreachableError) or why:
                     self.lost[node] = why
-                elif (found := read(node, said)) is None:
-                    self.silenced.append(node)
                 else:
-                    self.runs += [with_conditions(place, run, said) for run in found]
+                    self.runs += [with_conditions(place, run, said) for run in read(node, said)]
             place.listener(WorkEnded())
             place.listener(NodesRan(tuple(self.runs[before:])))
 

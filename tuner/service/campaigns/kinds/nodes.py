@@ -13,7 +13,7 @@ from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
 from ....messages.documents import Document, document_of
-from ....nodes.check import check_asked, check_nodes, cluster_name
+from ....nodes.check import check_nodes, cluster_name
 from ....nodes.keeping import KeepRequest, chosen_baseline, keep_check, show_check
 from ....nodes.steps.registry import GROUPS, STEPS
 from ....stopping import StopRequest
@@ -39,7 +39,6 @@ class NodesKind(CampaignKind):
                 raise WrongDocumentError("benchmarks", f"{name} is none: choose of {offered_names}")
         if ask.blas is not None:
             offered.library(ask.blas)
-        read_as_document(lambda: check_asked(ask))
         if ask.baseline is not None:
             baseline = ask.baseline
             try:
