@@ -174,7 +174,10 @@ def slurm_of_module(slurm_of_worker: SlurmLab) -> Iterator[SlurmLab]:
 def slurm(slurm_of_module: SlurmLab, request: pytest.FixtureRequest) -> Iterator[SlurmLab]:
     """This Slurm, without jobs after a test that failed."""
     failed = request.session.testsfailed
-    yield slurm_of_module
+    with pytest.MonkeyPatch.context() as patch:
+        # Its nodes are one machine, of which Open MPI 5 thinks that it cannot reach itself over its network.
+        patch.setenv("OMPI_MCA_reachable", "weighted")
+        yield slurm_of_module
     if request.session.testsfailed > failed:
         slurm_of_module.mend()
 

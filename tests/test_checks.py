@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -133,3 +134,9 @@ def test_a_skipped_test_that_may_not_be_skipped_fails_and_is_named(tmp_path: Pat
         assert done.returncode == code, done.stdout
         assert ("NEW  test_one.py::test_sails: needs a ship" in done.stdout) == bool(code)
         assert "   1 needs a ship" in done.stdout
+
+
+def test_each_reason_for_a_skipped_test_is_one_of_those_that_ci_lists() -> None:
+    own = re.compile(r"pytest\.skip\(|(?:skipif|importorskip)\((?:(?!needs\().)*?reason=(?!needs\()", re.DOTALL)
+    tests = {file.name: file.read_text() for file in CHECKS.parents[1].glob("tests/**/*.py")}
+    assert {name for name, text in tests.items() if own.search(text)} == {"needs.py", Path(__file__).name}

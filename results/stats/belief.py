@@ -94,7 +94,7 @@ class RatePosterior:
         claimed, so that the average claims too much of all studies that claim something.
         """
         large = int(np.searchsorted(self.weights.cumsum(), LARGE_NOISE))
-        return np.minimum(self.weights @ chances, chances[min(large, len(chances) - 1)])
+        return np.array(np.minimum(self.weights @ chances, chances[min(large, len(chances) - 1)]), np.float64)
 
 
 def posterior_rates(groups: Sequence[Sequence[float]], shown: float = 0.0) -> RatePosterior | None:

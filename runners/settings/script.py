@@ -20,7 +20,8 @@ PADDING = "x" * 65_536
 UNTIL_GIVEN_UP_S = 60.0
 
 _NEEDS_PASSWORD = re.compile(
-    r"^sudo: .*(password is required|not allowed|not in the sudoers|terminal is required)", re.MULTILINE
+    r"^sudo: .*(password is required|not allowed|not in the sudoers|terminal is required)|\bsudo: (command )?not found",
+    re.MULTILINE,
 )
 
 Answer = TypeVar("Answer")
@@ -71,10 +72,15 @@ class Timer:
 
 
 _STOP = (
-    'stopped=1; here=$(readlink /proc/self/ns/net); for timer in $(pgrep -f "^[^ ]*sh -c sleep.*$1"); do '
-    '[ "$(readlink "/proc/$timer/ns/net")" = "$here" ] && kill -- "-$timer" && stopped=0; done; exit $stopped'
+    'stopped=1; here=$(readlink /proc/self/ns/net); for told in $(grep -lsF -- "$1" /proc/[0-9]*/cmdline); do '
+    r'timer=${told#/proc/}; timer=${timer%/cmdline}; case $(tr "\0" " " 2>/dev/null <"$told") in '
+    r'sh\ -c\ sleep*|/*/sh\ -c\ sleep*) [ "$(readlink "/proc/$timer/ns/net")" = "$here" ] && '
+    'kill -- "-$timer" && stopped=0 ;; esac; done; exit $stopped'
 )
-"""Stops only timers of the same network: hosts in containers may share their processes and even their names."""
+"""Stops only timers of the same network, since hosts in containers may share their processes and even their names.
+
+It reads /proc itself: small systems lack pgrep.
+"""
 
 
 def converse(
@@ -160,7 +166,7 @@ def writing(setting: HostSetting, interface: str, value: str, *, root: bool) -> 
 def failure(told: Told) -> str:
     """Return why a command failed, on one line."""
     if _NEEDS_PASSWORD.search(told.printed):
-        return "it needs root, and sudo has no rule for it: `hpltune net sudoers` prints the rules"
+        return "it needs root, or sudo with a rule for it: `hpltune net sudoers` prints the rules"
     lines = [line.strip() for line in told.printed.splitlines() if line.strip()]
     return "; ".join(lines[-3:]) or f"it failed with code {told.exit_code}"
 

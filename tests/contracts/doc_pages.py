@@ -3,7 +3,10 @@
 import re
 import shlex
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +21,11 @@ LEFT_OUT = "…"
 _BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _INLINE = re.compile(r"`\./hpltune ([^`]+)`")
+_FENCED = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_CALL = re.compile(r"(?:^|[\s(|/])hpltune ((?:--|[a-z]).*)")
+_TYPED = re.compile(r"^\s*(?:\$ |\./|echo [^|]*\| )?hpltune |^\s*said=|^\$ ")
+_MENTION = re.compile(r"`(?:\./)?hpltune ((?:--|[a-z])[^`|>\n]*)[^`\n]*`|`((?:\w+ )+--[^`\n]+)`")
+PAGES = ("README.md", *sorted(f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")))
 
 
 @dataclass
@@ -26,6 +34,47 @@ class Shown:
 
     lines: list[str]
     printed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of hpltune that a page shows, without the program's name and without what a shell does with it.
+
+    Attributes:
+        typed: whether it stands in a block, where a reader copies it; in a sentence it may lack a value.
+    """
+
+    page: str
+    words: tuple[str, ...]
+    typed: bool
+
+
+def calls(name: str) -> list[Call]:
+    """All calls of hpltune that a page shows."""
+    text = page(name).replace("\\\n", " ")
+    lines = [
+        line
+        for language, body in _FENCED.findall(text)
+        for line in body.splitlines()
+        if _TYPED.match(line) or (language in {"sh", "bash", "console"} and not line.startswith("#"))
+    ]
+    typed = [Call(name, _words(call), typed=True) for line in lines for call in _CALL.findall(line)]
+    said = [whole or short for whole, short in _MENTION.findall(text)]
+    return [*typed, *(Call(name, _words(call), typed=False) for call in said if call.split()[0] in _known())]
+
+
+@cache
+def _known() -> set[str]:
+    """The names of all commands, and what stands in front of one."""
+    group: Any = typer.main.get_command(app)
+    return {*group.commands, "--server"}
+
+
+def _words(call: str) -> tuple[str, ...]:
+    """The words of a call, up to what a shell takes for itself."""
+    lexer = shlex.shlex(call, posix=True, punctuation_chars="|>)")
+    lexer.whitespace_split, lexer.commenters = True, ""
+    return tuple(takewhile(lambda word: word[0] not in "|>)#", lexer))
 
 
 def page(name: str) -> str:
@@ -75,17 +124,22 @@ def run_line(line: str, *more: str) -> str:
     return done.output
 
 
-def check_words(line: str) -> None:
+def check_words(line: str | Sequence[str]) -> Context:
     """Refuse a call of hpltune that names a command or an option that does not exist, or a value that it cannot have.
+
+    Returns:
+        what the words of the call mean.
 
     Raises:
         click.ClickException: it does.
     """
-    words = shlex.split(line)
+    words = shlex.split(line) if isinstance(line, str) else list(line)
+    words = words[2:] if words[0] == "--server" else words
     command: Any = typer.main.get_command(app)
     parent: Context | None = None
     while hasattr(command, "commands"):
         name, *words = words
         assert name in command.commands, f"hpltune {line}: there is no command {name}"
         parent, command = Context(command, parent=parent, info_name="hpltune"), command.commands[name]
-    command.make_context(command.name, words, parent=parent)
+    context: Context = command.make_context(command.name, words, parent=parent)
+    return context

@@ -1,13 +1,18 @@
 """The real programs that tests use: those that hpltune itself finds, also in the private prefix of `hpltune setup`."""
 
+import re
+import subprocess
+from pathlib import Path
+
 import pytest
+from needs import skip_without
 
 from hpl.build.simgrid import SimGrid, find_simgrid
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
+from runners.launchers.openmpi import OpenMpi
 from tuner.user_dirs import UserDirs
-from tuner.words import with_options
 
 OWN = UserDirs.of_user(to_read=True)
 """The folders of whoever runs the tests."""
@@ -22,8 +27,8 @@ def found_mpi(patch: pytest.MonkeyPatch | None = None, *, building: bool) -> Mpi
     """
     try:
         found = find_mpis(SearchPaths(OWN.prefix, OWN.cache), building=building)[0]
-    except HplError as error:
-        pytest.skip(f"needs MPI: {error}")
+    except HplError:
+        skip_without("mpicc" if building else "mpirun")
     if patch:
         for name, value in found.environment:
             patch.setenv(name, value)
@@ -34,5 +39,17 @@ def found_simgrid() -> SimGrid:
     """Find what simulates, or skip the test."""
     try:
         return find_simgrid(SearchPaths(OWN.prefix, OWN.cache))
-    except HplError as error:
-        pytest.skip(with_options(str(error)))
+    except HplError:
+        skip_without("SimGrid")
+
+
+def open_mpi(mpirun: str, start: Path | None = None) -> OpenMpi:
+    """An Open MPI that is here, of whatever version, as its launcher.
+
+    Args:
+        start: a script that starts it; None: itself.
+    """
+    said = subprocess.run([mpirun, "--version"], check=True, capture_output=True, text=True).stdout
+    version = re.search(r"\d+(\.\d+)+", said)
+    assert version, said
+    return OpenMpi.installed(start or Path(mpirun), version[0])

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from needs import skip_without
 
 TOOLS = ("sh", "env", "uname", "sed", "head", "cksum", "readlink", "grep", "tr", "true", "echo", "ldd", "bash")
 FOLDERS = ("dev", "proc", "sys", "tmp", "etc", "usr/bin", "usr/lib", "usr/lib64")
@@ -54,10 +54,10 @@ def tree(folder: Path, *parts: str) -> None:
 def require_charliecloud(folder: Path) -> None:
     """Skip where ch-run starts nothing in an image, as where nobody may make user namespaces."""
     if shutil.which("ch-run") is None:
-        pytest.skip("needs Charliecloud: apt install charliecloud-runtime")
+        skip_without("Charliecloud")
     command = ("ch-run", str(folder), "--", "/bin/true")
     said = subprocess.run(
         command, capture_output=True, text=True, check=False, env={**os.environ, "USER": os.environ.get("USER", "me")}
     )
     if said.returncode:
-        pytest.skip(f"ch-run starts nothing here: {said.stderr.strip()}")
+        skip_without("Charliecloud")

@@ -5,7 +5,7 @@ import os
 import platform
 from pathlib import Path
 
-import pytest
+from needs import skip_without
 
 from hpl.build.toolchain import Mpi, find_mpis
 from hpl.search_paths import SearchPaths
@@ -18,14 +18,14 @@ WHEEL = CACHE / "prefix/wheels/impi-devel"
 def installed_intel_mpi() -> Mpi:
     """Find it, and install it first where it is not here; one process at a time."""
     if platform.machine() != "x86_64":
-        pytest.skip("Intel MPI is for x86-64 only")
+        skip_without("Intel MPI")
     CACHE.mkdir(parents=True, exist_ok=True)
     with (CACHE / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not WHEEL.is_dir():
             try:
                 Steps(CACHE / "setup.log").wheel("impi-devel", WHEEL)
-            except SetupError as error:
-                pytest.skip(f"needs Intel MPI, which PyPI has: {error}")
+            except SetupError:
+                skip_without("Intel MPI")
     found = find_mpis(SearchPaths(CACHE / "prefix", CACHE))
     return next(mpi for mpi in found if mpi.name == "intelmpi" and mpi.mpirun.is_relative_to(WHEEL))

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
 from as_user import program
+from needs import skip_without
 from net_lab import HostsLab
 from waiting import PATIENCE_S
 
@@ -43,8 +43,10 @@ fi
 def model_switch(lab: HostsLab, mbit_s: int = 1000, latency_us: int = 15) -> Iterator[str]:
     """The name of a NIC that every host has while the block runs, at 10.78.0.HOST."""
     compiler = shutil.which("cc")
-    if compiler is None or not Path("/dev/net/tun").exists():
-        pytest.skip("the model switch needs a C compiler and /dev/net/tun")
+    if compiler is None:
+        skip_without("a C compiler")
+    if not Path("/dev/net/tun").exists():
+        skip_without("/dev/net/tun")
     binary, control = lab.folder / "vswitch", lab.folder / "control"
     subprocess.run((compiler, "-O2", "-Wall", "-o", str(binary), str(SOURCE)), check=True)
     control.touch()

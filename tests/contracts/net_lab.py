@@ -19,8 +19,8 @@ from itertools import count
 from pathlib import Path
 from typing import Self
 
-import pytest
 from as_user import program
+from needs import require_root
 from waiting import PATIENCE_S
 
 NEEDED = ("ip", "tc", "unshare", "nsenter", "taskset", "ethtool", "ssh", "ssh-keygen")
@@ -405,14 +405,6 @@ def notes_of(space: str) -> list[Path]:
     return [file for folder in folders for file in folder.glob(f"hpltune-net-{number}.*")]
 
 
-def missing(programs: Sequence[str] = NEEDED) -> str | None:
-    """Why there can be no laboratory here, or None."""
-    if os.geteuid() != 0:
-        return "hosts in network namespaces need root"
-    absent = [name for name in programs if shutil.which(name) is None] + ([] if Path(SSHD).exists() else ["sshd"])
-    return f"needs {', '.join(absent)}" if absent else None
-
-
 def other_cpu(model: str, flags: str) -> str:
     """A `head` that tells on h2 of another CPU than the one there is."""
     told = f"processor\\t: 0\\nmodel name\\t: {model}\\nflags\\t\\t: {flags}\\n"
@@ -425,8 +417,6 @@ def other_cpu(model: str, flags: str) -> str:
 @contextmanager
 def hosts_lab(folder: Path, hosts: int = 2, nics: int = 1) -> Iterator[HostsLab]:
     """A laboratory, or a skipped test where there can be none."""
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
+    require_root([*NEEDED, SSHD], "programs of a laboratory")
     with HostsLab(folder, hosts, nics) as lab:
         yield lab

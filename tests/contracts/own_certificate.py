@@ -4,13 +4,13 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from needs import skip_without
 
 
 def certificate(folder: Path, name: str) -> tuple[Path, Path]:
     """Make a certificate for this machine, and its key."""
     if shutil.which("openssl") is None:
-        pytest.skip("needs openssl")
+        skip_without("openssl")
     files = folder / f"{name}.crt", folder / f"{name}.key"
     wanted = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-days", "2")
     made = (

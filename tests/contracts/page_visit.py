@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
+from needs import skip_without
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 from waiting import PATIENCE_S
 
@@ -27,7 +27,7 @@ COLOURS = """element => {
 def running_browser() -> Iterator[Browser]:
     """Debian's Chromium, or a skipped test where there is none."""
     if not CHROMIUM.exists():
-        pytest.skip("needs Debian's chromium: apt-get install chromium")
+        skip_without("Chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
         expect.set_options(timeout=PATIENCE_MS)

@@ -15,7 +15,7 @@ from typing import LiteralString, TypedDict
 from urllib.parse import quote
 
 import psycopg
-import pytest
+from needs import skip_without
 from waiting import PATIENCE_S
 
 ROLE, PASSWORD = "tuner", "s3cret/@:?"
@@ -166,7 +166,7 @@ def running_server() -> Iterator[Server]:
     """A server for as long as the block lasts; skips the test where there is no PostgreSQL."""
     programs = _programs()
     if programs is None or shutil.which("setpriv") is None:
-        pytest.skip("needs PostgreSQL's initdb and setpriv: apt-get install postgresql util-linux")
+        skip_without("PostgreSQL")
     folder = Path(tempfile.mkdtemp(prefix="hpltune-pg-"))
     try:
         if os.geteuid() == 0:

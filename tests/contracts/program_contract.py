@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 from waiting import PATIENCE_S
 
 from hpl.blas.catalogue import BlasLibrary, Threading
@@ -56,7 +57,7 @@ class ProgramContract:
     def library(self, built: SearchPaths, program: HplProgram) -> BlasLibrary | None:
         found = [library for blas in discover(built, {}) for library in blas.libraries]
         if program.built and not found:
-            pytest.skip("needs a BLAS library: `hpltune setup` installs some")
+            skip_without("a BLAS library")
         return found[0] if program.built else None
 
     @pytest.fixture

@@ -6,7 +6,6 @@ Needs root. Both nodes are this machine, so they share its file system and its p
 import contextlib
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Self
 
 import psutil
-import pytest
+from needs import require_root
 from waiting import PATIENCE_S
 
 NEEDED = ("slurmctld", "slurmd", "sbatch", "squeue", "scancel", "sinfo", "scontrol", "srun")
@@ -205,20 +204,10 @@ class SlurmLab:
             self._reapers.clear()
 
 
-def missing() -> str | None:
-    """Why there can be no laboratory here, or None."""
-    if os.geteuid() != 0:
-        return "a Slurm of our own needs root"
-    absent = [name for name in NEEDED if shutil.which(name) is None]
-    return f"needs {', '.join(absent)}: `apt-get install slurmctld slurmd slurm-client`" if absent else None
-
-
 @contextmanager
 def slurm_lab(folder: Path) -> Iterator[SlurmLab]:
     """A laboratory, or a skipped test where there can be none."""
-    reason = missing()
-    if reason:
-        pytest.skip(reason)
+    require_root(NEEDED, "Slurm")
     with SlurmLab(folder) as lab:
         yield lab
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from intel_mpi import installed_intel_mpi
+from needs import skip_without
 from runner_contract import RunnerContract, executable, running, wait
 from waiting import until
 
@@ -70,7 +71,7 @@ class TestWithAFakeLauncher(RunnerContract):
         mount = ["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", str(tmp_path / "there")]
         (tmp_path / "there").mkdir()
         if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-            pytest.skip("only root mounts")
+            skip_without("root")
         try:
             program = executable(tmp_path / "there/program", "exit 0")
             with pytest.raises(InvalidJobError, match=r"there/program cannot be started, .* mounted noexec"):
@@ -123,7 +124,7 @@ class TestWithOpenMpi(RealLauncher):
     def runner(self, mpirun: str) -> Runner:
         said = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=True).stdout
         if "Open MPI" not in said:
-            pytest.skip(f"needs Open MPI, which {mpirun} is not")
+            skip_without("Open MPI")
         return LocalRunner(OpenMpi.installed(Path(mpirun), said.split()[3]))
 
     def test_each_rank_is_bound_to_a_core_of_its_own(self, runner: Runner, tmp_path: Path) -> None:
@@ -173,7 +174,7 @@ class TestWithMpich(WithHydra):
     def runner(self) -> Runner:
         mpiexec = shutil.which("mpiexec.hydra")
         if mpiexec is None:
-            pytest.skip("needs MPICH: install mpich")
+            skip_without("MPICH")
         return LocalRunner(Mpich.installed(Path(mpiexec), ""))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from needs import skip_without
 from vendor_programs import fake_gpus
 
 from hpl.blas.openblas import OpenBlas
@@ -64,7 +65,7 @@ def test_it_is_installed_from_pypi_and_has_a_study_of_its_own(hpltune: Run) -> N
 @pytest.mark.usefixtures("one_gpu", "real_hpl")
 def test_hpl_runs_with_it_one_rank_on_each_gpu(hpltune: Run, home: Path) -> None:
     if not OpenBlas().candidates(SearchPaths(None, home)):
-        pytest.skip("there is no OpenBLAS to stand behind it")
+        skip_without("OpenBLAS")
     library = stand_in(home / "cuda", driver=True)
     asked = ("--set", "N=500", "--set", "NB=64", "--set", "kernel=auto,tile4096", "--confirm", "0", "--study", "gpu")
     done = hpltune("tune", "--blas", f"nvblas={library}", *asked, "--trials", "2")

@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 
 from hpl.blas.catalogue import Blas, BlasError, BlasLibrary, Threading
 from hpl.blas.family import inherited_choices
@@ -21,10 +22,7 @@ def library(name: str = "openblas", *, threading: Threading = Threading.SERIAL, 
 
 
 def installed(search: SearchPaths, name: str) -> Blas:
-    for blas in discover(search, {}):
-        if blas.name == name:
-            return blas
-    pytest.skip(f"the BLAS {name} is not installed here")
+    return next((blas for blas in discover(search, {}) if blas.name == name), None) or skip_without("a BLAS library")
 
 
 def test_one_thread_takes_the_serial_build_and_more_take_a_threaded_one() -> None:
@@ -147,7 +145,7 @@ def test_a_library_that_is_found_and_named_counts_under_both_names(search: Searc
 def test_debian_s_alternatives_are_followed_to_the_real_file(search: SearchPaths) -> None:
     link = Path("/etc/alternatives/libblas.so.3-x86_64-linux-gnu")
     if not link.exists():
-        pytest.skip("no Debian alternatives for libblas here")
+        skip_without("Debian's reference BLAS")
     (mine, *_) = discover(search, {"mine": link})
     assert mine.libraries[0].path == link.resolve()
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 
 from hpl.blas import probe as probing
 from hpl.blas.catalogue import TRIPLET, BlasError
@@ -74,7 +75,7 @@ def build(tmp_path: Path) -> Builder:
     """Builds a small BLAS of our own, sound or with a fault."""
     compiler = shutil.which("gcc") or shutil.which("cc")
     if compiler is None:
-        pytest.skip("no C compiler here to build a broken BLAS with")
+        skip_without("a C compiler")
 
     def built(*options: str, file: str = "libmine.so", source: str = SOURCE) -> Path:
         path = tmp_path / file

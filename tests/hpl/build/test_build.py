@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 from waiting import PATIENCE_S
 
 from hpl.blas.catalogue import BlasLibrary
@@ -35,7 +36,7 @@ def mpi(built: SearchPaths) -> Mpi:
 def libraries(built: SearchPaths) -> list[BlasLibrary]:
     found = [library for blas in discover(built, {}) for library in blas.libraries]
     if not found:
-        pytest.skip("needs a BLAS library: `hpltune setup` installs some")
+        skip_without("a BLAS library")
     return found
 
 
@@ -90,7 +91,7 @@ def test_no_library_path_of_the_shell_changes_what_is_mapped(
 ) -> None:
     other = next((library for library in libraries if library.path != recipe.library.path), None)
     if other is None:
-        pytest.skip("needs two BLAS libraries")
+        skip_without("two BLAS libraries")
     done = run(build(recipe, built).path, recipe.mpi, tmp_path, LD_LIBRARY_PATH=str(other.path.parent))
     assert parse_reports(done.stderr)[0].library == recipe.library.path
 

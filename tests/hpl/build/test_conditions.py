@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from needs import needs, skip_without
 from waiting import PATIENCE_S
 
 from hpl.blas.registry import discover
@@ -36,7 +37,7 @@ def mpis(built: SearchPaths) -> list[Mpi]:
 def recipe(built: SearchPaths, mpis: list[Mpi]) -> Recipe:
     libraries = [library for blas in discover(built, {}) for library in blas.libraries]
     if not libraries:
-        pytest.skip("needs a BLAS library: `hpltune setup` installs some")
+        skip_without("a BLAS library")
     return Recipe(obtain(built), mpis[0], libraries[0])
 
 
@@ -165,7 +166,7 @@ def test_files_of_another_root_are_read_and_what_is_not_there_is_not_told(
         assert not {"waited_s", "huge_page_bytes"} & set(rank.figures)
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason=needs("two CPUs"))
 def test_only_the_cpus_that_ranks_use_and_others_of_their_cores_count(
     built: SearchPaths, recipe: Recipe, tmp_path: Path
 ) -> None:

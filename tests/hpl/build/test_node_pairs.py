@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 from waiting import PATIENCE_S
 
 from hpl.build.node_programs import build_node_pairs
@@ -21,8 +22,8 @@ SHARED = "0123456789abcdef"
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     try:
         return build_node_pairs(SearchPaths(None, tmp_path_factory.mktemp("cache")))
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    except ToolchainError:
+        skip_without("mpicc")
 
 
 @contextmanager

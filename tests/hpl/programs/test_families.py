@@ -8,6 +8,7 @@ from pathlib import Path
 import as_user
 import pytest
 from made_up_family import MadeUp, made_up_program, score_of
+from needs import skip_without
 from program_contract import RUN, ProgramContract, result_of
 from replayed import replaying
 from vendor_programs import (
@@ -66,7 +67,7 @@ class OfSource(ProgramContract):
     @pytest.fixture
     def ready(self, program: HplProgram, mpi: Mpi, library: BlasLibrary | None, built: SearchPaths) -> ReadyProgram:
         if "⟦hpl_source⟧" in program.description:
-            pytest.skip(f"this machine has no source of {self.kind}")
+            skip_without("the source of this program")
         return program.ready(mpi, library, built)
 
     def test_it_is_built_and_proves_what_it_runs(self, program: HplProgram) -> None:

@@ -4,6 +4,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+from needs import skip_without
 
 from results.store.lease import Lease
 
@@ -60,7 +61,7 @@ def test_a_container_with_numbers_of_its_own_is_no_process_of_this_host() -> Non
     command = ["unshare", "--fork", "--pid", "--mount-proc", "--uts", sys.executable, "-c", said]
     asked = subprocess.run(command, capture_output=True, text=True, check=False)
     if asked.returncode != 0:
-        pytest.skip(f"needs the right to make a container: {asked.stderr}")
+        skip_without("the right to make namespaces")
     inside = Lease.parse(asked.stdout.strip())
     assert inside is not None
     assert inside.boot_id.startswith(Lease.of(1).boot_id), "the kernel is the same"

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from needs import skip_without
 from postgresql_server import PASSWORD, Server
 from record_builders import a_study, begun, finished
 
@@ -317,7 +318,7 @@ def small_disk(server: Server) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", folder], capture_output=True, check=False
     )
     if mounted.returncode != 0:
-        pytest.skip("needs the right to mount a small file system")
+        skip_without("root")
     owner = server.folder.stat()
     shutil.chown(folder, owner.st_uid, owner.st_gid)
     try:

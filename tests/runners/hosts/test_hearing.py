@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 
 from runners.errors import RunnerError
 from runners.hosts.hearing import MOST_BYTES, Call, CommandResult, Unheard, hear
@@ -70,7 +71,7 @@ def test_the_end_of_a_held_input_tells_a_program_to_end(tmp_path: Path) -> None:
 def test_six_hundred_programs_fit_where_a_shell_allows_fewer_files() -> None:
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 4096:
-        pytest.skip("this machine allows no more files")
+        skip_without("more open files")
     resource.setrlimit(resource.RLIMIT_NOFILE, (1024, hard))
     heard = hear({str(number): Call(("echo", str(number)), PATIENCE_S) for number in range(600)})
     assert heard == {str(number): CommandResult(0, f"{number}\n", "") for number in range(600)}

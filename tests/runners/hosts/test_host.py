@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from needs import needs
 
 from runners.hosts.host_facts import busy_sentence, confined, host_facts, memory_available_bytes
 from runners.paths import RunPaths, Tail
@@ -86,7 +87,7 @@ def test_the_command_of_a_run_can_be_pasted_into_a_shell(tmp_path: Path) -> None
     assert paths.read_command() == "mpirun -x 'A=x y' '/opt/my xhpl'"
 
 
-@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason=needs("two CPUs"))
 def test_who_may_use_every_cpu_is_not_confined_though_their_numbers_have_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "sysconf", lambda _name: len(os.sched_getaffinity(0)) - 1)
     assert not confined()

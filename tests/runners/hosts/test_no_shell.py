@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from found_here import open_mpi
+from needs import skip_without
 from net_lab import HostsLab
 from runner_contract import executable, wait
 
@@ -42,15 +44,15 @@ OPEN_MPI = shutil.which("mpirun.openmpi")
 HYDRA = shutil.which("mpiexec.hydra")
 
 
-def with_open_mpi(_nodes: Path) -> Launcher:
+def with_open_mpi(nodes: Path) -> Launcher:
     if OPEN_MPI is None:
-        pytest.skip("needs Open MPI")
-    return OpenMpi(_nodes / "open-mpi", 4, as_root=True)
+        skip_without("Open MPI")
+    return open_mpi(OPEN_MPI, nodes / "open-mpi")
 
 
 def with_mpich(nodes: Path) -> Launcher:
     if HYDRA is None:
-        pytest.skip("needs MPICH")
+        skip_without("MPICH")
     return Mpich(nodes / "mpich")
 
 
@@ -164,8 +166,9 @@ def test_the_users_own_parameters_in_the_environment_start_nothing_on_a_node(
     runner = SshRunner(with_open_mpi(lab.folder), Ssh((*lab.enter("h1"), *lab.ssh)), 60.0)
     given = replace(job(tmp_path), walltime_s=600.0)
     status = wait(runner, runner.submit(given))
-    assert status.state is not JobState.COMPLETED
-    assert "is not sent to h" in RunPaths(given.directory).read_stderr()
+    if open_mpi(str(OPEN_MPI)).major < 5:  # which sends them to the nodes, where a shell would read them
+        assert status.state is not JobState.COMPLETED
+        assert "is not sent to h" in RunPaths(given.directory).read_stderr()
     assert silent()
 
 

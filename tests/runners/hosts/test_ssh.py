@@ -8,7 +8,9 @@ from pathlib import Path
 
 import psutil
 import pytest
+from found_here import open_mpi
 from intel_mpi import installed_intel_mpi
+from needs import needs
 from net_lab import HostsLab
 from runner_contract import RunnerContract, executable, running, slurm_allocation, wait
 from waiting import until
@@ -23,7 +25,6 @@ from runners.hosts.transport import Local, Ssh
 from runners.job import Job
 from runners.launchers.base import Launcher
 from runners.launchers.mpich import IntelMpi, Mpich
-from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
 
 pytestmark = pytest.mark.real
@@ -86,11 +87,11 @@ class OnTheLab(RunnerContract):
         assert "node h2: it does not answer" in status.message
 
 
-@pytest.mark.skipif(not OPEN_MPI, reason="needs Open MPI")
+@pytest.mark.skipif(not OPEN_MPI, reason=needs("Open MPI"))
 class TestWithOpenMpi(OnTheLab):
     @pytest.fixture
     def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:
-        return self.make(lab, OpenMpi(on_h1(lab, tmp_path, OPEN_MPI), 4, as_root=True), check_s=1.0)
+        return self.make(lab, open_mpi(OPEN_MPI, on_h1(lab, tmp_path, OPEN_MPI)), check_s=1.0)
 
     def test_a_killed_coordinator_leaves_nothing_on_any_node(self, lab: HostsLab, tmp_path: Path) -> None:
         program = executable(tmp_path / "program", "while :; do sleep 0.2; done")
@@ -99,7 +100,8 @@ class TestWithOpenMpi(OnTheLab):
             "from runners.hosts.ssh import SshRunner; from runners.hosts.transport import Ssh\n"
             "from runners.job import Job\n"
             "from runners.launchers.openmpi import OpenMpi\n"
-            f"runner = SshRunner(OpenMpi(Path({OPEN_MPI!r}), 4, as_root=True), Ssh({lab.ssh!r}), 60.0)\n"
+            f"launcher = OpenMpi(Path({OPEN_MPI!r}), {open_mpi(OPEN_MPI).major}, as_root=True)\n"
+            f"runner = SshRunner(launcher, Ssh({lab.ssh!r}), 60.0)\n"
             f"runner.submit(Job(program=({str(program)!r},), ranks=2, directory=Path({str(tmp_path)!r}),\n"
             "  nodes=('h1', 'h2'), binding='none', interfaces=('eth0',)))\n"
             "time.sleep(600)\n"
@@ -111,7 +113,7 @@ class TestWithOpenMpi(OnTheLab):
         until(lambda: not running(program))
 
 
-@pytest.mark.skipif(HYDRA is None, reason="needs MPICH")
+@pytest.mark.skipif(HYDRA is None, reason=needs("MPICH"))
 class TestWithMpich(OnTheLab):
     @pytest.fixture
     def runner(self, lab: HostsLab, tmp_path: Path) -> Runner:

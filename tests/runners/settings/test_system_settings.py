@@ -1,8 +1,11 @@
 """Settings of the system: what hosts must have for them, what ranks get, and values of the kernel in a folder."""
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -11,8 +14,10 @@ from types import MappingProxyType
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from needs import skip_without
 from setting_contract import HostSettingContract, LaunchSettingContract
 from settings_builders import Notes
+from waiting import PATIENCE_S, until
 
 from runners.errors import RefusedError
 from runners.hosts.system_facts import SystemFacts, this_system, told_system
@@ -20,6 +25,7 @@ from runners.hosts.transport import Local
 from runners.settings import registry
 from runners.settings.control import SettingsControl
 from runners.settings.registry import HostsOffer, setting
+from runners.settings.script import Timer, Told, failure
 from runners.settings.sys import TUNABLES, kernel_values, with_tunables
 
 SERVER = SystemFacts(
@@ -131,7 +137,7 @@ def test_what_a_user_may_not_write_is_refused_before_any_trial(tmp_path: Path, m
     monkeypatch.setattr(type(known["sys.governor"]), "write", lambda *_: denied)
     with (
         SettingsControl(Local(), ["here"], [], Notes()) as control,
-        pytest.raises(RefusedError, match=r"node here: sys\.governor cannot be set: Permission denied"),
+        pytest.raises(RefusedError, match=r"sys\.governor cannot be set: (Permission denied|it needs root)"),
     ):
         control.prepare({"sys.governor": ["performance"]})
 
@@ -218,7 +224,7 @@ def asked_of_taskset(command: tuple[str, ...], rank: int, threads: int = 1) -> s
 def test_taskset_binds_what_it_starts() -> None:
     system = this_system()
     if "taskset" not in system.programs or len(system.cores) < 2:
-        pytest.skip("needs taskset and two cores")
+        skip_without("two CPUs")
     (last, *_), command = system.cores[-1], setting("sys.cores")
     line = command.command(f"{last}", system)  # type: ignore[attr-defined]
     show = [sys.executable, "-c", "import os; print(*os.sched_getaffinity(0))"]
@@ -320,3 +326,25 @@ def test_tunables_of_the_user_are_kept_beside_ours() -> None:
         "A": "1",
     }
     assert with_tunables({}, {TUNABLES: "glibc.malloc.hugetlb=1"}) == {TUNABLES: "glibc.malloc.hugetlb=1"}
+
+
+@pytest.mark.parametrize(
+    "said", ["sudo: a password is required", "sh: 4: sudo: not found", "sh: sudo: command not found"]
+)
+def test_who_is_not_root_and_may_not_use_sudo_is_told_what_helps(said: str) -> None:
+    assert failure(Told(1, f"{said}\n")).startswith("it needs root, or sudo with a rule for it: `hpltune net sudoers`")
+
+
+def test_a_timer_is_stopped_where_procps_is_not_installed(tmp_path: Path) -> None:
+    for name in ("sh", "setsid", "sleep", "grep", "tr", "readlink"):
+        found = shutil.which(name)
+        assert found is not None
+        (tmp_path / name).symlink_to(found)
+    bare = {"PATH": str(tmp_path)}
+    timer, other = Timer("here", uuid.uuid4().hex, 600.0), Timer("here", uuid.uuid4().hex, 600.0)
+    running = subprocess.Popen(timer.start(":"), env=bare)
+    until(lambda: Path(f"/proc/{running.pid}/cmdline").read_bytes().startswith(b"sh\0-c\0sleep"))
+    assert subprocess.run(other.stop(), env=bare, check=False).returncode == 1
+    assert subprocess.run(timer.stop(), env=bare, check=False).returncode == 0
+    assert running.wait(PATIENCE_S) == -signal.SIGTERM
+    assert subprocess.run(timer.stop(), env=bare, check=False).returncode == 1

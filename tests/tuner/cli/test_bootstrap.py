@@ -20,6 +20,7 @@ from threading import Thread
 
 import pytest
 from as_user import program
+from needs import needs, skip_without
 from waiting import PATIENCE_S, until
 
 ROOT = Path(__file__).parents[3]
@@ -236,7 +237,7 @@ def test_two_first_starts_install_once(checkout: Checkout, flock: bool) -> None:
     if flock:
         tool = shutil.which("flock")
         if tool is None:
-            pytest.skip("this machine has no flock")
+            skip_without("util-linux")
         (checkout.machine / "flock").symlink_to(tool)
     both = [checkout.start("show", PIP_TAKES="1") for _ in range(2)]
     assert [process.communicate(timeout=PATIENCE_S)[0].splitlines()[0] for process in both] == ["hpltune show"] * 2
@@ -279,7 +280,7 @@ def test_no_pip_no_ensurepip_and_no_apt_is_a_sentence(checkout: Checkout) -> Non
     assert checkout.left == set()
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everywhere")
+@pytest.mark.skipif(os.geteuid() == 0, reason=needs("a user without root"))
 def test_a_checkout_that_cannot_be_written_is_installed_in_the_cache(checkout: Checkout) -> None:
     checkout.root.chmod(0o555)
     assert checkout.run("show").stdout.startswith("hpltune show")
@@ -457,7 +458,7 @@ def test_an_index_that_nobody_serves_is_said(environment: Path) -> None:
 
 
 @pytest.mark.lab
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: a machine without a network is a namespace")
+@pytest.mark.skipif(os.geteuid() != 0, reason=needs("root"))
 def test_a_machine_without_a_network_says_so(environment: Path) -> None:
     done = in_bootstrap(environment, FAILING, "unshare", "--net", PIP_CONFIG_FILE=os.devnull)
     assert done.stdout.startswith("the network: the name pypi.org cannot be found, because there is no network"), done

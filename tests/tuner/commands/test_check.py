@@ -21,8 +21,8 @@ from results.errors import ResultsError
 from results.record import SIMULATOR
 from results.report.model import Sentence, Table
 from results.store.store import Store
-from tuner.asks.check import CheckAsk
-from tuner.commands.campaigns.check import CheckRequest, CheckResult, CheckVerdict, check
+from tuner.asks.check import CheckAsk, CheckVerdict
+from tuner.commands.campaigns.check import CheckRequest, CheckResult, check
 from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
 from tuner.errors import TunerError, UsageError
 from tuner.events import Event, Notice, TrialEnded

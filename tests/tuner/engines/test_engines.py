@@ -17,6 +17,7 @@ from engine_contract import (
     space_of,
 )
 from landscape import Landscape
+from needs import needs
 
 from hpl.params import Scalar
 from search_spaces.load import load
@@ -77,7 +78,7 @@ class TestOptunaTpe(EngineContract):
 @pytest.mark.heavy
 @pytest.mark.parametrize("name", ["smac", "vizier"])
 def test_an_engine_of_others_asks_new_and_legal_points_and_goes_on_after_failures(name: str) -> None:
-    pytest.importorskip(name, reason=f"the package of the engine {name} is not installed")
+    pytest.importorskip(name, reason=needs("the package of this engine"))
     space = space_of(SMALL)
     engine, landscape = make_engine(name, space, 0), Landscape(space, 0)
     asked: list[Point] = []

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from net_lab import HostsLab, missing, other_cpu
+from needs import require_root, skip_without
+from net_lab import HostsLab, other_cpu
 
 from hpl.blas.catalogue import Blas
 from hpl.blas.probe import Timing
@@ -56,7 +57,7 @@ def lab(hosts: HostsLab) -> HostsLab:
 def compiled(source: str, file: Path) -> Path:
     compiler = shutil.which("cc")
     if compiler is None:
-        pytest.skip("needs a C compiler")
+        skip_without("a C compiler")
     file.parent.mkdir(parents=True, exist_ok=True)
     command = [compiler, "-O3", "-shared", "-fPIC", "-x", "c", "-", "-o", str(file)]
     subprocess.run(command, input=source, text=True, check=True, capture_output=True)
@@ -148,8 +149,7 @@ class Covered:
 
 @pytest.fixture
 def root() -> None:
-    if why := missing(("unshare", "mount")):
-        pytest.skip(why)
+    require_root(("unshare", "mount"), "util-linux")
 
 
 def covered(path: Path, *, by: Path) -> str:

@@ -6,14 +6,15 @@ from pathlib import Path
 
 import pytest
 from as_user import Run, program
+from needs import needs
 
 from hpl.build.toolchain import Mpi, parameters_of
 
 pytestmark = pytest.mark.usefixtures("real_hpl")
 needs_ompi_info = pytest.mark.skipif(
-    shutil.which("ompi_info") is None or shutil.which("mpirun.openmpi") is None, reason="needs Open MPI's ompi_info"
+    shutil.which("ompi_info") is None or shutil.which("mpirun.openmpi") is None, reason=needs("Debian's Open MPI")
 )
-needs_mpivars = pytest.mark.skipif(shutil.which("mpivars") is None, reason="needs MPICH's mpivars")
+needs_mpivars = pytest.mark.skipif(shutil.which("mpivars") is None, reason=needs("MPICH"))
 TINY = ("--set", "N=200", "--set", "NB=64", "--trials", "1", "--confirm", "0", "--blas", "openblas")
 
 

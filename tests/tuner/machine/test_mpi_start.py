@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from as_user import HPLTUNE, Run, program
 from found_here import OWN
+from needs import skip_without
 from waiting import PATIENCE_S
 
 from hpl.blas.registry import discover
@@ -43,19 +44,13 @@ def here(shared_cache: Path) -> SearchPaths:
 @pytest.fixture
 def open_mpi(here: SearchPaths) -> Mpi:
     """The Open MPI of this machine, or a skipped test."""
-    for mpi in usable_mpis(here):
-        if mpi.name == "openmpi":
-            return mpi
-    pytest.skip("needs Open MPI: `hpltune setup` installs it")
+    return next((mpi for mpi in usable_mpis(here) if mpi.name == "openmpi"), None) or skip_without("Open MPI")
 
 
 @pytest.fixture
 def mpich(here: SearchPaths) -> Mpi:
     """The MPICH of this machine, or a skipped test."""
-    for mpi in usable_mpis(here):
-        if mpi.name == "mpich":
-            return mpi
-    pytest.skip("needs MPICH beside Open MPI: the package mpich installs it")
+    return next((mpi for mpi in usable_mpis(here) if mpi.name == "mpich"), None) or skip_without("MPICH")
 
 
 @pytest.fixture
@@ -143,7 +138,7 @@ SOFT = ("prlimit", "--nofile=28:4096")
 def under(limit: tuple[str, ...], *arguments: str) -> subprocess.CompletedProcess[str]:
     """A command as a user starts it under a limit, or a skipped test where this may not be set."""
     if shutil.which(limit[0]) is None or subprocess.run([*limit, "true"], capture_output=True, check=False).returncode:
-        pytest.skip(f"needs {limit[0]} and the right to use it")
+        skip_without("the right to make namespaces")
     line = [*limit, str(HPLTUNE), *arguments]
     return subprocess.run(line, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
@@ -195,7 +190,7 @@ def noexec(home: Path) -> Iterator[Path]:
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "noexec", "tmpfs", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("only root mounts")
+        skip_without("root")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
 
@@ -211,7 +206,7 @@ def test_a_cache_without_room_is_named(home: Path, open_mpi: Mpi) -> None:
     full.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(full)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("only root mounts")
+        skip_without("root")
     try:
         with pytest.raises(TunerError, match=r"does not start 2 ranks here: .*No space left"):
             require_start(open_mpi, SearchPaths(None, full))
@@ -286,7 +281,7 @@ def test_a_users_xhpl_of_mpich_runs_with_the_launcher_of_mpich_where_open_mpis_i
 ) -> None:
     libraries = [entry for entry in discover(here, {}) if entry.name == "openblas"]
     if not libraries:
-        pytest.skip("needs OpenBLAS: `hpltune setup` installs it")
+        skip_without("OpenBLAS")
     xhpl = build(Recipe(obtain(here), mpich, libraries[0].library(1)), here).path
     shutil.copy(xhpl, home / "xhpl")
     dat_of(home, hpltune)

@@ -7,6 +7,7 @@ import pytest
 from as_user import program
 from hypothesis import given
 from hypothesis import strategies as st
+from needs import skip_without
 from net_lab import HostsLab
 
 from hpl.blas.registry import discover
@@ -43,8 +44,8 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> MeasuringPlan:
     search = SearchPaths(None, tmp_path_factory.mktemp("cache"))
     try:
         built = build_node_bench(search)
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    except ToolchainError:
+        skip_without("mpicc")
     program = search.cache / "own"
     program.write_bytes(built.read_bytes() + str(search.cache).encode())  # other tests copy theirs at the same time
     program.chmod(0o755)
@@ -187,11 +188,11 @@ def solo(tmp_path_factory: pytest.TempPathFactory) -> SoloHpl:
     search = SearchPaths(None, tmp_path_factory.mktemp("solo"))
     try:
         program = build_solo(obtain(search), search)
-    except HplError as error:
-        pytest.skip(str(error))
+    except HplError:
+        skip_without("the source of HPL")
     found = {blas.name: blas for blas in discover(search, {})}
     if "openblas" not in found:
-        pytest.skip("there is no OpenBLAS here")
+        skip_without("OpenBLAS")
     return SoloHpl(program, found["openblas"].library(1).path)
 
 

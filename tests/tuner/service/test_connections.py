@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 from explain_builders import keep
+from needs import needs, skip_without
 from own_certificate import certificate, written
 from record_builders import a_study, finished
 from replayed import OFFERED, replaying_service
@@ -34,7 +35,7 @@ def many_files() -> Iterator[None]:
     """Lets this process have as many connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 2 * HALF_OPEN:
-        pytest.skip("needs more open files")
+        skip_without("more open files")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2 * HALF_OPEN), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -54,7 +55,7 @@ def half_open(url: str, count: int, begin: bytes = HALF) -> Iterator[list[socket
 
 
 @pytest.mark.usefixtures("many_files")
-@pytest.mark.skipif(shutil.which("prlimit") is None, reason="needs prlimit")
+@pytest.mark.skipif(shutil.which("prlimit") is None, reason=needs("util-linux"))
 def test_who_says_nothing_takes_no_place_from_others() -> None:
     with replaying_service(before=FEW) as service:
         url = str(service.client.base_url)

@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from needs import skip_without
 
 from tuner.service.peers import UidOf, listed_uid, peer_uid
 
@@ -25,7 +26,7 @@ def ends(request: pytest.FixtureRequest) -> Iterator[tuple[socket.socket, socket
         try:
             server = stack.enter_context(socket.create_server((request.param, 0), family=family))
         except OSError:
-            pytest.skip("needs IPv6")
+            skip_without("IPv6")
         client = stack.enter_context(socket.create_connection(server.getsockname()[:2]))
         taken, _ = server.accept()
         yield client, stack.enter_context(taken)
@@ -52,7 +53,7 @@ def test_an_ipv4_connection_of_an_ipv6_socket_is_found(uid_of: UidOf) -> None:
         try:
             client.connect(("::ffff:127.0.0.1", server.getsockname()[1]))
         except OSError:
-            pytest.skip("needs IPv6")
+            skip_without("IPv6")
         taken = stack.enter_context(server.accept()[0])
         assert uid_of(taken.getpeername(), taken.getsockname()) == os.geteuid()
 

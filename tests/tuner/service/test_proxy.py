@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from needs import skip_without
 from running_service import running_service
 from service_client import bearer, client_of, of_client, served
 
@@ -93,7 +94,7 @@ def test_of_the_programs_here_only_the_proxys_are_believed(
 def test_another_users_program_can_say_nothing_to_a_real_service(tmp_path: Path) -> None:
     nobody = pwd.getpwnam("nobody")
     if os.geteuid() != 0:
-        pytest.skip("needs the right to start a program as another user")
+        skip_without("root")
     config = tmp_path / "service.toml"
     config.write_text(f'[proxy]\ntrusted = ["127.0.0.1"]\nuser = "{ME}"\nscopes = {{admin = ["*"]}}\n')
     headers = [part for name, value in ADA.items() for part in ("-H", f"{name}: {value}")]

@@ -11,6 +11,7 @@ import pytest
 from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
+from needs import needs
 from running_service import OpenService, service_in_thread
 from service_client import bearer
 
@@ -150,7 +151,7 @@ cat <&3"""
 
 
 @pytest.mark.service
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
+@pytest.mark.skipif(os.geteuid() != 0, reason=needs("root"))
 def test_without_a_token_nobody_else_of_this_machine_may_come_in(service: OpenService) -> None:
     assert service.client.get(CAMPAIGNS).status_code == 200
     url = service.client.base_url

@@ -3,14 +3,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
+from needs import skip_without
 
 UNIT = Path(__file__).parents[3] / "docs/hpltune.service"
 
 
 def test_systemd_takes_the_unit() -> None:
     if shutil.which("systemd-analyze") is None:
-        pytest.skip("needs systemd-analyze, which comes with systemd")
+        skip_without("systemd-analyze")
     done = subprocess.run(["systemd-analyze", "verify", str(UNIT)], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 

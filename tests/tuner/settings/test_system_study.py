@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from needs import skip_without
 
 from runners.hosts.system_facts import this_system
 from runners.process_tree import MARK
@@ -102,13 +103,13 @@ def params(hpltune: Run) -> list[dict[str, object]]:
 def two_cores() -> None:
     """Skips where ranks cannot use CPUs 0 and 1."""
     if {0, 1} - os.sched_getaffinity(0) or "taskset" not in this_system().programs:
-        pytest.skip("needs taskset, and CPUs 0 and 1")
+        skip_without("two CPUs")
 
 
 def test_huge_pages_of_malloc_hold_the_matrix(hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     system = this_system()
     if system.glibc < (2, 35) or system.transparent_huge_pages != "madvise":
-        pytest.skip("needs the GNU C library 2.35, and transparent huge pages for those who ask")
+        skip_without("huge pages for those who ask")
     monkeypatch.setenv("GLIBC_TUNABLES", "glibc.malloc.trim_threshold=1000000")
     seen = study(hpltune, home, 'sys.malloc_huge_pages = "auto"\n', "--set", "layout=2x1", "--set", "blas=openblas")
     told = {pid: tunables(variables) for pid, variables in seen.environments.items()}

@@ -13,6 +13,7 @@ from typing import Any
 import psutil
 import pytest
 from as_user import HPLTUNE, Run, program
+from needs import needs, skip_without
 from record_builders import a_study, begun, finished
 from waiting import PATIENCE_S, heard, until
 
@@ -113,7 +114,7 @@ def test_every_engine_runs_a_study(hpltune: Run, engine: str) -> None:
 
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
-@pytest.mark.skipif(shutil.which("mpiexec.hydra") is None, reason="needs MPICH beside Open MPI")
+@pytest.mark.skipif(shutil.which("mpiexec.hydra") is None, reason=needs("MPICH"))
 def test_two_mpi_libraries_run_side_by_side_in_one_study(hpltune: Run) -> None:
     two = ("--set", "mpi=openmpi,mpich", "--engine", "grid", "--points", "2", "--study", "mpis")
     done = hpltune("tune", *SMALL, *two, "--trials", "2")
@@ -424,7 +425,7 @@ def test_a_user_library_is_used_under_its_name(hpltune: Run) -> None:
     ]
     library = next((path for path in libraries if path.exists()), None)
     if library is None:
-        pytest.skip("needs a BLAS library of the system")
+        skip_without("Debian's reference BLAS")
     done = hpltune("tune", *SMALL, "--trials", "1", "--blas", f"mine={library}", "--study", "own")
     assert done.returncode == 0, done.stderr
     searched = [trial for trial in trials(hpltune, "own") if trial["kind"] == "search"]

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 from batch_contract import BatchContract
+from found_here import open_mpi
+from needs import skip_without
 from runner_contract import RunnerContract, executable, running, wait
 from slurm_lab import SlurmLab
 from waiting import until
@@ -26,7 +28,6 @@ from runners.batch.slurm.srun import Srun
 from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
-from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
 
 ONE = Slurm(nodes=1, time_limit_s=2 * 86400.0)
@@ -380,13 +381,13 @@ def test_open_mpi_runs_over_two_nodes(
 ) -> None:
     mpicc, mpirun = (shutil.which(f"{name}.openmpi") for name in ("mpicc", "mpirun"))
     if mpicc is None or mpirun is None:
-        pytest.skip("needs Debian's Open MPI: `apt-get install libopenmpi-dev`")
+        skip_without("Debian's Open MPI")
     monkeypatch.setenv("SLURM_CONF", str(lab.configuration))
     if kind == "srun" and "pmix" not in lab.ask("srun", "--mpi=list"):
-        pytest.skip("this Slurm has no PMIx")
+        skip_without("PMIx in Slurm")
     (tmp_path / "ring.c").write_text(RING)
     subprocess.run((mpicc, "-o", str(tmp_path / "ring"), str(tmp_path / "ring.c")), check=True)
-    launcher = Srun(2, mpi="pmix") if kind == "srun" else OpenMpi(Path(mpirun), 4, as_root=True)
+    launcher = Srun(2, mpi="pmix") if kind == "srun" else open_mpi(mpirun)
     job = Job(
         program=(str(tmp_path / "ring"),),
         ranks=2,

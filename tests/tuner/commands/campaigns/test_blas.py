@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from needs import skip_without
 from record_builders import a_study
 
 from results.record import Kind
@@ -87,7 +88,7 @@ class TestOnThisMachine:
         source.write_text("#include <stdlib.h>\nvoid dtrsm_(void) { abort(); }\n")
         rest = next(Path("/usr/lib").glob("*/blas/libblas.so.3"), None)
         if rest is None:
-            pytest.skip("needs the reference BLAS")
+            skip_without("Debian's reference BLAS")
         subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-Wl,--no-as-needed", rest], check=True)
         return library
 

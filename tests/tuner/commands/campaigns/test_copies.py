@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE
+from needs import skip_without
 from net_lab import HostsLab
 from on_head import OnHead, on_head
 from waiting import until
@@ -31,7 +32,7 @@ def openblas() -> list[Path]:
     """The folders of OpenBLAS' builds in Debian's packages."""
     found = list(Path("/usr/lib").glob("*-linux-gnu/openblas-*"))
     if not found:
-        pytest.skip("needs OpenBLAS of a Debian package")
+        skip_without("Debian's OpenBLAS")
     return found
 
 
@@ -64,7 +65,7 @@ def test_a_study_and_its_winner_run_on_nodes_that_share_no_folder(
     hpltune: OnHead, lab: HostsLab, cluster: Path, mpi: str
 ) -> None:
     if mpi == "mpich" and shutil.which("mpiexec.mpich") is None:
-        pytest.skip("needs MPICH")
+        skip_without("MPICH")
     asked = ("--set", f"mpi={mpi}", "--trials", "1", "--study", "one", "--json")
     done = hpltune("tune", "--cluster", str(cluster), *SHORT, *asked)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from needs import skip_without
 from replayed import OFFERED, replaying_service
 from running_service import RunningService
 from waiting import until
@@ -63,7 +64,7 @@ def named(host: str) -> list[str]:
     """What starts a program on a host that is called so."""
     before = ["unshare", "--uts", "sh", "-c", f'hostname {host} && exec "$@"', "sh"]
     if subprocess.run([*before, "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs the right to give a host another name")
+        skip_without("the right to make namespaces")
     return before
 
 
@@ -247,7 +248,7 @@ def small_disk(folder: Path) -> Iterator[None]:
     folder.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=12m", "small", str(folder)]
     if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
-        pytest.skip("needs the right to mount a file system")
+        skip_without("root")
     try:
         yield
     finally:

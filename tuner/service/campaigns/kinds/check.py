@@ -8,8 +8,8 @@ from results.report.model import Report
 from results.store.store import Store
 from runners.hosts.cluster import stored_cluster
 
-from ....asks.check import CheckAsk
-from ....commands.campaigns.check import CheckRequest, CheckVerdict, check, check_of_study
+from ....asks.check import CheckAsk, CheckVerdict
+from ....commands.campaigns.check import CheckRequest, check, check_of_study
 from ....commands.campaigns.run import baseline_of
 from ....commands.session import open_session
 from ....errors import TunerError
