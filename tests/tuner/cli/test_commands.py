@@ -56,11 +56,11 @@ HEAVY = SLOW | {"elftools", "fastapi", "filelock", "numpy", "psutil", "pydantic"
 LIGHT = [
     ("--help", set[str](), 69),
     ("tune --help", set[str](), 29),
-    ("dat --nodes 16 --cores 64 --memory 256GiB --ghz 2.5", set[str](), 124),
+    ("dat --nodes 16 --cores 64 --memory 256GiB --memory-fraction 0.8", set[str](), 124),
     ("spaces quick", {"psutil"}, 126),
     ("show --db {place}", {"numpy", "sqlalchemy"}, 116),
     ("show study 1 --db {place}", {"numpy", "sqlalchemy"}, 116),
-    ("best --db {place}", {"numpy", "sqlalchemy"}, 122),
+    ("best --db {place}", {"numpy", "sqlalchemy"}, 135),
 ]
 """Commands that only look: which heavy modules each needs, and how many modules of ours it may import."""
 PAGE = Path(__file__).parents[3] / "docs/commands.md"
