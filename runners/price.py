@@ -1,9 +1,6 @@
 """Prices in US dollars, as options and cluster files give them."""
 
 import re
-from typing import Annotated
-
-from pydantic import BeforeValidator
 
 MOST_USD = 1e12
 """Above every machine's price."""
@@ -44,13 +41,3 @@ def _number(text: str) -> float:
     if not re.fullmatch(r"[-+]?\d+\.?\d*", bare, re.ASCII):
         raise PriceError(f"write the price in US dollars, as {_EXAMPLE}")
     return float(bare)
-
-
-def _part_price_usd(given: object) -> float:
-    return 0.0 if given == 0 and not isinstance(given, bool) else price_usd(given)
-
-
-PriceUsd = Annotated[float, BeforeValidator(price_usd)]
-"""A price above zero."""
-PartPriceUsd = Annotated[float, BeforeValidator(_part_price_usd)]
-"""A price of a part; 0 where it is in the price of the whole."""

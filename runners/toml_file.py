@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
 from .price import PriceError, price_usd
@@ -18,6 +18,12 @@ from .wrong_value import in_our_words
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, le=10**6)]
+PriceUsd = Annotated[float, BeforeValidator(price_usd)]
+"""A price above zero."""
+PartPriceUsd = Annotated[
+    float, BeforeValidator(lambda given: 0.0 if given == 0 and not isinstance(given, bool) else price_usd(given))
+]
+"""A price of a part; 0 where it is in the price of the whole."""
 GIB = 2**30
 Model = TypeVar("Model", bound=BaseModel)
 

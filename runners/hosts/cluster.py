@@ -19,7 +19,6 @@ from pydantic import (
 from ..batch.base import BatchSystem
 from ..batch.registry import BATCH_SYSTEMS, batch_system
 from ..job import INTERFACE
-from ..price import PriceUsd
 from ..toml_file import (
     GIB,
     NO_CLUSTER_FILE,
@@ -27,6 +26,7 @@ from ..toml_file import (
     Count,
     Part,
     Positive,
+    PriceUsd,
     matching,
     parse_table,
     read_text,

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from ..price import PartPriceUsd, PriceUsd
-from ..toml_file import Count, Part, Positive, matching
+from ..toml_file import Count, Part, PartPriceUsd, Positive, PriceUsd, matching
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

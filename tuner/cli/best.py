@@ -51,4 +51,4 @@ def best(
     files.require()
     with open_store(db, create=False) as store:
         found = best_of_study(store, BestRequest(study or named, count, pareto, db))
-    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())
+    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

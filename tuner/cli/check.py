@@ -77,7 +77,7 @@ def check(
     files.require()
     with watched(console) as (listener, stop):
         result = measure(CheckRequest(ask, junit, failing, db), listener, stop)
-    show_and_write(console, result.report(), files, as_json=as_json, page=result.page())
+    show_and_write(console, result.report(), files, as_json=as_json, page=result.page() if html else None)
     if result.failure is not None:
         raise result.failure
     raise typer.Exit(_code(result.verdict, failing))

@@ -58,7 +58,7 @@ def compare(
     ask.refuse_useless(Useless.WITHOUT_RUNS)
     with open_store(db, create=False) as store:
         found = compare_studies(store, ask)
-    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())
+    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)
 
 
 def _in_turn(ask: CompareAsk, db: str | None, files: ReportFiles, *, as_json: bool) -> None:

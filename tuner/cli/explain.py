@@ -51,4 +51,4 @@ def explain(
     files.require()
     with open_store(db, create=False) as store:
         found = explain_study(store, ExplainRequest(study, pair))
-    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page())
+    show_and_write(console(), found.report(), files, as_json=as_json, page=found.page() if html else None)

@@ -1,5 +1,6 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import cleandoc
@@ -12,6 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 
 PLAIN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
 
+NUMBERS = {int: re.compile(r"[0-9]{1,15}"), float: re.compile(r"[0-9]{1,15}([.][0-9]{1,15})?")}
+"""Numbers of a command line that mean the same everywhere."""
 MANY = 9
 """Options from which on they stand in groups, where they are of several."""
 
@@ -152,6 +155,30 @@ def _refuse_value(error: BadParameter) -> None:
     raise UsageError(f"{name}{shown}: {in_our_words(first).rstrip('.')}") from error
 
 
+def _value(parameter: Any, ctx: Any, value: Any) -> Any:
+    """The value of a parameter, as Typer returns it.
+
+    Typer reads values with pydantic, whose import takes longer than most commands. Read here is what needs no pydantic:
+    nothing, a text, a number within its limits, and a default that has its type.
+    """
+    kind, limits = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
+    several = parameter.multiple or parameter.nargs != 1
+    if value is None and not parameter.required:
+        found = () if several else None
+    elif not several and type(value) is kind and str(value).isascii():
+        found = value
+    elif not several and kind in NUMBERS and NUMBERS[kind].fullmatch(str(value)) and _within(kind(value), limits):
+        found = kind(value)
+    else:
+        return type(parameter).process_value(parameter, ctx, value)
+    return found if parameter.callback is None else parameter.callback(ctx, parameter, found)
+
+
+def _within(number: float, limits: Any) -> bool:
+    """Whether a number is one that its parameter takes."""
+    return (limits.min is None or limits.min <= number) and (limits.max is None or number <= limits.max)
+
+
 def _unbroken(text: str | None) -> str | None:
     """A help whose paragraphs are lines without an end, which only the terminal breaks; commands stay as they are."""
     if text is None:
@@ -168,6 +195,7 @@ def _plain(parameters: Any) -> Any:
             option.rich_help_panel = None
     for parameter in parameters:
         shown: Any = parameter
+        shown.process_value = partial(_value, shown)
         if shown.param_type_name == "argument":
             shown.display_type = _no_type
         elif shown.metavar is None:

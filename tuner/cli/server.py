@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..asks.registry import field_of
 from .common import given, remark
 
 if TYPE_CHECKING:
@@ -144,6 +143,7 @@ def opened(asked: Asked) -> "Iterator[Client]":
 
 def option_of(path: str) -> str:
     """The option that stands for a place in a document: `--set NB` for set.NB."""
+    from ..asks.registry import field_of
     from ..words import option
 
     head, _, rest = path.partition(".")

@@ -13,8 +13,7 @@ from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
-from ..study.lifecycle import programs_of
-from ..study.names import FEWEST_EXPLAINED, is_shootout
+from ..study.names import FEWEST_EXPLAINED, is_shootout, programs_of
 from ..study.objective import merit_text, unit_of
 from ..words import counted
 from .ranking import figures, interval_of

@@ -21,7 +21,7 @@ from ..options import TuneOptions
 from ..trial.records import not_reached
 from ..user_dirs import UserDirs
 from ..words import counted
-from .names import counts, create_unnamed
+from .names import PROGRAMS, counts, create_unnamed
 from .objective import ranking_of
 
 
@@ -108,8 +108,6 @@ TURNS = "compare"
 """What a study of `hpltune compare --interleaved` has in place of a space's name."""
 SIDE = "side"
 """The parameter of its trials that tells the study whose best configuration ran."""
-PROGRAMS = "programs_of"
-"""The fact of such a study that names the studies whose programs and libraries it ran, where these differ."""
 
 
 def begin_turns(
@@ -134,12 +132,6 @@ def begin_turns(
     if programs:
         machine = replace(machine, host={**machine.host, PROGRAMS: list(programs)})
     return _begin(store, _study(name or TURNS, TURNS, options, machine), like, name)
-
-
-def programs_of(study: Study) -> Sequence[str]:
-    """The studies whose programs a study ran in turn; none where it ran one."""
-    found = study.host.get(PROGRAMS)
-    return [str(name) for name in found] if isinstance(found, list) else []
 
 
 SCALE = "scale"

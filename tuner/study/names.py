@@ -1,6 +1,7 @@
 """What studies may be called, what kinds of trials count in them, and where the files of their trials are."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +21,8 @@ COUNTED = SEARCHED | {Kind.REFERENCE}
 """Kinds of trials that a budget of trials limits."""
 RANKED = frozenset({Kind.SEARCH, Kind.REFERENCE, Kind.CONFIRMATION})
 """Kinds of trials whose rates are compared."""
+PROGRAMS = "programs_of"
+"""The fact of a comparison that names the studies whose programs and libraries it ran, where these differ."""
 FEWEST_EXPLAINED = 5
 """Runs below which there is nothing to explain."""
 
@@ -45,6 +48,12 @@ def is_conclusive(record: TrialRecord) -> bool:
 _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}")
 _KEPT = 60
 """Letters of a name that a folder keeps where it cannot keep all."""
+
+
+def programs_of(study: Study) -> Sequence[str]:
+    """The studies whose programs a study ran in turn; none where it ran one."""
+    found = study.host.get(PROGRAMS)
+    return [str(name) for name in found] if isinstance(found, list) else []
 
 
 def study_folder(name: str) -> str:

@@ -6,8 +6,9 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from textwrap import fill
 from typing import Any
@@ -51,14 +52,14 @@ MOST_OF_STUDY = 225
 MOST_BESIDE = 14
 """Modules that help may import beside those of the command line and its words."""
 SLOW = {"matplotlib", "optuna", "pandas", "scipy"}
-HEAVY = SLOW | {"elftools", "fastapi", "filelock", "numpy", "psutil", "runners.virtual.cluster", "sqlalchemy"}
+HEAVY = SLOW | {"elftools", "fastapi", "filelock", "numpy", "psutil", "pydantic", "sqlalchemy"}
 LIGHT = [
-    ("--help", set[str](), 80),
-    ("tune --help", set[str](), 41),
-    ("dat --nodes 16 --cores 64 --memory 256GiB", set[str](), 131),
-    ("spaces quick", {"psutil"}, 134),
-    ("show --db {place}", {"numpy", "sqlalchemy"}, 127),
-    ("show study --db {place}", {"numpy", "sqlalchemy"}, 127),
+    ("--help", set[str](), 69),
+    ("tune --help", set[str](), 29),
+    ("dat --nodes 16 --cores 64 --memory 256GiB --memory-fraction 0.8", set[str](), 124),
+    ("spaces quick", {"psutil"}, 126),
+    ("show --db {place}", {"numpy", "sqlalchemy"}, 116),
+    ("show study 1 --db {place}", {"numpy", "sqlalchemy"}, 116),
     ("best --db {place}", {"numpy", "sqlalchemy"}, 135),
 ]
 """Commands that only look: which heavy modules each needs, and how many modules of ours it may import."""
@@ -324,6 +325,25 @@ def test_a_study_on_this_machine_imports_nothing_of_clusters_simulations_and_ser
     assert {name for name in modules if name.startswith(ELSEWHERE)} == set()
     ours = {name for name in modules if name.partition(".")[0] in PACKAGES}
     assert len(ours) <= MOST_OF_STUDY, sorted(ours)
+
+
+def outcome(read: Callable[[Any, Any], Any], value: Any) -> Any:
+    """What a parameter makes of a value, or that it refuses it."""
+    try:
+        return read(None, value)
+    except typer.BadParameter:
+        return "refused"
+
+
+@pytest.mark.parametrize("given", [None, "7", "007", "0", "-1", "2.5", "1e3", "1_0", " 3", "999999999999999", "a", "ü"])
+def test_a_value_that_is_read_without_pydantic_is_what_typer_makes_of_it(given: str | None) -> None:
+    for name in ("best", "dat", "show", "spaces", "tune"):
+        command = PROGRAM.commands[name]
+        for one in command.get_params(command.context_class(command, info_name=name)):
+            if not one.multiple and one.nargs == 1 and one.callback is None:
+                usual = outcome(partial(type(one).process_value, one), given)
+                found = outcome(one.process_value, given)
+                assert (found, type(found)) == (usual, type(usual)), (name, one.name)
 
 
 @pytest.mark.process

@@ -16,8 +16,7 @@ from tuner.explain.stored_space import telling
 from tuner.reports.answer_card import answer_card, next_step
 from tuner.reports.ranking import run_sentences
 from tuner.reports.summary import StudySummary
-from tuner.study.lifecycle import programs_of
-from tuner.study.names import FEWEST_EXPLAINED, is_shootout
+from tuner.study.names import FEWEST_EXPLAINED, is_shootout, programs_of
 
 RUNS = [finished(number, 70.0 + number, key=f"k{number % 2}") for number in range(1, 7)]
 

@@ -32,7 +32,8 @@ from ...settings.around_study import prepare_settings, recover_at_start, setting
 from ...stopping import StopRequest
 from ...study.again import SteadyLoad, extra_runs, extra_sentence, may_win
 from ...study.file_run import FileBook, FileRun
-from ...study.lifecycle import begin_file, closing_study, programs_of
+from ...study.lifecycle import begin_file, closing_study
+from ...study.names import programs_of
 from ...study.objective import ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.plan import Launch, Placement, TrialPlan, parse_layout, placed, settings_of
