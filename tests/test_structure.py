@@ -29,7 +29,10 @@ REGISTRIES = {
     "tuner/trial/observers/sensors/registry.py": "one file a family of sensors of nodes",
 }
 """What they import are plug-ins: a new one is one file and one line, so each may be small."""
-FEW_MODULES = {"tuner/client/as_hpltune": "it is installed as the package `hpltune`, which has one module"}
+FEW_MODULES = {
+    "tuner/client/as_hpltune": "it is installed as the package `hpltune`, which has one module",
+    "results/export": "pandas, which takes a second to import, has a module of its own",
+}
 """Folders that cannot be a file."""
 PLAIN_BASES = {"BaseModel", "Part", "Document", "TypedDict", "Enum", "Protocol"}
 """Classes with these bases mirror a file or name an interface: they may have as many fields as that has."""
