@@ -6,6 +6,8 @@ from typing import Protocol
 from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary, LibraryFile
 
+SET_BY_PYTHON = ("KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK")
+"""Variables that threadpoolctl sets when it is imported; no choice of the user's."""
 PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "HPLTUNE_STOP_AT")
 
 
@@ -71,5 +73,5 @@ def inherited_choices(environment: Mapping[str, str]) -> dict[str, str]:
     return {
         name: value
         for name, value in environment.items()
-        if name.startswith(PREFIXES) and not name.endswith(("_ROOT", "_HOME", "_DIR"))
+        if name.startswith(PREFIXES) and not name.endswith(("_ROOT", "_HOME", "_DIR", *SET_BY_PYTHON))
     }

@@ -79,7 +79,7 @@ def standing(ranking: Sequence[Ranked], shown: float = 0.0, moved: float = 0.0) 
     unsure = [place for place, share in ahead.items() if place and share < DISTINCT]
     once = _may_be_slowed(level)
     shares = tuple(min(ahead.get(place, 1.0), CAPPED if place in once else 1.0) for place in range(len(ranking)))
-    doubt = untold_by_disturbance(ranking) or unfit(ranking, shown, moved)
+    doubt = unfit(ranking, shown, moved) or untold_by_disturbance(ranking)
     capped = ""
     if once and confidence > CAPPED:
         capped = f"{len(once)} of {len(ranking)} ran once and may have been slowed, which too few repeats rule out"

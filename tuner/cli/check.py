@@ -31,6 +31,7 @@ def check(
         list[CheckVerdict] | None,
         typer.Option(
             "--fail-on",
+            metavar="VERDICT",
             help="Of slower, slower-today and cannot-tell only this is a failure, for JUnit and by the exit code; "
             "may be repeated.",
         ),

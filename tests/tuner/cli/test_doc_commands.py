@@ -275,7 +275,8 @@ def reader(
         "dat HPL.dat --N 1000 --ranks 2",
         f"tune {programs} --trials 6 --set NB=160,192 --confirm 1 --study after",
         f"tune {programs} --trials 12 --set NB=64,128 --confirm 1 --study made",
-        "export csv made -o old.csv",
+        "tune --xhpl xhpl --set N=1000 --set layout=2x1 --trials 12 --set NB=64,128 --confirm 1 --study plain",
+        "export csv plain -o old.csv",
         "nodes check --virtual 8 --keep",
         "nodes baseline 1",
     )

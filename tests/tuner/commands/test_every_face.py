@@ -69,7 +69,7 @@ def test_what_people_read_is_no_surer_than_the_record(hpltune: Run, home: Path, 
 
 
 def test_lists_mark_what_was_disturbed_or_may_have_been(hpltune: Run, db: str) -> None:
-    listed = said(hpltune, "show", "--db", db)
+    listed = said(hpltune, "show", "--all", "--db", db)
     assert "70.40 (disturbed)" in listed
     assert "70.40 (not known)" in listed
     found = json.loads(hpltune("show", "--db", db, "--json").stdout)

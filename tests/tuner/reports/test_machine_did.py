@@ -40,5 +40,6 @@ def test_a_figure_that_no_line_knows_is_told_by_its_name() -> None:
 
 
 def test_a_run_without_measurements_has_no_table_and_an_empty_object() -> None:
-    assert machine_did_table(finished(1)) is None
-    assert trial_json(finished(1), ())["measurements"] == {}
+    unwatched = finished(1, measurements={})
+    assert machine_did_table(unwatched) is None
+    assert trial_json(unwatched, ())["measurements"] == {}

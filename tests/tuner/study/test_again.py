@@ -78,7 +78,7 @@ def test_a_load_that_stays_is_told_once_and_nothing_runs_again_until_a_run_was_q
         f"The last {STEADY} runs were all disturbed, trial 1 because others took 0.8 of 2 cores for"
     )
     assert steady.endswith("the machine is loaded all the time, and no disturbed run is repeated while that lasts.")
-    load.hear(finished(7, 60.0))
+    load.hear(finished(7, 60.0, measurements={}))
     run_again(disturbed(1), trial, lambda: True, load)
     assert len(ran) == MOST_IN_A_ROW, "of a run that nobody watched nothing is known"
     run_again(quiet(8), trial, lambda: True, load)

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 import pytest
+from record_builders import QUIET
 
 from results.node_check import NodeCheck, NodeRun
 from results.report.model import Sentence, Table
@@ -20,7 +21,7 @@ def judged(
     """Judge nodes of which HPL has these rates, less a little noise of each run."""
     chance = np.random.default_rng(1)
     made = (
-        NodeRun("hpl", node, rate * (1.0 - abs(noise * float(chance.normal())) / 100.0))
+        NodeRun("hpl", node, rate * (1.0 - abs(noise * float(chance.normal())) / 100.0), measurements=QUIET)
         for node, rate in rates.items()
         for _ in range(runs)
     )

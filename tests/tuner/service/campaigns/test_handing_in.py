@@ -68,7 +68,7 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"set": {"NBB": [1]}}, "set.NBB", "did you mean NB?"),
         ({"set": {"NB": []}}, "set.NB", "give a value at least"),
         ({"set": {"mpi.btl": "tcp"}}, "set.mpi.btl", "does not let documents set this MPI parameter"),
-        ({"engine": "magic"}, "engine", "did you mean"),
+        ({"engine": "hpll"}, "engine", "did you mean hpl"),
         ({"points": 3}, "points", "add engine grid"),
         ({"objective": "usd-per-gflops"}, "objective", "price_usd"),
         ({"warm_start": ["/etc/passwd"]}, "warm_start", "there is no study …/passwd"),
