@@ -25,6 +25,7 @@ NOT_RUN = {
     "campaign-process": "a service starts it: tests/tuner/service/campaigns",
     "tune --objective mflops-per-watt --power-command": "it needs a meter: tests/tuner/trial/observers/energy",
     "tune --xhpl /workspace/hpl-mxp.sh": "it needs GPUs: tests/tuner/test_workloads.py",
+    "tune --blas nvblas": "it needs a GPU: tests/tuner/test_nvblas.py",
     "campaign": "it asks a service: tests/tuner/client",
     "--server": "it asks a service: tests/tuner/client",
     "test": "it runs these tests: tests/test_checks.py",
@@ -53,7 +54,7 @@ WORDS = (
     (r"postgresql://.*", "laptop.db"),
     (r"/var/lib/hpltune/nodes\.db", "nodes.db"),
     (r"/srv/hpl/data/best/long/HPL-full\.dat|best/HPL-full\.dat|HPL-full\.dat|one\.dat", "HPL.dat"),
-    (r"(amd-zen=|)/opt/amd-zen-hpl.*/xhpl", r"\1amd/xhpl"),
+    (r"(amd-zen=|)/opt/amd-zen-hpl.*/xhpl", r"\1amd/amd-zen-hpl-2024_10_08/xhpl"),
     (r"(intel=|)/opt/.*xhpl_intel64_dynamic", r"\1intel/xhpl_intel64_dynamic"),
     (r"/workspace/hpl\.sh", "nvidia/hpl.sh"),
     (r"~/hpcg/build/bin/xhpcg", "hpcg/xhpcg"),
@@ -101,7 +102,7 @@ SIMULATED = {
     and call.words[call.words.index("--cluster") + 1] in VIRTUAL
 } | {"front", "predicted", "kronos-blocks-1", "mine-1"}
 """Studies of the pages that were simulated."""
-MADE = ("default-1", "default-2", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
+MADE = ("default-1", "stored-xhpl", "default-2", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
 """Studies of the pages that were not."""
 SIMULATES = ("reproduce", "learn", "predict", "plot timeline")
 COMPUTES = ("blas", "build", "calibrate", "scale", "nodes check", "doctor")
