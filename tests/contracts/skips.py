@@ -2,12 +2,11 @@
 
 CI runs the tests on a bare machine, once as an ordinary user and once as root (`.ci/run`). `--skips PLACE`, or
 HPLTUNE_SKIPS=PLACE, names the place; `tests/skips.json` holds the tests that may be skipped there, each with its
-reason, and `--update` writes them.
+reason, and `--update` writes them. In a place that the file does not name, skipped tests are only listed.
 """
 
 import json
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -37,25 +36,30 @@ class SkippedTests:
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Fail a run that skipped a test which may not be skipped here."""
-        held: dict[str, dict[str, str]] = json.loads(SKIPS.read_text("utf-8")) if SKIPS.exists() else {}
         if self.update:
-            text = json.dumps({**held, self.place: self.reasons}, indent=1, sort_keys=True, ensure_ascii=False)
-            SKIPS.write_text(f"{text}\n", "utf-8")
-        elif self.new(held.get(self.place, {})) and session.exitstatus <= pytest.ExitCode.TESTS_FAILED:
+            kept = {**held(), self.place: self.reasons}
+            SKIPS.write_text(f"{json.dumps(kept, indent=1, sort_keys=True, ensure_ascii=False)}\n", "utf-8")
+        elif self.new() and session.exitstatus <= pytest.ExitCode.TESTS_FAILED:
             session.exitstatus = NEW_SKIPS
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         """List the reasons with the number of tests that each skips, and name the tests that may not be skipped."""
-        held = json.loads(SKIPS.read_text("utf-8")).get(self.place, {}) if SKIPS.exists() else {}
         terminalreporter.section(f"skipped tests, {self.place}")
         for reason, number in Counter(self.reasons.values()).most_common():
             terminalreporter.line(f"{number:4} {reason}")
-        for name, reason in self.new(held).items():
+        for name, reason in self.new().items():
             terminalreporter.line(f"NEW  {name}: {reason}", red=True)
 
-    def new(self, held: Mapping[str, str]) -> dict[str, str]:
+    def new(self) -> dict[str, str]:
         """The tests that were skipped and may not be."""
-        return {name: reason for name, reason in self.reasons.items() if name not in held}
+        may_be = held().get(self.place, self.reasons)
+        return {name: reason for name, reason in self.reasons.items() if name not in may_be}
+
+
+def held() -> dict[str, dict[str, str]]:
+    """The tests that may be skipped in each place, with their reasons."""
+    found: dict[str, dict[str, str]] = json.loads(SKIPS.read_text("utf-8"))
+    return found
 
 
 def name_of(nodeid: str) -> str:
