@@ -6,8 +6,6 @@ from typing import Protocol
 from ..search_paths import SearchPaths
 from .catalogue import BlasLibrary, LibraryFile
 
-SET_BY_PYTHON = ("KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK")
-"""Variables that threadpoolctl sets when it is imported; no choice of the user's."""
 PREFIXES = ("OPENBLAS_", "GOTO_", "BLIS_", "MKL_", "OMP_", "GOMP_", "KMP_", "HPLTUNE_STOP_AT")
 
 
@@ -69,9 +67,11 @@ def inherited_choices(environment: Mapping[str, str]) -> dict[str, str]:
     """Return inherited variables that would change kernel, blocking, threads, binding or the end of a run.
 
     For example, if a shell sets OPENBLAS_CORETYPE=Haswell, the kernel "auto" is Haswell, not OpenBLAS' own choice.
+    The last two of the names that are left out are set by threadpoolctl when it is imported.
     """
     return {
         name: value
         for name, value in environment.items()
-        if name.startswith(PREFIXES) and not name.endswith(("_ROOT", "_HOME", "_DIR", *SET_BY_PYTHON))
+        if name.startswith(PREFIXES)
+        and not name.endswith(("_ROOT", "_HOME", "_DIR", "_DUPLICATE_LIB_OK", "_INIT_AT_FORK"))
     }

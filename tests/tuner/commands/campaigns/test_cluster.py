@@ -236,8 +236,8 @@ def test_two_coordinators_on_nodes_of_their_own_work_on_one_study(hpltune: OnHea
     searched = [record for record in stored if record["kind"] in {"search", "prefix", "given-up"}]
     assert {record["hosts"] for record in searched if record["state"] == "complete"} == {"h1", "h2"}
     for key, times in Counter(record["key"] for record in searched).items():
-        again = any(record["conditions"] == "disturbed" for record in searched if record["key"] == key)
-        assert times == 1 or again, "nobody repeats what the other has begun, but for what was disturbed"
+        disturbed = any(record["conditions"] == "disturbed" for record in searched if record["key"] == key)
+        assert times == 1 or disturbed, "nobody repeats what the other has begun, but for what was disturbed"
     again = [record for record in stored if record["kind"] == "reference"]
     assert len([record for record in [*searched, *again] if record["state"] != "cancelled"]) == 24
     assert "complete" in hpltune("show").stdout
