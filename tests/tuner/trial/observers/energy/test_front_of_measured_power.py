@@ -42,7 +42,17 @@ ALIKE = ("--trials", "4", "--confirm", "0", "--no-reference")
 def test_the_front_of_measured_power_is_the_true_one(hpltune: Run, machine: Path) -> None:
     meter = f"{machine}/meter"
     done = hpltune(
-        "tune", *SPACE, *ALIKE, "--pareto", "mflops-per-watt", "--power-command", meter, "--study", "thrifty"
+        "tune",
+        *SPACE,
+        *ALIKE,
+        "--rpeak",
+        "1000",
+        "--pareto",
+        "mflops-per-watt",
+        "--power-command",
+        meter,
+        "--study",
+        "thrifty",
     )
     assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
