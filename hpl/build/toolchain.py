@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import chain
@@ -382,8 +383,9 @@ def _names(mpi: Mpi) -> Iterator[str]:
     if mpi.name == "openmpi":
         yield from _PARSABLE.findall(_output_of(mpi, "ompi_info", "--all", "--parsable"))
         if int(mpi.version.split(".", maxsplit=1)[0]) >= 5:
-            for program in ("prte_info", "pmix_info"):
-                yield from _SHOWN.findall(_output_of(mpi, program, "--all"))
+            yield from _SHOWN.findall(_output_of(mpi, "prte_info", "--all"))
+            with suppress(ToolchainError):  # Debian 13 has it in no package
+                yield from _SHOWN.findall(_output_of(mpi, "pmix_info", "--all"))
     elif mpi.name == "mpich":
         yield from _CONTROL.findall(_output_of(mpi, "mpivars"))
     elif mpi.name == "intelmpi":

@@ -35,8 +35,6 @@ SAYINGS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 """Messages of Hydra 3 to 5, and of Intel MPI's, and their meaning; the first that matches counts."""
 
-_OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "socket"}
-
 
 @dataclass(frozen=True)
 class Mpich:
@@ -78,7 +76,7 @@ class Mpich:
             return ["-bind-to", "none"]
         if job.binding == "core":
             return ["-bind-to", f"core:{job.threads_per_rank}"]
-        return ["-bind-to", _OBJECTS[job.binding]]
+        return ["-bind-to", job.binding]
 
     def _pinning(self, job: Job) -> dict[str, str]:
         """Return variables that bind ranks, where options do not."""

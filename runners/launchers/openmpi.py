@@ -2,7 +2,6 @@
 
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,8 @@ ALLOCATIONS = ("slurm", "tm", "pbs", "lsf", "gridengine", "flux", "loadleveler",
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 SAYINGS: tuple[tuple[str, str], ...] = (
-    (r"limit on number of pipes a process can open|Too many open files|Out of resource in file \S*oob_tcp_listener",
+    (r"limit on number of pipes a process can open|Too many open files|Out of resource in file \S*oob_tcp_listener|"
+     r"PMIX_ERR_SYS_LIMITS_(?:PIPES|FILES)",
      TOO_FEW_FILES),
     (r"None of the TCP networks specified to be included[\s\S]*?Value given:\s*(\S+)",
      r"Open MPI finds none of the network interfaces it was told to use (\1)"),
@@ -96,22 +96,14 @@ class OpenMpi:
         hosts = [f"{launcher_name(node)}:{job.ranks_per_node}" for node in job.nodes]
         if self.major >= 5 or not job.order:  # Debian's Open MPI 5.0 crashes where hosts have programs of their own
             return [*argv, "--host", ",".join(hosts), *self._agent(job), "-np", str(job.ranks), *binding, *each]
-        one = ["-np", str(job.ranks_per_node), *each]
-        return [*argv, *self._agent(job), *binding, *self._one_after_the_other(hosts, one)]
+        first, *further = [["--host", host, "-np", str(job.ranks_per_node), *each] for host in hosts]
+        return [*argv, *self._agent(job), *binding, *first, *(token for one in further for token in (":", *one))]
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Open MPI's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         of_rank = f"Exit code: {exit_code}" if exit_code > 0 and _RANK_ENDED.search(said) else ""
         told = explained(SAYINGS, (said, signal_of(exit_code), of_rank))
         return told or unknown_end(job, "mpirun", exit_code, said)
-
-    @staticmethod
-    def _one_after_the_other(hosts: Sequence[str], one: Sequence[str]) -> list[str]:
-        """Return a program for each host, in whose order ranks count; of a list mpirun takes its own host first."""
-        tokens: list[str] = []
-        for host in hosts:
-            tokens += [*([":"] if tokens else []), "--host", host, *one]
-        return tokens
 
     def _agent(self, job: Job) -> list[str]:
         """Return the options for the agent; daemons start further daemons only if all nodes have it.

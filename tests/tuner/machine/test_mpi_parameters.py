@@ -45,14 +45,14 @@ def test_parameters_that_open_mpi_or_what_is_below_it_knows_are_taken(hpltune: R
         "--set",
         "mpi.btl_tcp_eager_limit=32768",
         "--set",
-        'mpi.btl="tcp,self"',
+        "mpi.btl=^tcp",
         "--set",
         "mpi.UCX_LOG_LEVEL=warn",
     )
     done = hpltune("tune", *TINY, "--set", "mpi=openmpi", *settings, "--study", "known")
     assert done.returncode == 0, done.stdout + done.stderr
     (record, *_) = json.loads(hpltune("show", "known", "--json").stdout)
-    assert record["params"]["mpi.btl"] == "tcp,self"
+    assert record["params"]["mpi.btl"] == "^tcp"
 
 
 @needs_mpivars

@@ -108,13 +108,13 @@ def test_the_variable_that_prevents_a_start_is_named(
     dat_of(home, hpltune)
     arguments = {"run": ("HPL.dat", "--xhpl", "xhpl"), "tune": ("--xhpl", "xhpl", "--trials", "1")}
     monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "1")
-    monkeypatch.setenv("OMPI_MCA_pmix", "^ext3x,ext4x")
-    monkeypatch.setenv("OMPI_MCA_ess", "nosuch")
+    monkeypatch.setenv("OMPI_MCA_btl", "^usnic")
+    monkeypatch.setenv("OMPI_MCA_pml", "nosuch")
     done = hpltune(command, *arguments.get(command, ()))
     said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode == 1
     assert "does not start 2 ranks here: " in said
-    assert "OMPI_MCA_ess=nosuch" in said
+    assert "OMPI_MCA_pml=nosuch" in said
     assert "ranks start: unset" in said
     assert "Everything that" not in said
 
@@ -124,9 +124,9 @@ def test_of_several_variables_only_the_one_to_blame_is_named(
     here: SearchPaths, open_mpi: Mpi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OMPI_MCA_mpi_yield_when_idle", "1")
-    monkeypatch.setenv("OMPI_MCA_ess", "nosuch")
+    monkeypatch.setenv("OMPI_MCA_pml", "nosuch")
     why_not = try_start(open_mpi, here).why_not
-    assert why_not.startswith("OMPI_MCA_ess=nosuch is set in this environment, and without it ranks start: unset it (")
+    assert why_not.startswith("OMPI_MCA_pml=nosuch is set in this environment, and without it ranks start: unset it (")
     assert "no component nosuch" in why_not
     assert "yield" not in why_not
 

@@ -30,7 +30,8 @@ def found_where(before: str, check: str, plan: RunPlan) -> Sequence[Spoiler]:
 def starts(before: str, mpirun: str) -> bool:
     """Whether MPI starts RANKS ranks there."""
     as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    env = {**os.environ, **as_root, "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    more_ranks = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe"}
+    env = {**os.environ, **as_root, **more_ranks}
     command = ("timeout", "-k", "2", str(MOST_S), "sh", "-c", f"{before}\nexec {mpirun} -n {RANKS} true")
     return subprocess.run(command, env=env, capture_output=True, check=False).returncode == 0
 
