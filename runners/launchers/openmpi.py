@@ -18,9 +18,9 @@ ALLOCATIONS = ("slurm", "tm", "pbs", "lsf", "gridengine", "flux", "loadleveler",
 _OBJECTS = {"l3cache": "l3cache", "numa": "numa", "socket": "package"}
 
 SAYINGS: tuple[tuple[str, str], ...] = (
-    (r"limit on number of pipes a process can open|Too many open files|Out of resource in file \S*oob_tcp_listener|"
-     r"PMIX_ERR_SYS_LIMITS_(?:PIPES|FILES)",
+    (r"limit on number of pipes a process can open|Too many open files|Out of resource in file \S*oob_tcp_listener",
      TOO_FEW_FILES),
+    (r"PMIX_ERR_SYS_LIMITS_(?:PIPES|FILES)", TOO_FEW_FILES),
     (r"None of the TCP networks specified to be included[\s\S]*?Value given:\s*(\S+)",
      r"Open MPI finds none of the network interfaces it was told to use (\1)"),
     (r"unable to find network interfaces",
