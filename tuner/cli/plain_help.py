@@ -4,9 +4,10 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from inspect import cleandoc
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill, wrap
-from typing import Any
+from typing import Any, get_args
 
 from typer import BadParameter
 from typer.core import TyperCommand, TyperGroup
@@ -159,19 +160,25 @@ def _value(parameter: Any, ctx: Any, value: Any) -> Any:
     """The value of a parameter, as Typer returns it.
 
     Typer reads values with pydantic, whose import takes longer than most commands. Read here is what needs no pydantic:
-    nothing, a text, a number within its limits, and a default that has its type.
+    nothing, a text, a path, a number within its limits, a default that has its type, and several of these.
     """
     kind, limits = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
     several = parameter.multiple or parameter.nargs != 1
+    one, given = (get_args(kind)[:1] or (kind,))[0], value if several else [value]
     if value is None and not parameter.required:
         found = () if several else None
-    elif not several and type(value) is kind and str(value).isascii():
-        found = value
-    elif not several and kind in NUMBERS and NUMBERS[kind].fullmatch(str(value)) and _within(kind(value), limits):
-        found = kind(value)
+    elif isinstance(given, list | tuple) and given and all(_is_plain(part, one, limits) for part in given):
+        found = [one(part) for part in given] if several else one(value)
     else:
         return type(parameter).process_value(parameter, ctx, value)
     return found if parameter.callback is None else parameter.callback(ctx, parameter, found)
+
+
+def _is_plain(value: Any, kind: Any, limits: Any) -> bool:
+    """Whether a value needs no pydantic: it has its type, is a text or path of usual letters, or a number in limits."""
+    if kind in NUMBERS and type(value) is not kind:
+        return bool(NUMBERS[kind].fullmatch(str(value))) and _within(kind(value), limits)
+    return (type(value) is kind or (kind is Path and isinstance(value, str | Path))) and str(value).isascii()
 
 
 def _within(number: float, limits: Any) -> bool:
