@@ -1,12 +1,10 @@
 import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from needs import skip_without
+from found_here import shared_library
 
 from hpl.blas import probe as probing
 from hpl.blas.catalogue import TRIPLET, BlasError
@@ -73,16 +71,9 @@ def search(search: SearchPaths, tmp_path: Path) -> SearchPaths:
 @pytest.fixture
 def build(tmp_path: Path) -> Builder:
     """Builds a small BLAS of our own, sound or with a fault."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        skip_without("a C compiler")
 
     def built(*options: str, file: str = "libmine.so", source: str = SOURCE) -> Path:
-        path = tmp_path / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        command = [compiler, "-O2", "-shared", "-fPIC", "-x", "c", "-", "-o", str(path), "-x", "none", *options]
-        subprocess.run(command, input=source, text=True, check=True, capture_output=True)
-        return path
+        return shared_library(tmp_path / file, source, *options)
 
     return built
 

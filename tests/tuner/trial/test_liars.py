@@ -2,12 +2,12 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from as_user import Run, program
+from found_here import shared_library
 
 from hpl.build.replay_child import code_of, configurations
 
@@ -101,8 +101,7 @@ def test_a_true_run_counts_and_its_time_told_shorter_does_not(hpltune: Run, home
     program(home / "xhpl", f"#!/bin/sh\n{built} | awk '{AWK}'\n")
     lie = json.loads(hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json").stdout)["runs"][0]
     assert (lie["counts"], "its ranks solved for" in lie["reason"]) == (False, True), lie["reason"]
-    (home / "slow.c").write_text(SLOWER)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", home / "slow.so", home / "slow.c", "-ldl"], check=True)
+    shared_library(home / "slow.so", SLOWER, "-ldl")
     program(home / "xhpl", f'#!/bin/sh\nLD_PRELOAD="{home}/slow.so $LD_PRELOAD" exec {built}\n')
     shifted = json.loads(hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json").stdout)["runs"][0]
     assert not shifted["counts"]

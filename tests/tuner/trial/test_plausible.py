@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -12,6 +10,7 @@ from typing import Any
 
 import pytest
 from as_user import Run, program
+from found_here import shared_library
 from hypothesis import given
 from hypothesis import strategies as st
 from replayed import replaying
@@ -277,9 +276,7 @@ double MPI_Wtime(void)
 def test_a_clock_of_mpi_that_runs_at_a_twentieth_is_found_out(
     hpltune: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compiler = shutil.which("cc") or "gcc"
-    (home / "slow.c").write_text(SLOW_CLOCK)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", home / "slow.so", home / "slow.c", "-ldl"], check=True)
+    shared_library(home / "slow.so", SLOW_CLOCK, "-ldl")
     hpltune("dat", "HPL.dat", "--N", "5000", "--NB", "128")
     honest = hpltune("run", "HPL.dat", "--blas", "openblas", "--json")
     assert honest.returncode == 0, honest.stderr
@@ -322,9 +319,7 @@ int gettimeofday(struct timeval *time, void *zone)
 @pytest.mark.real
 @pytest.mark.usefixtures("real_hpl")
 def test_a_clock_of_the_whole_process_that_runs_at_half_speed_is_found_out(hpltune: Run, home: Path) -> None:
-    compiler = shutil.which("cc") or "gcc"
-    (home / "slow.c").write_text(CLOCK_OF_ALL)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", home / "slow.so", home / "slow.c", "-ldl"], check=True)
+    shared_library(home / "slow.so", CLOCK_OF_ALL, "-ldl")
     hpltune("dat", "HPL.dat", "--N", "4000", "--NB", "128")
     ran = json.loads(hpltune("run", "HPL.dat", "--blas", "openblas", "--json").stdout)
     (built,) = set(re.findall(r"[^\s'\"]+/builds/[^\s'\"]+/xhpl", hpltune("export", "jsonl", ran["study"]).stdout))
