@@ -1,7 +1,8 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from inspect import cleandoc
 from pathlib import Path
@@ -9,7 +10,7 @@ from shutil import get_terminal_size
 from textwrap import fill, wrap
 from typing import Any, get_args
 
-from typer import BadParameter
+from typer import TyperException
 from typer.core import TyperCommand, TyperGroup
 
 PLAIN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
@@ -90,16 +91,12 @@ class PlainCommand(_PlainHelp, TyperCommand):
         """Read the command line.
 
         Raises:
-            UsageError: a word stands where none is expected, or a value is none that its option takes.
+            UsageError: a word stands where none is expected.
         """
         if args and not args[0].startswith("-"):
             self._refuse_cluster(args[0])
         ctx.allow_extra_args = True
-        try:
-            super().parse_args(ctx, args)
-        except BadParameter as error:
-            _refuse_value(error)
-            raise
+        super().parse_args(ctx, args)
         if ctx.args and not ctx.resilient_parsing:
             self._refuse_words(ctx.args)
         return list(ctx.args)
@@ -135,25 +132,39 @@ class PlainGroup(_PlainHelp, TyperGroup):
         return {**super()._sections(ctx, parameters), "Commands": rows}
 
 
-def _refuse_value(error: BadParameter) -> None:
-    """Say in our words what pydantic found wrong with a value, for Typer repeats its words.
+@contextmanager
+def told_in_a_sentence() -> Iterator[None]:
+    """Make one sentence of what Typer finds wrong with the command line while the block runs.
 
     Raises:
-        UsageError: it was pydantic.
+        UsageError: something is.
     """
-    found, parameter = getattr(error.__cause__, "errors", None), error.param
-    if found is None or parameter is None:
-        return
-    from runners.wrong_value import IN_OUR_WORDS, in_our_words
+    try:
+        yield
+    except TyperException as error:
+        from ..errors import UsageError
 
-    from ..errors import UsageError
+        context = getattr(error, "ctx", None)
+        where = f"; `{context.command_path} -h` lists what there is" if context else ""
+        text = " ".join(error.format_message().rstrip(".?").split())
+        one = re.sub(r"[.] [A-Z]", lambda begin: f"; {begin[0][-1].lower()}", text)
+        said = _in_our_words(error) or one + where
+        raise UsageError(said) from error
+
+
+def _in_our_words(error: TyperException) -> str:
+    """What pydantic found wrong with a value, in our words, for Typer repeats its own; "" where it found nothing."""
+    found, parameter = getattr(error.__cause__, "errors", None), getattr(error, "param", None)
+    if found is None or parameter is None:
+        return ""
+    from runners.wrong_value import IN_OUR_WORDS, in_our_words
 
     first = found()[0]
     argument = (parameter.metavar or parameter.name or "").strip("[]")
     name = max(parameter.opts, key=len) if parameter.param_type_name == "option" else argument
     given = str(first["input"])
     shown = f" {given if given.isprintable() else ascii(given)}" if first["type"] in IN_OUR_WORDS else ""
-    raise UsageError(f"{name}{shown}: {in_our_words(first).rstrip('.')}") from error
+    return f"{name}{shown}: {in_our_words(first).rstrip('.')}"
 
 
 def _value(parameter: Any, ctx: Any, value: Any) -> Any:
