@@ -195,7 +195,11 @@ def runs_of_each(
         level: two-sided level of the test.
         occasions: as of `contrasts`.
     """
-    first = scipy.special.stdtrit(occasions.freedom, 1.0 - level / 2.0) if occasions else scipy.special.ndtri(1.0 - level / 2.0)
+    first = (
+        scipy.special.stdtrit(occasions.freedom, 1.0 - level / 2.0)
+        if occasions
+        else scipy.special.ndtri(1.0 - level / 2.0)
+    )
     quantiles, apart = float(first + scipy.special.ndtri(POWER)), occasions.variance if occasions else 0.0
     left = math.log1p(difference) ** 2 - quantiles**2 * apart
     if left <= 0:
