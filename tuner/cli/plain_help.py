@@ -215,7 +215,7 @@ def _plain(parameters: Any) -> Any:
         shown: Any = parameter
         shown.process_value = partial(_value, shown)
         if shown.param_type_name == "argument":
-            shown.display_type = _no_type
+            shown.display_type = lambda _context: None  # its name says what it is
         elif shown.metavar is None:
             kind = getattr(getattr(shown, "type_descriptor", None), "annotation", None)
             shown.metavar = "" if getattr(shown, "is_flag", False) else PLAIN.get(kind)
@@ -231,7 +231,3 @@ def _row(width: int, row: tuple[str, str]) -> str:
     first, *others = lines or [""]
     told = [f"  {name:<{LEFT - 2}}{first}".rstrip(), *(" " * LEFT + line for line in others)]
     return "\n".join(told) + "\n"
-
-
-def _no_type(_context: Any) -> None:
-    """The type of an argument as help shows it: none, for its name says what it is."""

@@ -257,11 +257,18 @@ def require_usable(options: TuneOptions, cluster: "Cluster | None", *, starting:
     Raises:
         TunerError: one starts nothing, or tells no power.
     """
+    from .observers.energy.contract import COMMANDED  # noqa: PLC0415 - who only looks around measures nothing
+    from .observers.energy.meters import PowerMeters  # noqa: PLC0415
+
     if starting and (wrap := _wrap(options, cluster)):
         from ..machine.rank_start import require_wrap  # noqa: PLC0415 - only a wrapper needs it
 
         require_wrap(wrap, cluster)
-    return _meters(options, cluster)
+    found = PowerMeters.found(cluster, options.power_command)
+    why = found.refused.get(COMMANDED)
+    if options.power_command and why:
+        raise UsageError(f"this {why}", field="power_command", given=options.power_command)
+    return found
 
 
 def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) -> None:
@@ -318,23 +325,7 @@ def measures_power(options: TuneOptions) -> bool:
     Raises:
         runners.toml_file.ClusterFileError: as `cluster_of`.
     """
-    return bool(_meters(options, cluster_of(options)).sources)
-
-
-def _meters(options: TuneOptions, cluster: "Cluster | None") -> "PowerMeters":
-    """What tells the power.
-
-    Raises:
-        UsageError: the command that the user named does not.
-    """
-    from .observers.energy.contract import COMMANDED  # noqa: PLC0415 - who only looks around measures nothing
-    from .observers.energy.meters import PowerMeters  # noqa: PLC0415
-
-    found = PowerMeters.found(cluster, options.power_command)
-    why = found.refused.get(COMMANDED)
-    if options.power_command and why:
-        raise UsageError(f"this {why}", field="power_command", given=options.power_command)
-    return found
+    return bool(require_usable(options, cluster_of(options), starting=False).sources)
 
 
 def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:
