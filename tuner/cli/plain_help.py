@@ -176,6 +176,7 @@ def _value(parameter: Any, ctx: Any, value: Any) -> Any:
     kind, limits = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
     several = parameter.multiple or parameter.nargs != 1
     one, given = (get_args(kind)[:1] or (kind,))[0], value if several else [value]
+    found: Any
     if value is None and not parameter.required:
         found = () if several else None
     elif isinstance(given, list | tuple) and given and all(_is_plain(part, one, limits) for part in given):

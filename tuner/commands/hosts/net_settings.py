@@ -132,8 +132,8 @@ class NetShowResult:
         """A table for each host."""
         parts: list[Sentence | Table] = [_table(host, shown) for host, shown in self.settings.items()]
         known, all_shown = host_settings(), [each for shown in self.settings.values() for each in shown]
-        of_interfaces = [each for each in all_shown if known[each.setting].per_interface and not each.interface]
-        parts += [Sentence(f"{reason}.") for reason in dict.fromkeys(each.reason for each in of_interfaces)]
+        untold = (each.reason for each in all_shown if known[each.setting].per_interface and not each.interface)
+        parts += [Sentence(f"{reason}.") for reason in dict.fromkeys(untold)]
         parts += [
             Sentence(f"{host} still has changed settings: `hpltune net restore` restores them.")
             for host in self.changed
