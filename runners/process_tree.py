@@ -75,22 +75,20 @@ def marked(job_id: str) -> list[int]:
 
 def has_ranks(job_id: str) -> bool:
     """Return whether a process of the job is a rank, as its launcher has told it."""
-    return bool(ready_of_ranks(job_id))
+    return bool(cpu_of_ranks(job_id))
 
 
-def ready_of_ranks(job_id: str) -> dict[int, float]:
-    """Return the seconds that each rank of a job ran, or was ready to run, as their main threads tell.
-
-    What a shell of a rank started counts for the rank.
-    """
+def cpu_of_ranks(job_id: str) -> dict[int, float]:
+    """Return the CPU time of each rank of a job in seconds, with that of all that it started."""
     found: dict[int, float] = {}
     for process in (Path(f"/proc/{pid}") for pid in marked(job_id)):
         with contextlib.suppress(OSError, ValueError):
             environment = (process / "environ").read_bytes().split(b"\0")
             rank = next((int(one.partition(b"=")[2]) for one in environment if one.startswith(_RANK)), None)
             if rank is not None:
-                times_ns = (process / "schedstat").read_text(encoding="ascii").split()[:2]
-                found[rank] = found.get(rank, 0.0) + sum(map(int, times_ns)) / 1e9
+                after_name = (process / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2]
+                ticks = sum(map(int, after_name.split()[11:15]))
+                found[rank] = found.get(rank, 0.0) + ticks / os.sysconf("SC_CLK_TCK")
     return found
 
 

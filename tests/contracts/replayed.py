@@ -20,6 +20,14 @@ GFLOPS = 50.0
 COMPUTES = 0.02
 """CPU time that they use for each billion operations, so that they may have computed them: of small runs their start
 takes longer."""
+OTHER_RANKS = f"""
+import sys, time
+sys.path.insert(0, {str(Path(replay_child.__file__).parent)!r})
+from replay_child import configurations, operations, read
+end_s = {COMPUTES} / 2 * sum(operations(run["N"]) for run in configurations(read("HPL.dat"))) / 1e9
+while time.process_time() < end_s: pass
+"""
+"""What the other ranks run, so that each of them computed its part, too."""
 
 
 def replaying(
@@ -46,8 +54,9 @@ def replaying(
     table = folder / f"{name}.json"
     table.write_text(json.dumps(told))
     line = shlex.join([sys.executable, "-IS", replay_child.__file__, str(table)])
-    idle = "" if reports else '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0\n'
-    return program(folder / name, f"#!/bin/sh\n{idle}exec {line}\n")
+    computes = ("" if reports else "exec ") + shlex.join([sys.executable, "-IS", "-c", OTHER_RANKS])
+    other = f'[ "${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}" = 0 ] || {computes}\n'
+    return program(folder / name, f"#!/bin/sh\n{other}exec {line}\n")
 
 
 OFFERED = "printed"

@@ -279,8 +279,9 @@ class Evaluator:
             return verdict
         ends = parse_ends(stderr)
         all_ended = {end.rank for end in ends} == set(range(plan.ranks))
+        sizes = {panel.N for panel in parse_panels(stderr)}
         measured = MeasuredLaunch(
-            launch_s, plan.ranks, ends if all_ended else (), status.used, parse_conditions(stderr)
+            launch_s, plan.ranks, ends if all_ended else (), status.used, parse_conditions(stderr), sizes
         )
         limits = self._limits(self.site, plan)
         said = implausible(results, measured, limits)
