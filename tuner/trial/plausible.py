@@ -162,11 +162,12 @@ def _of_work(results: Sequence[HplResult], measured: MeasuredLaunch, limits: Mac
     told_s, used = {end.rank: end.cpu_s for end in measured.ends}, measured.used
     if used is None:
         return _too_little(results, told_s, measured.ranks, limits)
-    later_s = max(0.0, used.cpu_s - sum(used.rank_cpu_s.values()))
+    all_s = max(used.cpu_s, sum(used.rank_cpu_s.values()))
+    later_s = all_s - sum(used.rank_cpu_s.values())
     most_s = {rank: used.rank_cpu_s.get(rank, 0.0) + later_s for rank in range(measured.ranks)}
     return (
         _too_little(results, told_s, measured.ranks, limits)
-        or _too_little(results, most_s, measured.ranks, limits, used.cpu_s)
+        or _too_little(results, most_s, measured.ranks, limits, all_s)
         or _too_small(max(result.N for result in results), used.largest_bytes, measured.ranks, limits)
     )
 
