@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 from hpl.errors import HplError
@@ -77,7 +77,7 @@ def _record(row: dict[str, Any]) -> TrialRecord:
         kind=Kind(row["kind"]),
         state=TrialState(row["state"]),
         invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
-        started_at=datetime.fromisoformat(row["started_at"]),
+        started_at=moment_of(row["started_at"]) or datetime.fromtimestamp(0, UTC),
         ended_at=moment_of(row["ended_at"]),
         hpl=None if None in map(row.get, HPL_WORDS) else HplParams.from_words(row),
         observed=_observed(row),

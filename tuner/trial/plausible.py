@@ -90,7 +90,7 @@ def implausible(results: Sequence[HplResult], measured: MeasuredLaunch, limits: 
     """
     shared = _of_times(results, measured) or _of_work(results, measured, limits)
     return [
-        _too_fast(result, limits) or shared or _of_solve(result, number, measured, limits)
+        too_fast(result, limits) or shared or _of_solve(result, number, measured, limits)
         for number, result in enumerate(results)
     ]
 
@@ -102,7 +102,8 @@ def unchecked(results: Sequence[HplResult], measured: MeasuredLaunch) -> bool:
     return measured.launch_s > 2 * sum(result.time_s for result in results) + START_S
 
 
-def _too_fast(result: HplResult, limits: MachineLimits) -> str:
+def too_fast(result: HplResult, limits: MachineLimits) -> str:
+    """Say that a rate is above what a machine can do; "" where it is not, or where nobody knows that."""
     if not 0 < DOUBTFUL * limits.ceiling_gflops < result.gflops:
         return ""
     times = result.gflops / limits.ceiling_gflops

@@ -286,6 +286,15 @@ def test_a_program_whose_output_contradicts_itself_gives_no_result(hpltune: Run,
     assert CONTRADICTIONS[edit] in trial["reason"]
 
 
+def test_that_an_output_ends_before_its_last_lines_is_told(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "2000")
+    honest = replaying(home, name="honest")
+    program(home / "xhpl", f"#!/bin/sh\n{honest} \"$@\" | sed '/End of Tests/d'\n")
+    done = hpltune("run", "HPL.dat", "--xhpl", "xhpl")
+    assert done.returncode == 0, done.stderr
+    assert "Caution: what HPL printed ends before its last lines, behind its results." in done.stdout + done.stderr
+
+
 SLOW_CLOCK = """#define _GNU_SOURCE
 #include <dlfcn.h>
 double MPI_Wtime(void)
