@@ -1,7 +1,7 @@
 """Converts trials to JSON lines and back, one object per line, without any loss."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -19,13 +19,8 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
-def to_json_lines(records: Iterable[TrialRecord]) -> str:
-    """Write the columns of the CSV, with all fields of a record that are objects or long texts as they are."""
-    return "".join(map(json_line, records))
-
-
 def json_line(record: TrialRecord, placed: TrialPlace | None = None) -> str:
-    """Write the line of a trial.
+    """Write the line of a trial: the columns of the CSV, with all fields that are objects or long texts as they are.
 
     Args:
         placed: as in `flat`.
@@ -34,7 +29,7 @@ def json_line(record: TrialRecord, placed: TrialPlace | None = None) -> str:
 
 
 def from_json_lines(text: str, name: str = "JSON lines") -> list[TrialRecord]:
-    """Read the records that `to_json_lines` wrote.
+    """Read the records whose lines `json_line` wrote.
 
     Args:
         text: the JSON lines; empty lines and unknown keys are ignored.

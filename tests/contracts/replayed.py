@@ -56,8 +56,8 @@ def replaying(
     table = folder / f"{name}.json"
     table.write_text(json.dumps(told))
     line = shlex.join([sys.executable, "-IS", replay_child.__file__, str(table)])
-    computes = ("" if reports else "exec ") + shlex.join([sys.executable, "-IS", "-c", OTHER_RANKS, str(computes)])
-    other = f'[ "${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}" = 0 ] || {computes}\n'
+    start = ("" if reports else "exec ") + shlex.join([sys.executable, "-IS", "-c", OTHER_RANKS, str(computes)])
+    other = f'[ "${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}" = 0 ] || {start}\n'
     return program(folder / name, f"#!/bin/sh\n{other}exec {line}\n")
 
 

@@ -82,8 +82,12 @@ def read_cpu(text: str) -> DescribedCpu:
 def known_cpus() -> Report:
     """All names that are known."""
     sold = [{**vars(one), "flop_per_cycle": one.described("").core.flop_per_cycle} for one in sold_cpus()]
-    columns = (Column("sold as", words=True), Column("archspec's name", words=True), Column("FLOP per cycle"))
-    columns += (Column("cores of a NUMA node"),)
+    columns = (
+        Column("sold as", words=True),
+        Column("archspec's name", words=True),
+        Column("FLOP per cycle"),
+        Column("cores of a NUMA node"),
+    )
     rows = tuple(tuple("" if told is None else str(told) for told in one.values()) for one in sold)
     parts = (
         Table("CPUs by the names under which they are sold", columns, rows),

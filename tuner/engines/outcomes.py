@@ -4,6 +4,7 @@ from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 
 from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
@@ -132,8 +133,7 @@ class RunHistory:
         if outcome.gflops is not None and self._counts(key, quiet=outcome.lost == 0.0):
             rates = self._rates.setdefault(key, [])
             insort(rates, outcome.gflops)
-            middle = (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
-            self._medians[key] = rates[-1] if key in self._disturbed else middle
+            self._medians[key] = rates[-1] if key in self._disturbed else median(rates)
 
     def _counts(self, key: str, *, quiet: bool) -> bool:
         """Whether a rate of a configuration counts: disturbed ones do not beside quiet ones, which replace them."""

@@ -12,6 +12,8 @@ from ..words import counted, listed
 
 PROGRAM = "foreign_cpu_s:"
 """Begins the name of the CPU time that one program of others took."""
+STILL_S = 0.1
+"""Seconds from which it is told that a rank stood still: all do for moments."""
 ENERGY, POWER = "_energy_j", "_power_w"
 
 
@@ -32,8 +34,11 @@ def _got(measured: Mapping[str, float]) -> str:
     if "cpu_s" not in measured:
         return ""
     waited = f", and waited {duration(measured['waited_s'])} for a core" if "waited_s" in measured else ""
+    still = (
+        f", one of which stood still for {duration(measured['still_s'])}" if measured.get("still_s", 0) >= 0.1 else ""
+    )
     solve = f" in a solve of {duration(measured['solve_s'])}" if "solve_s" in measured else ""
-    return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together"
+    return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together{still}"
 
 
 def _switches(measured: Mapping[str, float]) -> str:
@@ -115,8 +120,18 @@ _LINES: tuple[tuple[str, Callable[[Mapping[str, float]], str]], ...] = (
     ("heat", _heat),
 )
 _TOLD = {
-    *("solve_s", "cpu_s", "waited_s", "still_s", "least_still_s", "involuntary_switches", "foreign_cpu_s", "foreign_for_s", "steal_s"),
-    *("cores", "physical_cores"),
+    *(
+        "solve_s",
+        "cpu_s",
+        "waited_s",
+        "still_s",
+        "least_still_s",
+        "involuntary_switches",
+        "foreign_cpu_s",
+        "foreign_for_s",
+        "steal_s",
+    ),
+    *("cores", "physical_cores", "still_s", "least_still_s"),
     *("throttled_s", "throttled_periods", "major_faults", "swap_pages", "numa_misses", "huge_page_bytes"),
     *("nic_errors", "tcp_retransmits", "clock_mhz", "lowest_clock_mhz", "temperature_c", "throttle_events"),
 }
