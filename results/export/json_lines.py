@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from hpl.errors import HplError
@@ -10,7 +10,7 @@ from hpl.params import HplParams
 
 from ..errors import ResultsError
 from ..flat import HPL_WORDS, TrialPlace, flat
-from ..plain import finite_figures, moment_of, unicode_text
+from ..plain import finite_figures, moment_of, time_text, unicode_text
 from ..record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 
 _AS_THEY_ARE = (
@@ -62,6 +62,7 @@ def _object(record: TrialRecord, placed: TrialPlace | None) -> dict[str, Any]:
         "measurements": finite_figures(record.measurements),
         "hpl_dat": record.hpl_dat,
         "output": record.output,
+        "file_changed_at": None if record.known_start else time_text(record.started_at),
         "errors_text": record.errors_text,
     }
 
@@ -72,7 +73,7 @@ def _record(row: dict[str, Any]) -> TrialRecord:
         kind=Kind(row["kind"]),
         state=TrialState(row["state"]),
         invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
-        started_at=moment_of(row["started_at"]) or datetime.fromtimestamp(0, UTC),
+        started_at=datetime.fromisoformat(row["started_at"] or row["file_changed_at"]),
         ended_at=moment_of(row["ended_at"]),
         hpl=None if None in map(row.get, HPL_WORDS) else HplParams.from_words(row),
         observed=_observed(row),
