@@ -9,7 +9,7 @@ import pytest
 from needs import skip_without
 
 from hpl.blas import probe as probing
-from hpl.blas.catalogue import TRIPLET, BlasError
+from hpl.blas.catalogue import TRIPLET, BlasError, library_folders
 from hpl.blas.probe import NotTimedError, Timing, ask
 from hpl.blas.registry import discover, kernel_survey
 from hpl.search_paths import SearchPaths
@@ -184,6 +184,16 @@ def test_unpacked_packages_of_the_private_prefix_find_each_other(search: SearchP
     needed = build(file=f"{folder}/libneeded.so", source="int needed(void) { return 0; }")
     path = build("-DNEEDS", str(needed), file=f"{folder}/blas/libblas.so.3")
     assert ask(path, {}, search, seconds=0.0)["family"] == "other"
+
+
+def test_a_prefix_behind_a_link_is_the_same_prefix(tmp_path: Path) -> None:
+    folder = tmp_path / "disk/prefix/debs/usr/lib" / TRIPLET
+    folder.mkdir(parents=True)
+    (tmp_path / "prefix").symlink_to(tmp_path / "disk/prefix")
+    search = SearchPaths(prefix=tmp_path / "prefix", cache=tmp_path)
+    for file in (folder / "libblas.so.3", tmp_path / "prefix/debs/usr/lib" / TRIPLET / "libblas.so.3"):
+        assert library_folders(search, file)[0].resolve() == folder
+    assert library_folders(search, tmp_path / "elsewhere/libblas.so.3") == ()
 
 
 @pytest.mark.heavy
