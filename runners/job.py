@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from .errors import InvalidJobError
 from .forwarded import parameter_fault, plain
-from .hosts.host_names import host_named
+from .hosts.host_names import host_named, launcher_name
 
 if TYPE_CHECKING:
     from .containers.contract import Container
@@ -103,6 +103,13 @@ class Job:
     def rank_directory(self) -> Path:
         """The working folder of all ranks."""
         return self.copied_to or self.directory
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The node of each rank, as launchers call it; empty where the launcher may choose."""
+        if not self.strict_order or len(self.nodes) == 1:
+            return ()
+        return tuple(launcher_name(node) for node in self.nodes for _ in range(self.ranks_per_node))
 
     @property
     def line(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from .batch.registry import outside
 from .errors import InvalidJobError, SubmitError
 from .hosts.host_facts import confined
 from .job import Job
-from .launchers.base import Launcher
+from .launchers.base import Launcher, end_code
 from .paths import RunPaths
 from .process_tree import MARK, end, raise_open_files, sweep, use_of_ranks
 
@@ -94,7 +94,7 @@ class LocalRunner(Runner):
         job = self._prepare(job, job_id)
         argv = self._launcher.command(job)
         paths = RunPaths(job.directory)
-        paths.write_command(argv)
+        paths.write_command(argv, job.order)
         raise_open_files(FILES + FILES_PER_RANK * job.ranks)
         with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
             process = _start(
@@ -179,8 +179,9 @@ class LocalRunner(Runner):
         self._clear(running, job_id)
 
     def _ended(self, running: Running, exit_code: int) -> JobStatus:
-        state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
         said = RunPaths(running.job.directory).last_words()
+        exit_code = end_code(exit_code, said)
+        state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
         message = "" if exit_code == 0 else self._launcher.explain(running.job, exit_code, said)
         return replace(
             running.status,

@@ -29,6 +29,8 @@ class Tail:
 
 AGENT = "agent"
 """The file that starts the launcher's daemons on nodes."""
+ORDER = "order"
+"""The file with the node of each rank, for Open MPI 5."""
 LAST = 4096
 """Characters at the end of the standard output that may say why a run failed."""
 
@@ -63,9 +65,11 @@ class RunPaths:
         """Standard error of all ranks and of the launcher."""
         return self.directory / "stderr"
 
-    def write_command(self, argv: Sequence[str]) -> None:
-        """Write the command line, quoted for a shell."""
+    def write_command(self, argv: Sequence[str], order: Sequence[str]) -> None:
+        """Write the command line, quoted for a shell, and the node of each rank where that is asked for."""
         self.command.write_text(shlex.join(argv) + "\n", encoding="utf-8")
+        if order:
+            (self.directory / ORDER).write_text("\n".join(order) + "\n", encoding="utf-8")
 
     def read_command(self) -> str:
         """Read the command line; "" before the launch."""

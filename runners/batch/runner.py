@@ -60,7 +60,7 @@ class BatchRunner(Runner):
         job_id = JobId(uuid.uuid4().hex)
         argv = self._launcher.command(job)
         paths = RunPaths(job.directory)
-        paths.write_command(argv)
+        paths.write_command(argv, job.order)
         paths.stdout.write_bytes(b"")
         paths.stderr.write_bytes(b"")
         trial = Trial(job, job_id, [*self._surroundings(job, job_id), *argv])

@@ -59,6 +59,11 @@ def on_interfaces(job: Job) -> dict[str, str]:
     return {UCX: ",".join(job.ucx_devices or job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
 
 
+def end_code(exit_code: int, said: str) -> int:
+    """Return the exit code of a launcher; 1 where it said that it lost a node, after which Open MPI 5 ends with 0."""
+    return 1 if exit_code == 0 and "lost communication with a remote daemon" in said else exit_code
+
+
 def last_words(program: str, exit_code: int, said: str) -> str:
     """Say how a launcher ended, with its own message from the first line on, or else the last line of a rank."""
     words = message(said)

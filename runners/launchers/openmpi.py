@@ -9,6 +9,7 @@ from pathlib import Path
 from ..forwarded import require_plain
 from ..hosts.host_names import launcher_name
 from ..job import Job
+from ..paths import ORDER
 from .base import TOO_FEW_FILES, UCX, explained, signal_of, unknown_end
 
 TRANSPORTS = ("UCX_", "FI_", "PSM2_")
@@ -93,7 +94,7 @@ class OpenMpi:
             return [*argv, "-np", str(job.ranks), *binding, *each]
         require_plain(self.mpirun)
         hosts = [f"{launcher_name(node)}:{job.ranks_per_node}" for node in job.nodes]
-        if not job.strict_order or len(hosts) == 1:
+        if self.major >= 5 or not job.order:  # Debian's Open MPI 5.0 crashes where hosts have programs of their own
             return [*argv, "--host", ",".join(hosts), *self._agent(job), "-np", str(job.ranks), *binding, *each]
         one = ["-np", str(job.ranks_per_node), *each]
         return [*argv, *self._agent(job), *binding, *self._one_after_the_other(hosts, one)]
@@ -135,10 +136,11 @@ class OpenMpi:
 
     def _binding(self, job: Job) -> list[str]:
         over = ":OVERSUBSCRIBE" if job.oversubscribe else ""
-        threads = job.threads_per_rank
-        if job.binding == "none" or job.oversubscribe:
-            return ["--map-by", f"slot{over}", "--bind-to", "none"]
-        if job.binding == "core":
-            return ["--map-by", f"slot:PE={threads}{over}", "--bind-to", "core"]
-        name = _OBJECTS[job.binding] if self.major >= 5 else job.binding
-        return ["--map-by", f"{name}{over}", "--bind-to", name]
+        unit, cores, bound = "slot", "", "none"
+        if job.binding == "core" and not job.oversubscribe:
+            cores, bound = f":PE={job.threads_per_rank}", "core"
+        elif job.binding != "none" and not job.oversubscribe:
+            unit = bound = _OBJECTS[job.binding] if self.major >= 5 else job.binding
+        if self.major >= 5 and job.order:
+            unit, over = "seq", f"{over}:file={ORDER}"
+        return ["--map-by", f"{unit}{cores}{over}", "--bind-to", bound]

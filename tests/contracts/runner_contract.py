@@ -92,6 +92,11 @@ class RunnerContract:
         assert status.exit_code == 3
         assert status.message
 
+    def test_a_lost_node_is_a_failed_job_whatever_the_launcher_ends_with(self, runner: Runner, tmp_path: Path) -> None:
+        said = "PRTE has lost communication with a remote daemon."
+        status = wait(runner, runner.submit(self.job(tmp_path, f"echo '{said}' >&2; exit 0")))
+        assert status.state is JobState.FAILED
+
     def test_a_job_past_its_walltime_is_ended_with_all_its_processes(self, runner: Runner, tmp_path: Path) -> None:
         job = self.job(tmp_path, "trap '' TERM; while :; do sleep 1; done", walltime_s=0.5)
         status = wait(runner, runner.submit(job))

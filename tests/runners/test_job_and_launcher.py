@@ -9,6 +9,7 @@ from runners.errors import InvalidJobError
 from runners.job import Job
 from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
+from runners.paths import RunPaths
 from runners.registry import InstalledMpi, launchers
 
 JOB = Job(program=("/opt/xhpl",), ranks=4, directory=Path("/run"), threads_per_rank=2)
@@ -194,6 +195,16 @@ def test_open_mpi_fills_nodes_in_a_strict_order_if_each_has_a_program_of_its_own
         assert "--mca btl_tcp_links 2" in part
         assert part.endswith(" ".join(strict.program))
     assert ":" not in tokens(replace(strict, nodes=("n2",)))
+
+
+def test_open_mpi_5_reads_the_node_of_each_rank_from_a_file_that_lies_beside_the_command(tmp_path: Path) -> None:
+    strict = replace(ON_NODES, strict_order=True, nodes=("n2", "n1"), directory=tmp_path, binding="core")
+    found = tokens(strict, major=5)
+    assert found[found.index("--map-by") :][:4] == ["--map-by", "seq:PE=2:file=order", "--bind-to", "core"]
+    assert ":" not in found
+    RunPaths(tmp_path).write_command(found, strict.order)
+    assert (tmp_path / "order").read_text() == "n2\nn2\nn1\nn1\n"
+    assert replace(strict, nodes=("n2",)).order == replace(strict, strict_order=False).order == ()
 
 
 @pytest.mark.parametrize("folder", ["/run my HPL", "/run/a:b", "/run/$(a)"])

@@ -83,7 +83,7 @@ def test_a_file_that_is_not_there_yet_has_no_lines(tmp_path: Path) -> None:
 
 def test_the_command_of_a_run_can_be_pasted_into_a_shell(tmp_path: Path) -> None:
     paths = RunPaths(tmp_path)
-    paths.write_command(["mpirun", "-x", "A=x y", "/opt/my xhpl"])
+    paths.write_command(["mpirun", "-x", "A=x y", "/opt/my xhpl"], ())
     assert paths.read_command() == "mpirun -x 'A=x y' '/opt/my xhpl'"
 
 

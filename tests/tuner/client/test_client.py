@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 from replayed import OFFERED, replaying_service
-from running_service import RunningService
+from running_service import RunningService, service_in_thread
 from waiting import PATIENCE_S
 
+from results.store.store import Store
 from tuner.client.client import Client
 from tuner.client.problems import NoAnswerError, RefusedDocumentError, ServiceError
 from tuner.client.server import Server
@@ -34,6 +35,17 @@ def service(home: Path) -> Iterator[RunningService]:
     assert home
     with replaying_service() as running:
         yield running
+
+
+@pytest.fixture
+def asking(home: Path) -> Iterator[Client]:
+    """A client of a service in this process, which starts no campaigns."""
+    with (
+        Store.open(str(home / "data/hpltune.db")) as store,
+        service_in_thread(store, home) as service,
+        Client(str(service.client.base_url)) as client,
+    ):
+        yield client
 
 
 @pytest.fixture
@@ -78,19 +90,19 @@ def test_a_campaign_is_paused_resumed_and_cancelled(client: Client) -> None:
     assert ahead.wait(timeout_s=PATIENCE_S).in_queue == "cancelled"
 
 
-def test_a_wrong_document_is_refused_with_the_place_of_each_mistake(client: Client) -> None:
+def test_a_wrong_document_is_refused_with_the_place_of_each_mistake(asking: Client) -> None:
     with pytest.raises(RefusedDocumentError, match=r"budget: .*write for example 90s") as refused:
-        client.tune(budget="5")
+        asking.tune(budget="5")
     assert [path for path, _ in refused.value.errors] == ["budget"]
     with pytest.raises(RefusedDocumentError, match=r"^trials: .*; seed: "):
-        client.tune(trials=0, seed=-1)
+        asking.tune(trials=0, seed=-1)
     with pytest.raises(RefusedDocumentError, match="spcae: "):
-        client.hand_in({"kind": "tune", "spcae": "quick"})
+        asking.hand_in({"kind": "tune", "spcae": "quick"})
 
 
-def test_a_campaign_that_is_not_there_is_told_in_a_sentence(client: Client) -> None:
+def test_a_campaign_that_is_not_there_is_told_in_a_sentence(asking: Client) -> None:
     with pytest.raises(ServiceError, match="There is no campaign nope: `show` lists all") as error:
-        client.campaign("nope").info()
+        asking.campaign("nope").info()
     assert error.value.status == 404
 
 
@@ -157,8 +169,8 @@ def test_the_client_imports_no_server() -> None:
     assert (ran.stdout, ran.stderr) == ("set()\n", "")
 
 
-def test_only_a_process_that_is_gone_can_be_declared_dead(client: Client) -> None:
-    waits = client.tune(**quick(name="waits", budget="30m"))
+def test_only_a_process_that_is_gone_can_be_declared_dead(asking: Client) -> None:
+    waits = asking.tune(name="waits", budget="30m")
     waits.pause()
     with pytest.raises(TunerError, match=r"(No process works on|which works on) campaign waits"):
         waits.declare_dead()

@@ -7,14 +7,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 from as_user import HPLTUNE, Run
 from replayed import OFFERED, replaying_service
-from running_service import RunningService
+from running_service import RunningService, service_in_thread
 from waiting import PATIENCE_S, until
 
+from results.store.store import Store
 from tuner.client.client import Client
 
 SMALL = ("--xhpl", OFFERED, "--space", "quick", "--set", "N=400", "--set", "NB=32,48", "--confirm", "0")
@@ -35,13 +37,22 @@ def url(service: RunningService) -> str:
 
 
 @pytest.fixture
+def answers(home: Path) -> Iterator[str]:
+    """Where a service of this process answers, which starts no campaigns."""
+    with Store.open(str(home / "data/hpltune.db")) as store, service_in_thread(store, home) as service:
+        yield str(service.client.base_url)
+
+
+@pytest.fixture
 def there(hpltune: Run, url: str) -> Run:
     """Runs the program as a user would who asks the service."""
+    return partial(hpltune, "--server", url)
 
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        return hpltune("--server", url, *arguments)
 
-    return run
+@pytest.fixture
+def asked(hpltune: Run, answers: str) -> Run:
+    """Runs the program as a user would who asks the service that starts no campaigns."""
+    return partial(hpltune, "--server", answers)
 
 
 def begun(url: str, *arguments: str) -> "subprocess.Popen[str]":
@@ -135,13 +146,13 @@ def test_a_search_survives_the_end_of_the_service_and_says_so(home: Path) -> Non
     assert "Best of study long" in shown
 
 
-def test_a_wrong_option_is_told_as_on_the_command_line(there: Run) -> None:
-    ran = there("tune", "--budget", "5")
+def test_a_wrong_option_is_told_as_on_the_command_line(asked: Run) -> None:
+    ran = asked("tune", "--budget", "5")
     assert (ran.returncode, ran.stderr.splitlines()) == (
         2,
         ["hpltune: --budget: a duration needs a unit: write for example 90s, 5m or 1h30m"],
     )
-    ran = there("tune", "--space", "quik")
+    ran = asked("tune", "--space", "quik")
     assert (ran.returncode, ran.stderr) == (2, "hpltune: --space: there is no space 'quik' here: did you mean quick?\n")
 
 
@@ -181,9 +192,9 @@ def test_what_makes_no_sense_with_a_server_is_refused(hpltune: Run, arguments: t
 
 
 def test_the_variable_names_a_server_and_other_commands_work_here(
-    hpltune: Run, url: str, monkeypatch: pytest.MonkeyPatch
+    hpltune: Run, answers: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("HPLTUNE_SERVER", url)
+    monkeypatch.setenv("HPLTUNE_SERVER", answers)
     assert "holds no study yet" in hpltune("show").stdout
     assert (
         hpltune("best").stderr == "hpltune: the service has no campaign yet: `hpltune --server URL tune` hands one in\n"
@@ -217,8 +228,8 @@ def test_nodes_are_checked_by_a_service_as_here(there: Run, hpltune: Run) -> Non
     assert "Check 2 of" in there("nodes", "check", "--facts").stdout
 
 
-def test_a_comparison_of_libraries_is_refused_as_here(there: Run) -> None:
-    ran = there("blas", "--blas", "openblas")
+def test_a_comparison_of_libraries_is_refused_as_here(asked: Run) -> None:
+    ran = asked("blas", "--blas", "openblas")
     assert (ran.returncode, ran.stderr) == (2, "hpltune: --blas: a comparison needs two libraries or more\n")
 
 
@@ -244,14 +255,14 @@ def test_designs_of_a_file_here_are_predicted_by_a_service_and_compared_there(
     assert (gone.returncode, gone.stderr) == (1, "hpltune: There is no campaign gone: `show` lists all\n")
 
 
-def test_a_design_that_cannot_be_is_refused_with_its_place(there: Run, home: Path) -> None:
+def test_a_design_that_cannot_be_is_refused_with_its_place(asked: Run, home: Path) -> None:
     for text, sentence in (
         ('base = "kronos.toml"\n[[design]]\n', "there is no cluster 'kronos.toml' here: did you mean kronos?"),
         ('base = "kronos"\n[[design]]\nname = "odd"\nnodes = { count = 0 }\n', "designs, design 1 (odd): nodes"),
         ('base = "kronos"\n', "designs has no [[design]] table"),
     ):
         (home / "designs.toml").write_text(text)
-        ran = there("predict", "designs.toml")
+        ran = asked("predict", "designs.toml")
         assert ran.returncode == 2
         assert sentence in ran.stderr
         assert len(ran.stderr.splitlines()) == 1
@@ -263,30 +274,27 @@ def test_campaign_without_a_server_says_how_to_name_one(hpltune: Run) -> None:
     assert "say which service: hpltune --server http://127.0.0.1:8475 campaign" in ran.stderr
 
 
-def test_a_service_with_tokens_is_asked_with_one(
-    there: Run, hpltune: Run, service: RunningService, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_service_with_tokens_is_asked_with_one(asked: Run, hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     made = hpltune("token", "create", "reader", "--scope", "read")
     assert made.returncode == 0, made.stderr
     token = max(re.findall(r"\S+", made.stdout), key=len)
-    refused = there("show")
+    refused = asked("show")
     assert refused.returncode == 1
     assert "HPLTUNE_TOKEN" in refused.stderr
     monkeypatch.setenv("HPLTUNE_TOKEN", token)
-    assert there("show").returncode == 0
-    may_not = there("tune", *SMALL)
+    assert asked("show").returncode == 0
+    may_not = asked("tune", *SMALL)
     assert may_not.returncode == 1
     assert "needs scope run" in may_not.stderr
     monkeypatch.setenv("HPLTUNE_TOKEN", token[:-1])
-    assert "not known here" in there("show").stderr
-    assert service.process.poll() is None
+    assert "not known here" in asked("show").stderr
 
 
 @pytest.mark.process
-def test_tab_completion_knows_the_campaigns_of_the_server(url: str, home: Path) -> None:
-    with Client(url) as client:
+def test_tab_completion_knows_the_campaigns_of_the_server(answers: str, home: Path) -> None:
+    with Client(answers) as client:
         client.tune(name="monday", budget="30m", priority=-1).pause()
-    line = f"hpltune --server {url} campaign pause mo"
+    line = f"hpltune --server {answers} campaign pause mo"
     environment = {
         **os.environ,
         "_HPLTUNE_COMPLETE": "complete_bash",

@@ -18,7 +18,7 @@ GROUPS = ("nodes", "check", "--benchmark", "groups", "--blas", "openblas", "--gr
 SMALL = "[node]\ncores = 1\nmemory_gib = 0.03\n"
 """Memory for N of about 2,000, so that a run takes no second."""
 FAILS_ON_H3 = """#!/bin/sh
-case "$(hostname) $*" in h3\\ *orted*) echo "h3 has a bad board" >&2; exit 7 ;; esac
+case "$(hostname) $*" in h3\\ *orted* | h3\\ *prted*) echo "h3 has a bad board" >&2; exit 7 ;; esac
 exec /bin/sh "$@"
 """
 """A shell that starts no daemon of MPI on one host."""

@@ -76,7 +76,7 @@ def going_down(down: Callable[[], None], when: Callable[[], bool]) -> Iterator[N
 
 def left_behind(lab: HostsLab) -> list[str]:
     """What still runs on a host."""
-    words = ("xhpl", "mpirun", "orted", "hydra")
+    words = ("xhpl", "mpirun", "orted", "prte", "hydra")
     return [f"{host}: {line}" for host in lab.names for line in lab.processes(host) if any(w in line for w in words)]
 
 

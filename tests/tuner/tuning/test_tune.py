@@ -41,7 +41,7 @@ def leftovers() -> list[str]:
         process.info["name"]
         for process in running
         if (process.info["environ"] or {}).get("HPLTUNE_DATA") == mine
-        and process.info["name"] in {"xhpl", "mpirun", "orted", "prterun", "sleep"}
+        and process.info["name"] in {"xhpl", "mpirun", "orted", "prterun", "prted", "sleep"}
         and process.info["status"] != psutil.STATUS_ZOMBIE
     ]
 

@@ -23,12 +23,9 @@ from tuner.nodes.planted import PlantedFault, virtual_check
 AXE = (Path(__file__).parents[3] / "assets/axe/axe.min.js").read_text(encoding="utf-8")
 PAGES = (
     "/",
-    "/?state=complete",
     "/new",
-    "/new?from=waits",
     "/compare",
     "/dat?cores=64&memory=256GiB",
-    "/dat?cores=64",
     "/compare?studies=before&studies=after",
     "/campaigns/after",
     "/campaigns/runs",
@@ -39,8 +36,6 @@ PAGES = (
     "/webhooks",
     "/tokens",
     "/audit",
-    "/audit?who=ada&since=monday",
-    "/compare?studies=nobody",
     "/campaigns/nobody",
     "/docs",
     "/sign-in",
