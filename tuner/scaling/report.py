@@ -235,7 +235,7 @@ def scaling_page(report: Report, findings: ScalingFindings, command: str) -> Rep
         command: does the same again.
     """
     tables = [part for part in report.parts if isinstance(part, Table)]
-    parts = [part for part in report.parts if not isinstance(part, Table)]
+    parts: list[Part] = [part for part in report.parts if not isinstance(part, Table)]
     if findings.results:
         scalings = [one for one in Scaling if any(result.scaling is one for result in findings.results)]
         rates = [_rate_figure(findings, scaling) for scaling in scalings]
