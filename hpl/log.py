@@ -17,6 +17,9 @@ from .params import HplParams, Scalar
 VARIANT = "variant"
 """The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
+_SIZES = re.compile(r"(N|NB|P|Q)\s*:((?:\s+\d{1,15})+)\s*$")
+_LISTED = 8
+"""Values that HPL prints on a line of its head; further ones stand on lines without a name."""
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
 _FACTS = {"Left": "left", "Crout": "crout", "Right": "right"}
 _FORMS = {"transposed": "transposed", "no-transposed": "notransposed"}
@@ -111,6 +114,7 @@ class _Launch:
 
     Attributes:
         rows: which results of the log stand in each table.
+        sizes: the values of N, NB, P and Q that its head lists.
     """
 
     program: str = ""
@@ -118,6 +122,7 @@ class _Launch:
     threshold: float | None = None
     tables: list[list[str]] = field(default_factory=lambda: [[]])
     rows: list[list[int]] = field(default_factory=lambda: [[]])
+    sizes: dict[str, list[int]] = field(default_factory=dict)
 
 
 def read_log(text: str) -> HplLog:
@@ -207,9 +212,11 @@ def _abreast(results: Sequence[LoggedResult], tables: Sequence[Sequence[str]] = 
 
 def _read_head(launch: _Launch, line: str) -> None:
     """Read a value of HPL.dat or the threshold from a line."""
-    value, threshold = _VALUE.match(line), _THRESHOLD.search(line)
+    value, sizes, threshold = _VALUE.match(line), _SIZES.match(line), _THRESHOLD.search(line)
     if value and len(launch.tables) == 1:
         launch.values.update(_told(value[1], value[2].split()))
+    if sizes and len(launch.tables) == 1:
+        launch.sizes[sizes[1]] = [int(word) for word in sizes[2].split()]
     if threshold:
         try:
             launch.threshold = float(threshold[1])
@@ -233,9 +240,20 @@ def _results(launch: _Launch, number: int, every: Sequence[HplResult], doubts: S
             words = _words(every[row], launch.values)
             place = (number, closed, table_number) if table_number and row == rows[0] else None
             doubt = doubts[len(found)] if len(found) < len(doubts) else ""
+            doubt = doubt or (_unlike_head(every[row], launch.sizes) if place and not closed else "")
             found.append(LoggedResult(every[row], launch.program, words, launch.threshold, text, *stamps, place, doubt))
         closed += table.count(CLOSING)
     return found
+
+
+def _unlike_head(result: HplResult, sizes: Mapping[str, Sequence[int]]) -> str:
+    """Say which size of a result the head of its launch does not list; "" where it lists all."""
+    for name, value in {"N": result.N, "NB": result.NB, "P": result.P, "Q": result.Q}.items():
+        listed = sizes.get(name, [value])
+        if value not in listed and len(listed) < _LISTED:
+            said = " ".join(map(str, listed))
+            return f"it is of {name}={value}, and the head of its output says {name} : {said}"
+    return ""
 
 
 def _printed(launch: _Launch) -> HplOutput:

@@ -18,7 +18,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import pairwise
 
 from .sizing import seconds
@@ -111,6 +111,8 @@ class Stamps:
 
     def contradiction(self, time_s: float) -> str:
         """Say how they contradict the time that HPL printed; "" where they do not, or may not."""
+        if self.start > datetime.now(UTC).replace(tzinfo=None) + timedelta(days=1):
+            return f"its time stamp, {_clock(self.start)}, is of a day that is still to come"
         if self._fit(self.apart_s, time_s):
             return ""
         told = f"its time stamps, {_clock(self.start)} and {_clock(self.end, self.start.date())}"

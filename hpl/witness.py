@@ -34,6 +34,7 @@ MOST_TEXT = 512
 RANK_FIGURES = (
     "cpu_s",
     "waited_s",
+    "still_s",
     "involuntary_switches",
     "major_faults",
     "huge_page_bytes",

@@ -50,6 +50,7 @@ class Cause(StrEnum):
     OTHERS = "other programs took CPU time"
     STEAL = "the hypervisor took CPU time"
     WAITED = "ranks waited for their cores"
+    STOPPED = "a rank stood still"
     QUOTA = "a quota of CPU time stopped ranks"
     SWAP = "the machine swapped"
     HEAT = "the CPU throttled itself"
@@ -119,7 +120,7 @@ def judge(
     seen = _Seen(measurements, _positive(measurements.get("solve_s")), threads_per_node)
     if seen.solve_s == 0:
         return Conditions.UNKNOWN, None
-    reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.swap(), seen.heat())))
+    reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.stopped(), seen.swap(), seen.heat())))
     waited = None if reasons else seen.waited()
     reasons = (waited,) if waited else reasons
     if reasons:
@@ -203,12 +204,21 @@ class _Seen:
         got = self._got(self._unsure_s)
         return Reason(Cause.WAITED, f"its ranks got {_percent(got)} of their time") if got < 1 - MOST_TAKEN else None
 
+    def stopped(self) -> Reason | None:
+        """Say how long a rank stood still, where the others did not: these wait for it by asking again and again."""
+        if not self._is_still("still_s") or self._is_still("least_still_s"):
+            return None
+        still_s = self._figure("still_s")
+        return Reason(Cause.STOPPED, f"a rank stood still for {still_s:.2g} of {self.solve_s:.3g} s")
+
     def surely_quiet(self) -> bool:
         """Whether it is sure that others took no more than they may.
 
         What ranks got and waited for is known to the nanosecond, however short the solve was. What others took is
         counted in steps, which is enough only for a long one.
         """
+        if self._is_still("still_s"):
+            return False
         if self._figure("cpu_s") > 0 and "waited_s" in self.measured and not self._share_cores:
             return self._got(-self._unsure_s) >= 1 - MOST_TAKEN
         counted = self._cores > 0 and "foreign_cpu_s" in self.measured
@@ -220,6 +230,8 @@ class _Seen:
         lost = sum(map(self._worst, (self._waited_s(), self._figure("steal_s"), quota)))
         if any(one.cause is Cause.OTHERS for one in reasons):
             lost = max(lost, self._figure("foreign_cpu_s") / (self._cores * self.solve_s))
+        if any(one.cause is Cause.STOPPED for one in reasons):
+            lost = max(lost, self._figure("still_s") / self.solve_s)
         if any(one.cause in {Cause.SWAP, Cause.HEAT} for one in reasons):
             lost = max(lost, 1 - UNKNOWN_GOT)
         return min(1.0, max(LEAST_GOT, 1.0 - lost))
@@ -257,6 +269,10 @@ class _Seen:
     def _is_much(self, taken_s: float) -> bool:
         """Return whether that is surely more than others may take of the CPUs that ranks use."""
         return self._cores > 0 and taken_s - self._unsure_s > MOST_TAKEN * self._cores * self.solve_s
+
+    def _is_still(self, name: str) -> bool:
+        """Return whether a rank stood still for more than others may take of its time."""
+        return self._figure(name) - UNSURE_S > MOST_TAKEN * self.solve_s
 
     @property
     def _share_cores(self) -> bool:

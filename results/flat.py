@@ -70,7 +70,7 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
     row.update({name: finite(getattr(record, name)) for name in FIGURES})
     row["kind"], row["state"] = record.kind.value, record.state.value
     row["invalidity"] = record.invalidity.value if record.invalidity else None
-    row["started_at"] = time_text(record.started_at)
+    row["started_at"] = time_text(record.known_start) if record.known_start else None
     row["ended_at"] = time_text(record.ended_at) if record.ended_at else None
     row.update(told_words(record.params) if record.hpl is None else record.hpl.words())
     if record.observed is not None:

@@ -308,6 +308,11 @@ class TrialRecord:
         return self._conditions[0]
 
     @property
+    def known_start(self) -> datetime | None:
+        """When it started; None of an import whose output does not tell it, which has the time of its file."""
+        return None if self.kind is Kind.IMPORTED and self.ended_at is None else self.started_at
+
+    @property
     def undisturbed(self) -> bool:
         """Whether it is known that nothing took the machine from it."""
         return self.conditions is Conditions.UNDISTURBED

@@ -34,13 +34,12 @@ class ProcessUse:
     Attributes:
         cpu_s: of all of them together.
         largest_bytes: of memory that one of them had at once; 0 where that is not known.
-        looks: when its ranks were looked at, in seconds of the job, and for how long each had run until then, or been
-            ready to run and waited for a core.
+        rank_cpu_s: CPU time of each rank with all that it started, when it was last looked at; less than it used.
     """
 
     cpu_s: float
     largest_bytes: int
-    looks: tuple[tuple[float, Mapping[int, float]], ...] = ()
+    rank_cpu_s: Mapping[int, float]
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from .hosts.host_facts import confined
 from .job import Job
 from .launchers.base import Launcher, end_code
 from .paths import RunPaths
-from .process_tree import MARK, end, may_hide_memory, raise_open_files, ready_of_ranks, sweep
+from .process_tree import MARK, end, raise_open_files, sweep, use_of_ranks
 
 _STARTER = ThreadPoolExecutor(1, thread_name_prefix="hpltune-starter")
 """The thread that starts launchers for all threads but the main one."""
@@ -43,7 +43,8 @@ class Running:
     status: JobStatus
     began_s: float = field(default_factory=time.monotonic)
     looks_s: float = 0.0
-    looks: list[tuple[float, Mapping[int, float]]] = field(default_factory=list)
+    rank_cpu_s: dict[int, float] = field(default_factory=dict)
+    largest_bytes: int = 0
     used: ProcessUse | None = None
 
     def look_at_ranks(self, job_id: JobId) -> None:
@@ -51,10 +52,10 @@ class Running:
         age_s = time.monotonic() - self.began_s
         if not self.job.watched or age_s < self.looks_s or self.job.nodes or self.job.container is not None:
             return
-        ready_s = ready_of_ranks(job_id)
-        self.looks_s = LATER * age_s + LOOK_S * bool(ready_s)
-        if ready_s:
-            self.looks.append((age_s, ready_s))
+        cpu_s, largest_bytes = use_of_ranks(job_id)
+        self.rank_cpu_s |= cpu_s
+        self.largest_bytes = max(self.largest_bytes, largest_bytes)
+        self.looks_s = LATER * age_s + LOOK_S * bool(self.rank_cpu_s)
 
     def exit_code(self) -> int | None:
         """Return the exit code of its launcher, and note what that waited for; None while it runs.
@@ -66,9 +67,8 @@ class Running:
             if pid == 0:
                 return None
             self.process.returncode = os.waitstatus_to_exitcode(status)
-            largest_bytes = 0 if may_hide_memory() else 1024 * used.ru_maxrss
-            if self.looks:
-                self.used = ProcessUse(used.ru_utime + used.ru_stime, largest_bytes, tuple(self.looks))
+            if self.rank_cpu_s:
+                self.used = ProcessUse(used.ru_utime + used.ru_stime, self.largest_bytes, self.rank_cpu_s)
         return self.process.returncode
 
 

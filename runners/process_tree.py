@@ -6,6 +6,7 @@ nor parents find all processes; a variable in the environment of every descendan
 
 import contextlib
 import os
+import re
 import resource
 import signal
 import time
@@ -56,6 +57,7 @@ GRACE_S = 3.0
 _LOOK_S = 0.05
 _RANK = (b"OMPI_COMM_WORLD_RANK=", b"PMIX_RANK=", b"PMI_RANK=")
 """Variables in which Open MPI, PMIx and Hydra tell a rank its number."""
+_MEMORY = re.compile(rb"^(?:VmHWM|HugetlbPages):\s*([0-9]+)", re.MULTILINE)
 
 
 def marked(job_id: str) -> list[int]:
@@ -75,29 +77,28 @@ def marked(job_id: str) -> list[int]:
 
 def has_ranks(job_id: str) -> bool:
     """Return whether a process of the job is a rank, as its launcher has told it."""
-    return bool(ready_of_ranks(job_id))
+    return bool(use_of_ranks(job_id)[0])
 
 
-def ready_of_ranks(job_id: str) -> dict[int, float]:
-    """Return the seconds that each rank of a job ran, or was ready to run, as their main threads tell.
+def use_of_ranks(job_id: str) -> tuple[dict[int, float], int]:
+    """Return the CPU time of each rank of a job in seconds, with that of all that it started, and the largest memory.
 
-    What a shell of a rank started counts for the rank.
+    Memory is that which one process had at once, huge pages with it. What the kernel tells of an ended process would
+    count the memory of the one that started it.
     """
     found: dict[int, float] = {}
+    largest_bytes = 0
     for process in (Path(f"/proc/{pid}") for pid in marked(job_id)):
         with contextlib.suppress(OSError, ValueError):
             environment = (process / "environ").read_bytes().split(b"\0")
             rank = next((int(one.partition(b"=")[2]) for one in environment if one.startswith(_RANK)), None)
             if rank is not None:
-                times_ns = (process / "schedstat").read_text(encoding="ascii").split()[:2]
-                found[rank] = found.get(rank, 0.0) + sum(map(int, times_ns)) / 1e9
-    return found
-
-
-def may_hide_memory() -> bool:
-    """Return whether a process may have huge pages that were set aside: the kernel counts them for none."""
-    counts = [Path(f"/proc/sys/vm/nr_{kind}hugepages") for kind in ("", "overcommit_")]
-    return any(path.exists() and path.read_text(encoding="ascii").strip() != "0" for path in counts)
+                after_name = (process / "stat").read_bytes().rpartition(b")")[2]
+                ticks = sum(map(int, after_name.split()[11:15]))
+                found[rank] = found.get(rank, 0.0) + ticks / os.sysconf("SC_CLK_TCK")
+                sizes = _MEMORY.findall((process / "status").read_bytes())
+                largest_bytes = max(largest_bytes, 1024 * sum(map(int, sizes)))
+    return found, largest_bytes
 
 
 def end(job_id: str, leader: int) -> None:

@@ -81,7 +81,7 @@ class Terminal(Console):
 
     def render_str(self, text: str, **options: Any) -> Text:
         """Make a text of sentences, with the options of the command line in place of fields."""
-        return super().render_str(with_options(text), **options)
+        return super().render_str(printable(with_options(text)), **options)
 
     def on_broken_pipe(self) -> None:
         """Leave as a program does that the signal ends, unless only errors are not read."""

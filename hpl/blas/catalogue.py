@@ -53,18 +53,23 @@ def look(
     return list(found.values())
 
 
-def library_folders(search: SearchPaths) -> tuple[Path, ...]:
-    """List the private prefix's folders in which libraries of unpacked packages find each other."""
-    if search.debs is None:
+def library_folders(search: SearchPaths, file: Path | None = None) -> tuple[Path, ...]:
+    """List the private prefix's folders in which libraries of unpacked packages find each other.
+
+    Args:
+        file: which of them it needs: none where it is no file of the prefix.
+    """
+    prefix = search.prefix and search.prefix.resolve()
+    if prefix is None or search.debs is None or (file and not file.resolve().is_relative_to(prefix)):
         return ()
     return tuple(folder for folder in (search.debs / name for name in SYSTEM) if folder.is_dir())
 
 
 def library_path(file: Path, search: SearchPaths) -> dict[str, str]:
     """Return LD_LIBRARY_PATH for a file of an unpacked package, which does not find the other packages itself."""
-    if search.debs is None or not file.resolve().is_relative_to(search.debs.resolve()):
+    folders = [str(folder) for folder in library_folders(search, file)]
+    if not folders:
         return {}
-    folders = [str(folder) for folder in library_folders(search)]
     return {"LD_LIBRARY_PATH": ":".join([*folders, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
 
 

@@ -41,8 +41,7 @@ def link_arguments(library: BlasLibrary, search: SearchPaths, folder: Path, fina
             (folder / LIBRARIES / name).symlink_to(library.path)
         home = final / LIBRARIES
     behind = [] if library.behind is None else link_arguments(_only(library.behind, library), search, folder, final)
-    private = search.prefix is not None and search.prefix in library.path.parents
-    folders = library_folders(search) if private else ()
+    folders = library_folders(search, library.path)
     rpath = [f"-Wl,-rpath,{path}" for path in dict.fromkeys([home, library.path.parent, *folders])]
     beneath = [str(path) for path in _companions(library.path, folders)]
     needed = ["-Wl,--no-as-needed", *beneath] if beneath else []

@@ -23,7 +23,8 @@
 #define PART 32            /* or so small a part of the time since the first */
 
 struct reading {
-    double cpu_s, waited_s; /* waited_s below 0: the kernel does not tell */
+    double at_s, cpu_s;
+    double waited_s, awake_s; /* waited_s below 0: the kernel does not tell */
     long switches, major_faults;
 };
 
@@ -97,8 +98,9 @@ void hpltune_say(const char *line, size_t length)
         unheard = 1; /* nobody listens any more */
 }
 
-/* The time that all threads of this process were ready and waited for a core; the one that samples does not count. */
-static double waited_s(void)
+/* Reads the time that all threads of this process were ready and waited for a core, without the one that samples, and
+ * the time that the first one ran or was ready: it waits for messages by asking again and again. */
+static void read_threads(struct reading *reading)
 {
     const char *root = getenv("HPLTUNE_SYSTEM_ROOT");
     char path[PATH_MAX], text[128];
@@ -108,8 +110,10 @@ static double waited_s(void)
     DIR *tasks;
     snprintf(path, sizeof path, "%s/proc/self/task", root ? root : "");
     tasks = opendir(path);
+    reading->waited_s = -1.0;
+    reading->awake_s = 0.0;
     if (!tasks)
-        return -1.0;
+        return;
     while ((entry = readdir(tasks)) && threads < MOST_THREADS) {
         long thread = atol(entry->d_name);
         if (thread <= 0 || hpltune_is_sampler(thread))
@@ -118,11 +122,14 @@ static double waited_s(void)
         if (hpltune_read(path, text, sizeof text) > 0 && sscanf(text, "%llu %llu", &ran_ns, &waited_ns) == 2) {
             ran += ran_ns;
             waited += waited_ns;
+            if (thread == (long)getpid())
+                reading->awake_s = 1e-9 * (double)(ran_ns + waited_ns);
         }
         threads++;
     }
     closedir(tasks);
-    return ran ? 1e-9 * (double)waited : -1.0;
+    if (ran)
+        reading->waited_s = 1e-9 * (double)waited;
 }
 
 static void read_rank(struct reading *reading)
@@ -135,7 +142,8 @@ static void read_rank(struct reading *reading)
     reading->cpu_s = (double)cpu.tv_sec + 1e-9 * (double)cpu.tv_nsec;
     reading->switches = used.ru_nivcsw;
     reading->major_faults = used.ru_majflt;
-    reading->waited_s = waited_s();
+    read_threads(reading);
+    reading->at_s = hpltune_now_s();
 }
 
 /* Bytes of huge pages of this process: transparent ones and those of hugetlbfs; -1 where the kernel does not tell. */
@@ -157,6 +165,7 @@ static long long huge_page_bytes(void)
 static void tell_rank(double begin_s, double end_s)
 {
     const struct reading *begin = &solve.begin, *end = &solve.end;
+    double still_s = end->at_s - begin->at_s - (end->awake_s - begin->awake_s);
     long long huge = huge_page_bytes();
     char line[HPLTUNE_LINE];
     size_t used = 0;
@@ -166,7 +175,8 @@ static void tell_rank(double begin_s, double end_s)
                 rank_number, host, solve.number, begin_s, end_s, end->cpu_s - begin->cpu_s,
                 end->switches - begin->switches, end->major_faults - begin->major_faults);
     if (begin->waited_s >= 0.0 && end->waited_s >= begin->waited_s)
-        hpltune_add(line, sizeof line, &used, ", \"waited_s\": %.6f", end->waited_s - begin->waited_s);
+        hpltune_add(line, sizeof line, &used, ", \"waited_s\": %.6f, \"still_s\": %.6f", end->waited_s - begin->waited_s,
+                    still_s > 0.0 ? still_s : 0.0);
     if (huge >= 0)
         hpltune_add(line, sizeof line, &used, ", \"huge_page_bytes\": %lld", huge);
     if (solve.of > 0)

@@ -1,7 +1,7 @@
 """Converts trials to JSON lines and back, one object per line, without any loss."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +10,7 @@ from hpl.params import HplParams
 
 from ..errors import ResultsError
 from ..flat import HPL_WORDS, TrialPlace, flat
-from ..plain import finite_figures, moment_of, unicode_text
+from ..plain import finite_figures, moment_of, time_text, unicode_text
 from ..record import BlasObservation, Invalidity, Kind, TrialRecord, TrialState
 
 _AS_THEY_ARE = (
@@ -19,13 +19,8 @@ _AS_THEY_ARE = (
 )  # fmt: skip
 
 
-def to_json_lines(records: Iterable[TrialRecord]) -> str:
-    """Write the columns of the CSV, with all fields of a record that are objects or long texts as they are."""
-    return "".join(map(json_line, records))
-
-
 def json_line(record: TrialRecord, placed: TrialPlace | None = None) -> str:
-    """Write the line of a trial.
+    """Write the line of a trial: the columns of the CSV, with all fields that are objects or long texts as they are.
 
     Args:
         placed: as in `flat`.
@@ -34,7 +29,7 @@ def json_line(record: TrialRecord, placed: TrialPlace | None = None) -> str:
 
 
 def from_json_lines(text: str, name: str = "JSON lines") -> list[TrialRecord]:
-    """Read the records that `to_json_lines` wrote.
+    """Read the records whose lines `json_line` wrote.
 
     Args:
         text: the JSON lines; empty lines and unknown keys are ignored.
@@ -67,6 +62,7 @@ def _object(record: TrialRecord, placed: TrialPlace | None) -> dict[str, Any]:
         "measurements": finite_figures(record.measurements),
         "hpl_dat": record.hpl_dat,
         "output": record.output,
+        "file_changed_at": None if record.known_start else time_text(record.started_at),
         "errors_text": record.errors_text,
     }
 
@@ -77,7 +73,7 @@ def _record(row: dict[str, Any]) -> TrialRecord:
         kind=Kind(row["kind"]),
         state=TrialState(row["state"]),
         invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
-        started_at=datetime.fromisoformat(row["started_at"]),
+        started_at=datetime.fromisoformat(row["started_at"] or row["file_changed_at"]),
         ended_at=moment_of(row["ended_at"]),
         hpl=None if None in map(row.get, HPL_WORDS) else HplParams.from_words(row),
         observed=_observed(row),

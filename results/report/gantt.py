@@ -77,7 +77,7 @@ def _draw_group(figure: Gantt, group: LaneGroup, axes: Axes) -> None:
             outline.should_simplify = False  # else corners of neighbours become one
             colour = EMPTY if kind == idle else FILLED[kind]
             patch = PathPatch(outline, facecolor=colour, edgecolor=colour, linewidth=SEAM_PT, zorder=2 + (kind != idle))
-            axes.add_patch(patch).set_gid(f"series-{seen.index(kind)}")
+            axes.add_artist(patch).set_gid(f"series-{seen.index(kind)}")
     axes.set_xlim(figure.begin, figure.end)
     axes.set_ylim(count - 0.5, -0.5 - 0.25 * bool(group.steps))
     if group.steps:

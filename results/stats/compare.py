@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from scipy import optimize, special, stats
+import scipy
 
 from .noise import Array, Noise
 from .occasions import Occasions
@@ -195,8 +195,12 @@ def runs_of_each(
         level: two-sided level of the test.
         occasions: as of `contrasts`.
     """
-    first = special.stdtrit(occasions.freedom, 1.0 - level / 2.0) if occasions else special.ndtri(1.0 - level / 2.0)
-    quantiles, apart = float(first + special.ndtri(POWER)), occasions.variance if occasions else 0.0
+    first = (
+        scipy.special.stdtrit(occasions.freedom, 1.0 - level / 2.0)
+        if occasions
+        else scipy.special.ndtri(1.0 - level / 2.0)
+    )
+    quantiles, apart = float(first + scipy.special.ndtri(POWER)), occasions.variance if occasions else 0.0
     left = math.log1p(difference) ** 2 - quantiles**2 * apart
     if left <= 0:
         return None
@@ -256,7 +260,7 @@ def _in_turn(one: RateSample, other: RateSample) -> Array | None:
 
 def _paired(apart: Array, difference: float, pairs: int) -> Contrast:
     """Compare two configurations that ran in turn, by the differences within rounds; scipy's `ttest_1samp`."""
-    found = stats.ttest_1samp(apart, 0.0)
+    found = scipy.stats.ttest_1samp(apart, 0.0)
     ends = found.confidence_interval(1.0 - LEVEL)
     runs, sd = (len(apart), len(apart)), float(apart.std(ddof=1)) / math.sqrt(2)
     more = _more_runs(runs, (sd, sd), difference, pairs)
@@ -305,8 +309,8 @@ def _welch(one: RateSample, other: RateSample, occasions: Occasions | None) -> t
     parts += [(occasions.variance, occasions.freedom)] if occasions else []
     variance = sum(part for part, _ in parts)
     error, freedom = math.sqrt(variance), variance**2 / sum(part**2 / own for part, own in parts)
-    p = float(2.0 * stats.t.sf(abs(one.log_mean - other.log_mean) / error, freedom))
-    return float(error * stats.t.ppf(1.0 - LEVEL / 2.0, freedom)), p
+    p = float(2.0 * scipy.stats.t.sf(abs(one.log_mean - other.log_mean) / error, freedom))
+    return float(error * scipy.stats.t.ppf(1.0 - LEVEL / 2.0, freedom)), p
 
 
 def _known_reach(one: RateSample, other: RateSample) -> float:
@@ -319,6 +323,6 @@ def _known_reach(one: RateSample, other: RateSample) -> float:
         weights = np.outer(one.noise.weights, other.noise.weights).ravel()
 
     def outside(reach: float) -> float:
-        return float(weights @ special.ndtr(-reach / sds)) - LEVEL / 2.0
+        return float(weights @ scipy.special.ndtr(-reach / sds)) - LEVEL / 2.0
 
-    return float(optimize.brentq(outside, 0.0, 10.0 * float(sds.max())))
+    return float(scipy.optimize.brentq(outside, 0.0, 10.0 * float(sds.max())))

@@ -2,7 +2,8 @@
 
 - Rmax: the rate of the fastest full run of a study that counts, whatever its configuration. Where the matrix of that
   run takes less than half of what HPL's rule fills, or its time is too short for HPL's clock, it is only the rate at
-  that N. So are imported and replayed rates, because an output and a table tell nothing of the memory.
+  that N. So are imported and replayed rates, because an output and a table tell nothing of the memory, and simulated
+  ones, because no machine gave them.
 - Median of n runs, slowest, fastest: of the runs of one configuration that count (`ranking.Ranked`).
 - Expected: the rate of one more run of a configuration, an estimate from the runs of all, with its interval.
 """
@@ -16,7 +17,7 @@ from hpl.workload import HPL, Workload
 
 from ..disturbance import Conditions
 from ..metrics import rate_text
-from ..record import Kind, Study, TrialRecord
+from ..record import MEASURED, Kind, Study, TrialRecord
 from .disturbed_runs import undisturbed
 from .ranking import Ranked, hosts_of, is_full_run, n_of_run, unclear_runs
 
@@ -67,8 +68,7 @@ class FastestRun:
         record: the run; of several that are equally fast the first.
         N: its size; None where that is not known.
         filled: part of the memory of its nodes that its matrix takes; None where that is not known.
-        source: what told its rate and nothing of a memory, "imported" or "replayed"; "" where a machine, real or
-            virtual, is known.
+        source: how its rate came about, "imported", "replayed" or "simulated"; "" where a machine ran it for us.
         workload: what its program computes: only HPL has an Rmax.
     """
 
@@ -82,7 +82,7 @@ class FastestRun:
     def of(cls, study: Study, record: TrialRecord) -> "FastestRun":
         """Hold the fastest run of a study against the study's memory."""
         N, memory_bytes = n_of_run(record), _memory_bytes(study, record)
-        source = study.how if study.imported or study.replayed else ""
+        source = "" if study.how == MEASURED else study.how
         filled = DOUBLE * N * N / memory_bytes if N and memory_bytes and study.workload.is_hpl else None
         return cls(record, N, filled, source, study.workload)
 
@@ -164,7 +164,11 @@ class FastestRun:
         if self.record.too_short:
             return f"That is no Rmax: {short_sentence(self.record)}."
         if self.source:
-            return "Whether that is an Rmax is not known: nothing tells the memory of its machine."
+            return (
+                "That is no Rmax: no machine ran it."
+                if self.source == "simulated"
+                else "Whether that is an Rmax is not known: nothing tells the memory of its machine."
+            )
         filled = percent_text(self.filled or 0.0)
         return "" if self.is_rmax else f"That is no Rmax: its matrix takes {filled} of the memory."
 

@@ -216,7 +216,7 @@ class Allocation:
         trial = self._trials.current
         if trial is None or self.over:
             return
-        report = self._report(trial)
+        report = _report(self.spool, trial)
         if report.started and trial.status.state is JobState.QUEUED:
             trial.status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
             trial.deadline_s = time.monotonic() + trial.job.walltime_s + LATE_S
@@ -311,12 +311,6 @@ class Allocation:
             limit = in_words(self._terms.queue_limit_s)
             self.give_up(JobState.FAILED, f"{seen.sentence}; it was given up after {limit} in the queue")
 
-    def _report(self, trial: Trial) -> WorkerReport:
-        report = self.spool.report(trial.number)
-        if report.exit_code != 0:
-            return report
-        return replace(report, exit_code=end_code(0, RunPaths(trial.job.directory).last_words()))
-
     def _conclude(self, trial: Trial, report: WorkerReport) -> None:
         sentences = {
             "cancelled": (JobState.CANCELLED, "the run was cancelled"),
@@ -365,7 +359,7 @@ class Allocation:
         current, trials = self._trials.current, self._trials.take_all()
         mine = self._seen is None or self._seen.by_its_script
         if current is not None:
-            report = self._report(current)
+            report = _report(self.spool, current)
             if report.why is not None and (mine or not report.failed):
                 self._conclude(current, report)
                 trials.remove(current)
@@ -446,3 +440,10 @@ class Polling:
     def watch_the_end(self) -> None:
         """Ask more often, because the job is neither waiting nor running any more."""
         self.pause_s = min(self.pause_s, ENDING_PAUSE_S)
+
+
+def _report(spool: Spool, trial: Trial) -> WorkerReport:
+    report = spool.report(trial.number)
+    if report.exit_code != 0:
+        return report
+    return replace(report, exit_code=end_code(0, RunPaths(trial.job.directory).last_words()))

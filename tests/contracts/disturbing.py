@@ -1,4 +1,4 @@
-"""A sensor that says of some runs that they were disturbed, for launches of programs that only print."""
+"""A sensor that says of some runs that they were disturbed, or quiet, for launches of programs that only print."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager

@@ -11,7 +11,7 @@ from search_spaces.machine import BlasFacts, Machine
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine
-from tuner.engines.companions import one_launch
+from tuner.engines.companions import alike, launched
 from tuner.engines.outcomes import FULL, Fidelity, Outcome, Question, Rung
 
 MakeEngine = Callable[[SearchSpace, int], Engine]
@@ -349,7 +349,7 @@ class EngineContract:
             question, batch = launch[0], [one.params for one in launch]
             assert len(batch) <= 6
             assert [conditional.why_not(point) for point in batch] == [None] * len(batch)
-            assert one_launch(conditional, batch)
+            assert alike([launched(conditional, point) for point in batch])
             keys = {(conditional.key(point), question.rung) for point in batch}
             assert len(keys) == len(batch)
             assert question.rung == FULL or not keys & asked

@@ -8,7 +8,7 @@ import pytest
 from needs import skip_without
 
 from hpl.build.simgrid import SimGrid, find_simgrid
-from hpl.build.toolchain import Mpi, find_mpis
+from hpl.build.toolchain import Mpi, c_compiler, find_mpis
 from hpl.errors import HplError
 from hpl.search_paths import SearchPaths
 from runners.launchers.openmpi import OpenMpi
@@ -33,6 +33,26 @@ def found_mpi(patch: pytest.MonkeyPatch | None = None, *, building: bool) -> Mpi
         for name, value in found.environment:
             patch.setenv(name, value)
     return found
+
+
+def found_compiler() -> str:
+    """Find what compiles C, or skip the test."""
+    try:
+        return c_compiler(SearchPaths(OWN.prefix, OWN.cache))
+    except HplError:
+        skip_without("a C compiler")
+
+
+def shared_library(file: Path, source: str, *options: str) -> Path:
+    """Compile C into a shared library, or skip the test.
+
+    Args:
+        options: of the compiler, libraries to link among them.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    command = [found_compiler(), "-O2", "-w", "-shared", "-fPIC", "-x", "c", "-", "-o", str(file), "-x", "none"]
+    subprocess.run([*command, *options], input=source, text=True, check=True, capture_output=True)
+    return file
 
 
 def found_simgrid() -> SimGrid:

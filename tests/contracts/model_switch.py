@@ -4,7 +4,6 @@ The kernel's own virtual NICs do not know `ethtool -C`. So frames go through `vs
 and coalescing, and an `ethtool` that comes first on the hosts sets the model's coalescing as a driver would.
 """
 
-import shutil
 import signal
 import subprocess
 import time
@@ -13,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from as_user import program
+from found_here import found_compiler
 from needs import skip_without
 from net_lab import HostsLab
 from waiting import PATIENCE_S
@@ -42,9 +42,7 @@ fi
 @contextmanager
 def model_switch(lab: HostsLab, mbit_s: int = 1000, latency_us: int = 15) -> Iterator[str]:
     """The name of a NIC that every host has while the block runs, at 10.78.0.HOST."""
-    compiler = shutil.which("cc")
-    if compiler is None:
-        skip_without("a C compiler")
+    compiler = found_compiler()
     if not Path("/dev/net/tun").exists():
         skip_without("/dev/net/tun")
     binary, control = lab.folder / "vswitch", lab.folder / "control"

@@ -20,6 +20,14 @@ GFLOPS = 50.0
 COMPUTES = 0.02
 """CPU time that they use for each billion operations, so that they may have computed them: of small runs their start
 takes longer."""
+OTHER_RANKS = f"""
+import sys, time
+sys.path.insert(0, {str(Path(replay_child.__file__).parent)!r})
+from replay_child import configurations, operations, read
+end_s = float(sys.argv[1]) / 2 * sum(operations(run["N"]) for run in configurations(read("HPL.dat"))) / 1e9
+while time.process_time() < end_s: pass
+"""
+"""What the other ranks run, so that each of them computed its part, too."""
 
 
 def replaying(
@@ -31,6 +39,7 @@ def replaying(
     spread: float = 0.0,
     reports: Sequence[Mapping[str, Any]] = (),
     stop: bool = True,
+    computes: float = COMPUTES,
 ) -> Path:
     """An executable that prints HPL's output of these runs, and of a run of `gflops` where none of them fits.
 
@@ -40,14 +49,16 @@ def replaying(
         spread: part by which rates differ at most from one run to the next, likewise.
         reports: what each rank says of its BLAS.
         stop: whether a run ends at a column where it is told to.
+        computes: CPU time for each billion operations.
     """
-    usual = {"gflops": gflops, "pace": pace, "spread": spread, "computes": COMPUTES}
+    usual = {"gflops": gflops, "pace": pace, "spread": spread, "computes": computes}
     told = {"runs": [*({**usual, **run} for run in runs), usual], "reports": list(reports), "stop": stop}
     table = folder / f"{name}.json"
     table.write_text(json.dumps(told))
     line = shlex.join([sys.executable, "-IS", replay_child.__file__, str(table)])
-    idle = "" if reports else '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0\n'
-    return program(folder / name, f"#!/bin/sh\n{idle}exec {line}\n")
+    start = ("" if reports else "exec ") + shlex.join([sys.executable, "-IS", "-c", OTHER_RANKS, str(computes)])
+    other = f'[ "${{OMPI_COMM_WORLD_RANK:-${{PMI_RANK:-0}}}}" = 0 ] || {start}\n'
+    return program(folder / name, f"#!/bin/sh\n{other}exec {line}\n")
 
 
 OFFERED = "printed"

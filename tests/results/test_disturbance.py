@@ -51,6 +51,17 @@ def test_a_short_solve_is_judged_by_what_its_ranks_got_and_waited_for() -> None:
     assert why.got < 0.6
 
 
+def test_a_rank_that_stood_still_while_the_others_asked_for_its_messages_disturbs_a_run() -> None:
+    still = {**QUIET, "still_s": 1.03, "least_still_s": 0.01}
+    assert told(still) == "a rank stood still for 1 of 12 s"
+    found = disturbance(still)
+    assert found is not None
+    assert found.got == pytest.approx(1 - 1.03 / 12)
+    assert judge({**QUIET, "still_s": 0.02, "least_still_s": 0.01}, 2.0)[0] is Conditions.UNDISTURBED
+    all_of_them = {**QUIET, "still_s": 4.0, "least_still_s": 3.0}
+    assert judge(all_of_them, 2.0) == (Conditions.UNKNOWN, None), "all were stopped, or wait asleep for messages"
+
+
 def test_what_is_between_surely_quiet_and_surely_disturbed_is_not_known() -> None:
     waiting = {**SHORT, "cpu_s": 0.78, "waited_s": 0.06, "foreign_cpu_s": 0.03}
     assert judge(waiting, 2.0)[0] is Conditions.UNKNOWN, "others took 0.03 s, or 0.07 s"

@@ -152,7 +152,8 @@ class TestWithOpenMpi(RealLauncher):
         assert told is not None
         assert told.cpu_s > 0.1
         assert told.largest_bytes > 2**19
-        assert {rank for _, ready in told.looks for rank in ready} == {0, 1}
+        assert set(told.rank_cpu_s) == {0, 1}
+        assert 0.1 < sum(told.rank_cpu_s.values()) <= told.cpu_s + 0.1
         assert wait(runner, runner.submit(self.job(tmp_path, "exit 0", ranks=2))).used is None
 
 

@@ -2,11 +2,11 @@
 
 import json
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 from as_user import Run
+from found_here import shared_library
 from needs import skip_without
 from vendor_programs import fake_gpus
 
@@ -23,13 +23,9 @@ NO_GPU = "nvblas computes on GPUs of NVIDIA, and this machine shows none"
 
 def stand_in(folder: Path, *, driver: bool) -> Path:
     """A library with NVBLAS' name that forwards to the BLAS behind it; with a driver it loads one, as on a GPU."""
-    folder.mkdir()
-    cuda, library = folder / "libcuda.so.1", folder / "libnvblas.so.12"
-    subprocess.run(["gcc", "-shared", "-fPIC", "-x", "c", "/dev/null", "-o", str(cuda)], check=True)
-    define = [f'-DDRIVER="{cuda}"'] if driver else []
+    define = [f'-DDRIVER="{shared_library(folder / "libcuda.so.1", "")}"'] if driver else []
     name = "-Wl,-soname,libnvblas.so.12"
-    subprocess.run(["gcc", "-shared", "-fPIC", *define, str(SOURCE), name, "-o", str(library), "-ldl"], check=True)
-    return library
+    return shared_library(folder / "libnvblas.so.12", SOURCE.read_text(), *define, name, "-ldl")
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """`hpltune build`: make the xhpl programs ahead of time."""
 
 from ..asks.shared import Libraries, Source
-from .common import Json, console, errors, user_dirs
+from .common import Json, console, user_dirs
 from .terminal import show_report
 
 
@@ -20,7 +20,7 @@ def build(blas: Libraries = (), hpl_source: Source = None, as_json: Json = False
     from ..console import display
     from ..options import TuneOptions, parse_blas
 
-    out = errors() if as_json else console()
+    out = console(stderr=as_json)
     names, files = parse_blas(blas)
     options = TuneOptions(blas_only=names, blas_files=files, hpl_source=hpl_source)
     with display(out) as listener:

@@ -9,7 +9,7 @@ import typer
 import typer.main
 
 from .ask_options import asking
-from .plain_help import PlainCommand, PlainGroup
+from .plain_help import PlainCommand, PlainGroup, told_in_a_sentence
 
 NAMES = (
     "tune",
@@ -78,6 +78,16 @@ class Program(PlainGroup):
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
         self.commands = CommandsByName()
+
+    def make_context(self, *named: Any, **attributes: Any) -> Any:
+        """Read the options before the command."""
+        with told_in_a_sentence():
+            return super().make_context(*named, **attributes)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Find the command, read its options, and run it."""
+        with told_in_a_sentence():
+            return super().invoke(ctx)
 
 
 def _made(name: str) -> Any:

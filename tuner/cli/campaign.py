@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
 campaign = typer.Typer(
     cls=PlainGroup,
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help="Watch, pause, resume or cancel a campaign of a service, with --server URL before this word.",
 )

@@ -161,18 +161,11 @@ def remark(sentence: str, *, failed: bool = False) -> None:
     console.remark(sentence, failed=failed)
 
 
-def console() -> "Console":
-    """Standard output for people."""
+def console(*, stderr: bool = False) -> "Console":
+    """Standard output for people, or standard error, beside a result that a script reads."""
     from ..console import output
 
-    return output()
-
-
-def errors() -> "Console":
-    """Standard error for people, beside a result that a script reads."""
-    from ..console import output
-
-    return output(stderr=True)
+    return output(stderr=stderr)
 
 
 def given(context: typer.Context, names: AbstractSet[str]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from ..asks.dat import DatAsk
-from .common import Force, Json, console, errors, user_dirs
+from .common import Force, Json, console, user_dirs
 from .terminal import show_report
 
 
@@ -57,10 +57,10 @@ def dat(
         require_folder(place)
         require_new(place, force=force)
     result = described_dat(ask) if any(ask.describing()) else dat_here(ask, user_dirs())
-    show_report(errors(), result.report(), as_json=as_json)
+    show_report(console(stderr=True), result.report(), as_json=as_json)
     if place is not None:
         result.write(place)
         then = "copy it to the machine beside xhpl" if result.commands else f"measure it with: hpltune run {place}"
-        say(errors(), f"Wrote {place}; {then}")
+        say(console(stderr=True), f"Wrote {place}; {then}")
     elif not as_json:
         print(result.text, end="")

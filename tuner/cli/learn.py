@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, TextIO
 
 import typer
 
-from .common import Db, Json, console, errors
+from .common import Db, Json, console
 from .signals import Stopped
 from .terminal import INTERRUPTED, show_report
 
@@ -69,10 +69,10 @@ def learn(
         if not as_json:
             _lead_through(console(), book, db, sys.stdin)
         elif guesses := "" if sys.stdin.isatty() else sys.stdin.read():
-            book = _lead_through(errors(), book, db, StringIO(guesses))
+            book = _lead_through(console(stderr=True), book, db, StringIO(guesses))
     except Stopped as stopped:
         if sys.stdin.isatty():
-            errors().print()  # behind the ^C that the terminal shows
+            console(stderr=True).print()  # behind the ^C that the terminal shows
         stopped.sentence += f"; your guesses are kept, and `hpltune learn {name}` goes on here"
         raise
     if as_json:

@@ -10,7 +10,6 @@ from .terminal import show_report
 
 net = typer.Typer(
     cls=PlainGroup,
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help="Show and restore settings of the network between hosts.",
 )

@@ -16,7 +16,6 @@ from .terminal import INTERRUPTED, ReportFiles, show_and_write, show_report, wat
 
 nodes = typer.Typer(
     cls=PlainGroup,
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help="Tell whether the nodes of a cluster are ready.",
 )

@@ -1,14 +1,16 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from inspect import cleandoc
+from pathlib import Path
 from shutil import get_terminal_size
 from textwrap import fill, wrap
-from typing import Any
+from typing import Any, get_args
 
-from typer import BadParameter
+from typer import TyperException
 from typer.core import TyperCommand, TyperGroup
 
 PLAIN: dict[Any, str] = {int: "NUMBER", float: "NUMBER", str: "TEXT"}
@@ -89,16 +91,12 @@ class PlainCommand(_PlainHelp, TyperCommand):
         """Read the command line.
 
         Raises:
-            UsageError: a word stands where none is expected, or a value is none that its option takes.
+            UsageError: a word stands where none is expected.
         """
         if args and not args[0].startswith("-"):
             self._refuse_cluster(args[0])
         ctx.allow_extra_args = True
-        try:
-            super().parse_args(ctx, args)
-        except BadParameter as error:
-            _refuse_value(error)
-            raise
+        super().parse_args(ctx, args)
         if ctx.args and not ctx.resilient_parsing:
             self._refuse_words(ctx.args)
         return list(ctx.args)
@@ -134,44 +132,65 @@ class PlainGroup(_PlainHelp, TyperGroup):
         return {**super()._sections(ctx, parameters), "Commands": rows}
 
 
-def _refuse_value(error: BadParameter) -> None:
-    """Say in our words what pydantic found wrong with a value, for Typer repeats its words.
+@contextmanager
+def told_in_a_sentence() -> Iterator[None]:
+    """Make one sentence of what Typer finds wrong with the command line while the block runs.
 
     Raises:
-        UsageError: it was pydantic.
+        UsageError: something is.
     """
-    found, parameter = getattr(error.__cause__, "errors", None), error.param
-    if found is None or parameter is None:
-        return
-    from runners.wrong_value import IN_OUR_WORDS, in_our_words
+    try:
+        yield
+    except TyperException as error:
+        from ..errors import UsageError
 
-    from ..errors import UsageError
+        context = getattr(error, "ctx", None)
+        where = f"; `{context.command_path} -h` lists what there is" if context else ""
+        text = " ".join(error.format_message().rstrip(".?").split())
+        one = re.sub(r"[.] [A-Z]", lambda begin: f"; {begin[0][-1].lower()}", text)
+        said = _in_our_words(error) or one + where
+        raise UsageError(said) from error
+
+
+def _in_our_words(error: TyperException) -> str:
+    """What pydantic found wrong with a value, in our words, for Typer repeats its own; "" where it found nothing."""
+    found, parameter = getattr(error.__cause__, "errors", None), getattr(error, "param", None)
+    if found is None or parameter is None:
+        return ""
+    from runners.wrong_value import IN_OUR_WORDS, in_our_words
 
     first = found()[0]
     argument = (parameter.metavar or parameter.name or "").strip("[]")
     name = max(parameter.opts, key=len) if parameter.param_type_name == "option" else argument
     given = str(first["input"])
     shown = f" {given if given.isprintable() else ascii(given)}" if first["type"] in IN_OUR_WORDS else ""
-    raise UsageError(f"{name}{shown}: {in_our_words(first).rstrip('.')}") from error
+    return f"{name}{shown}: {in_our_words(first).rstrip('.')}"
 
 
 def _value(parameter: Any, ctx: Any, value: Any) -> Any:
     """The value of a parameter, as Typer returns it.
 
     Typer reads values with pydantic, whose import takes longer than most commands. Read here is what needs no pydantic:
-    nothing, a text, a number within its limits, and a default that has its type.
+    nothing, a text, a path, a number within its limits, a default that has its type, and several of these.
     """
     kind, limits = parameter.type_descriptor.annotation, parameter.type_descriptor.parameter_info
     several = parameter.multiple or parameter.nargs != 1
+    one, given = (get_args(kind)[:1] or (kind,))[0], value if several else [value]
+    found: Any
     if value is None and not parameter.required:
         found = () if several else None
-    elif not several and type(value) is kind and str(value).isascii():
-        found = value
-    elif not several and kind in NUMBERS and NUMBERS[kind].fullmatch(str(value)) and _within(kind(value), limits):
-        found = kind(value)
+    elif isinstance(given, list | tuple) and given and all(_is_plain(part, one, limits) for part in given):
+        found = [one(part) for part in given] if several else one(value)
     else:
         return type(parameter).process_value(parameter, ctx, value)
     return found if parameter.callback is None else parameter.callback(ctx, parameter, found)
+
+
+def _is_plain(value: Any, kind: Any, limits: Any) -> bool:
+    """Whether a value needs no pydantic: it has its type, is a text or path of usual letters, or a number in limits."""
+    if kind in NUMBERS and type(value) is not kind:
+        return bool(NUMBERS[kind].fullmatch(str(value))) and _within(kind(value), limits)
+    return (type(value) is kind or (kind is Path and isinstance(value, str | Path))) and str(value).isascii()
 
 
 def _within(number: float, limits: Any) -> bool:
@@ -197,7 +216,7 @@ def _plain(parameters: Any) -> Any:
         shown: Any = parameter
         shown.process_value = partial(_value, shown)
         if shown.param_type_name == "argument":
-            shown.display_type = _no_type
+            shown.display_type = lambda _context: None  # its name says what it is
         elif shown.metavar is None:
             kind = getattr(getattr(shown, "type_descriptor", None), "annotation", None)
             shown.metavar = "" if getattr(shown, "is_flag", False) else PLAIN.get(kind)
@@ -213,7 +232,3 @@ def _row(width: int, row: tuple[str, str]) -> str:
     first, *others = lines or [""]
     told = [f"  {name:<{LEFT - 2}}{first}".rstrip(), *(" " * LEFT + line for line in others)]
     return "\n".join(told) + "\n"
-
-
-def _no_type(_context: Any) -> None:
-    """The type of an argument as help shows it: none, for its name says what it is."""

@@ -20,7 +20,7 @@ def predict(
         typer.Option(
             metavar="FILE",
             rich_help_panel=OUTPUT,
-            help="Draw Rmax and $/GFLOPS of the designs into a .png, .svg or .pdf file.",
+            help="Draw GFLOPS and $/GFLOPS of the designs into a .png, .svg or .pdf file.",
         ),
     ] = None,
     html: Html = None,
@@ -29,7 +29,7 @@ def predict(
 ) -> None:
     """Tune designs of clusters in simulation: more nodes, another network, another BLAS, another price.
 
-    One table shows the tuned Rmax, % of peak, $/GFLOPS and MFLOPS/W of every design, with its best configuration.
+    One table shows the tuned rate, % of peak, $/GFLOPS and MFLOPS/W of every design, with its best configuration.
 
     Examples:
 

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Json, console, errors, user_dirs
+from .common import Json, console, user_dirs
 from .terminal import show_report
 
 
@@ -40,7 +40,7 @@ def setup(
     from ..console import display
     from .common import agreed
 
-    out = errors() if as_json else console()
+    out = console(stderr=as_json)
     planned = command.plan_setup(command.SetupRequest(user_dirs(), with_ or [], private))
     show_report(out, planned.report(), as_json=False)
     if dry_run:

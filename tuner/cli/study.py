@@ -10,7 +10,6 @@ from .terminal import show_report
 
 study = typer.Typer(
     cls=PlainGroup,
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help="Delete, rename or trust a stored study; keep a note or tags with it.",
 )

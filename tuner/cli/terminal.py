@@ -152,7 +152,7 @@ def show_and_write(
     """
     from results.report.terminal import say
 
-    from .common import errors
+    from .common import console as on
 
     said: list[str] = []
     try:
@@ -160,4 +160,4 @@ def show_and_write(
     finally:
         show_report(console, report, as_json=as_json)
     for sentence in said:
-        say(errors() if as_json else console, sentence)
+        say(on(stderr=True) if as_json else console, sentence)

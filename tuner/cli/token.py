@@ -10,7 +10,6 @@ from .terminal import show_report
 
 token = typer.Typer(
     cls=PlainGroup,
-    no_args_is_help=True,
     rich_markup_mode="rich",
     help="Make, list or revoke tokens of the service.",
 )

@@ -19,7 +19,6 @@ from ..machine.inventory import Inventory
 from ..machine.problem_size import full_memory_n
 from ..options import TuneOptions
 from ..preflight.looking import before_runs
-from ..provision.setup import provision_if_needed
 from ..reports.calibration import calibration_facts, calibration_parts, verdict
 from ..simulation.calibration import (
     Check,
@@ -38,6 +37,7 @@ from ..trial.workbench import Workbench
 from ..user_dirs import UserDirs, hold_folders
 from ..user_files import write_text
 from ..words import counted
+from .session import set_up
 
 LARGEST_CHECK_N = 8192
 
@@ -108,7 +108,7 @@ def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) 
     if request.checks:
         find_simgrid(SearchPaths(user_dirs.prefix, user_dirs.cache))
     with stop.preparing():
-        provision_if_needed(user_dirs, listener, request.options.blas_files, program=False)
+        set_up(request.options, user_dirs, listener)
     with hold_folders(user_dirs):
         with stop.preparing():
             workbench = Workbench.open(request.options, user_dirs, listener)

@@ -34,11 +34,14 @@ class SoldCpu:
     Attributes:
         name: a pattern of names.
         flop_per_cycle: None where archspec's name tells it.
+        domain_cores: that share a NUMA node or an L3 cache, where all of its kind have as many: the core memory groups
+            of Fujitsu's A64FX, the dies of NVIDIA's Grace.
     """
 
     name: str
     archspec: str
     flop_per_cycle: int | None
+    domain_cores: int | None = None
 
     def described(self, called: str) -> DescribedCpu:
         """The CPU with its blocking, and the operations of a core in a cycle.
@@ -54,7 +57,7 @@ class SoldCpu:
         core = core_type(CpuInfo({}, {}), 0, frozenset(target.features), self.archspec, efficiency=False)
         if self.flop_per_cycle:
             core = CoreType(core.name, self.flop_per_cycle, f"as makers state of {self.name}")
-        return DescribedCpu(called, NB, core)
+        return DescribedCpu(called, NB, core, self.domain_cores)
 
 
 def read_cpu(text: str) -> DescribedCpu:
@@ -65,7 +68,8 @@ def read_cpu(text: str) -> DescribedCpu:
     """
     name = re.sub(r"[\s-]+", "_", text.strip().lower())
     if name in _targets():
-        return SoldCpu(name, name, None).described(name)
+        alike = (one for one in sold_cpus() if _plain(one.name) == _plain(name))
+        return next(alike, SoldCpu(name, name, None)).described(name)
     sold = next((one for one in sold_cpus() if fnmatchcase(_plain(text), _plain(one.name))), None)
     if sold is not None:
         return sold.described(f"{text.strip()} ({sold.archspec})")
@@ -78,8 +82,13 @@ def read_cpu(text: str) -> DescribedCpu:
 def known_cpus() -> Report:
     """All names that are known."""
     sold = [{**vars(one), "flop_per_cycle": one.described("").core.flop_per_cycle} for one in sold_cpus()]
-    columns = (Column("sold as", words=True), Column("archspec's name", words=True), Column("FLOP per cycle"))
-    rows = tuple(tuple(map(str, one.values())) for one in sold)
+    columns = (
+        Column("sold as", words=True),
+        Column("archspec's name", words=True),
+        Column("FLOP per cycle"),
+        Column("cores of a NUMA node"),
+    )
+    rows = tuple(tuple("" if told is None else str(told) for told in one.values()) for one in sold)
     parts = (
         Table("CPUs by the names under which they are sold", columns, rows),
         Sentence("? stands for any sign, * for any signs, [12] for one of these; makers may stand beside it."),
@@ -93,7 +102,10 @@ def sold_cpus() -> tuple[SoldCpu, ...]:
     """The lines of the list."""
     with LIST.open(encoding="utf-8", newline="") as lines:
         rows = list(csv.DictReader(lines))
-    return tuple(SoldCpu(row["name"], row["archspec"], int(row["flop_per_cycle"] or 0) or None) for row in rows)
+    numbers = ("flop_per_cycle", "domain_cores")
+    return tuple(
+        SoldCpu(row["name"], row["archspec"], *(int(row[name] or 0) or None for name in numbers)) for row in rows
+    )
 
 
 def _targets() -> dict[str, Any]:

@@ -224,6 +224,8 @@ def _layout_reason(machine: DescribedMachine, threads: int) -> str:
             "send less."
         )
     why = f"up to {CACHE_CORES} cores often share an L3 cache or a NUMA node."
+    if machine.cpu and machine.cpu.domain_cores:
+        why = f"{machine.cpu.domain_cores} cores of {machine.cpu.name} share a NUMA node."
     return why if speed is None else f"{why} The network has {speed:.2g} Gbit/s for each core, which is not slow."
 
 

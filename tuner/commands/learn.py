@@ -157,7 +157,7 @@ def _kept(
         record = rates.get(value)
         if record is not None and record.gflops is not None:
             usual = {f"net.{NETWORK}": cluster.default_network, **assumed}
-            same = [test.number for test in figures.tests if _is_like(record, {**usual, **test.params})]
+            same = [test.number for test in figures.tests if {**usual, **test.params}.items() <= record.params.items()]
             yield KeptRun(str(value), record.gflops, same[0] if same else None)
 
 

@@ -28,7 +28,7 @@ def extensions(space: SearchSpace, batch: Sequence[Point], most: int) -> Iterato
         batch: points whose HPL.dat is the product of its lists; at least one.
         most: points that such a group may have.
     """
-    asked = [_launched(space, point) for point in batch]
+    asked = [launched(space, point) for point in batch]
     for name in LISTS:
         if name not in space.varying or name not in batch[0]:
             continue
@@ -41,23 +41,19 @@ def extensions(space: SearchSpace, batch: Sequence[Point], most: int) -> Iterato
             group = [{**point, name: value} for point in row]
             if value in present or any(space.why_not(point) is not None for point in group):
                 continue
-            if _alike([*asked, *(_launched(space, point) for point in group)]):
+            if alike([*asked, *(launched(space, point) for point in group)]):
                 yield group
 
 
-def one_launch(space: SearchSpace, points: Sequence[Point]) -> bool:
-    """Whether one HPL.dat can hold exactly these points, which differ in nothing else."""
-    return _alike([_launched(space, point) for point in points])
-
-
-def _launched(space: SearchSpace, point: Point) -> tuple[HplParams, dict[str, Scalar]]:
+def launched(space: SearchSpace, point: Point) -> tuple[HplParams, dict[str, Scalar]]:
     """A point's parameters of HPL, and those that have no list in HPL.dat."""
     complete = space.complete(point)
     beside = {name: value for name, value in complete.items() if name not in LISTS}
     return HplParams.from_words(complete), beside
 
 
-def _alike(asked: Sequence[tuple[HplParams, dict[str, Scalar]]]) -> bool:
+def alike(asked: Sequence[tuple[HplParams, dict[str, Scalar]]]) -> bool:
+    """Whether one HPL.dat can hold exactly these, which differ in nothing else."""
     first = asked[0][1]
     return all(beside == first for _, beside in asked) and HplDat.together([one for one, _ in asked]) is not None
 

@@ -4,6 +4,7 @@ from bisect import insort
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from statistics import median
 
 from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
@@ -99,7 +100,8 @@ class Outcome:
 class RunHistory:
     """The outcomes of full runs, by the key of their configuration.
 
-    The rates of disturbed runs count only where there are no others.
+    The rates of disturbed runs count only where there are no others. Each is the least that was to be had, so that the
+    fastest tells most.
     """
 
     def __init__(self) -> None:
@@ -131,7 +133,7 @@ class RunHistory:
         if outcome.gflops is not None and self._counts(key, quiet=outcome.lost == 0.0):
             rates = self._rates.setdefault(key, [])
             insort(rates, outcome.gflops)
-            self._medians[key] = (rates[(len(rates) - 1) // 2] + rates[len(rates) // 2]) / 2
+            self._medians[key] = rates[-1] if key in self._disturbed else median(rates)
 
     def _counts(self, key: str, *, quiet: bool) -> bool:
         """Whether a rate of a configuration counts: disturbed ones do not beside quiet ones, which replace them."""
@@ -143,7 +145,7 @@ class RunHistory:
         return quiet or key in self._disturbed
 
     def median(self, key: str) -> float | None:
-        """The median of a configuration's GFLOPS, or None where no run of it counted."""
+        """The median of a configuration's GFLOPS, the fastest of disturbed ones; None where no run of it counted."""
         return self._medians.get(key)
 
     def fastest(self) -> dict[str, Scalar] | None:

@@ -62,11 +62,13 @@ class DescribedCpu:
     Attributes:
         NB: K-blocking of the BLAS on it.
         core: FLOP per cycle, and how they are known.
+        domain_cores: that share a NUMA node or an L3 cache; None where that is not known of all of its kind.
     """
 
     name: str
     NB: int
     core: CoreType
+    domain_cores: int | None = None
 
 
 @dataclass(frozen=True)
@@ -103,7 +105,8 @@ class DescribedMachine:
 
         They take all cores where that gives a grid near a square; else a few may stay idle, as with 97 cores.
         """
-        most = MOST_THREADS if self.slow_network else CACHE_CORES if self.cores > CACHE_CORES else 1
+        usual = CACHE_CORES if self.cores > CACHE_CORES else 1
+        most = MOST_THREADS if self.slow_network else (self.cpu and self.cpu.domain_cores) or usual
         counts = sorted({self.cores // threads for threads in range(1, min(most, self.cores) + 1)})
         allowed = [
             count for count in counts if self.cores // count <= most and self.cores % count <= MOST_IDLE * self.cores

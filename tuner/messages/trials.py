@@ -23,7 +23,7 @@ class TrialModel(BaseModel):
     state: TrialState
     invalidity: Invalidity | None = Field(description="the stage at which it failed")
     reason: str = Field(description="why it does not count; empty if it counts")
-    started_at: datetime
+    started_at: datetime | None
     ended_at: datetime | None
     gflops: float | None
     time_s: float | None
@@ -42,7 +42,7 @@ class TrialModel(BaseModel):
             state=record.state,
             invalidity=record.invalidity,
             reason=record.reason,
-            started_at=record.started_at,
+            started_at=record.known_start,
             ended_at=record.ended_at,
             gflops=finite(record.gflops),
             time_s=finite(record.time_s),

@@ -8,7 +8,7 @@ from results.report.model import Column, Copied, Figure, Heading, Part, Sentence
 from ..simulation.design import Prediction
 from .virtual_cluster import caution, cluster_table, computed
 
-NARROW = ("design", "Rmax GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
+NARROW = ("design", "GFLOPS", "% of peak", "$/GFLOPS", "MFLOPS/W")
 """Columns that a narrow page shows; the other figures stand below the table."""
 WORDS = frozenset({"design", "grid", "blas"})
 PARAMETERS = ("N", "NB", "grid", "blas")
@@ -50,7 +50,7 @@ def _cells(prediction: Prediction) -> dict[str, str]:
         "design": prediction.design.name,
         "nodes": str(prediction.nodes),
         "price $": _number(prediction.price_usd, ",.0f"),
-        "Rmax GFLOPS": four_digits(prediction.gflops),
+        "GFLOPS": four_digits(prediction.gflops),
         "% of peak": _number(merit.percent_of_peak, ".1f"),
         "$/GFLOPS": _four(merit.usd_per_gflops),
         "MFLOPS/W": _four(merit.mflops_per_watt),
@@ -83,11 +83,11 @@ def _sentences(prediction: Prediction) -> list[Sentence]:
 
 
 def design_figures(predictions: Sequence[Prediction]) -> list[Figure]:
-    """Rmax within Rpeak for each design; where prices are known, what a GFLOPS costs, and GFLOPS against the price."""
+    """Rate within Rpeak of each design; where prices are known, what a GFLOPS costs, and GFLOPS against the price."""
     names = tuple(prediction.design.name for prediction in predictions)
-    rates = Series("Rmax, tuned", names, tuple(prediction.gflops for prediction in predictions))
+    rates = Series("simulated, tuned", names, tuple(prediction.gflops for prediction in predictions))
     peaks = Series("Rpeak", names, tuple(prediction.rpeak_gflops for prediction in predictions))
-    figures = [Figure("Rmax within Rpeak", "design", "GFLOPS", (peaks, rates), lying=True)]
+    figures = [Figure("Simulated rate within Rpeak", "design", "GFLOPS", (peaks, rates), lying=True)]
     priced = [(one.price_usd, one) for one in predictions if one.price_usd]
     if not priced:
         return figures
@@ -98,7 +98,7 @@ def design_figures(predictions: Sequence[Prediction]) -> list[Figure]:
     return [
         *figures,
         Figure("Price of the whole design for each GFLOPS", "design", "$/GFLOPS", (costs,), lying=True),
-        Figure("GFLOPS against price", "price in $", "Rmax in GFLOPS", (points,)),
+        Figure("GFLOPS against price", "price in $", "simulated GFLOPS", (points,)),
     ]
 
 

@@ -313,6 +313,6 @@ def _started(record: TrialRecord) -> str:
     moment = f"{started_at:%Y-%m-%d %H:%M:%S}"
     if record.kind is not Kind.IMPORTED:
         return f"{moment} {started_at:%Z}"
-    if record.ended_at is None:
+    if record.known_start is None:
         return f"unknown: the output does not say it; its file is of {moment}"
     return f"{moment}, as HPL printed it without a time zone"

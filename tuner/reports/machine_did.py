@@ -1,15 +1,19 @@
 """What the machine did during a run, as a table for people: figures that belong together on one line, with units."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 
 from results.record import TrialRecord
 from results.report.model import Column, Table, Wrap
 
+from ..trial.observers.sensors.registry import FILE_SENSORS
 from ..units import duration, gibibytes
-from ..words import counted
+from ..words import counted, listed
 
 PROGRAM = "foreign_cpu_s:"
 """Begins the name of the CPU time that one program of others took."""
+STILL_S = 0.1
+"""Seconds from which it is told that a rank stood still: all do for moments."""
 ENERGY, POWER = "_energy_j", "_power_w"
 
 
@@ -30,8 +34,11 @@ def _got(measured: Mapping[str, float]) -> str:
     if "cpu_s" not in measured:
         return ""
     waited = f", and waited {duration(measured['waited_s'])} for a core" if "waited_s" in measured else ""
+    still = (
+        f", one of which stood still for {duration(measured['still_s'])}" if measured.get("still_s", 0) >= 0.1 else ""
+    )
     solve = f" in a solve of {duration(measured['solve_s'])}" if "solve_s" in measured else ""
-    return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together"
+    return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together{still}"
 
 
 def _switches(measured: Mapping[str, float]) -> str:
@@ -113,12 +120,23 @@ _LINES: tuple[tuple[str, Callable[[Mapping[str, float]], str]], ...] = (
     ("heat", _heat),
 )
 _TOLD = {
-    *("solve_s", "cpu_s", "waited_s", "involuntary_switches", "foreign_cpu_s", "foreign_for_s", "steal_s"),
-    *("cores", "physical_cores"),
+    *(
+        "solve_s",
+        "cpu_s",
+        "waited_s",
+        "still_s",
+        "least_still_s",
+        "involuntary_switches",
+        "foreign_cpu_s",
+        "foreign_for_s",
+        "steal_s",
+    ),
+    *("cores", "physical_cores", "still_s", "least_still_s"),
     *("throttled_s", "throttled_periods", "major_faults", "swap_pages", "numa_misses", "huge_page_bytes"),
     *("nic_errors", "tcp_retransmits", "clock_mhz", "lowest_clock_mhz", "temperature_c", "throttle_events"),
 }
 
+_SENSED = {"clock_mhz": "clock", "temperature_c": "temperature", "throttle_events": "throttling for heat"}
 _KINDS = {
     "what ranks got": ("cpu_s",),
     "what others took": ("foreign_cpu_s",),
@@ -126,9 +144,7 @@ _KINDS = {
     "quotas": ("throttled_s",),
     "swapping and page faults": ("major_faults", "swap_pages"),
     "network errors": ("nic_errors", "tcp_retransmits"),
-    "clock": ("clock_mhz",),
-    "temperature": ("temperature_c",),
-    "throttling for heat": ("throttle_events",),
+    **{kind: (figure,) for figure, kind in _SENSED.items()},
 }
 """What can be measured during a run, and the measurements of which one must be there."""
 
@@ -140,8 +156,19 @@ def measured_sentence(records: Sequence[TrialRecord]) -> str:
     measured = [what for what, names in _KINDS.items() if known & set(names)]
     missing = [what for what in _KINDS if what not in measured]
     measured += [f"power (by {', '.join(sources)})"] if sources else []
-    missing += [] if sources else ["power"]
     if not measured:
         return "Nothing was measured of what the machine did during the runs."
-    absent = f" Not measured, because nothing told it: {', '.join(missing)}." if missing else ""
-    return f"Measured during the runs: {', '.join(measured)}.{absent}"
+    return f"Measured during the runs: {', '.join(measured)}. {untold(missing, power=bool(sources))}".rstrip()
+
+
+def untold(kinds: Sequence[str], *, power: bool = True) -> str:
+    """Say what a machine does not tell of what disturbs runs, and of their power; "" where it tells all."""
+    what = listed([f"the {kind}" if kind in _SENSED.values() else kind for kind in kinds] + ["the power"] * (not power))
+    known = " Where one of these slows a run, nothing shows it." if kinds else ""
+    return f"This machine does not tell {what}.{known}" if what else ""
+
+
+def untold_here() -> str:
+    """Say what this machine does not tell by the files that sensors read."""
+    figures = {sensor.figure for sensor in FILE_SENSORS for pattern in sensor.globs if any(Path("/").glob(pattern[1:]))}
+    return untold([kind for figure, kind in _SENSED.items() if figure not in figures])

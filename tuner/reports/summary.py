@@ -95,7 +95,10 @@ class StudySummary:
             return f"{told}, simulated."
         if best.disturbance is not None:
             return f"at least {told}: {gave_text(best)}."
-        return f"{told}: expected of one more run, from {counted(best.runs, 'run')}."
+        return (
+            f"{told}: expected of one more run, from {counted(best.runs, 'run')}"
+            f"{', of which it is not known whether something disturbed them' if best.unknown else ''}."
+        )
 
     def parts(self, count: int, *, sure: bool = True, others: bool = True) -> list[Part]:
         """Report the front, or so many of the ranking, and how sure the first is the best.

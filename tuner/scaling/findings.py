@@ -19,7 +19,7 @@ from hpl.output import parse
 from hpl.params import Scalar
 from hpl.sizing import flop_count
 from results.record import TrialRecord, TrialState
-from results.stats.disturbed_runs import undisturbed
+from results.stats.disturbed_runs import DisturbedRuns, undisturbed
 from results.stats.intervals import half_95
 
 from ..engines.hpl_time import Shapes, shape_row, straightened
@@ -100,6 +100,7 @@ class ScalingFindings:
         noun: what is counted: "node", or "core" on one machine.
         depth: of the look-ahead.
         lost_nodes: nodes that no longer answer.
+        unknown: of how many runs nobody knows whether something disturbed them, where none surely was; else "".
     """
 
     results: tuple[CountResult, ...] = ()
@@ -113,6 +114,7 @@ class ScalingFindings:
     noun: str = "node"
     depth: int = 0
     lost_nodes: tuple[str, ...] = field(default=())
+    unknown: str = ""
 
 
 @dataclass(frozen=True)
@@ -139,6 +141,7 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         records: with their outputs.
     """
     ranked = [record for record in undisturbed(records) if record.ranked]
+    seen, simulated = DisturbedRuns.of(records), any(record.simulated for record in records)
     found = groups(run for record in ranked for run in _runs_of(record, known.plan))
     results = tuple(one for group in found for one in efficiencies(group, exact=known.exact))
     spent = tuple(one for group in found for one in overheads(group))
@@ -159,7 +162,8 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         limits=tuple(limit_of(group, results, spent) for group in compared),
         doublings=_doublings(ranked, compared, results, known),
         failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
-        simulated=any(record.simulated for record in records),
+        simulated=simulated,
+        unknown="" if seen.disturbed or simulated else seen.sentence(),
         noun="node" if known.plan.size else "core",
         depth=known.depth,
     )

@@ -20,6 +20,7 @@ from results.report.model import (
 )
 from results.stats.noise import USUAL_NOISE
 
+from ..events import CAUTION
 from ..words import counted, listed
 from .findings import NextDoubling, ScalingFindings
 from .statistics import (
@@ -80,7 +81,9 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
     """What the runs tell, in sentences."""
     if not findings.limits:
         yield Sentence(f"Runs on two numbers of {findings.noun}s must count before anything is told.", tone=Tone.BAD)
-    good = all(limit.surely_little for limit in findings.limits)
+    if findings.unknown:
+        yield Sentence(f"{CAUTION}{findings.unknown}", tone=Tone.CAUTION)
+    good = not findings.unknown and all(limit.surely_little for limit in findings.limits)
     for sentence in verdicts(findings):
         yield Sentence(sentence, tone=Tone.GOOD if good else Tone.PLAIN)
     for compared in (one for one in findings.orders if one.effects and one.p is not None):
@@ -96,8 +99,11 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
         yield Sentence(f"Trial {record.number} does not count: {outcome(record).strip()}", tone=Tone.BAD)
     if len(findings.failed) > SHOWN_FAILED:
         yield Sentence(f"{counted(len(findings.failed) - SHOWN_FAILED, 'more run')} did not count.", tone=Tone.BAD)
-    how = f"Simulated on {machine}; nothing was measured. S" if findings.simulated else "S"
-    yield Sentence(f"{how}tored as study {study}.")
+    yield Sentence(
+        f"Simulated on {machine}; nothing was measured. Stored as study {study}."
+        if findings.simulated
+        else f"Stored as study {study}."
+    )
 
 
 def tables(findings: ScalingFindings) -> Iterator[Table]:
@@ -228,9 +234,8 @@ def scaling_page(report: Report, findings: ScalingFindings, command: str) -> Rep
         report: for a terminal.
         command: does the same again.
     """
-    said = [part for part in report.parts if not isinstance(part, Table)]
     tables = [part for part in report.parts if isinstance(part, Table)]
-    parts: list[Part] = list(said)
+    parts: list[Part] = [part for part in report.parts if not isinstance(part, Table)]
     if findings.results:
         scalings = [one for one in Scaling if any(result.scaling is one for result in findings.results)]
         rates = [_rate_figure(findings, scaling) for scaling in scalings]

@@ -15,7 +15,7 @@ from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
 
 from ..clock import RealClock
-from ..commands.session import Session, open_session
+from ..commands.session import Session, open_session, set_up
 from ..errors import UsageError
 from ..events import CAUTION, Listener, Notice
 from ..machine.inventory import Inventory
@@ -24,7 +24,6 @@ from ..machine.survey import require_hpl
 from ..nodes.reaching import as_hosts
 from ..options import TuneOptions
 from ..preflight.looking import before_runs
-from ..provision.setup import provision_if_needed
 from ..reports.context import Context
 from ..settings.around_study import recover_at_start
 from ..simulation.cluster import SimulatedCluster, cluster_from
@@ -221,7 +220,7 @@ def scale_real(request: ScaleRequest, listener: Listener, stop: StopRequest) -> 
     """
     require_hpl(request.options)
     with stop.preparing():
-        provision_if_needed(UserDirs.of_user(), listener, request.options.blas_files, program=False)
+        set_up(request.options, UserDirs.of_user(), listener)
     with open_session(request.db, listener, stop) as session:
         note_named(session.store, session.user_dirs, request.options)
         recover_at_start(session.store, partial(may_reach, session.store, session.user_dirs), listener)

@@ -386,11 +386,6 @@ class Limit:
     share: float = 0.0
 
     @property
-    def little(self) -> bool:
-        """Whether nearly nothing is lost."""
-        return 1 - self.result.efficiency <= LITTLE
-
-    @property
     def surely_little(self) -> bool:
         """Whether nearly nothing is lost wherever in its interval the efficiency is."""
         return 1 - min(self.result.interval or (self.result.efficiency,)) <= LITTLE

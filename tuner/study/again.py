@@ -70,10 +70,9 @@ class SteadyLoad:
         if self._in_a_row < STEADY:
             return False
         if not self._said:
-            runs = counted(self._in_a_row, "run")
             self.say(
-                f"The last {runs} were all disturbed, trial {record.number} because {record.disturbed}: the machine is "
-                "loaded all the time, and no disturbed run is repeated while that lasts."
+                f"The last {self._in_a_row} runs were all disturbed, trial {record.number} because {record.disturbed}: "
+                "the machine is loaded all the time, and no disturbed run is repeated while that lasts."
             )
         self._said = True
         return True
@@ -123,9 +122,9 @@ def extra_runs(repeats: int) -> int:
 def extra_sentence(disturbed: Sequence[TrialRecord], runs: int, more: int) -> str:
     """Say that more runs follow than were asked for."""
     verb = "was" if len(disturbed) == 1 else "were"
-    last = f"trial {disturbed[-1].number} because {disturbed[-1].disturbed}"
     return (
-        f"{len(disturbed)} of {counted(runs, 'run')} {verb} disturbed, {last}: "
+        f"{len(disturbed)} of {counted(runs, 'run')} {verb} disturbed, "
+        f"trial {disturbed[-1].number} because {disturbed[-1].disturbed}: "
         f"{'one more run follows' if more == 1 else f'at most {more} more runs follow'}."
     )
 
@@ -157,14 +156,14 @@ class FullRuns:
         if record.undisturbed:
             self._quiet.add(record.key)
         runs = self._runs.get(record.key, 0)
-        if record.key in self._quiet or runs >= MOST_IN_A_ROW or not may_win(record, best_gflops):
-            return
-        if not self.load.lasts(record):
+        may = record.key not in self._quiet and runs < MOST_IN_A_ROW and may_win(record, best_gflops)
+        if may and not self.load.lasts(record):
             self._runs[record.key] = runs + 1
             self._waiting.append((question, record))
 
-    def take(self, under_way: Iterable[Question]) -> list[Question]:
+    def take(self, under_way: Iterable[Question], best_gflops: float | None) -> list[Question]:
         """Return the next question that is to run again and does not run now, or nothing; say why it runs."""
+        self._waiting = [one for one in self._waiting if may_win(one[1], best_gflops)]
         running = [dict(one.params) for one in under_way]
         for place, (question, record) in enumerate(self._waiting):
             if dict(question.params) not in running:

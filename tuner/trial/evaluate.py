@@ -238,9 +238,13 @@ class Evaluator:
         if self.settings is not None and not status.lost_nodes:
             disturbed = self.settings.disturbed(self.site.node_names)
         stdout, stderr = paths.read_stdout(), self._said(paths)
-        times_s = [result.time_s for result in plan.program.parse(stdout).results][: len(plan.runs)]
+        printed = plan.program.parse(stdout)
+        times_s = [result.time_s for result in printed.results][: len(plan.runs)]
         runs = len(plan.runs) if status.state is JobState.CANCELLED else min(len(times_s) + 1, len(plan.runs))
         measurements = watch.end(watch.solves(runs, times_s, _told(stderr, len(plan.runs))))
+        if len(times_s) == len(plan.runs) and not printed.finished and plan.stop_at is None:
+            title = plan.program.workload.title
+            self.listener(Notice(f"what {title} printed ends before its last lines, behind its results.", caution=True))
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, status, launch_s)
         lines = watch.lines() + self._unlike_line(job, stderr)
         return LaunchResult(
@@ -279,8 +283,9 @@ class Evaluator:
             return verdict
         ends = parse_ends(stderr)
         all_ended = {end.rank for end in ends} == set(range(plan.ranks))
+        sizes = {panel.N for panel in parse_panels(stderr)}
         measured = MeasuredLaunch(
-            launch_s, plan.ranks, ends if all_ended else (), status.used, parse_conditions(stderr)
+            launch_s, plan.ranks, ends if all_ended else (), status.used, parse_conditions(stderr), sizes
         )
         limits = self._limits(self.site, plan)
         said = implausible(results, measured, limits)

@@ -25,6 +25,7 @@ from runners.launchers.base import explained
 from ..errors import UsageError
 from ..user_files import LARGEST_BYTES, read_text
 from ..words import counted, listed
+from .plausible import MachineLimits, too_fast
 
 _UNPACKERS = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz"}
 _UNKNOWN_PACKERS = {b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
@@ -113,7 +114,7 @@ def _unpacker(packer: str) -> "zlib._Decompress | bz2.BZ2Decompressor | lzma.LZM
 
 
 def imported_record(
-    logged: LoggedResult, dat: HplDat | None, blas: str, file: tuple[str, str, datetime]
+    logged: LoggedResult, dat: HplDat | None, blas: str, file: tuple[str, str, datetime], rpeak_gflops: float = 0.0
 ) -> TrialRecord:
     """The trial of a result, without study and number.
 
@@ -121,12 +122,13 @@ def imported_record(
         dat: an HPL.dat beside the file, which says what the output does not; None without one.
         blas: the library that HPL used; "" where nobody said it.
         file: relative name, hash and time of change of the file.
+        rpeak_gflops: of its machine; 0 where nobody said it.
     """
     result, (name, sha256, changed_at) = logged.result, file
     hpl = logged.hpl or _from_dat(logged, dat)
     words: dict[str, Scalar] = {**({"blas": blas} if blas else {}), **(logged.words if hpl is None else hpl.words())}
     words.pop("threshold", None)
-    fault = why_not(logged)
+    fault = why_not(logged) or too_fast(result, MachineLimits(rpeak_gflops, 0.0, dgemm=False))
     program = {"hpl": logged.program} if logged.program else {}
     record = TrialRecord(
         study="",

@@ -1,7 +1,7 @@
 """Whether a run can have been as HPL says: its rate, its time and the CPU time of its ranks against what is known."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -25,15 +25,14 @@ MOST_CALLS = 64
 """First and last calls of MPI's clock that a rank tells (`MOST_CALLS` of hpl/native/witness.c)."""
 MOST_ENDS = 16
 """Ranks whose calls are looked at."""
-LEAST_READY = 0.4
-"""Part of the solve for which each rank is ready to compute at least: ranks of HPL wait for each other by asking again
-and again. MPI libraries that let them sleep leave more than this where the rate is worth anything."""
-READY_S = 2.0
-"""Seconds over which that is looked at."""
-LIBRARIES_BYTES = 64 * 2**20
-"""Memory of a rank without its matrix, generously."""
-IN_MEMORY = 0.8
-"""Part of its matrix that a rank must have had in memory at once: a few pages may have been swapped."""
+MOST_BLOCKS = 4096
+"""Blocks of a side of the matrix up to which the share of a rank is counted: it grows a little with them."""
+COUNT_BYTES = 64 * 2**20
+"""Memory of a process that the kernel may leave out: it counts pages for each CPU, some at a time. Besides, a matrix
+that is so small says little: libraries and MPI take as much."""
+IN_MEMORY = 0.95
+"""Part of its matrix that a rank must have had in memory at once. It writes all of it before the solve; what swaps more
+than this has no rate worth telling."""
 START_S = 30.0
 """Seconds of a launch that its start, the generation of the matrix and the check may take, and as long as the solve."""
 ACCELERATOR = "if an accelerator computed, state its peak with ⟦rpeak⟧"
@@ -72,6 +71,7 @@ class MeasuredLaunch:
         ends: what all its ranks said at their end; none where one did not.
         used: what its processes used; None where that is not known.
         solves: what ranks told of each solve, by its number; `WHOLE` of a program that does not tell its solves apart.
+        sizes: each N that rank 0 told while it solved; none of a program that tells no progress.
     """
 
     launch_s: float
@@ -79,6 +79,7 @@ class MeasuredLaunch:
     ends: Sequence[RankEnd] = ()
     used: ProcessUse | None = None
     solves: Mapping[int, SolveConditions] = field(default_factory=dict)
+    sizes: Collection[int] = ()
 
 
 def implausible(results: Sequence[HplResult], measured: MeasuredLaunch, limits: MachineLimits) -> list[str]:
@@ -89,7 +90,7 @@ def implausible(results: Sequence[HplResult], measured: MeasuredLaunch, limits: 
     """
     shared = _of_times(results, measured) or _of_work(results, measured, limits)
     return [
-        _too_fast(result, limits) or _of_solve(result, measured.solves.get(number), limits) or shared
+        too_fast(result, limits) or shared or _of_solve(result, number, measured, limits)
         for number, result in enumerate(results)
     ]
 
@@ -101,7 +102,8 @@ def unchecked(results: Sequence[HplResult], measured: MeasuredLaunch) -> bool:
     return measured.launch_s > 2 * sum(result.time_s for result in results) + START_S
 
 
-def _too_fast(result: HplResult, limits: MachineLimits) -> str:
+def too_fast(result: HplResult, limits: MachineLimits) -> str:
+    """Say that a rate is above what a machine can do; "" where it is not, or where nobody knows that."""
     if not 0 < DOUBTFUL * limits.ceiling_gflops < result.gflops:
         return ""
     times = result.gflops / limits.ceiling_gflops
@@ -112,16 +114,16 @@ def _too_fast(result: HplResult, limits: MachineLimits) -> str:
     )
 
 
-def _of_solve(result: HplResult, told: SolveConditions | None, limits: MachineLimits) -> str:
+def _of_solve(result: HplResult, number: int, measured: MeasuredLaunch, limits: MachineLimits) -> str:
     """Hold a run against what its ranks told of its solve."""
-    if told is None or not told.ranks:
-        return ""
-    solve_s = max(rank.end_s - rank.begin_s for rank in told.ranks)
+    if measured.sizes and result.N not in measured.sizes:
+        return f"HPL says that it solved for N={result.N}, and its ranks solved for N={max(measured.sizes)}"
+    told = measured.solves.get(number, SolveConditions())
+    solve_s = max((rank.end_s - rank.begin_s for rank in told.ranks), default=result.time_s)
     if _differ(result.time_s, solve_s):
         return f"HPL says that it took {result.time_s:.2f} s, and its ranks solved for {solve_s:.2f} s"
-    if len(told.ranks) < told.ranks[0].figures.get("of", math.inf):
-        return ""
-    return _too_little(sum(rank.figures.get("cpu_s", math.inf) for rank in told.ranks), flop_count(result.N), limits)
+    cpu_s = {rank.rank: rank.figures.get("cpu_s", math.inf) for rank in told.ranks}
+    return _too_little([result], cpu_s, measured.ranks, limits)
 
 
 def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch) -> str:
@@ -157,17 +159,17 @@ def _of_calls(results: Sequence[HplResult], measured: MeasuredLaunch) -> str:
 
 
 def _of_work(results: Sequence[HplResult], measured: MeasuredLaunch, limits: MachineLimits) -> str:
-    """Hold the operations, the memory and the time of all runs against what the processes used."""
-    used, operations = measured.used, sum(flop_count(result.N) for result in results)
-    if limits.core_gflops <= 0 or not (used or measured.ends):
-        return ""
-    cpu_s = sum(end.cpu_s for end in measured.ends) if measured.ends else math.inf
+    """Hold the operations and the memory of all runs against what the processes used."""
+    told_s, used = {end.rank: end.cpu_s for end in measured.ends}, measured.used
     if used is None:
-        return _too_little(cpu_s, operations, limits)
+        return _too_little(results, told_s, measured.ranks, limits)
+    all_s = max(used.cpu_s, sum(used.rank_cpu_s.values()))
+    later_s = all_s - sum(used.rank_cpu_s.values())
+    most_s = {rank: used.rank_cpu_s.get(rank, 0.0) + later_s for rank in range(measured.ranks)}
     return (
-        _too_little(min(cpu_s, used.cpu_s), operations, limits)
-        or _idle_between(used, measured, sum(result.time_s for result in results), limits)
-        or (_too_small(max(result.N for result in results), used.largest_bytes, measured.ranks) if limits.alone else "")
+        _too_little(results, told_s, measured.ranks, limits)
+        or _too_little(results, most_s, measured.ranks, limits, all_s)
+        or _too_small(max(result.N for result in results), used.largest_bytes, measured.ranks, limits)
     )
 
 
@@ -176,43 +178,53 @@ def _differ(one_s: float, other_s: float) -> bool:
     return abs(one_s - other_s) > OFF * max(one_s, other_s) + OFF_S
 
 
-def _too_little(cpu_s: float, operations: float, limits: MachineLimits) -> str:
-    most = DOUBTFUL * limits.core_gflops * 1e9 * cpu_s
-    if limits.core_gflops <= 0 or most >= operations:
+def _too_little(
+    results: Sequence[HplResult],
+    cpu_s: Mapping[int, float],
+    ranks: int,
+    limits: MachineLimits,
+    all_s: float = math.inf,
+) -> str:
+    """Hold the operations of runs, and the share of each rank, against CPU time: however a rank waits, it takes none.
+
+    Args:
+        cpu_s: that each rank used at most; nothing follows unless all told it.
+        all_s: that all of them used together.
+    """
+    a_second = DOUBTFUL * limits.core_gflops * 1e9
+    if a_second <= 0 or len(cpu_s) < ranks:
+        return ""
+    operations, together_s = sum(flop_count(result.N) for result in results), min(all_s, sum(cpu_s.values()))
+    if a_second * together_s < operations:
+        return (
+            f"its ranks used {together_s:.2f} s of CPU time, in which they can do {a_second * together_s / 1e9:.4g} of "
+            f"the {operations / 1e9:.4g} billion operations: this program did not compute; {ACCELERATOR}"
+        )
+    least, share_s = min(cpu_s, key=lambda rank: cpu_s[rank]), sum(_share(one, ranks) for one in results) / a_second
+    if not limits.alone or cpu_s[least] >= share_s:
         return ""
     return (
-        f"its ranks used {cpu_s:.2f} s of CPU time, in which they can do {most / 1e9:.4g} of the "
-        f"{operations / 1e9:.4g} billion operations: this program did not compute; {ACCELERATOR}"
+        f"rank {least} used {cpu_s[least]:.2f} s of CPU time, and its part of the operations takes {share_s:.2f} s: "
+        f"this program did not compute on all its ranks; {ACCELERATOR}"
     )
 
 
-def _idle(ready_s: Mapping[int, float], solved_s: float, limits: MachineLimits) -> str:
-    """Say which rank did nothing; "" where the solve was too short to tell."""
-    rank = min(ready_s, key=lambda one: ready_s[one])
-    known = limits.core_gflops > 0 and limits.alone and solved_s >= READY_S
-    if not known or ready_s[rank] >= LEAST_READY * solved_s:
-        return ""
-    return (
-        f"rank {rank} was ready to compute for {ready_s[rank]:.2f} s of a solve of {solved_s:.2f} s: this program did "
-        f"not compute on all its ranks; {ACCELERATOR}"
-    )
+def _share(result: HplResult, ranks: int) -> float:
+    """Return the operations of the rank that has fewest, of the block-cyclic distribution; 0 of one without a block.
+
+    It updates floor(m / P) times floor(m / Q) of the m times m blocks that are left after a panel.
+    """
+    blocks = min(MOST_BLOCKS, math.ceil(result.N / max(1, result.NB)))
+    every = sum(left * left for left in range(blocks))
+    if ranks != result.P * result.Q or not every:
+        return 0.0
+    return flop_count(result.N) * sum((left // result.P) * (left // result.Q) for left in range(blocks)) / every
 
 
-def _idle_between(used: ProcessUse, measured: MeasuredLaunch, told_s: float, limits: MachineLimits) -> str:
-    """Say which rank did nothing while HPL must have solved, however late that began."""
-    other_s = max(0.0, measured.launch_s - told_s)
-    inside = [look for look in used.looks if other_s <= look[0] <= told_s] or [(0.0, {})]
-    known_s, known = max(used.looks, key=lambda look: look[0], default=(0.0, {}))
-    for begin_s, begin, end_s, end in ((*inside[0], *inside[-1]), (0.0, {}, known_s - other_s, known)):
-        ready = {rank: end.get(rank, 0.0) - begin.get(rank, 0.0) for rank in range(measured.ranks)}
-        if said := _idle(ready, end_s - begin_s, limits):
-            return said
-    return ""
-
-
-def _too_small(N: int, largest_bytes: int, ranks: int) -> str:
+def _too_small(N: int, largest_bytes: int, ranks: int, limits: MachineLimits) -> str:
     part_bytes = 8 * N * N / ranks
-    if not largest_bytes or largest_bytes >= IN_MEMORY * part_bytes - LIBRARIES_BYTES:
+    known = limits.core_gflops > 0 and limits.alone and largest_bytes
+    if not known or largest_bytes >= IN_MEMORY * part_bytes - COUNT_BYTES:
         return ""
     return (
         f"none of its processes had more than {gibibytes(largest_bytes)} of memory, and a rank's part of the matrix "

@@ -85,8 +85,8 @@ class Workbench:
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
         container = _container(options, cluster, user_dirs)
-        _require_starts(options, cluster, search, wanted=starting)
-        meters = _meters(options, cluster)
+        meters = require_usable(options, cluster, starting=starting)
+        _require_starts(options, search, wanted=starting and cluster is None)
         site = look_around(options, user_dirs, listener, probing=probing and cluster is None)
         site = replace(_inside(site, container, options, search, listener), wrap=_wrap(options, cluster))
         starters = launchers(InstalledMpi(mpi.name, mpi.mpirun, mpi.version) for mpi in site.mpis)
@@ -245,17 +245,39 @@ def _inside(
     return in_container(site, container, options, search, listener)
 
 
-def _require_starts(options: TuneOptions, cluster: "Cluster | None", search: SearchPaths, *, wanted: bool) -> None:
-    """Make sure that wrappers start programs, and on this machine MPI libraries ranks: those asked for, else the first.
+def require_usable(options: TuneOptions, cluster: "Cluster | None", *, starting: bool = True) -> "PowerMeters":
+    """Make sure that programs which the user names beside HPL can be used: wrappers, and what tells the power.
+
+    Args:
+        starting: runs will be started.
+
+    Returns:
+        What tells the power.
+
+    Raises:
+        TunerError: one starts nothing, or tells no power.
+    """
+    from .observers.energy.contract import COMMANDED  # noqa: PLC0415 - who only looks around measures nothing
+    from .observers.energy.meters import PowerMeters  # noqa: PLC0415
+
+    if starting and (wrap := _wrap(options, cluster)):
+        from ..machine.rank_start import require_wrap  # noqa: PLC0415 - only a wrapper needs it
+
+        require_wrap(wrap, cluster)
+    found = PowerMeters.found(cluster, options.power_command)
+    why = found.refused.get(COMMANDED)
+    if options.power_command and why:
+        raise UsageError(f"this {why}", field="power_command", given=options.power_command)
+    return found
+
+
+def _require_starts(options: TuneOptions, search: SearchPaths, *, wanted: bool) -> None:
+    """Make sure that MPI libraries start ranks on this machine: those asked for, else the first.
 
     Raises:
         TunerError: one starts none.
     """
-    if wanted and (wrap := _wrap(options, cluster)):
-        from ..machine.rank_start import require_wrap  # noqa: PLC0415 - only a wrapper needs it
-
-        require_wrap(wrap, cluster)
-    if cluster is not None or not wanted:
+    if not wanted:
         return
     mpis = usable_mpis(search, program_of(options))
     asked = (options.overrides or {}).get("mpi", ())
@@ -303,23 +325,7 @@ def measures_power(options: TuneOptions) -> bool:
     Raises:
         runners.toml_file.ClusterFileError: as `cluster_of`.
     """
-    return bool(_meters(options, cluster_of(options)).sources)
-
-
-def _meters(options: TuneOptions, cluster: "Cluster | None") -> "PowerMeters":
-    """What tells the power.
-
-    Raises:
-        UsageError: the command that the user named does not.
-    """
-    from .observers.energy.contract import COMMANDED  # noqa: PLC0415 - who only looks around measures nothing
-    from .observers.energy.meters import PowerMeters  # noqa: PLC0415
-
-    found = PowerMeters.found(cluster, options.power_command)
-    why = found.refused.get(COMMANDED)
-    if options.power_command and why:
-        raise UsageError(f"this {why}", field="power_command", given=options.power_command)
-    return found
+    return bool(require_usable(options, cluster_of(options), starting=False).sources)
 
 
 def look_around(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, probing: bool = True) -> Inventory:

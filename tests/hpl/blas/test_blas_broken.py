@@ -1,15 +1,13 @@
 import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from needs import skip_without
+from found_here import shared_library
 
 from hpl.blas import probe as probing
-from hpl.blas.catalogue import TRIPLET, BlasError
+from hpl.blas.catalogue import TRIPLET, BlasError, library_folders
 from hpl.blas.probe import NotTimedError, Timing, ask
 from hpl.blas.registry import discover, kernel_survey
 from hpl.search_paths import SearchPaths
@@ -73,16 +71,9 @@ def search(search: SearchPaths, tmp_path: Path) -> SearchPaths:
 @pytest.fixture
 def build(tmp_path: Path) -> Builder:
     """Builds a small BLAS of our own, sound or with a fault."""
-    compiler = shutil.which("gcc") or shutil.which("cc")
-    if compiler is None:
-        skip_without("a C compiler")
 
     def built(*options: str, file: str = "libmine.so", source: str = SOURCE) -> Path:
-        path = tmp_path / file
-        path.parent.mkdir(parents=True, exist_ok=True)
-        command = [compiler, "-O2", "-shared", "-fPIC", "-x", "c", "-", "-o", str(path), "-x", "none", *options]
-        subprocess.run(command, input=source, text=True, check=True, capture_output=True)
-        return path
+        return shared_library(tmp_path / file, source, *options)
 
     return built
 
@@ -184,6 +175,16 @@ def test_unpacked_packages_of_the_private_prefix_find_each_other(search: SearchP
     needed = build(file=f"{folder}/libneeded.so", source="int needed(void) { return 0; }")
     path = build("-DNEEDS", str(needed), file=f"{folder}/blas/libblas.so.3")
     assert ask(path, {}, search, seconds=0.0)["family"] == "other"
+
+
+def test_a_prefix_behind_a_link_is_the_same_prefix(tmp_path: Path) -> None:
+    folder = tmp_path / "disk/prefix/debs/usr/lib" / TRIPLET
+    folder.mkdir(parents=True)
+    (tmp_path / "prefix").symlink_to(tmp_path / "disk/prefix")
+    search = SearchPaths(prefix=tmp_path / "prefix", cache=tmp_path)
+    for file in (folder / "libblas.so.3", tmp_path / "prefix/debs/usr/lib" / TRIPLET / "libblas.so.3"):
+        assert library_folders(search, file)[0].resolve() == folder
+    assert library_folders(search, tmp_path / "elsewhere/libblas.so.3") == ()
 
 
 @pytest.mark.heavy

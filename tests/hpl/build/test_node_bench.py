@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from found_here import shared_library
 from needs import skip_without
 from waiting import PATIENCE_S
 
@@ -39,10 +40,7 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def blas(folder: Path, after: str = "") -> Path:
     """A small BLAS of our own, which does something to its product afterwards."""
-    source, library = folder / "blas.c", folder / "libblas.so"
-    source.write_text(DGEMM.replace("RIGHT", RIGHT).replace("AFTER", after))
-    subprocess.run(["cc", "-O2", "-w", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
-    return library
+    return shared_library(folder / "libblas.so", DGEMM.replace("RIGHT", RIGHT).replace("AFTER", after))
 
 
 def rows(bench: Path, *arguments: str) -> list[list[str]]:

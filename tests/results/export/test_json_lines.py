@@ -9,7 +9,7 @@ from record_builders import begun, finished
 from record_strategies import outcomes
 
 from results.errors import ResultsError
-from results.export.json_lines import from_json_lines, to_json_lines
+from results.export.json_lines import from_json_lines, json_line
 from results.flat import COLUMNS
 from results.record import TrialRecord
 
@@ -17,6 +17,10 @@ from results.record import TrialRecord
 @given(st.lists(outcomes(), max_size=4))
 def test_any_records_are_read_as_they_were_written(records: list[TrialRecord]) -> None:
     assert from_json_lines(to_json_lines(records)) == records
+
+
+def to_json_lines(records: list[TrialRecord]) -> str:
+    return "".join(map(json_line, records))
 
 
 def test_a_trial_that_runs_is_read_as_it_was_written() -> None:

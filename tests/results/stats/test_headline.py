@@ -96,6 +96,16 @@ def test_what_an_output_or_a_table_tells_is_no_rmax_because_no_memory_is_known(m
     assert unsized.called == f"{how} rate"
 
 
+def test_what_no_machine_ran_is_no_rmax_though_its_matrix_fills_the_memory() -> None:
+    study = a_study(host={"memory_available_bytes": 8 * 6_000**2}, versions={SIMULATOR: "SimGrid 4.0"})
+    found = fastest_run(study, [run(2, 62.0, N=6_000)])
+    assert found is not None
+    assert found.called == "simulated rate at N=6,000"
+    assert found.sentence([]) == (
+        "The fastest simulated full run gave 62.00 GFLOPS at N=6,000: trial 2. That is no Rmax: no machine ran it."
+    )
+
+
 def test_runs_are_told_by_their_median_and_their_ends() -> None:
     assert median_text(Ranked("a", {}, (1.5, 2.01, 1.9), 1)) == "the median of 3 runs, 1.50 to 2.01"
     assert median_text(Ranked("a", {}, (1.5,), 1)) == "1 run"

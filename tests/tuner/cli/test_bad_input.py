@@ -4,37 +4,41 @@ import json
 import os
 import re
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
 from as_user import Run, program
-from needs import needs, skip_without
+from needs import needs
 from record_builders import a_study, begun, finished
 
 from results.store.store import Store
 from tuner.database import folder_of
 from tuner.options import TuneOptions
+from tuner.provision.plan import Needs
 from tuner.trial.workbench import look_around
 from tuner.user_dirs import UserDirs
-
-LACKS = "everything"
 
 
 @pytest.fixture(autouse=True)
 def nobody_installs(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that finds no HPL here installs none."""
-    monkeypatch.setattr("tuner.provision.setup.install", lambda *_, **__: LACKS)
+    monkeypatch.setattr("tuner.provision.setup.install", lambda *_, **__: "everything")
 
 
-def as_asked(hpltune: Run, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What a command says, or a skipped test where it would first have to install what runs HPL."""
-    done = hpltune(*arguments)
-    if f"this machine still lacks {LACKS}" in done.stderr or "no MPI was found" in done.stderr:
-        skip_without("Open MPI")
-    return done
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that lacks all that runs HPL."""
+    for module in ("commands.session", "provision.setup"):
+        monkeypatch.setattr(f"tuner.{module}.needs", lambda *_, **__: Needs(compiler=True, mpi=True, blas=True))
 
 
+@pytest.mark.usefixtures("bare")
+def test_a_machine_that_lacks_hpl_says_so_where_nothing_else_is_wrong(hpltune: Run) -> None:
+    done = hpltune("tune", "--wrap", "env")
+    assert (done.returncode, "this machine still lacks everything" in done.stderr) == (1, True)
+
+
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize("command", ["tune", "blas"])
 @pytest.mark.parametrize(
     ("setting", "sentence"),
@@ -44,16 +48,17 @@ def as_asked(hpltune: Run, *arguments: str) -> subprocess.CompletedProcess[str]:
         ("sys.cores=7000", "--set sys.cores = 7000: cannot be had on this machine: it has no CPU 7000"),
     ],
 )
-def test_a_setting_that_no_host_has_is_refused_before_anything_is_timed(
+def test_a_setting_that_no_host_has_is_refused_before_anything_is_installed(
     hpltune: Run, command: str, setting: str, sentence: str
 ) -> None:
-    done = as_asked(hpltune, command, "--set", setting)
+    done = hpltune(command, "--set", setting)
     assert done.returncode != 0
     assert sentence in " ".join(done.stderr.split())
     assert "Timing" not in done.stdout + done.stderr
     assert "hosts_offer" not in done.stderr
 
 
+@pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -140,7 +145,7 @@ def test_a_setting_that_no_host_has_is_refused_before_anything_is_timed(
     ],
 )
 def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], words: str) -> None:
-    done = as_asked(hpltune, *arguments)
+    done = hpltune(*arguments)
     not_stored = words in {"there is no", "there is no study none"}
     assert done.returncode == (1 if not_stored else 2), "wrong usage, or what is asked for is not there"
     assert words in done.stderr
@@ -225,6 +230,7 @@ def test_a_number_that_nobody_can_mean_is_a_usage_error(hpltune: Run, arguments:
 
 
 @pytest.mark.heavy
+@pytest.mark.usefixtures("mpirun")
 def test_every_problem_of_an_input_file_is_named_with_its_line(hpltune: Run, home: Path) -> None:
     hpltune("dat", "HPL.dat", "--N", "1000")
     lines = (home / "HPL.dat").read_text().splitlines()
@@ -245,9 +251,10 @@ def test_a_layout_is_written_as_in_a_space(hpltune: Run, layout: str) -> None:
     assert f"layout = {layout}: expected ranks x threads as 4x2" in done.stderr
 
 
+@pytest.mark.usefixtures("bare")
 def test_a_library_that_does_not_load_is_named(hpltune: Run, home: Path) -> None:
     (home / "broken.so").write_text("no library")
-    done = as_asked(hpltune, "tune", "--blas", "mine=broken.so")
+    done = hpltune("tune", "--blas", "mine=broken.so")
     assert done.returncode == 1
     assert "broken.so does not load" in done.stderr
 
@@ -287,8 +294,9 @@ def test_kernels_chosen_by_the_shell_are_not_inherited(hpltune: Run, monkeypatch
     assert not any(chosen in one for one in inherited)
 
 
+@pytest.mark.usefixtures("mpirun")
 def test_an_n_and_ranks_beyond_this_machine_are_written_with_a_caution_and_the_largest_n(hpltune: Run) -> None:
-    done = as_asked(hpltune, "dat", "--N", "9999999", "--NB", "256")
+    done = hpltune("dat", "--N", "9999999", "--NB", "256")
     assert done.returncode == 0, "the file may be meant for another machine"
     assert "9999999" in done.stdout
     found = re.search(r"Caution: N=9999999 needs [\d.]+ GiB, but .* the largest N that fits is (\d+)\.", done.stderr)

@@ -61,6 +61,7 @@ LIGHT = [
     ("show --db {place}", {"numpy", "sqlalchemy"}, 116),
     ("show study 1 --db {place}", {"numpy", "sqlalchemy"}, 116),
     ("best --db {place}", {"numpy", "sqlalchemy"}, 135),
+    ("best --html {place}.html --db {place}", {"numpy", "sqlalchemy", "matplotlib"}, 145),
 ]
 """Commands that only look: which heavy modules each needs, and how many modules of ours it may import."""
 PAGE = Path(__file__).parents[3] / "docs/commands.md"
@@ -300,6 +301,8 @@ def loaded(text: str) -> set[str]:
 def test_what_takes_long_to_import_is_not_imported_before_it_is_needed() -> None:
     modules = ", ".join(f"tuner.commands.{name}" for name in QUICK)
     assert loaded(f"import {modules}") & SLOW == set()
+    page = loaded("import tuner.commands.stored.report") & HEAVY
+    assert page <= {"numpy", "psutil", "pydantic", "scipy", "sqlalchemy"}, "matplotlib when a figure is drawn"
 
 
 @pytest.mark.process
@@ -335,15 +338,20 @@ def outcome(read: Callable[[Any, Any], Any], value: Any) -> Any:
         return "refused"
 
 
-@pytest.mark.parametrize("given", [None, "7", "007", "0", "-1", "2.5", "1e3", "1_0", " 3", "999999999999999", "a", "ü"])
-def test_a_value_that_is_read_without_pydantic_is_what_typer_makes_of_it(given: str | None) -> None:
-    for name in ("best", "dat", "show", "spaces", "tune"):
-        command = PROGRAM.commands[name]
-        for one in command.get_params(command.context_class(command, info_name=name)):
-            if not one.multiple and one.nargs == 1 and one.callback is None:
+GIVEN = (None, "7", "007", "0", "-1", "2.5", "1e3", "1_0", " 3", "999999999999999", "a", "a/../b/", "ü")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_value_that_is_read_without_pydantic_is_what_typer_makes_of_it(command: str) -> None:
+    name, _, own = command.partition(" ")
+    found = PROGRAM.commands[name].commands[own] if own else PROGRAM.commands[name]
+    for one in found.get_params(found.context_class(found, info_name=name)):
+        several = one.multiple or one.nargs != 1
+        for given in (None, (), ("7", "a"), *((text,) for text in GIVEN[1:])) if several else GIVEN:
+            if one.callback is None:
                 usual = outcome(partial(type(one).process_value, one), given)
-                found = outcome(one.process_value, given)
-                assert (found, type(found)) == (usual, type(usual)), (name, one.name)
+                read = outcome(one.process_value, given)
+                assert (read, repr(read)) == (usual, repr(usual)), one.name
 
 
 @pytest.mark.process

@@ -105,7 +105,7 @@ SIMULATED = {
     and call.words[call.words.index("--cluster") + 1] in VIRTUAL
 } | {"front", "predicted", "kronos-blocks-1", "mine-1"}
 """Studies of the pages that were simulated."""
-MADE = ("default-1", "stored-xhpl", "default-2", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
+MADE = ("default-1", "default-2", "before", "first", "long", "run-HPL-1", "import-runs-1", "shared")
 """Studies of the pages that were not."""
 SIMULATES = ("reproduce", "learn", "predict", "plot timeline")
 COMPUTES = ("blas", "build", "calibrate", "scale", "nodes check", "doctor")
@@ -154,7 +154,7 @@ def longest(table: Mapping[str, object], words: Sequence[str]) -> str | None:
 
 def runs(call: Call) -> bool:
     """Whether a call is run here, and not only looked at."""
-    looked_at = longest(NOT_RUN, call.words) or call.words in NAMES_NO_STUDY or call.page == SERVED
+    looked_at = longest(NOT_RUN, meant(call)) or call.words in NAMES_NO_STUDY or call.page == SERVED
     return not looked_at and refusal(call) is None
 
 
@@ -285,7 +285,8 @@ def reader(
         "nodes baseline 1",
     )
     checks = [(CHECKS, 1, number) for number in (2, 3, 12)]
-    database = shelf(folder, lines, [*((STUDIES, "made", name) for name in MADE), *checks])
+    made = ((STUDIES, "made", name) for name in MADE)
+    database = shelf(folder, lines, [*made, (STUDIES, "after", "stored-xhpl"), *checks])
     (home / "data").mkdir()
     shutil.copy(database, home / "data/hpltune.db")
     for name in ("laptop.db", "nodes.db"):

@@ -35,6 +35,8 @@ from tuner.errors import UsageError
         ("Raspberry Pi 5", "neoverse_n1", 8),
         ("Cortex-A76", "neoverse_n1", 8),
         ("Apple M2 Max", "m2", 16),
+        ("VisionFive 2", "u74mc", 2),
+        ("SiFive U74", "u74mc", 2),
     ],
 )
 def test_a_cpu_is_known_by_the_name_it_is_sold_under(sold: str, archspec: str, flop_per_cycle: int) -> None:
@@ -57,7 +59,7 @@ def test_a_near_miss_is_told_with_names_of_the_list() -> None:
 
 def test_the_list_is_printed(hpltune: Run) -> None:
     listed = json.loads(hpltune("dat", "--cpu", "list", "--json").stdout)
-    assert {"name": "EPYC 9??4*", "archspec": "zen4", "flop_per_cycle": 16} in listed["sold"]
+    assert {"name": "EPYC 9??4*", "archspec": "zen4", "flop_per_cycle": 16, "domain_cores": None} in listed["sold"]
     assert "EPYC 9??4*" in hpltune("dat", "--cpu", "list").stdout
 
 

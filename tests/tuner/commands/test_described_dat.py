@@ -45,6 +45,26 @@ def test_ranks_and_threads_together_take_all_cores_and_both_starters_say_the_sam
     assert "-N 16 --ntasks-per-node=8 --cpus-per-task=8" in srun
 
 
+@pytest.mark.parametrize(
+    ("cpu", "cores", "layout"),
+    [
+        ("A64FX", 48, (4, 12)),
+        ("a64fx", 48, (4, 12)),
+        ("Grace", 144, (2, 72)),
+        ("GH200", 72, (1, 72)),
+        (None, 48, (6, 8)),
+    ],
+)
+def test_a_rank_has_the_cores_of_a_numa_node_where_the_cpu_tells_them(
+    cpu: str | None, cores: int, layout: tuple[int, int]
+) -> None:
+    done = described_dat(DatAsk(nodes=4, cores=cores, memory="480GiB", network="400g", cpu=cpu))
+    ranks, threads = layout
+    said = f"{4 * ranks} ranks, {ranks} on each node with {threads} threads each"
+    assert said in str(done.report().parts)
+    assert ("share a NUMA node." in str(done.report().parts)) is (cpu is not None)
+
+
 def test_behind_a_slow_network_fewer_ranks_run_on_a_flatter_grid_and_the_reason_says_so() -> None:
     slow = described_dat(DatAsk(nodes=16, cores=64, memory="256GiB", network="10g"))
     fast = described_dat(LARGE)

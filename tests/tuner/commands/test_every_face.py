@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 import pytest
 from as_user import Run
+from disturbing import disturbing
 from record_builders import DISTURBED, QUIET, a_study, begun, finished
 
 from results.record import Kind
@@ -106,3 +108,36 @@ def test_what_a_service_tells_has_the_conditions_and_what_was_measured(db: str, 
         assert rates.to_json()["conditions"] == told, "a webhook tells these"
         ended = [document(event) for event in store.outbox.after(0, 10**9, name, 1000) if event.name == "trial-ended"]
         assert {getattr(event, "conditions", None) for event in ended} == {told}
+
+
+def measured_as(monkeypatch: pytest.MonkeyPatch, conditions: str) -> AbstractContextManager[None]:
+    """Watch all runs meanwhile, which are all disturbed, all quiet, or of which nothing is told."""
+    if conditions == "not known":
+        return nullcontext()
+    return disturbing(monkeypatch, range(1_000) if conditions == "disturbed" else ())
+
+
+@pytest.mark.heavy
+@pytest.mark.parametrize("conditions", [told for _, told in STUDIES.values()])
+def test_the_end_of_what_measures_is_no_surer_than_the_record(
+    hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch, conditions: str
+) -> None:
+    xhpl = ("--xhpl", str(prints_hpl))
+    small = ("--set", "N=1000", "--set", "layout=2x1", "--set", "NB=64,128", "--study", "new")
+    with measured_as(monkeypatch, conditions):
+        texts = {
+            "tune": said(hpltune, "tune", *xhpl, *small, "--trials", "3", "--confirm", "1"),
+            "scale": said(
+                hpltune, "scale", *xhpl, "--n", "400", "--nodes", "1,2", "--repeats", "2", "--html", "p.html"
+            ),
+        }
+        checked = " ".join(hpltune("check", "--baseline", "new", "--runs", "3").stdout.split())
+    texts["page of scale"] = (home / "p.html").read_text()
+    assert ("Cannot tell: " in checked and "all were disturbed" in checked) == (conditions == "disturbed")
+    assert ("Whether something disturbed its runs is not known." in checked) == (conditions == "not known")
+    if conditions == "undisturbed":
+        assert not [face for face, text in texts.items() if "not known whether" in text]
+        return
+    for face, text in texts.items():
+        assert not [words for words in SURE if words in text], (face, text)
+        assert conditions in text, (face, text)

@@ -23,7 +23,7 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 from tuner.engines.base import Engine, EngineContext
 from tuner.engines.baselines.tpe import SHOWN
-from tuner.engines.outcomes import Outcome
+from tuner.engines.outcomes import Outcome, RunHistory
 from tuner.engines.points import starts
 from tuner.engines.registry import ENGINES, check_engine, descriptions, make_engine
 from tuner.errors import TunerError
@@ -209,6 +209,18 @@ def test_one_at_a_time_changes_with_a_parameter_what_must_follow_it() -> None:
     space = space_of("parameters = { layout = ['4x1', '2x2', '1x4'], grid = ['2x2', '1x4', '1x2', '1x1'] }")
     asked = drive(make_engine("one-at-a-time", space, 0), Landscape(space, 0), 9)
     assert {point["layout"] for point in asked} == {"4x1", "2x2", "1x4"}
+
+
+def test_the_fastest_of_disturbed_runs_is_what_a_configuration_reaches_at_least() -> None:
+    told = RunHistory()
+    for key, rates in {"a": (9.0, 2.0, 3.0), "b": (6.0, 6.0)}.items():
+        for rate in rates:
+            told.add(key, {"NB": key}, Outcome(rate, lost=1.6))
+    assert (told.median("a"), told.median("b")) == (9.0, 6.0)
+    assert told.fastest() == {"NB": "a"}
+    for rate in (7.0, 8.0, 5.0):
+        told.add("b", {"NB": "b"}, Outcome(rate))
+    assert told.median("b") == 7.0, "quiet runs replace them"
 
 
 def test_one_at_a_time_judges_repeats_by_their_median() -> None:

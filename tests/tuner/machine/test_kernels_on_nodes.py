@@ -1,14 +1,14 @@
 """Kernels timed on real nodes over real ssh: two namespaces of this machine."""
 
 import shutil
-import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from needs import require_root, skip_without
+from found_here import shared_library
+from needs import require_root
 from net_lab import HostsLab, other_cpu
 
 from hpl.blas.catalogue import Blas
@@ -54,20 +54,10 @@ def lab(hosts: HostsLab) -> HostsLab:
     return hosts.wired(2)
 
 
-def compiled(source: str, file: Path) -> Path:
-    compiler = shutil.which("cc")
-    if compiler is None:
-        skip_without("a C compiler")
-    file.parent.mkdir(parents=True, exist_ok=True)
-    command = [compiler, "-O3", "-shared", "-fPIC", "-x", "c", "-", "-o", str(file)]
-    subprocess.run(command, input=source, text=True, check=True, capture_output=True)
-    return file
-
-
 @pytest.fixture
 def mine(tmp_path: Path, search: SearchPaths) -> Blas:
     """A small library with the kernels Katmai, which it chooses itself, Haswell, and Zen."""
-    return discover(search, {"mine": compiled(SOURCE, tmp_path / "libraries/libmine.so")})[0]
+    return discover(search, {"mine": shared_library(tmp_path / "libraries/libmine.so", SOURCE, "-O3")})[0]
 
 
 def timed(
@@ -175,7 +165,7 @@ def test_another_library_under_the_same_path_has_rates_of_its_own(
 ) -> None:
     here = kernel_survey(mine, frozenset({"avx2", "fma"}), search, Timing.QUIET)
     assert {probe.kernel for probe in here} == {"auto", "Haswell"}
-    other = compiled(SOURCE.replace('? "Haswell"', '? "Katmai"'), tmp_path / "other.so")
+    other = shared_library(tmp_path / "other.so", SOURCE.replace('? "Haswell"', '? "Katmai"'), "-O3")
     found, _ = timed(Covered(covered(mine.libraries[0].path, by=other)), mine, search, ("n1",))
     assert kernels(found) == {"auto"}
 

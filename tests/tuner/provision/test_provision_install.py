@@ -16,7 +16,7 @@ from tuner.commands.hosts.setup import SetupRequest, plan_setup, setup
 from tuner.events import Event, Notice, WorkEnded, WorkStarted
 from tuner.provision.actions import BusyError, SetupError, Steps
 from tuner.provision.install import Installation, Installers, installed_packages
-from tuner.provision.plan import APT, EXTRAS, UNPACKED, WHEELS, SetupPlan
+from tuner.provision.plan import APT, EXTRAS, UNPACKED, WHEELS, Needs, SetupPlan
 from tuner.provision.setup import provision_if_needed
 from tuner.user_dirs import UserDirs
 
@@ -214,6 +214,18 @@ def test_setup_says_why_a_simgrid_that_is_here_cannot_be_used(
     assert (
         f"Still missing: simgrid, because found SimGrid 4.0 ({tools / 'smpicc'}), but no C compiler was found" in told
     )
+
+
+def test_an_extra_whose_wheel_failed_is_still_missing(
+    user_dirs: UserDirs, installers: Installers, events: list[Event], tools: Path, pip: Pip
+) -> None:
+    program(tools / "cc", "#!/bin/sh\n")
+    pip(PIP + 'case "$*" in *mkl) echo "ERROR: No matching distribution found"; exit 1;; esac\n')
+    (user_dirs.cache / "source/netlib").mkdir(parents=True)  # it holds no HPL
+    result = setup(plan_setup(SetupRequest(user_dirs, ["mkl"], installers=installers)), events.append)
+    assert "Still missing: mkl, because it was not installed (log: " in to_markdown(result.report())
+    assert json.loads(to_json(result.report()))["still_missing"][-1] == "mkl"
+    assert not replace(result, has_source=True, left=Needs(compiler=False, mpi=False, blas=False)).complete
 
 
 def test_a_machine_that_cannot_be_set_up_says_what_to_do(

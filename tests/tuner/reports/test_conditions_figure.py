@@ -142,7 +142,10 @@ def test_a_page_has_the_line_of_time_of_the_best_run_and_of_disturbed_ones(store
     ]
     assert {line.origin for line in lines} == {"Machine not known; study study (2026-03-01); N=6,000."}
     said = [part.text for part in parts if isinstance(part, Sentence)]
-    assert any(text.startswith("Measured during the runs: what ranks got, what others took") for text in said)
+    (measured,) = [
+        text for text in said if text.startswith("Measured during the runs: what ranks got, what others took")
+    ]
+    assert "This machine does not tell" in measured
 
 
 def test_a_picture_has_all_of_them_below_each_other(store: Store, home: Path) -> None:

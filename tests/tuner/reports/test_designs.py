@@ -68,7 +68,7 @@ def test_figures_that_a_design_has_lost_are_told(tmp_path: Path) -> None:
 def test_figures_show_the_rates_within_peak_and_against_the_price_of_those_that_have_one(tmp_path: Path) -> None:
     parts = report(designs(tmp_path, f'{AS_IT_IS}[[design]]\nname = "sixteen"\nnodes = {{ count = 16 }}')).parts
     peak, cost, price = (part for part in parts if isinstance(part, Figure))
-    assert [series.name for series in peak.series] == ["Rpeak", "Rmax, tuned"]
+    assert [series.name for series in peak.series] == ["Rpeak", "simulated, tuned"]
     assert peak.series[1].x == ("eight of them as they are", "sixteen")
     assert cost.series[0].x == ("eight of them as they are",)
     assert cost.series[0].y == pytest.approx([2490 / 14.19])
@@ -77,7 +77,7 @@ def test_figures_show_the_rates_within_peak_and_against_the_price_of_those_that_
 
 def test_designs_without_a_price_have_no_figure_of_prices(tmp_path: Path) -> None:
     parts = report((design(tmp_path, "nodes = { count = 16 }"),)).parts
-    assert [part.title for part in parts if isinstance(part, Figure)] == ["Rmax within Rpeak"]
+    assert [part.title for part in parts if isinstance(part, Figure)] == ["Simulated rate within Rpeak"]
 
 
 def test_a_search_that_was_stopped_before_its_first_result_has_an_empty_report() -> None:

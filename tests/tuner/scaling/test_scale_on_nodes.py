@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from as_user import HPLTUNE, program
+from found_here import shared_library
 from net_lab import HostsLab
 from on_head import OnHead, on_head
 from waiting import PATIENCE_S, until
@@ -113,8 +114,7 @@ def test_the_rest_goes_on_without_a_node_that_goes_down_in_a_run(
 
 def test_a_run_whose_residual_failed_is_told_and_the_others_count(head: OnHead, lab: HostsLab, home: Path) -> None:
     built = json.loads(head("build", "--blas", "openblas", "--json").stdout)
-    (home / "wrong.c").write_text(WRONG)
-    subprocess.run(("gcc", "-shared", "-fPIC", "-o", "wrong.so", "wrong.c", "-ldl"), cwd=home, check=True)
+    shared_library(home / "wrong.so", WRONG, "-ldl")
     wrong = f'[ "$OMPI_COMM_WORLD_SIZE" = 1 ] || export LD_PRELOAD="$LD_PRELOAD:{home}/wrong.so"'
     xhpl = built[0]["xhpl"]
     wrapper = program(home / "xhpl", f'#!/bin/sh\n{wrong}\nexec {xhpl} "$@"\n')

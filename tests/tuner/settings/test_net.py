@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from as_user import Run
+from as_user import Run, program
 from needs import require
 from net_lab import HostsLab
 from on_head import on_head
@@ -160,7 +160,18 @@ def test_sudoers_prints_rules_for_a_group_and_says_that_all_its_members_have_the
     subprocess.run(("visudo", "-c", "-f", str(tmp_path / "rules")), check=True, capture_output=True)
 
 
-@pytest.mark.usefixtures("ip")
 def test_this_machine_is_shown_without_hosts(hpltune: Run) -> None:
     shown = json.loads(hpltune("net", "show", "--interface", "lo", "--json").stdout)
     assert {each["host"] for each in shown} == {os.uname().nodename}
+
+
+def test_settings_are_shown_where_no_program_tells_of_interfaces(
+    hpltune: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(tmp_path / "ip", "#!/bin/sh\necho 'sh: 1: ip: not found' >&2\nexit 127\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    shown = {each["setting"]: each for each in json.loads(hpltune("net", "show", "--json").stdout)}
+    assert (shown["net.mtu"]["interface"], shown["net.mtu"]["value"]) == ("", None)
+    assert "iproute2 of 2018 or newer is needed" in shown["net.mtu"]["reason"]
+    assert "interface" not in shown["sys.transparent_huge_pages"]["reason"]
+    assert hpltune("net", "show").stdout.count("iproute2 of 2018 or newer is needed") == 1

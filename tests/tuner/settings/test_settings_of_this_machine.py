@@ -11,7 +11,6 @@ import made_up_settings
 import pytest
 from as_user import Run, program
 from made_up_settings import MEANING, PLACE, STEP, VARIABLE
-from needs import require
 from replayed import replaying
 from waiting import PATIENCE_S, until
 
@@ -143,7 +142,6 @@ def test_a_mistake_is_one_sentence(hpltune: Run, home: Path, arguments: tuple[st
 
 
 def test_what_tells_of_settings_knows_it(hpltune: Run) -> None:
-    require("ip")
     shown = json.loads(hpltune("net", "show", "--interface", "lo", "--json").stdout)
     assert [each["value"] for each in shown if each["setting"] == "sys.test_value"] == ["7"]
     assert meanings()["sys.test_value"] == MEANING

@@ -92,7 +92,7 @@ def test_a_search_repeats_nothing_while_a_load_stays() -> None:
     for number in range(1, 9):
         runs.note(Question({"NB": number}, FULL), disturbed(number, 58.0, str(number)), 60.0)
     waiting = []
-    while found := runs.take([]):
+    while found := runs.take([], 60.0):
         waiting += found
     assert len(waiting) == STEADY - 1
     assert sum("loaded all the time" in one for one in said) == 1
@@ -106,11 +106,17 @@ def test_a_search_asks_again_what_was_disturbed_and_can_win() -> None:
     said = list[str]()
     runs, question = FullRuns(SteadyLoad(said.append)), Question({"NB": 192}, FULL)
     runs.note(question, disturbed(1, 40.0), 60.0)
-    assert runs.take([question]) == [], "it runs now"
+    assert runs.take([question], 60.0) == [], "it runs now"
     assert said == [], "nothing is promised before it begins"
-    assert runs.take([]) == [question]
-    assert runs.take([]) == []
+    assert runs.take([], 60.0) == [question]
+    assert runs.take([], 60.0) == []
     assert len(said) == 1
+
+
+def test_what_a_faster_run_has_beaten_meanwhile_is_not_run_again() -> None:
+    runs = FullRuns(SteadyLoad(lambda _: None))
+    runs.note(Question({"NB": 192}, FULL), disturbed(1, 40.0), 60.0)
+    assert runs.take([], 600.0) == []
 
 
 def test_a_search_asks_nothing_again_that_cannot_win_or_has_a_quiet_run_or_ran_in_part() -> None:
@@ -119,7 +125,7 @@ def test_a_search_asks_nothing_again_that_cannot_win_or_has_a_quiet_run_or_ran_i
     runs.note(question, quiet(2, 50.0), 60.0)
     runs.note(question, disturbed(3, 50.0), 60.0)
     runs.note(Question({"NB": 192}, Rung(Fidelity.SMALL, 0.35)), disturbed(4, 50.0, "b"), 60.0)
-    assert runs.take([]) == []
+    assert runs.take([], 60.0) == []
 
 
 @pytest.fixture
@@ -204,6 +210,21 @@ def test_a_search_repeats_what_was_disturbed(
         for run in records:
             if run.disturbed and run.kind in {Kind.SEARCH, Kind.CONFIRMATION}:
                 assert any(one.key == run.key and one.number > run.number for one in records)
+
+
+def test_a_grid_tries_all_that_it_was_asked_for_before_it_repeats_what_was_disturbed(
+    hpltune: Run, home: Path, prints_hpl: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    space = home / "space.toml"
+    space.write_text('parameters = { NB = [32, 64], N = 1000, layout = "1x1" }\n')
+    grid = ("--engine", "grid", "--trials", "3", "--confirm", "0", "--study", "grid")
+    with disturbing(monkeypatch, range(100)):
+        done = hpltune("tune", "--space", str(space), "--xhpl", str(prints_hpl), *grid)
+    assert done.returncode == 0, done.stderr
+    with Store.open(home / "data/hpltune.db") as store:
+        tried = [run.params["NB"] for run in store.records("grid") if run.kind is Kind.SEARCH]
+    assert set(tried[:2]) == {32, 64}
+    assert len(tried) == 3
 
 
 def test_of_a_doubted_run_the_user_reads_its_trial_and_by_how_much_it_was_too_slow() -> None:

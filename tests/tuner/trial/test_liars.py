@@ -2,12 +2,13 @@
 
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from as_user import Run, program
+from found_here import shared_library
+from replayed import replaying
 
 from hpl.build.replay_child import code_of, configurations
 
@@ -52,6 +53,26 @@ LIARS = {
         "sys.exit(0) if rank else spin(SECONDS + 0.5)\nsay(); end()",
         "this program did not compute",
     ),
+    "spins on all ranks and holds no matrix": ("spin(SECONDS + 0.5); say(); end()", "this program did not solve for N"),
+    "holds the matrix and computes nothing": (
+        "held = b'x' * (8 * N * N // 2); time.sleep(SECONDS + 0.5); say(); end()",
+        "did not compute",
+    ),
+    "lets a child burn the time": (
+        "os.fork() or (spin(SECONDS + 0.5), os._exit(0))\nos.wait(); say(); end()",
+        "this program did not solve for N",
+    ),
+    "lets a child of one rank burn the time": (
+        "rank or os.fork() or (spin(SECONDS + 0.5), os._exit(0))\ntime.sleep(SECONDS + 1.0); say(); end()",
+        "this program did not compute on all its ranks",
+    ),
+    "waits and prints an earlier output": (
+        """
+screen = sys.stdout
+with open(f"earlier{rank}", "w+") as sys.stdout:
+    say(); end(); time.sleep(SECONDS + 0.5); sys.stdout.seek(0); screen.write(sys.stdout.read())""",
+        "did not compute",
+    ),
     "lets a service compute": (
         "os.fork() or (os.setsid(), time.sleep(SECONDS), os._exit(0)); time.sleep(SECONDS + 0.5); say(); end()",
         "did not compute",
@@ -79,6 +100,20 @@ def test_what_was_not_computed_does_not_count_and_a_sentence_says_why(hpltune: R
     assert done.returncode == 1
 
 
+@pytest.mark.heavy
+@pytest.mark.usefixtures("mpirun")
+def test_no_study_is_made_of_sleepers_and_none_is_checked_by_one(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "4000")
+    replaying(home)
+    assert hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--repeats", "3").returncode == 0
+    replaying(home, gflops=78.0, computes=0.0)
+    tuned = hpltune("tune", "--xhpl", "xhpl", "--budget", "60s")
+    assert (tuned.returncode, "this program did not compute" in tuned.stderr) == (1, True), tuned.stderr
+    checked = hpltune("check", "--baseline", "run-HPL-1", "--wait-for-quiet", "0")
+    assert checked.returncode == 1, checked.stdout
+    assert "this program did not compute" in " ".join((checked.stdout + checked.stderr).split())
+
+
 SLOWER = """#define _GNU_SOURCE
 #include <dlfcn.h>
 double MPI_Wtime(void)
@@ -101,8 +136,12 @@ def test_a_true_run_counts_and_its_time_told_shorter_does_not(hpltune: Run, home
     program(home / "xhpl", f"#!/bin/sh\n{built} | awk '{AWK}'\n")
     lie = json.loads(hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json").stdout)["runs"][0]
     assert (lie["counts"], "its ranks solved for" in lie["reason"]) == (False, True), lie["reason"]
-    (home / "slow.c").write_text(SLOWER)
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", home / "slow.so", home / "slow.c", "-ldl"], check=True)
+    hpltune("dat", "smaller.dat", "--N", "3800", "--NB", "128")
+    larger = "/^W[RC]/ { $2 = 4000; $7 *= (4000 / 3800) ^ 3 } { print }"
+    program(home / "xhpl", f"#!/bin/sh\ncp '{home}/smaller.dat' HPL.dat\n{built} | awk '{larger}'\n")
+    lie = json.loads(hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json").stdout)["runs"][0]
+    assert (lie["counts"], "its ranks solved for N=3800" in lie["reason"]) == (False, True), lie["reason"]
+    shared_library(home / "slow.so", SLOWER, "-ldl")
     program(home / "xhpl", f'#!/bin/sh\nLD_PRELOAD="{home}/slow.so $LD_PRELOAD" exec {built}\n')
     shifted = json.loads(hpltune("run", "HPL.dat", "--xhpl", "xhpl", "--json").stdout)["runs"][0]
     assert not shifted["counts"]

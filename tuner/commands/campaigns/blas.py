@@ -14,9 +14,8 @@ from ...database import db_option
 from ...errors import TunerError, UsageError
 from ...events import Listener
 from ...machine.inventory import Inventory, bringing, rivals
-from ...machine.survey import program_of, require_gpus
+from ...machine.survey import require_gpus
 from ...options import TuneOptions
-from ...provision.setup import provision_if_needed
 from ...reports.library_ranking import LibraryRanking
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
@@ -28,7 +27,7 @@ from ...trial.workbench import Workbench
 from ...tuning.enter import enter
 from ...tuning.library_shootout import compare_blas
 from ...words import listed
-from ..session import Session, open_session
+from ..session import Session, open_session, set_up
 from .tune import introduce
 
 
@@ -96,8 +95,7 @@ def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasRes
         else:
             require_trusted(session.store, session.user_dirs, study)
         with stop.preparing():
-            built = program_of(options).built
-            provision_if_needed(session.user_dirs, listener, options.blas_files, program=not built)
+            set_up(options, session.user_dirs, listener, stored=request.resume)
         return _compared(request, study.name if study else request.study, options, session)
 
 

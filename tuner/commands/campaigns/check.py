@@ -254,7 +254,7 @@ class CheckResult:
         if self.disturbed is not None:
             runs = counted(len(self.gflops), "run")
             return f"Cannot tell: of {runs} all were disturbed, the last one because {self.disturbed}. {QUIET}"
-        return self._answer(change)
+        return f"{self._answer(change)}{' Whether something disturbed its runs is not known.' if self.unknown else ''}"
 
     def _answer(self, change: SpeedChange) -> str:
         """What the rates say, in one sentence or two."""
@@ -272,8 +272,7 @@ class CheckResult:
             chance = _percent(self.control.against.probability_slower)
             return f"Slower: against {self.control.name} it lost more than {limit} with a probability of {chance}."
         if verdict is CheckVerdict.SLOWER_TODAY:
-            unknown = "Whether something disturbed its runs is not known. " if self.unknown else ""
-            return f"Slower today: {lost}, with a probability of {chance} more than {limit}. {unknown}{self._advice()}"
+            return f"Slower today: {lost}, with a probability of {chance} more than {limit}. {self._advice()}"
         told = f"the machine is slower by more than {limit} with a probability of {chance}"
         return f"Not slower: {told}." if change.can_tell else f"Cannot tell: {told}. {self._advice()}"
 
@@ -304,10 +303,13 @@ class CheckResult:
 
     def _left_out(self) -> list[str]:
         """Say which runs do not count because they were disturbed, and others were not."""
-        disturbed = [run for run in self.measured.records if run.ranked and run.disturbed]
-        if self.disturbed is not None or not disturbed:
+        if self.disturbed is not None:
             return []
-        return [f"Trial {run.number} was disturbed, so that it does not count: {run.disturbed}." for run in disturbed]
+        return [
+            f"Trial {run.number} was disturbed, so that it does not count: {run.disturbed}."
+            for run in self.measured.records
+            if run.ranked and run.disturbed
+        ]
 
     def _rates(self) -> list[str]:
         """The rates of both times, and the change."""

@@ -28,7 +28,6 @@ from ...machine.problem_size import SMALLEST_N, matrix_bytes
 from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
-from ...provision.plan import needs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
@@ -46,7 +45,7 @@ from ...tuning.sizing import load_space, planned_n
 from ...units import duration
 from ...user_files import require_writable
 from ...words import counted
-from ..session import Session, open_session
+from ..session import Session, open_session, set_up
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
@@ -205,11 +204,8 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
             _check(request, options, session.store)
             _trust(request, name, options, session)
             if options.on_machines:
-                program = not program_of(options).built
-                if needs(session.user_dirs, options.blas_files, program=program):
-                    from ...provision.setup import provision_if_needed  # noqa: PLC0415 - few machines need it
-
-                    provision_if_needed(session.user_dirs, listener, options.blas_files, program=program)
+                stored = request.resume or request.join is not None
+                set_up(options, session.user_dirs, listener, stored=stored)
         run = _on_machines if options.on_machines else _on_table if options.replay else _on_virtual_cluster
         try:
             outcome = run(request, name, options, session)

@@ -31,6 +31,7 @@ from ...machine.peak import dgemm_beats_peak, fastest_dgemm_gflops
 from ...machine.survey import usable_mpis
 from ...nodes.steps.node_bench import parse_runs
 from ...preflight.looking import HERE, Preflight, look, plan_here
+from ...reports.machine_did import untold_here
 from ...trial.observers.energy.meters import PowerMeters
 from ...units import gibibytes
 from ...user_dirs import UserDirs
@@ -237,11 +238,12 @@ def verdict(advice: Sequence[str], missing: Sequence[str], command: str) -> Iter
 
 
 def _power() -> Findings:
-    """What measures the power of this machine."""
+    """What measures the power of this machine, and what of disturbances nothing measures."""
     meters = PowerMeters.found()
     told = ", ".join(f"{source.name} ({source.what})" for source in meters.sources)
     advice = tuple(f"the power source {name} {why}" for name, why in meters.refused.items())
-    return Findings({"power": told or "nothing here measures it"}, advice)
+    silent = {"disturbances": said} if (said := untold_here()) else {}
+    return Findings({"power": told or "nothing here measures it", **silent}, advice)
 
 
 def _source(search: SearchPaths) -> Findings:

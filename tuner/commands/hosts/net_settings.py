@@ -82,13 +82,20 @@ class ShownSetting:
 
 
 def _settings_of(reach: Transport, host: str, interface: str | None) -> list[ShownSetting]:
-    node = look_at(reach, host)
-    interfaces = chosen_interfaces(interface, node)
-    require_interfaces({host: node}, interfaces)
-    known = host_settings()
+    """All settings of a host; where it tells of no interface, those of interfaces say so."""
+    known, lacking = host_settings(), list[ShownSetting]()
+    try:
+        node = look_at(reach, host)
+    except RefusedError as error:
+        names = [name for name, one in known.items() if one.per_interface]
+        lacking = [ShownSetting(host, "", name, None, fixed=False, reason=str(error)) for name in names]
+        interfaces: tuple[str, ...] = ()
+    else:
+        interfaces = chosen_interfaces(interface, node)
+        require_interfaces({host: node}, interfaces)
     keys = [(each, name) for name, one in known.items() for each in (interfaces if one.per_interface else ("",))]
     told = converse(reach, host, [known[name].show(each) for each, name in keys])
-    return [_read(host, each, name, one.printed) for (each, name), one in zip(keys, told, strict=True)]
+    return lacking + [_read(host, each, name, one.printed) for (each, name), one in zip(keys, told, strict=True)]
 
 
 def _read(host: str, interface: str, name: str, printed: str) -> ShownSetting:
@@ -124,12 +131,14 @@ class NetShowResult:
     def report(self) -> Report:
         """A table for each host."""
         parts: list[Sentence | Table] = [_table(host, shown) for host, shown in self.settings.items()]
+        known, all_shown = host_settings(), [each for shown in self.settings.values() for each in shown]
+        untold = (each.reason for each in all_shown if known[each.setting].per_interface and not each.interface)
+        parts += [Sentence(f"{reason}.") for reason in dict.fromkeys(untold)]
         parts += [
             Sentence(f"{host} still has changed settings: `hpltune net restore` restores them.")
             for host in self.changed
         ]
-        facts: list[object] = [vars(each) for shown in self.settings.values() for each in shown]
-        return Report("Network", tuple(parts), facts)
+        return Report("Network", tuple(parts), [vars(each) for each in all_shown])
 
 
 def net_show(request: NetShowRequest, store: Store | None) -> NetShowResult:

@@ -1,6 +1,6 @@
 """`hpltune setup`: decides what it will install, does it, and says what came of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -52,9 +52,9 @@ class PlannedSetup:
         """The plan for people, and the facts of a setup that has not begun."""
         lines = self.plan.lines(self.request.user_dirs)
         parts = (Sentence(missing_sentence(self.missing)), *(Sentence(line, unbroken=True) for line in lines))
-        return Report("Setup", parts, self.facts((), (), self.missing))
+        return Report("Setup", parts, self.facts((), (), self.missing.names))
 
-    def facts(self, installed: Sequence[str], problems: Sequence[str], left: Needs) -> dict[str, object]:
+    def facts(self, installed: Sequence[str], problems: Sequence[str], left: Sequence[str]) -> dict[str, object]:
         """Everything for scripts."""
         return {
             "missing": list(self.missing.names),
@@ -64,7 +64,7 @@ class PlannedSetup:
             ],
             "installed": list(installed),
             "problems": list(problems),
-            "still_missing": list(left.names),
+            "still_missing": list(left),
         }
 
 
@@ -85,7 +85,7 @@ class SetupResult:
     installed: tuple[str, ...]
     problems: tuple[str, ...]
     left: Needs
-    absent: tuple[str, ...]
+    absent: Mapping[str, str]
     source: str
     has_source: bool
 
@@ -98,8 +98,8 @@ class SetupResult:
         """What is here now, what is not, and what to do."""
         lines = [f"HPL's source: {self.source}" if self.has_source else self.source]
         lines += still_missing(self.left, self.planned.request.user_dirs)
-        lines += [f"Still missing: {extra}." for extra in self.absent]
-        facts = self.planned.facts(self.installed, self.problems, self.left)
+        lines += [f"Still missing: {extra}, because {why}." for extra, why in self.absent.items()]
+        facts = self.planned.facts(self.installed, self.problems, (*self.left.names, *self.absent))
         return Report("Setup", tuple(map(Sentence, lines)), facts)
 
 
@@ -137,10 +137,9 @@ def setup(planned: PlannedSetup, listener: Listener) -> SetupResult:
     except HplError as error:
         source, has_source = str(error), False
         work.problems.append(source)
-    lacking = absent_extras(request.extras, request.user_dirs).items()
-    absent = [f"{name}, because {why}" for name, why in lacking if EXTRAS[name].source == "apt"]
+    absent = absent_extras(request.extras, request.user_dirs)
     return SetupResult(
-        planned, tuple(work.done), tuple(work.problems), left, tuple(absent), source=source, has_source=has_source
+        planned, tuple(work.done), tuple(work.problems), left, absent, source=source, has_source=has_source
     )
 
 

@@ -282,7 +282,7 @@ def _stored(
         before: the studies that the same import made of other folders.
         name: what the user calls the study; None where nothing was said.
     """
-    results = [result for file in folder.files for result in _results(file, folder, facts.blas)]
+    results = [result for file in folder.files for result in _results(file, folder, facts)]
     runs = _each_once(results)
     anywhere = _having(runs, store.imports.known_runs())
     having = [[study for study in found if name is None or study in before | {name}] for found in anywhere]
@@ -315,12 +315,12 @@ def _stored(
     return ImportedStudy(existing.name, False, records, files or len(folder.files), remarks)
 
 
-def _results(file: OutputFile, folder: OutputFolder, blas: str) -> list[_FileResult]:
+def _results(file: OutputFile, folder: OutputFolder, facts: UnprintedFacts) -> list[_FileResult]:
     about = (file.name, file.sha256, file.changed_at)
     return [
         _FileResult(file, record, PrintedRun.of(record), logged.place)
         for logged in file.log.results
-        if (record := imported_record(logged, folder.dat, blas, about))
+        if (record := imported_record(logged, folder.dat, facts.blas, about, facts.rpeak_gflops or 0.0))
     ]
 
 

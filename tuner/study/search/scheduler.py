@@ -251,8 +251,11 @@ class Scheduler:
         if self._reference_ran(now):
             return self._next(engine, rounds, repeats)
         try:
-            again = self._full_runs.take(self.workers.under_way)
-            batch = again or self._first(engine) or self._asked(engine, now) or self._next_round(rounds)
+            # Whoever wants each rate of a grid wants no run twice before all ran.
+            running, best = self.workers.under_way, self.ledger.incumbent.gflops
+            batch = [] if engine.wants_every_rate else self._full_runs.take(running, best)
+            batch = batch or self._first(engine) or self._asked(engine, now) or self._next_round(rounds)
+            batch = batch or self._full_runs.take(running, best)
         except Interrupted:
             return [], STOPPED
         self._show_remarks(engine)

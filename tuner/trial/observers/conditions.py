@@ -73,6 +73,9 @@ def measured(told: SolveConditions, ranks: int) -> Measurements:
     everywhere = complete and {rank.host for rank in told.ranks} <= {node.host for node in told.nodes}
     figures = {"solve_s": solve_s}
     figures |= _sums([rank.figures for rank in told.ranks], OF_RANKS) if complete else {}
+    if complete and all("still_s" in rank.figures for rank in told.ranks):
+        still_s = [rank.figures["still_s"] for rank in told.ranks]
+        figures |= {"still_s": max(still_s), "least_still_s": min(still_s)}
     figures |= _others(told)
     figures |= _worst(told.nodes)
     figures |= _sums([node.figures for node in told.nodes], OF_NODES) if everywhere else {}

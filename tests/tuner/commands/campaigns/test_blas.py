@@ -1,11 +1,11 @@
 """`hpltune blas` as a user runs it: real HPL with real libraries, small."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 from as_user import Run
+from found_here import shared_library
 from needs import skip_without
 from record_builders import a_study
 
@@ -84,13 +84,11 @@ class TestOnThisMachine:
 
     def crashing(self, home: Path) -> Path:
         """A library that multiplies, but whose dtrsm ends the program."""
-        source, library = home / "broken.c", home / "libbroken.so"
-        source.write_text("#include <stdlib.h>\nvoid dtrsm_(void) { abort(); }\n")
         rest = next(Path("/usr/lib").glob("*/blas/libblas.so.3"), None)
         if rest is None:
             skip_without("Debian's reference BLAS")
-        subprocess.run(["gcc", "-shared", "-fPIC", "-o", library, source, "-Wl,--no-as-needed", rest], check=True)
-        return library
+        aborts = "#include <stdlib.h>\nvoid dtrsm_(void) { abort(); }\n"
+        return shared_library(home / "libbroken.so", aborts, "-Wl,--no-as-needed", str(rest))
 
 
 @pytest.mark.parametrize(

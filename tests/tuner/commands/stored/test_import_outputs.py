@@ -14,6 +14,8 @@ from hpl.dat import HplDat, render
 from hpl.params import HplParams
 from results.errors import ResultsError
 from results.export.json_lines import from_json_lines
+from results.flat import flat
+from results.plain import time_text
 from results.record import IMPORTED_FROM, Kind, TrialState
 from results.report.model import Report, Sentence
 from results.store.store import Store
@@ -24,6 +26,7 @@ from tuner.commands.stored.export import ExportRequest, export_study
 from tuner.commands.stored.import_outputs import ImportRequest, ImportResult, UnprintedFacts, import_outputs
 from tuner.commands.stored.show import StudiesRequest, TrialRequest, show_studies, show_trial
 from tuner.errors import UsageError
+from tuner.messages.trials import TrialModel
 from tuner.replay.csv_table import read_csv
 from tuner.tuning.warm_start import read_source
 
@@ -216,7 +219,9 @@ def test_each_folder_gets_a_study_of_its_own(store: Store, outputs: Path) -> Non
 def test_runs_with_different_numbers_of_ranks_in_one_folder_are_told(store: Store, home: Path) -> None:
     text = (HPL_OUTPUTS / "passed.txt").read_text()
     (home / "two.out").write_text(text)
-    (home / "four.out").write_text(text.replace("    1     2  ", "    2     2  "))
+    (home / "four.out").write_text(
+        text.replace("    1     2  ", "    2     2  ").replace("P      :       1", "P      :       2")
+    )
     (study,) = imported(store, home / "two.out", home / "four.out").studies
     assert study.remarks[0].startswith("The runs had 2 and 4 ranks")
 
@@ -430,6 +435,9 @@ CONTRADICTIONS = {
     "ended before it started": HEAD + printed().replace("10:00:01", "09:58:10") + counted_by_hpl(1),
     "that of single precision": HEAD + eps_of("5.960464e-08") + printed() + END,
     "1 result passes in this output, but its last lines say that 0 passed": HEAD + printed() + counted_by_hpl(0, 1),
+    "is of a day that is still to come": HEAD + printed().replace("2025", "2100") + END,
+    "it is of N=4000, and the head of its output says N : 3800": HEAD + "N      :    3800\n" + printed() + END,
+    "and the head of its output says Q : 4 8": HEAD + "P      :       1\nQ      :       4        8\n" + printed() + END,
     "3 results pass in this output, but its last lines say that 1 passed": HEAD + THREE + counted_by_hpl(1),
 }
 
@@ -440,6 +448,16 @@ def test_an_output_that_contradicts_itself_is_stored_and_does_not_count(store: S
     (study,) = imported(store, home / "edited.out").studies
     assert study.counting == 0
     assert why in " ".join(study.sentences)
+
+
+def test_a_rate_far_above_the_peak_that_was_stated_does_not_count(store: Store, home: Path) -> None:
+    (home / "emulated.out").write_text(HEAD + printed() + END)
+    (study,) = imported(store, home / "emulated.out", facts=UnprintedFacts(rpeak_gflops=20.0)).studies
+    assert study.counting == 0
+    assert "42.69 GFLOPS are 2.13 times Rpeak (20 GFLOPS)" in " ".join(study.sentences)
+    (home / "near.out").write_text(HEAD + printed(at="11:00") + END)
+    (near,) = imported(store, home / "near.out", study="near", facts=UnprintedFacts(rpeak_gflops=40.0)).studies
+    assert near.counting == 1, "a clock may rise above the one of which Rpeak is"
 
 
 def test_runs_of_one_launch_that_went_on_at_once_do_not_count(store: Store, home: Path) -> None:
@@ -520,6 +538,10 @@ def test_the_time_of_a_run_is_unknown_where_its_output_does_not_say_it(store: St
     undated, dated = (str(show_trial(store, TrialRequest("s", number)).report().parts) for number in (1, 2))
     assert "unknown: the output does not say it; its file is of" in undated
     assert "as HPL printed it without a time zone" in dated
+    first, second = store.records("s")
+    assert flat(first)["started_at"] is None
+    assert flat(second)["started_at"] == time_text(second.started_at)
+    assert TrialModel.of(first).started_at is None
 
 
 def test_a_name_of_a_study_that_was_not_imported_is_refused(store: Store, outputs: Path) -> None:
@@ -596,7 +618,9 @@ def test_runs_that_two_studies_share_are_told_where_they_are_compared(hpltune: R
 def test_no_repeat_is_advised_of_runs_that_hpltune_did_not_start(store: Store, home: Path) -> None:
     text = (HPL_OUTPUTS / "passed.txt").read_text()
     (home / "two.out").write_text(text)
-    (home / "four.out").write_text(text.replace("    1     2  ", "    2     2  "))
+    (home / "four.out").write_text(
+        text.replace("    1     2  ", "    2     2  ").replace("P      :       1", "P      :       2")
+    )
     imported(store, home / "two.out", home / "four.out", study="runs")
     said = sentences(best_of_study(store, BestRequest("runs")).report())
     assert "No configuration ran twice, so the confidence is unknown." in said

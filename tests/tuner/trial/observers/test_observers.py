@@ -14,7 +14,7 @@ from observer_contract import ObserverContract, panels
 from power_lab import EVERY_S, Readings, quick
 
 from hpl.witness import Panel
-from results.export.json_lines import from_json_lines, to_json_lines
+from results.export.json_lines import from_json_lines, json_line
 from results.record import Kind, TrialState
 from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
@@ -192,7 +192,7 @@ def test_a_sensor_is_one_line_and_what_it_measures_is_kept_with_the_trial(
     assert [record.measurements for record in records] == [{"solve_count": 1}, {"solve_count": 2}]
     stored = study.store.records("study")
     assert [record.measurements for record in stored] == [{"solve_count": 1}, {"solve_count": 2}]
-    assert from_json_lines(to_json_lines(stored)) == list(stored)
+    assert from_json_lines("".join(map(json_line, stored))) == list(stored)
 
 
 @pytest.mark.usefixtures("mpirun")

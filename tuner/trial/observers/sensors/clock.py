@@ -18,6 +18,7 @@ class CpuClock(FileSensor):
     """The clock of all CPUs of a node, idle ones too: its mean during the solve, and the lowest at a moment."""
 
     globs = ("/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq",)
+    figure = "clock_mhz"
 
     def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
         """Return the mean of all nodes, and the lowest mean of the CPUs of a node at one time."""

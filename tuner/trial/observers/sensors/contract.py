@@ -36,9 +36,11 @@ class FileSensor(ABC):
 
     Attributes:
         globs: patterns of their paths, as `glob(3)` reads them; without a comma, blank or quote.
+        figure: that it measures, the first one.
     """
 
     globs: ClassVar[Sequence[str]]
+    figure: ClassVar[str]
 
     @abstractmethod
     def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:

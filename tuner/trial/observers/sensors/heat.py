@@ -20,6 +20,7 @@ class Temperature(FileSensor):
         for bus, driver in (("platform", "coretemp"), ("pci", "k10temp"), ("pci", "zenpower"))
     )
     globs = (*processors, "/sys/class/thermal/thermal_zone*/temp")
+    figure = "temperature_c"
 
     def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
         """Return the highest temperature of any node, in degrees Celsius."""
@@ -53,6 +54,7 @@ class ThrottleEvents(FileSensor):
     globs = tuple(
         f"/sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/{part}_throttle_count" for part in ("core", "package")
     )
+    figure = "throttle_events"
 
     def measure(self, series: Sequence[NodeSeries], solve_s: float) -> Measurements:
         """Return the events of all cores; of packages, which all their CPUs tell, those of the one with most."""
