@@ -1,6 +1,6 @@
 """An option of a command, which is a key of a document as well: all that is said of it, once."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, MISSING, dataclass, fields
 from enum import StrEnum
 from inspect import Parameter, get_annotations
@@ -70,7 +70,6 @@ class AskField:
         above: a number that is not reached, where there is no least one.
         names: what its value names; None where it names nothing.
         typed: what the command line reads, where that is another type; `read` makes the value of it.
-        sent: makes the table that a document has in place of a file of this machine.
         here: it makes sense on this machine alone, and no document has it.
         there: the default of a document, where that is another; ... where it is the same.
         beside: options of another study that it may be given with: "resume", "join".
@@ -93,7 +92,6 @@ class AskField:
     names: Named | None = None
     typed: Any = None
     read: Callable[[Any], Any] | None = None
-    sent: Callable[[Any], Mapping[str, Any]] | None = None
     here: bool = False
     there: Any = ...
     beside: tuple[str, ...] = ()
@@ -176,8 +174,6 @@ def keys_there(ask: Ask) -> dict[str, Any]:
     fields = [field for field in fields_of(type(ask)) if not field.said.here]
     keys = {field.key: getattr(ask, field.key) for field in fields if getattr(ask, field.key) != field.default_there}
     for field in fields:
-        if field.said.sent is not None and field.key in keys:
-            keys[field.key] = field.said.sent(keys[field.key])
         if field.said.names in OFFERED and field.key in keys:
             value = keys[field.key]
             for name in (value,) if isinstance(value, str) else value:

@@ -8,7 +8,6 @@ from .compare import CompareAsk
 from .dat import DatAsk
 from .field import Ask, fields_of
 from .nodes import NodesAsk
-from .predict import PredictAsk
 from .tune import TuneAsk
 
 ASKS: dict[str, type[Ask]] = {
@@ -16,7 +15,6 @@ ASKS: dict[str, type[Ask]] = {
     "check": CheckAsk,
     "nodes": NodesAsk,
     "blas": BlasAsk,
-    "predict": PredictAsk,
 }
 """By the kind of a campaign."""
 ANSWERED: tuple[type[Ask], ...] = (CompareAsk, DatAsk)

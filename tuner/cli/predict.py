@@ -5,15 +5,13 @@ from typing import Annotated
 
 import typer
 
-from ..asks.field import OUTPUT, keys_here
+from ..asks.field import OUTPUT
 from ..asks.predict import PredictAsk
 from .common import Db, Html, Json
-from .server import asked_server
 from .terminal import INTERRUPTED, ReportFiles, show_and_write, watched
 
 
 def predict(
-    context: typer.Context,
     ask: PredictAsk,
     plot: Annotated[
         Path | None,
@@ -37,21 +35,16 @@ def predict(
 
         hpltune predict designs.toml --trials 60 --json
     """
-    there = asked_server(context, {"db", "html", "plot"} | keys_here(PredictAsk))
-    if there is not None:
-        from .served_ask import ask_there
-
-        ask_there(there, "predict", ask, as_json=as_json)
-        return
     from ..commands import predict as use_case
     from ..console import output
     from ..engines.registry import check_engine
+    from ..simulation.design import read_designs
 
     check_engine(ask.engine)
     files = ReportFiles(html, plot)
     console = output(stderr=as_json)
     files.require()
-    request = use_case.PredictRequest(ask, use_case.asked_designs(ask, str))
+    request = use_case.PredictRequest(ask, read_designs(ask.designs))
     with watched(console) as (listener, stop):
         result = use_case.predict(request, listener, stop, db)
     report, page = result.report(), result.page()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..errors import UsageError
 
 NAME, VARIABLE = "hpltune", "HPLTUNE_SERVER"
-TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check", "predict", "compare")
+TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check", "compare")
 """Commands that a service is asked for."""
 ALL_TAKEN = f"{', '.join(TAKEN[:-1])} and {TAKEN[-1]}"
 HERE_ONLY = {

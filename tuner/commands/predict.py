@@ -2,13 +2,10 @@
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from results.report.model import Drawable, Report
-from results.stats.ranking import Ranked
-from results.store.store import Store
 
 from ..asks.predict import PredictAsk
 from ..budget import Budget
@@ -17,11 +14,10 @@ from ..events import Listener, Notice
 from ..options import DEFAULT_SIMULATION_S, TuneOptions
 from ..reports.designs import design_facts, design_figures, design_page, design_parts
 from ..simulation.cluster import SimulatedCluster, cluster_dict, equipment_of
-from ..simulation.design import Design, Prediction, designs_in, read_designs
+from ..simulation.design import Design, Prediction
 from ..simulation.session import say_n, virtual_session, why_nothing
 from ..stopping import StopRequest
-from ..study.names import free_name, legal_name
-from ..study.objective import ranking_of
+from ..study.names import free_name
 from ..study.session import StudyContext
 from ..units import parse_duration_s
 from .session import open_session
@@ -36,15 +32,10 @@ class PredictRequest:
 
     Attributes:
         designs: at least one.
-        space: a shipped name or a file.
-        campaign: of a service, after which its studies are called; it goes on with those that are there. None begins
-            new ones.
     """
 
     ask: PredictAsk
     designs: tuple[Design, ...]
-    space: str = ""
-    campaign: str | None = None
 
     @property
     def limit_s(self) -> float:
@@ -59,8 +50,7 @@ class PredictRequest:
     def command(self) -> str:
         """The command that does the same."""
         ask = self.ask
-        named = str(ask.designs) if isinstance(ask.designs, Path) else "DESIGNS.toml"
-        file, space, engine = map(shlex.quote, (named, ask.space, ask.engine))
+        file, space, engine = map(shlex.quote, (str(ask.designs), ask.space, ask.engine))
         full = " ⟦full⟧" if ask.full else ""
         return f"hpltune predict {file} ⟦space⟧ {space} ⟦engine⟧ {engine} ⟦trials⟧ {ask.trials} ⟦seed⟧ {ask.seed}{full}"
 
@@ -70,7 +60,7 @@ class PredictRequest:
         if design.blas is not None:
             overrides["blas"] = [design.blas]
         return TuneOptions(
-            space=self.space or self.ask.space,
+            space=self.ask.space,
             engine=self.ask.engine,
             seed=self.ask.seed,
             budget=Budget(trials=self.ask.trials),
@@ -80,12 +70,6 @@ class PredictRequest:
             jobs=self.ask.jobs,
             limit_s=self.limit_s,
         )
-
-    def study(self, design: Design) -> str | None:
-        """The study of a design of a campaign; None without one."""
-        if self.campaign is None:
-            return None
-        return legal_name(f"{self.campaign}-{self.designs.index(design) + 1}-{_slug(design)}")
 
 
 @dataclass(frozen=True)
@@ -120,20 +104,6 @@ class PredictResult:
         return design_figures(self.predictions)[:PICTURED] if self.predictions else ()
 
 
-def asked_designs(ask: PredictAsk, cluster: Callable[[str], str]) -> tuple[Design, ...]:
-    """The designs of a file of this machine, or of a document.
-
-    Args:
-        cluster: tells the file of a cluster that a document names, or its shipped name.
-
-    Raises:
-        TunerError, runners.toml_file.ClusterFileError: as `read_designs`.
-    """
-    if isinstance(ask.designs, Path):
-        return read_designs(ask.designs)
-    return designs_in("designs", ask.designs, cluster)
-
-
 def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: str | None = None) -> PredictResult:
     """Tune every design in simulation.
 
@@ -166,39 +136,17 @@ def predict(request: PredictRequest, listener: Listener, stop: StopRequest, db: 
     return replace(result, interrupted=stop.requested)
 
 
-def predicted(store: Store, request: PredictRequest) -> PredictResult:
-    """What a campaign has found, from its studies.
-
-    Raises:
-        TunerError: nothing yet.
-    """
-    studies = {study.name: study for study in store.studies()}
-    found = []
-    for design in request.designs:
-        study = studies.get(request.study(design) or "")
-        ranking = [] if study is None or study.state != "complete" else ranking_of(store, study)
-        if study is not None and ranking:
-            found.append(_prediction(design, study.name, ranking[0]))
-    if not found:
-        raise TunerError(f"campaign {request.campaign} has predicted no design yet")
-    return PredictResult(tuple(found), interrupted=False, command=request.command)
-
-
 def _tuned(
     request: PredictRequest, design: Design, options: TuneOptions, site: SimulatedCluster, context: StudyContext
 ) -> Prediction | None:
     """Tune one design; None where somebody stopped it before there was a result.
 
     Raises:
-        TunerError: it has no result, or the name of its study is another's.
+        TunerError: it has no result.
     """
-    name = request.study(design)
-    stored = next((study for study in context.store.studies() if study.name == name), None)
-    if stored is not None and TuneOptions.from_json(stored.options) != options:
-        raise TunerError(f"study {stored.name} is of another design: give the campaign another name")
-    if name is None:
-        name = free_name(context.store, f"predict-{_slug(design)}")
-    with virtual_session(name, options, site, context, resume=stored is not None) as study:
+    slug = re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
+    name = free_name(context.store, f"predict-{slug}")
+    with virtual_session(name, options, site, context) as study:
         say_n(study, site, options)
         study.search(study.engine(request.ask.engine, request.ask.seed), 1)
     ranking = study.ranking()
@@ -206,14 +154,6 @@ def _tuned(
         return None
     if not ranking:
         raise TunerError(f"design {design.name}: {why_nothing(context.store, study.study)}")
-    return _prediction(design, study.study, ranking[0])
-
-
-def _prediction(design: Design, study: str, best: Ranked) -> Prediction:
+    best = ranking[0]
     used = equipment_of(design.cluster).used(best.params)
-    return Prediction(design, study, best, used.merit(best.expected_gflops))
-
-
-def _slug(design: Design) -> str:
-    """The name of a design as a part of the name of its study."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", design.name).strip("-").lower() or "design"
+    return Prediction(design, study.study, best, used.merit(best.expected_gflops))

@@ -14,8 +14,6 @@ from ..words import named
 
 HIGHEST = 100
 """Of priorities; the lowest is as far below zero."""
-DEEPEST = 12
-"""Tables and lists of a table that lie in each other."""
 MOST_LISTED, MOST_SET = 20, 100
 """Values in a list, and parameters whose values are set."""
 
@@ -31,35 +29,11 @@ def printable_text(text: str) -> str:
     return text
 
 
-def printable_table(table: dict[str, Any]) -> dict[str, Any]:
-    """Return what a TOML file can hold: tables, lists, numbers and printable text.
-
-    Raises:
-        ValueError: there is something else in it, or it is too deep.
-    """
-    level: list[Any] = [table]
-    for _ in range(DEEPEST):
-        inner: list[Any] = []
-        for value in level:
-            if isinstance(value, dict):
-                inner += [*value.keys(), *value.values()]
-            elif isinstance(value, list):
-                inner += value
-            elif isinstance(value, str):
-                printable_text(value)
-        if not inner:
-            return table
-        level = inner
-    raise ValueError(f"expected tables and lists at most {DEEPEST} deep")
-
-
 Text = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable_text)]
 Name = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
 """Of a campaign; `check_name` says more of what is wrong with one."""
 Value = Annotated[str, Field(max_length=200), AfterValidator(printable_text)] | int | float | bool
 """Of a parameter."""
-TomlTable = Annotated[dict[str, Any], AfterValidator(printable_table)]
-"""What stands in a TOML file of somebody."""
 Values = Annotated[list[Value], Field(max_length=1000)]
 
 
@@ -113,7 +87,7 @@ def _described(field: AskedField) -> tuple[Any, Any]:
     if get_origin(field.type) is Mapping:
         of_set = Field(description=said, examples=[{"NB": [128, 192]}], max_length=MOST_SET)
         return Annotated[Mapping[Text, Value | Values], of_set], Field(default_factory=dict)
-    plain = _limited(field) if field.said.sent is None else TomlTable
+    plain = _limited(field)
     whole = plain | None if NoneType in get_args(field.type) else plain
     if field.required:
         return Annotated[whole, Field(description=said)], ...

@@ -17,7 +17,6 @@ from .api import (
     catalogue,
     downloads,
     handed_in,
-    machine,
     node_checks,
     operators,
     previews,
@@ -36,7 +35,6 @@ from .config import ServiceSettings
 from .forms import StaleFormProblem, stale_form
 from .live import routes as live
 from .live.reader import LiveReader
-from .machine_queries import MachineQueries
 from .metrics import ServiceMetrics
 from .middleware import add_middleware
 from .pages import api_page, dat, home, operation, rendering, sign_in, waiting
@@ -67,7 +65,6 @@ def create_app(settings: ServiceSettings) -> FastAPI:
                     duty.start()
             yield
             await run_in_threadpool(parts.files.close)
-            await run_in_threadpool(parts.machine.close)
             await run_in_threadpool(parts.pages.close)
             parts.live.drain()
             await run_in_threadpool(parts.live.join)
@@ -88,7 +85,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_middleware(app, settings)
     apis = (
         *(handed_in, previews, campaigns, trials, live, downloads),
-        *(catalogue, machine, printed, webhooks, node_checks),
+        *(catalogue, printed, webhooks, node_checks),
     )
     pages = (home, api_page, dat, start, waiting, campaign_pages, node_pages, operation, rendering)
     routers = [part.router for part in (sign_in, operators, *apis, *pages)]
@@ -125,7 +122,6 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
         ),
         answers=answers,
         files=StudyFiles(answers, place),
-        machine=MachineQueries(store, answers, place),
         live=reader,
         pages=LivePages(store, runs, Explanations(place), offered.starts, partial(log_file, store, dirs)),
     )

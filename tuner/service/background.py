@@ -158,7 +158,7 @@ def _told(process: "subprocess.Popen[bytes]", asked: object) -> bytes:
 
 
 def _end(process: "subprocess.Popen[bytes]", told: threading.Event) -> None:
-    """End a process in order, and after the grace at once; `told` notes that it was."""
+    """End a process by the end of its input, or kill it after the grace; `told` notes that it was."""
     told.set()
     if process.stdin is not None:
         process.stdin.close()

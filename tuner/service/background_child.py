@@ -13,24 +13,18 @@ from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from threading import Thread, Timer
+from threading import Thread
 from typing import Any
 
 from results.store.store import Store
 
 from ..errors import OUR_ERRORS, TunerError
-from ..stopping import StopRequest
 from ..words import all_with_options
 
 NICEST = 19
 """It takes only what others leave of the machine."""
 REFUSED = 65
 """The code of a process that wrote a sentence instead, because what was asked is wrong."""
-LONGEST_PREDICTION_S = 60.0
-"""Seconds after which a prediction begins no further simulation."""
-ONE_SIMULATION_S = 30.0
-"""Seconds that one simulation may take."""
-
 Asked = Mapping[str, Any]
 """What is asked: its kind, the database, and what that kind needs."""
 
@@ -39,10 +33,9 @@ def main() -> int:
     """Write to standard output what was asked for; return the code of the process."""
     asked = json.loads(sys.stdin.buffer.readline())
     os.nice(NICEST)
-    stop = StopRequest()
-    Thread(target=_end_with_the_service, args=(stop, asked["kind"] == "prediction"), daemon=True).start()
+    Thread(target=_end_with_the_service, daemon=True).start()
     try:
-        computed = _computed(asked, stop)
+        computed = _computed(asked)
     except OUR_ERRORS as error:
         sys.stdout.buffer.write(str(error).encode("utf-8", "backslashreplace"))
         return REFUSED
@@ -50,64 +43,16 @@ def main() -> int:
     return 0
 
 
-def _end_with_the_service(stop: StopRequest, in_order: bool) -> None:  # noqa: FBT001 - an argument of a thread
-    """Wait for the end of standard input; what has started others is asked to end them."""
+def _end_with_the_service() -> None:
+    """Wait for the end of standard input."""
     os.read(0, 1)
-    if in_order:
-        stop.ask(at_once=True)
-    else:
-        os._exit(1)
+    os._exit(1)
 
 
-def _computed(asked: Asked, stop: StopRequest) -> bytes:
-    if asked["kind"] == "doctor":
-        return doctor_facts()
-    if asked["kind"] == "prediction":
-        return prediction_facts(asked["design"], stop)
+def _computed(asked: Asked) -> bytes:
     place = asked["place"] if "://" in asked["place"] else Path(asked["place"])
     with Store.open(place, create=False) as store:
         return OF_STUDIES[asked["kind"]](store, asked)
-
-
-def doctor_facts() -> bytes:
-    """Write what `hpltune doctor --json` tells, without the folders of this machine."""
-    from ..commands.hosts.doctor import DoctorRequest, doctor
-    from ..messages.plain_paths import facts_without_paths
-    from ..user_dirs import UserDirs
-
-    return json.dumps(facts_without_paths(doctor(DoctorRequest(UserDirs.of_user())).report().facts)).encode()
-
-
-def prediction_facts(design: Asked, stop: StopRequest) -> bytes:
-    """Write what `hpltune predict --json` tells of one design; no database keeps its simulations.
-
-    Args:
-        design: cluster, space, trials and seed, with network and blas where they are chosen.
-    """
-    from ..asks.predict import PredictAsk
-    from ..commands.predict import PredictRequest, asked_designs, predict
-    from ..reports.designs import design_facts
-
-    chosen = {key: design[key] for key in ("network", "blas") if design[key] is not None}
-    ask = PredictAsk(
-        {"base": design["cluster"], "design": [{"name": design["cluster"], **chosen}]},
-        space=design["space"],
-        trials=design["trials"],
-        seed=design["seed"],
-        jobs=1,
-        limit=f"{ONE_SIMULATION_S:g}s",
-    )
-    request = PredictRequest(ask, asked_designs(ask, str))
-    with TemporaryDirectory(prefix="hpltune-") as folder:
-        limit = Timer(LONGEST_PREDICTION_S, stop.ask)
-        limit.daemon = True
-        limit.start()
-        result = predict(request, lambda _: None, stop, str(Path(folder) / "predict.db"))
-        limit.cancel()
-        if not result.predictions:
-            return b"null"
-        told: Any = design_facts(result.predictions)
-        return json.dumps({**told[0], "stopped_early": result.interrupted}).encode()
 
 
 def report_page(store: Store, asked: Asked) -> bytes:

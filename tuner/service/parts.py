@@ -19,7 +19,6 @@ from .campaigns.dispatcher import Dispatcher
 from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import Offers
 from .live.reader import LiveReader
-from .machine_queries import MachineQueries
 from .metrics import ServiceMetrics
 from .pages.campaign.live_pages import LivePages
 from .problems import Problem
@@ -49,7 +48,6 @@ class ServiceParts:
     duties: Sequence[Duty]
     answers: Answers
     files: StudyFiles
-    machine: MachineQueries
     live: LiveReader
     pages: LivePages
 

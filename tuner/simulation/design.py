@@ -59,19 +59,8 @@ def read_designs(file: Path) -> tuple[Design, ...]:
         path = file.parent / name
         return str(path) if path.suffix and path.is_file() else name
 
-    return designs_in(str(file), parse_table(str(file), read_text(file)), cluster)
-
-
-def designs_in(where: str, table: Mapping[str, Any], cluster: Callable[[str], str]) -> tuple[Design, ...]:
-    """Read the designs of a table, as a file or a document has them.
-
-    Args:
-        where: the table is, for messages.
-        cluster: tells the file of a cluster that the table names, or its shipped name.
-
-    Raises:
-        TunerError, runners.toml_file.ClusterFileError: as of a file.
-    """
+    where = str(file)
+    table = parse_table(where, read_text(file))
     unknown = [key for key in table if key not in {"base", "design"}]
     rows = table.get("design")
     if unknown:

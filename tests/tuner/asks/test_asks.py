@@ -13,7 +13,7 @@ from tuner.service.pages.start.fields import BY_NAME
 from tuner.words import named, with_options
 
 
-@pytest.mark.parametrize("kind", ["tune", "blas", "check", "predict"])
+@pytest.mark.parametrize("kind", ["tune", "blas", "check"])
 def test_each_field_is_an_option_and_a_key_unless_it_is_for_this_machine(kind: str) -> None:
     made = typer.main.get_command(app).commands[kind]  # type: ignore[attr-defined]
     options = {parameter.name: parameter.opts for parameter in made.params}

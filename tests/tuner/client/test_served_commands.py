@@ -21,8 +21,6 @@ from tuner.client.client import Client
 
 SMALL = ("--xhpl", OFFERED, "--space", "quick", "--set", "N=400", "--set", "NB=32,48", "--confirm", "0")
 
-DESIGNS = 'base = "kronos"\n[[design]]\nname = "all"\n[[design]]\nname = "half"\nnodes = { count = 4 }\n'
-
 
 @pytest.fixture
 def service(home: Path) -> Iterator[RunningService]:
@@ -177,8 +175,7 @@ def test_a_wrong_option_is_told_as_on_the_command_line(asked: Run) -> None:
         (("check", "--baseline", "x", "--junit", "x.xml"), "--junit is for this machine"),
         (("blas", "--hpl-source", "hpl-2.3"), "--hpl-source is for this machine"),
         (("blas", "--resume"), "--resume needs --study NAME"),
-        (("predict", "designs.toml", "--plot", "x.png"), "--plot is for this machine"),
-        (("predict", "none.toml"), "cannot read none.toml: No such file or directory"),
+        (("predict", "designs.toml"), "--server is not for predict: a service is asked for tune, show, best"),
         (("compare", "a", "b", "--interleaved"), "--interleaved is for this machine"),
         (("compare", "a", "/data/other.db#b"), "/data/other.db#b: a service reads no file of this machine"),
         (("doctor",), "--server is not for doctor: a service is asked for tune, show, best"),
@@ -233,39 +230,19 @@ def test_a_comparison_of_libraries_is_refused_as_here(asked: Run) -> None:
     assert (ran.returncode, ran.stderr) == (2, "hpltune: --blas: a comparison needs two libraries or more\n")
 
 
-@pytest.mark.real
-@pytest.mark.usefixtures("simgrid")
-def test_designs_of_a_file_here_are_predicted_by_a_service_and_compared_there(
-    there: Run, hpltune: Run, home: Path, service: RunningService
-) -> None:
-    (home / "designs.toml").write_text(DESIGNS)
-    ran = there("predict", "designs.toml", "--space", "quick", "--trials", "2", "--json")
-    assert ran.returncode == 0, ran.stderr
-    told = json.loads(ran.stdout)
-    assert [design["study"] for design in told] == ["predict-1-1-all", "predict-1-2-half"]
-    page = service.client.get("/campaigns/predict-1").text
-    assert re.findall(r"<td>(all|half)</td>", page) == ["all", "half"]
-    assert "<dt>designs</dt><dd>base: kronos; design: all, half</dd>" in page
-    asked = ("compare", "predict-1-1-all", "predict-1-2-half")
-    compared = there(*asked)
-    assert (compared.returncode, compared.stdout) == (0, hpltune(*asked).stdout)
-    assert json.loads(there(*asked, "--json").stdout) == json.loads(hpltune(*asked, "--json").stdout)
+@pytest.mark.usefixtures("mpirun")
+def test_studies_are_compared_by_a_service_as_here(there: Run, hpltune: Run) -> None:
+    studies = ("one", "two")
+    for study in studies:
+        assert there("tune", *SMALL, "--trials", "2", "--study", study).returncode == 0
+    compared = there("compare", *studies)
+    assert (compared.returncode, compared.stdout) == (0, hpltune("compare", *studies).stdout)
+    assert json.loads(there("compare", *studies, "--json").stdout) == json.loads(
+        hpltune("compare", *studies, "--json").stdout
+    )
     assert there("compare", "--by", "NB").stdout == hpltune("compare", "--by", "NB").stdout
-    gone = there("compare", "predict-1-1-all", "gone")
+    gone = there("compare", "one", "gone")
     assert (gone.returncode, gone.stderr) == (1, "hpltune: There is no campaign gone: `show` lists all\n")
-
-
-def test_a_design_that_cannot_be_is_refused_with_its_place(asked: Run, home: Path) -> None:
-    for text, sentence in (
-        ('base = "kronos.toml"\n[[design]]\n', "there is no cluster 'kronos.toml' here: did you mean kronos?"),
-        ('base = "kronos"\n[[design]]\nname = "odd"\nnodes = { count = 0 }\n', "designs, design 1 (odd): nodes"),
-        ('base = "kronos"\n', "designs has no [[design]] table"),
-    ):
-        (home / "designs.toml").write_text(text)
-        ran = asked("predict", "designs.toml")
-        assert ran.returncode == 2
-        assert sentence in ran.stderr
-        assert len(ran.stderr.splitlines()) == 1
 
 
 def test_campaign_without_a_server_says_how_to_name_one(hpltune: Run) -> None:

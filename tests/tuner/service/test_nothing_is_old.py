@@ -32,8 +32,8 @@ WRITTEN = (
     "/compare?studies=one&studies=two",
 )
 """Files that a process of its own writes."""
-OTHERS = re.compile("/events$|/doctor$|^/metrics$")
-"""Streams, and what tells of the machine and of the service."""
+OTHERS = re.compile("/events$|^/metrics$")
+"""Streams, and what tells of the service."""
 
 
 @pytest.fixture

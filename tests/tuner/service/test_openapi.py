@@ -19,7 +19,7 @@ from schemathesis import GenerationMode
 
 from results.store.store import Store
 
-LEFT_OUT = re.compile("/events$|/doctor$|/predictions$|report.html|parquet")
+LEFT_OUT = re.compile("/events$|report.html|parquet")
 """Streams without an end, and what takes many seconds."""
 INSIDE = ("Traceback", 'File "', ".py", "sqlite", "hpltune.db")
 

@@ -178,3 +178,13 @@ def test_campaigns_that_are_compared_are_drawn_over_each_other(client: TestClien
     page = client.get("/compare?studies=study&studies=other").text
     assert "How the best rate of each study grew" in page
     assert re.search(r"\nother,0\.1\d*,80", page)
+
+
+def test_the_page_of_the_api_tells_each_address_and_needs_no_script(client: TestClient) -> None:
+    page = client.get("/docs")
+    described = client.get("/api/v1/openapi.json").json()["paths"]
+    assert all(path in page.text for path in described)
+    assert "<script" not in page.text
+    assert "http://" not in page.text
+    assert "https://" not in page.text
+    assert "unsafe" not in page.headers["content-security-policy"]

@@ -29,7 +29,7 @@ from ...reports.lists import Page
 from ...words import all_with_options, with_options
 from ..authentication import needs
 from ..cache import Answers
-from ..campaigns.kinds.registry import KINDS
+from ..campaigns.kinds.registry import kind_of
 from ..parts import CampaignName, Parts
 from ..problems import Problem
 from ..responses import as_json, without_folders
@@ -133,9 +133,9 @@ async def printed_result(
 
     def report() -> Report:
         order = handed_in_entry(parts.store, name).order
-        kind = KINDS[order.kind]
-        document = document_of(kind.name).model_validate(order.document)
         try:
+            kind = kind_of(order.kind)
+            document = document_of(kind.name).model_validate(order.document)
             return kind.report(document, name, parts.store, parts.offered)
         except TunerError as error:
             raise Problem(409, f"{error}.") from error

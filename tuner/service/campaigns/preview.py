@@ -7,12 +7,13 @@ from datetime import UTC, datetime
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState, WantedState
 from results.store.store import Store
 
+from ...errors import TunerError
 from ...messages.documents import Document, document_of
 from ...study.names import check_name
 from .expected import CampaignEstimate
 from .fair_order import REMEMBERED, fair_order
 from .host_survey import HostSurvey
-from .kinds.registry import KINDS
+from .kinds.registry import KINDS, kind_of
 from .offered import Offers
 from .wrong import WrongDocumentError, read_as_document
 
@@ -106,10 +107,10 @@ def _wait_s(ahead: Sequence[CampaignEntry], offered: Offers, store: Store) -> fl
 
 
 def _left_s(entry: CampaignEntry, offered: Offers, store: Store) -> float | None:
-    kind = KINDS[entry.order.kind]
     try:
+        kind = kind_of(entry.order.kind)
         longest_s = kind.expected(document_of(kind.name).model_validate(entry.order.document), offered, store).longest_s
-    except (WrongDocumentError, ValueError):
+    except (TunerError, WrongDocumentError, ValueError):
         return None  # the service offered something else when it was handed in
     if longest_s is None or entry.started_at is None or entry.state is not QueueState.RUNNING:
         return longest_s

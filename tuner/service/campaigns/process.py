@@ -23,7 +23,7 @@ from ...words import counted
 from ..webhook_sender import Announcer
 from .faults import MOST_FAULTS, faults_with, may_pass, wait_s
 from .kinds.base import WorkOrder, WorkResult
-from .kinds.registry import KINDS
+from .kinds.registry import kind_of
 from .offered import Offers
 
 LOOK_S = 1.0
@@ -108,7 +108,7 @@ def _outcome(
     """Work, and tell how it ended."""
     order = WorkOrder(entry.name, entry.order.document, request.db, request.offered)
     try:
-        result = KINDS[entry.order.kind].work(order, listener, stop)
+        result = kind_of(entry.order.kind).work(order, listener, stop)
     except (*OUR_ERRORS, OSError) as error:
         passes = may_pass(error)
         if isinstance(error, OSError) and not passes:

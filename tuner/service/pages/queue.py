@@ -237,11 +237,8 @@ def _asked_facts(document: Mapping[str, Any]) -> list[StatedFact]:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, Mapping):
-        return "; ".join(f"{key}: {_text(one)}" for key, one in value.items())
     if isinstance(value, list):
-        named = [one["name"] if isinstance(one, Mapping) and "name" in one else one for one in value]
-        return ", ".join(_text(one) for one in named)
+        return ", ".join(map(_text, value))
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

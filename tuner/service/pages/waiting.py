@@ -21,7 +21,7 @@ from ...messages.plain_paths import without_paths
 from ..api.queue_access import Runner, ask_of, handed_in_entry
 from ..authentication import demand, needs
 from ..callers import caller_of
-from ..campaigns.kinds.registry import KINDS
+from ..campaigns.kinds.registry import kind_of
 from ..campaigns.logs import last_lines, log_file
 from ..forms import Form, csrf_field
 from ..parts import CampaignName, Parts, ServiceParts
@@ -134,9 +134,9 @@ def _found(parts: ServiceParts, entry: CampaignEntry) -> Sequence[Part]:
     """What a campaign of several studies has found so far; nothing where it has not begun."""
     if entry.started_at is None:
         return ()
-    kind = KINDS[entry.order.kind]
-    document = document_of(kind.name).model_validate(entry.order.document)
     try:
+        kind = kind_of(entry.order.kind)
+        document = document_of(kind.name).model_validate(entry.order.document)
         return kind.report(document, entry.name, parts.store, parts.offered).parts
     except (TunerError, ResultsError):
         return ()
