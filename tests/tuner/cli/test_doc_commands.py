@@ -29,6 +29,7 @@ NOT_RUN = {
     "plot front front -o front.pdf": "it draws a study of its page: tests/tuner/reports draws a front",
     "plot timeline default-1": "it draws a study of its page: tests/tuner/simulation draws a timeline",
     "show together 34": "it shows a trial of its page: tests/tuner/cli/test_commands.py shows one",
+    "report size blocks": "it takes minutes: the call for two tests of these is run",
     "campaign": "it asks a service: tests/tuner/client",
     "--server": "it asks a service: tests/tuner/client",
     "test": "it runs these tests: tests/test_checks.py",

@@ -109,7 +109,7 @@ def test_where_no_difference_can_be_shown_it_tells_how_many_more_runs_would(stor
 
 
 @pytest.mark.heavy
-@pytest.mark.parametrize("runs", [3, 60])
+@pytest.mark.parametrize("runs", [3, 12])
 def test_of_two_occasions_no_number_of_runs_is_said_to_show_what_they_may_differ(store: Store, runs: int) -> None:
     filled(store, "one", {128: tuple(70.0 + 0.5 * (place % 3) for place in range(runs))})
     filled(store, "other", {192: tuple(70.2 + 0.5 * (place % 3) for place in range(runs))})
