@@ -240,7 +240,7 @@ class CheckResult:
         """The text of JUnit's file."""
         now = [f"Now: {text}." for _, text in told_cautions(self.measured.study).values()]
         text = "\n".join([self.sentence, *self._details(), *now, *map(_line, self.changes)])
-        return to_junit(JUnitCase(SUITE, self.baseline.name, self.problem, self.sentence, text, time_s))
+        return with_options(to_junit(JUnitCase(SUITE, self.baseline.name, self.problem, self.sentence, text, time_s)))
 
     @property
     def sentence(self) -> str:
@@ -384,9 +384,8 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         measured = _measured(request, before, limit_s, listener, stop)
     except (TunerError, HplError, RunnerError, ResultsError) as error:
         if request.junit is not None:
-            said = with_options(str(error))
-            case = JUnitCase(SUITE, before.name, "error", said, said, time.monotonic() - began_s)
-            write_text(request.junit, to_junit(case))
+            case = JUnitCase(SUITE, before.name, "error", str(error), str(error), time.monotonic() - began_s)
+            write_text(request.junit, with_options(to_junit(case)))
         raise
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         result = _compared(request, before, measured, store)
