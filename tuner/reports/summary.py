@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from results.metrics import rate_text
-from results.record import Study
+from results.record import MEASURED, Study
 from results.report.model import Part, Sentence
 from results.stats.confidence import Standing
 from results.stats.headline import FastestRun, gave_text
@@ -90,9 +90,10 @@ class StudySummary:
         best = self.ranking[0]
         percent = figures(Equipment.of(self.study), best.expected_gflops, best).get("percent_of_peak")
         of_peak = "" if percent is None else f", {percent:.1f} % of peak"
-        told = f"{rate_text(best.expected_gflops)} GFLOPS{of_peak}"
+        made = "" if self.study.how == MEASURED else f", {self.study.how}"
+        told = f"{rate_text(best.expected_gflops)} GFLOPS{of_peak}{made}"
         if self.study.how == "simulated":
-            return f"{told}, simulated."
+            return f"{told}."
         if best.disturbance is not None:
             return f"at least {told}: {gave_text(best)}."
         return (
@@ -151,7 +152,6 @@ class StudySummary:
         libraries = {} if self.front else {"by_blas": [one.to_json() for one in self.libraries]}
         if self.programs:
             libraries["by_program"] = [one.to_json() for one in self.programs]
-        published = self.published
-        known = {"known_machines": published.to_json() if published else None}
+        known = {"known_machines": self.published.to_json() if self.published else None}
         written = {**against, **libraries, **known, **(more or {})}
         return ranking_json(self.study, shown, self.ranking, self.sure, self.fastest, written)

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from record_builders import DISTURBED, QUIET, a_study, begun, finished
 from report_reading import printed
 
+from results.record import IMPORT, REPLAY_OF, SIMULATOR
 from results.report.model import Report
 from results.stats.ranking import Ranked, rank
 from results.store.store import Store
@@ -141,6 +143,14 @@ def test_the_short_answer_names_the_runs_where_all_were_disturbed() -> None:
     assert found.best_in_short() == (
         "at least 45.00 GFLOPS, 33.5 % of peak: the fastest of 2 runs, 11.00 to 45.00, all disturbed."
     )
+
+
+@pytest.mark.parametrize(
+    ("made", "how"), [({"engine": IMPORT}, "imported"), ({"versions": {SIMULATOR: f"{REPLAY_OF}bl.csv"}}, "replayed")]
+)
+def test_the_short_answer_says_where_the_rate_was_imported_or_replayed(made: Any, how: str) -> None:
+    found = StudySummary(a_study(**made), Objective.of("gflops", a_study()), rank([finished(1, 45.0)]))
+    assert f"45.00 GFLOPS, 33.5 % of peak, {how}: " in found.best_in_short()
 
 
 def test_of_programs_that_share_a_library_each_ones_place_is_told() -> None:
