@@ -17,7 +17,7 @@ from .params import HplParams, Scalar
 VARIANT = "variant"
 """The parameter that keeps the T/V code of a fork, whose letters are the fork's own."""
 _VALUE = re.compile(r"(PMAP|PFACT|NBMIN|NDIV|RFACT|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN)\s*:\s*(\S.*)$")
-_SIZES = re.compile(r"(N|NB|P|Q)\s*:((?:\s+\d{1,15})+)\s*$")
+_SIZES = re.compile(r"(N|NB|P|Q)\s*:(\s[\s\d]{1,200})$")
 _LISTED = 8
 """Values that HPL prints on a line of its head; further ones stand on lines without a name."""
 _THRESHOLD = re.compile(r"scaled residuals are less than\s+(\S+)$")
