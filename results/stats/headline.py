@@ -67,7 +67,8 @@ class FastestRun:
     Attributes:
         record: the run; of several that are equally fast the first.
         N: its size; None where that is not known.
-        filled: part of the memory of its nodes that its matrix takes; None where that is not known.
+        filled: part of the memory of its nodes that its matrix takes; None where that is not known, and where it would
+            be more than all of it, so that what is stored of the memory cannot be right.
         source: how its rate came about, "imported", "replayed" or "simulated"; "" where a machine ran it for us.
         workload: what its program computes: only HPL has an Rmax.
     """
@@ -84,7 +85,7 @@ class FastestRun:
         N, memory_bytes = n_of_run(record), _memory_bytes(study, record)
         source = "" if study.how == MEASURED else study.how
         filled = DOUBLE * N * N / memory_bytes if N and memory_bytes and study.workload.is_hpl else None
-        return cls(record, N, filled, source, study.workload)
+        return cls(record, N, filled if filled and filled <= 1 else None, source, study.workload)
 
     @property
     def gflops(self) -> float:

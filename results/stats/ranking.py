@@ -192,14 +192,14 @@ def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
 
 
 def hosts_of(record: TrialRecord) -> int:
-    """Return on how many hosts a trial ran; 0 if that is not known."""
-    return len(record.observed.hosts) if record.observed else 0
+    """Return on how many hosts a trial ran; 0 if that is not known, and where no machine ran it."""
+    return len(record.observed.hosts) if record.observed and not record.simulated else 0
 
 
 def _hosts_there(record: TrialRecord) -> int:
     """Return how many hosts there were for a trial: those that it ran on, and those that its configuration dropped."""
     dropped = record.params.get("nodes_dropped", 0)
-    return hosts_of(record) + (0 if record.simulated else int(dropped))
+    return hosts_of(record) + int(dropped)
 
 
 def _summary(

@@ -12,7 +12,7 @@ from hpl.params import HplParams
 from results.metrics import measured_watts, mflops_per_watt, rate_text
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
-from results.stats.headline import ADVISED, FastestRun, half_rate_n, percent_text
+from results.stats.headline import ADVISED, LEAST_FILLED, FastestRun, half_rate_n, percent_text
 from results.stats.ranking import hosts_of, is_full_run
 
 from ..machine.equipment import Equipment, UsedNodes, host_count
@@ -137,9 +137,9 @@ class Sheet:
         """Say that N is small, or that nothing is known of the memory."""
         if self.best.too_short:
             yield self.fastest.no_rmax
-        elif self.fastest.filled is not None and not self.fastest.is_rmax:
+        elif self.fastest.filled is not None and self.fastest.filled < LEAST_FILLED * ADVISED:
             yield (
-                f"N={self.fastest.N:,} is small: its matrix takes {percent_text(self.fastest.filled or 0.0)} of the "
+                f"N={self.fastest.N:,} is small: its matrix takes {percent_text(self.fastest.filled)} of the "
                 f"memory, and HPL's advice is {percent_text(ADVISED)}. An Rmax is a rate at the N that gives the most."
             )
         elif self.fastest.filled is None and not self.best.simulated:

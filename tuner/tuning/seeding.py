@@ -149,4 +149,4 @@ def tell_earlier(
         if record.disturbed is None:
             early_stopping.learn(parse_panels(record.errors_text), record.gflops or 0.0)
     incumbent.remember(earlier)
-    incumbent.replace_by(full)
+    incumbent.replace_by([record for record in earlier if session.space.why_not(record.params) is None])

@@ -8,7 +8,7 @@ import pytest
 from record_builders import a_study, begun, finished
 
 from hpl.params import HplParams
-from results.record import IMPORT, REPLAY_OF, SIMULATOR, Kind, TrialRecord
+from results.record import IMPORT, REPLAY_OF, SIMULATOR, BlasObservation, Kind, TrialRecord
 from results.stats.confidence import rerank_by_posterior
 from results.stats.headline import FastestRun, HeadlineRates, expected_sentence, fastest_run, median_text
 from results.stats.ranking import Ranked, rank
@@ -71,6 +71,19 @@ def test_of_a_virtual_cluster_the_memory_of_the_nodes_that_ranks_and_threads_fil
     found = fastest_run(a_study(host=host), [run(1, 60.0, N=45_000, observed=None, ranks=3, threads=1)])
     assert found is not None
     assert found.filled == pytest.approx(8 * 45_000**2 / (2 * SIXTEEN_GIB))
+
+
+def test_the_name_that_a_simulator_gives_its_nodes_is_not_one_node() -> None:
+    host = {"memory_bytes": 4 * SIXTEEN_GIB, "nodes": 4, "physical_cores": 8}
+    seen = BlasObservation("SimGrid 4.0", "", "cost model", 1, ("4 virtual nodes",))
+    ran = run(1, 60.0, N=70_000, observed=seen, ranks=8, threads=1, versions={SIMULATOR: "SimGrid 4.0"})
+    found = fastest_run(a_study(host=host, versions={SIMULATOR: "SimGrid 4.0"}), [ran])
+    assert found is not None
+    assert found.filled == pytest.approx(8 * 70_000**2 / (4 * SIXTEEN_GIB))
+
+
+def test_a_part_of_the_memory_above_all_of_it_is_never_told() -> None:
+    assert fastest(run(1, 60.0, N=50_000)).filled is None
 
 
 def test_where_the_memory_of_a_machine_that_ran_is_not_stored_nothing_speaks_against_rmax() -> None:

@@ -16,7 +16,7 @@ from replayed import replaying
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
-from results.disturbance import Conditions
+from results.disturbance import Cause, Conditions, Disturbance, Reason
 from results.errors import ResultsError
 from results.record import SIMULATOR
 from results.report.model import Sentence, Table
@@ -88,6 +88,7 @@ def checked(request: CheckRequest) -> CheckResult:
 
 
 def junit_case(file: Path) -> ET.Element:
+    assert "⟦" not in file.read_text(), "what the program calls a field is no word for people"
     case = ET.fromstring(file.read_text()).find("testsuite/testcase")  # noqa: S314
     assert case is not None
     return case
@@ -195,6 +196,24 @@ def test_a_loss_of_runs_of_which_nothing_is_known_is_at_most_slower_today(databa
     result = checked(CheckRequest(CheckAsk("before"), db=database))
     assert result.verdict is CheckVerdict.SLOWER_TODAY
     assert "Whether something disturbed its runs is not known." in result.sentence
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_of_runs_that_were_all_disturbed_no_interval_is_told(
+    database: str, xhpl: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy = Disturbance((Reason(Cause.OTHERS, "others took 1 of 2 cores for 2 of 2 s"),), 0.5)
+    monkeypatch.setattr("results.record.judge_run", lambda *_: (Conditions.DISTURBED, busy))
+    xhpl(1.5, 1.501, 1.499)
+    result = checked(CheckRequest(CheckAsk("before"), db=database))
+    assert result.verdict is CheckVerdict.CANNOT_TELL
+    report = result.report()
+    told = " ".join(part.text for part in report.parts if isinstance(part, Sentence))
+    assert "Before: 2.00 GFLOPS, the median of 3 runs, all disturbed (before#1). Now: 1.50 GFLOPS" in told
+    assert "The median changed by -25.0 %." in told
+    assert "interval" not in told
+    assert isinstance(report.facts, dict)
+    assert report.facts["interval_percent"] is None
 
 
 def add_reference(db: str) -> None:

@@ -240,7 +240,7 @@ class CheckResult:
         """The text of JUnit's file."""
         now = [f"Now: {text}." for _, text in told_cautions(self.measured.study).values()]
         text = "\n".join([self.sentence, *self._details(), *now, *map(_line, self.changes)])
-        return to_junit(JUnitCase(SUITE, self.baseline.name, self.problem, self.sentence, text, time_s))
+        return with_options(to_junit(JUnitCase(SUITE, self.baseline.name, self.problem, self.sentence, text, time_s)))
 
     @property
     def sentence(self) -> str:
@@ -303,25 +303,26 @@ class CheckResult:
 
     def _left_out(self) -> list[str]:
         """Say which runs do not count because they were disturbed, and others were not."""
-        if self.disturbed is not None:
-            return []
         return [
             f"Trial {run.number} was disturbed, so that it does not count: {run.disturbed}."
             for run in self.measured.records
-            if run.ranked and run.disturbed
+            if run.ranked and run.disturbed and self.disturbed is None
         ]
 
     def _rates(self) -> list[str]:
-        """The rates of both times, and the change."""
-        before = self.baseline.gflops
-        told = f"Before: {_median(before)} ({self.baseline.name})."
+        """The rates of both times, and the change: only the two medians where all runs of now were disturbed."""
+        before = self.baseline
+        told = f"Before: {_median(before.gflops, before.doubt)} ({before.name})."
         if self.change is None:
             return [told]
+        estimated = [
+            f"Estimated from all runs, those far from the others counting little, it is {_estimate(self.change)}.",
+            "This interval holds for these two occasions: a difference between occasions is not in it.",
+        ]
         return [
             f"{told} Now: {_median(self.gflops)}.",
             f"The median changed by {self.median_change_percent or 0.0:+.1f} %.",
-            f"Estimated from all runs, those far from the others counting little, it is {_estimate(self.change)}.",
-            "This interval holds for these two occasions: a difference between occasions is not in it.",
+            *(estimated if self.disturbed is None else []),
         ]
 
     def _failures(self) -> list[str]:
@@ -342,7 +343,7 @@ class CheckResult:
             "tolerance_percent": self.request.ask.tolerance_percent,
             "median_change_percent": self.median_change_percent,
             "change_percent": change.change_percent if change else None,
-            "interval_percent": list(change.interval_percent) if change else None,
+            "interval_percent": list(change.interval_percent) if change and not self.disturbed else None,
             "more_runs": self.more_runs,
             "reference": self.request.ask.reference,
             "reference_change_percent": self.control.own.change_percent if self.control else None,
@@ -376,7 +377,7 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         require_writable_file(request.junit, "junit")
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         before = _before(store, request.ask)
-    listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops)}."))
+    listener(Notice(f"Measuring no. 1 of {before.name} again, which gave {_median(before.gflops, before.doubt)}."))
     began_s = time.monotonic()
     expected_s = request.ask.runs * (before.trial.cost_s or before.trial.time_s or 0.0)
     limit_s = longest_wait_s(request.ask.wait_for_quiet, expected_s)
@@ -384,9 +385,8 @@ def check(request: CheckRequest, listener: Listener, stop: StopRequest) -> Check
         measured = _measured(request, before, limit_s, listener, stop)
     except (TunerError, HplError, RunnerError, ResultsError) as error:
         if request.junit is not None:
-            said = with_options(str(error))
-            case = JUnitCase(SUITE, before.name, "error", said, said, time.monotonic() - began_s)
-            write_text(request.junit, to_junit(case))
+            case = JUnitCase(SUITE, before.name, "error", str(error), str(error), time.monotonic() - began_s)
+            write_text(request.junit, with_options(to_junit(case)))
         raise
     with open_store(request.db, UserDirs.of_user(to_read=True), create=False) as store:
         result = _compared(request, before, measured, store)
@@ -412,11 +412,10 @@ def _before(store: Store, ask: CheckAsk) -> Baseline:
     return replace(before, occasions=known_occasions(store, [(before.study, before.trial)]))
 
 
-def _median(rates: Sequence[float]) -> str:
+def _median(rates: Sequence[float], doubt: str = "") -> str:
     """What runs of one configuration gave, in the words of all reports."""
-    if len(rates) == 1:
-        return f"{rates[0]:.2f} GFLOPS, 1 run"
-    return f"{median(rates):.2f} GFLOPS, the median of {counted(len(rates), 'run')}"
+    runs = "1 run" if len(rates) == 1 else f"the median of {counted(len(rates), 'run')}"
+    return ", ".join(filter(None, (f"{median(rates):.2f} GFLOPS", runs, doubt)))
 
 
 def _measured(

@@ -12,6 +12,7 @@ from hpl.log import untold_words
 from results.node_check import ranges
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Report, Sentence
+from results.stats.headline import disturbed_text
 from results.stats.occasions import Occasions
 from results.stats.ranking import hosts_of
 from results.store.store import Store
@@ -82,7 +83,8 @@ class Baseline:
 
     Attributes:
         trial: the run that represents it.
-        gflops: the rates of all its runs.
+        gflops: the rates of all its runs that count.
+        doubt: that these were disturbed, or may have been, in words that follow their number; "" where they were not.
         occasions: how the machine differs between occasions, as earlier checks of it and its like tell.
     """
 
@@ -90,6 +92,7 @@ class Baseline:
     trial: TrialRecord
     gflops: tuple[float, ...]
     occasions: Occasions = field(default_factory=Occasions)
+    doubt: str = ""
 
     @property
     def name(self) -> str:
@@ -344,7 +347,8 @@ def baseline_of(store: Store, name: str, *, command: str = "check", field: str =
             field=field,
             given=given,
         )
-    return Baseline(study, trial, ranking[0].gflops)
+    doubt = disturbed_text(ranking[0]) or ("not known to be undisturbed" if ranking[0].unknown else "")
+    return Baseline(study, trial, ranking[0].gflops, doubt=doubt)
 
 
 def read_dat(file: Path) -> tuple[HplDat, str]:

@@ -36,7 +36,7 @@ class SheetResult:
 
     def report(self) -> Report:
         """Report the fields, after what a reader must know first."""
-        context = Context.of_runs(self.sheet.study, [self.sheet.best])
+        context = replace(Context.of_runs(self.sheet.study, [self.sheet.best]), runs=None)
         report = self.sheet.report()
         facts = report.facts if isinstance(report.facts, Mapping) else {}
         return replace(context.page(report), facts={**facts, "cautions": context.cautions()})

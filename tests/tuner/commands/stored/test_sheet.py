@@ -75,6 +75,7 @@ def test_what_the_rules_would_not_accept_is_said() -> None:
     assert objections(of_minutes(75.0, 74.8), power_w=None) == ""
     assert "given by the user" in objections([at(6000, 75.0)])
     simulated = replace(at(6000, 75.0), versions={SIMULATOR: "SimGrid 3.32"}, passed=None)
+    assert "is small" not in objections([simulated]), "54 % of the memory is not little"
     assert objections([simulated], power_w=None).startswith("The run was simulated")
     assert "above Rpeak" in objections([at(6000, 175.0)])
     assert "imported" in objections([at(6000, 75.0, Kind.IMPORTED)])
@@ -139,7 +140,9 @@ def test_without_a_run_that_counts_there_is_nothing_to_submit(store: Store) -> N
 
 def test_a_user_gets_markdown_or_json(hpltune: Run, store: Store) -> None:
     filled(store, at(6000, 75.5))
-    assert hpltune("export", "sheet").stdout.startswith("# Submission sheet of study study")
+    told = hpltune("export", "sheet").stdout
+    assert told.startswith("# Submission sheet of study study")
+    assert "; N=6,000." in told, "it is of one run, and how often its configuration ran is said once"
     facts = json.loads(hpltune("export", "sheet", "--json").stdout)
     assert facts["top500"]["Nmax"] == "6,000"
     assert facts["green500"]["level of measurement (1, 2 or 3)"] is None

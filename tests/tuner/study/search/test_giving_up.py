@@ -112,6 +112,28 @@ def test_a_later_session_knows_what_the_best_of_earlier_ones_reaches(make_study:
     assert later.lower_bound("another") == study.lower_bound("another") is not None
 
 
+def test_the_best_of_a_later_session_is_that_of_the_first_also_where_a_confirmation_gave_it(
+    make_study: MakeStudy,
+) -> None:
+    study = make_study()
+    params = point()
+    assert study.space.why_not(params) is None
+    for kind, gflops in ((Kind.SEARCH, 14.98), (Kind.CONFIRMATION, 15.88), (Kind.CONFIRMATION, 9.12)):
+        number = study.ledger.begin(begun(key="best", kind=kind, params=params))
+        assert number is not None
+        study.ledger.commit(finished(number, gflops, key="best", kind=kind, params=params))
+    later = study.later(lambda _: None)
+    tell_earlier(
+        later.session,
+        make_engine("random", study.space, 0),
+        later.records(),
+        drift=DriftMonitor(),
+        early_stopping=EarlyStopping(),
+        incumbent=later.ledger.incumbent,
+    )
+    assert later.ledger.incumbent.told == study.ledger.incumbent.told == "15.88 GFLOPS"
+
+
 @pytest.mark.heavy
 def test_a_run_that_was_given_up_is_not_repeated(hard_to_beat: MadeStudy) -> None:
     rounds = hard_to_beat.workers[0].measure([Question(point(N=4500, NB=96))], repeats=3)
