@@ -44,7 +44,7 @@ Keep only full runs that count: `state` is `complete`, and `kind` is not that of
 `pilot`). A simulated run has no residual, so `passed` is missing here; in a real study it is `True` for each
 run that counts.""",
     """>>>runs = trials[(trials["state"] == "complete") & (trials["kind"] == "search")]
-print(runs.nlargest(5, "gflops")[["grid", "NB", "gflops", "time_s"]].to_string(index=False))""",
+print(runs.nlargest(5, "gflops")[["grid", "NB", "gflops", "time_s"]].round(2).to_string(index=False))""",
     """## One parameter against another""",
     """>>>rates = runs.pivot_table(index="NB", columns="grid", values="gflops", aggfunc="median")
 print(rates.round(2))""",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from .belief import posterior_rates
 from .levels import drift_corrected
 from .ranking import Ranked
-from .unfit import unfit, untold_by_disturbance
+from .unfit import MOST_NOISE, unfit, untold_by_disturbance
 
 DISTINCT = 0.95
 """Probability from which a configuration counts as faster than another."""
@@ -44,8 +44,10 @@ class Standing:
 def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[Ranked]:
     """Sort configurations by their posterior rate, best first; by their medians if none ran twice.
 
-    One whose runs were all disturbed stands where its fastest run puts it, and has no posterior: its rate is at least
-    that, and it tells nothing of the noise and of the others.
+    Where the posterior is more than MOST_NOISE above the median of a configuration's own runs the median stands: most
+    of its runs speak against. One of which nobody knows whether something disturbed it has no interval. One whose runs
+    were all disturbed stands where its fastest run puts it, and has no posterior: its rate is at least that, and it
+    tells nothing of the noise and of the others.
 
     Args:
         shown: noise of the machine from other runs, as in `noise.noise_of`.
@@ -56,8 +58,13 @@ def rerank_by_posterior(entries: Sequence[Ranked], shown: float = 0.0) -> list[R
     rates, intervals = ({}, {}) if belief is None else (belief.medians(), belief.intervals())
     ranking = [replace(entry, believed_gflops=None, interval_gflops=None) for entry in entries]
     for number, place in enumerate(quiet if belief else ()):
-        believed = rates.get(number, level[place].median_gflops)
-        ranking[place] = replace(entries[place], believed_gflops=believed, interval_gflops=intervals.get(number))
+        entry, median = entries[place], level[place].median_gflops
+        believed = rates.get(number, median)
+        ranking[place] = replace(
+            entry,
+            believed_gflops=median if believed > (1 + MOST_NOISE) * median else believed,
+            interval_gflops=None if entry.unknown else intervals.get(number),
+        )
     return sorted(ranking, key=lambda entry: (entry.unclear, -entry.expected_gflops))
 
 

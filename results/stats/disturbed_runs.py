@@ -64,7 +64,7 @@ class DisturbedRuns:
     def sentence(self) -> str:
         """Say how many runs were disturbed, by what, and of how many that is not known; "" where all were quiet."""
         if not self.disturbed:
-            return self._unknown()
+            return self.unknown()
         one, some = self.runs == 1, self.told < self.runs
         named = f" (mostly {', '.join(name for name, _ in self.programs)})" if self.programs else ""
         causes = [
@@ -77,7 +77,7 @@ class DisturbedRuns:
         counts = f"{self.disturbed} of {of} runs {verb}" if not one else "The only run was"
         return f"{counts} disturbed{unknown}: {'; '.join(causes)}."
 
-    def _unknown(self) -> str:
+    def unknown(self) -> str:
         """Say of how many runs nothing is known, where none is known to be disturbed."""
         if self.told == self.runs:
             return ""

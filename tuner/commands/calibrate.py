@@ -37,7 +37,7 @@ from ..trial.workbench import Workbench
 from ..user_dirs import UserDirs, hold_folders
 from ..user_files import write_text
 from ..words import counted
-from .session import set_up
+from .set_up import set_up
 
 LARGEST_CHECK_N = 8192
 

@@ -204,7 +204,9 @@ class LibraryRanking:
         cells = {
             "": [str(number) for number in range(1, len(names) + 1)],
             self.kind: names,
-            "GFLOPS": [f"{self._gflops(name):.2f}" for name in names],
+            "GFLOPS": [
+                f"{'at least ' if self.best[name].disturbance else ''}{self._gflops(name):.2f}" for name in names
+            ],
             **({"rounds": [str(rounds) if name not in self.others else "" for name in names]} if rounds else {}),
             "slower by %": ["", *(self._behind(name) for name in names[1:])],
             **({"% of peak": [f"{value:.1f}" for value in percents if value]} if all(percents) else {}),
@@ -245,7 +247,8 @@ class LibraryRanking:
 
     def _behind(self, name: str) -> str:
         lead = next((place.behind for place in self.order.places if place.blas == name), None)
-        if lead is None and name in {place.blas for place in self.order.places}:
+        quiet = all(one.conditions is Conditions.UNDISTURBED for one in self.best.values())
+        if lead is None and (name not in self.others or not quiet):
             return ""
         if lead is None:
             fastest = max(map(self._gflops, self.best))

@@ -6,7 +6,6 @@ from pathlib import Path
 from results.record import TrialRecord
 from results.report.model import Column, Table, Wrap
 
-from ..trial.observers.sensors.registry import FILE_SENSORS
 from ..units import duration, gibibytes
 from ..words import counted, listed
 
@@ -170,5 +169,7 @@ def untold(kinds: Sequence[str], *, power: bool = True) -> str:
 
 def untold_here() -> str:
     """Say what this machine does not tell by the files that sensors read."""
+    from ..trial.observers.sensors.registry import FILE_SENSORS  # noqa: PLC0415 - pages of stored studies need no sensor
+
     figures = {sensor.figure for sensor in FILE_SENSORS for pattern in sensor.globs if any(Path("/").glob(pattern[1:]))}
     return untold([kind for figure, kind in _SENSED.items() if figure not in figures])

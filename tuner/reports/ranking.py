@@ -11,6 +11,7 @@ from results.record import Study, TrialRecord
 from results.report.model import Figure, Part, Sentence, Series, Table, Tone, outcome
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, rerank_by_posterior, sentence
+from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import (
     FastestRun,
     HeadlineRates,
@@ -323,9 +324,8 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     fastest = fastest_run(study, records)
     if fastest is not None and (len(records) > 1 or not fastest.is_rmax):
         sentences.append(fastest.sentence(ranking))
-    doubt = above_peak_of(study, best)
-    if doubt:
-        sentences.append(doubt)
+    unknown = "" if study.simulated else DisturbedRuns.of(records).unknown()
+    sentences += filter(None, (above_peak_of(study, best), unknown))
     sentences += [
         f"Trial {record.number} does not count: {outcome(record).strip()}" for record in records if not record.ranked
     ]

@@ -163,7 +163,7 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         doublings=_doublings(ranked, compared, results, known),
         failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
         simulated=simulated,
-        unknown="" if seen.disturbed or simulated else seen.sentence(),
+        unknown="" if seen.disturbed or simulated else seen.unknown(),
         noun="node" if known.plan.size else "core",
         depth=known.depth,
     )

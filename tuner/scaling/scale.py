@@ -15,7 +15,8 @@ from runners.toml_file import GIB
 from runners.virtual.cluster import RateTable, VirtualCluster
 
 from ..clock import RealClock
-from ..commands.session import Session, open_session, set_up
+from ..commands.session import Session, open_session
+from ..commands.set_up import set_up
 from ..errors import UsageError
 from ..events import CAUTION, Listener, Notice
 from ..machine.inventory import Inventory

@@ -152,3 +152,17 @@ def test_what_stands_alone_is_believed_as_it_ran() -> None:
     assert (first.key, last.key) == ("fast", "slow")
     assert first.expected_gflops == pytest.approx(100.1, rel=1e-3)
     assert last.expected_gflops == pytest.approx(50.1, rel=1e-3)
+
+
+@pytest.mark.parametrize("rates", [(80.0, 80.0, 160.0), (80.0, 160.0)])
+def test_not_much_more_is_expected_than_the_median_of_a_configuration_s_own_runs(rates: tuple[float, ...]) -> None:
+    steady = Ranked("steady", {}, (150.0, 151.0, 150.0), 1)
+    ranking = rerank_by_posterior([Ranked("lucky once", {}, rates, 2), steady])
+    assert [entry.key for entry in ranking] == ["steady", "lucky once"]
+    assert ranking[1].expected_gflops <= 1.05 * ranking[1].median_gflops
+
+
+def test_what_nobody_knows_to_be_undisturbed_has_no_interval() -> None:
+    dark = Ranked("dark", {}, (99.0, 100.0, 101.0), 1, unknown=3)
+    (entry,) = rerank_by_posterior([dark])
+    assert entry.interval_gflops is None

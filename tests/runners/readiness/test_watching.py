@@ -105,7 +105,7 @@ def test_what_happens_while_a_program_runs_is_told_of_the_node_and_of_each_proce
     assert (found["throttle_events:0"], found["throttle_events:1"], found["throttle_events"]) == (0, 12, 12)
     _, seen = judge(found)
     assert seen is not None
-    assert {reason.cause for reason in seen.reasons} == set(Cause) - {Cause.WAITED}
+    assert {reason.cause for reason in seen.reasons} == set(Cause) - {Cause.WAITED, Cause.STOPPED}
 
 
 def test_a_node_without_counters_tells_no_others(tmp_path: Path) -> None:

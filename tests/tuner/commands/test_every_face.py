@@ -132,6 +132,8 @@ def test_the_end_of_what_measures_is_no_surer_than_the_record(
             ),
         }
         checked = " ".join(hpltune("check", "--baseline", "new", "--runs", "3").stdout.split())
+        hpltune("dat", "HPL.dat", "--N", "1000", "--ranks", "1")
+        texts["run"] = said(hpltune, "run", "HPL.dat", *xhpl)
     texts["page of scale"] = (home / "p.html").read_text()
     assert ("Cannot tell: " in checked and "all were disturbed" in checked) == (conditions == "disturbed")
     assert ("Whether something disturbed its runs is not known." in checked) == (conditions == "not known")

@@ -27,7 +27,8 @@ from ...trial.workbench import Workbench
 from ...tuning.enter import enter
 from ...tuning.library_shootout import compare_blas
 from ...words import listed
-from ..session import Session, open_session, set_up
+from ..session import Session, open_session
+from ..set_up import set_up
 from .tune import introduce
 
 

@@ -45,7 +45,8 @@ from ...tuning.sizing import load_space, planned_n
 from ...units import duration
 from ...user_files import require_writable
 from ...words import counted
-from ..session import Session, open_session, set_up
+from ..session import Session, open_session
+from ..set_up import set_up
 
 if TYPE_CHECKING:
     from ...reports.summary import StudySummary
