@@ -28,7 +28,7 @@ def nobody_installs(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def bare(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that lacks all that runs HPL."""
-    for module in ("commands.session", "provision.setup"):
+    for module in ("commands.set_up", "provision.setup"):
         monkeypatch.setattr(f"tuner.{module}.needs", lambda *_, **__: Needs(compiler=True, mpi=True, blas=True))
 
 
