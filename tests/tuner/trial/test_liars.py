@@ -64,7 +64,7 @@ LIARS = {
     ),
     "lets a child of one rank burn the time": (
         "rank or os.fork() or (spin(SECONDS + 0.5), os._exit(0))\ntime.sleep(SECONDS + 1.0); say(); end()",
-        "this program did not compute on all its ranks",
+        "this program did not compute",
     ),
     "waits and prints an earlier output": (
         """
