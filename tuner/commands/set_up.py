@@ -1,4 +1,4 @@
-"""Installs what runs HPL before a command measures, once it is known that what was asked can be used."""
+"""What `tune`, `blas`, `calibrate` and `scale` do first on a machine that lacks HPL."""
 
 from hpl.blas.registry import discover
 from hpl.search_paths import SearchPaths

@@ -324,8 +324,7 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     fastest = fastest_run(study, records)
     if fastest is not None and (len(records) > 1 or not fastest.is_rmax):
         sentences.append(fastest.sentence(ranking))
-    unknown = "" if study.simulated else DisturbedRuns.of(records).unknown()
-    sentences += filter(None, (above_peak_of(study, best), unknown))
+    sentences += filter(None, (above_peak_of(study, best), DisturbedRuns.of(records).unknown()))
     sentences += [
         f"Trial {record.number} does not count: {outcome(record).strip()}" for record in records if not record.ranked
     ]

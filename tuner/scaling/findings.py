@@ -141,7 +141,7 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         records: with their outputs.
     """
     ranked = [record for record in undisturbed(records) if record.ranked]
-    seen, simulated = DisturbedRuns.of(records), any(record.simulated for record in records)
+    seen = DisturbedRuns.of(records)
     found = groups(run for record in ranked for run in _runs_of(record, known.plan))
     results = tuple(one for group in found for one in efficiencies(group, exact=known.exact))
     spent = tuple(one for group in found for one in overheads(group))
@@ -162,8 +162,8 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         limits=tuple(limit_of(group, results, spent) for group in compared),
         doublings=_doublings(ranked, compared, results, known),
         failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
-        simulated=simulated,
-        unknown="" if seen.disturbed or simulated else seen.unknown(),
+        simulated=any(record.simulated for record in records),
+        unknown="" if seen.disturbed else seen.unknown(),
         noun="node" if known.plan.size else "core",
         depth=known.depth,
     )

@@ -95,20 +95,25 @@ def test_what_one_run_alone_reaches_is_no_bar_until_it_was_repeated(make_study: 
     assert repeated > 120
 
 
+def hear_of_earlier_sessions(later: MadeStudy) -> None:
+    """Tell a later session of a study what its earlier ones found."""
+    tell_earlier(
+        later.session,
+        make_engine("random", later.space, 0),
+        later.records(),
+        drift=DriftMonitor(),
+        early_stopping=EarlyStopping(),
+        incumbent=later.ledger.incumbent,
+    )
+
+
 def test_a_later_session_knows_what_the_best_of_earlier_ones_reaches(make_study: MakeStudy) -> None:
     study = make_study()
     for kind, gflops in ((Kind.SEARCH, 100.0), (Kind.CONFIRMATION, 101.0), (Kind.SMALL, 30.0), (Kind.SMALL, 33.0)):
         study.keep("best", kind, gflops)
     later = study.later(lambda _: None)
     assert later.lower_bound("another") is None
-    tell_earlier(
-        later.session,
-        make_engine("random", study.space, 0),
-        later.records(),
-        drift=DriftMonitor(),
-        early_stopping=EarlyStopping(),
-        incumbent=later.ledger.incumbent,
-    )
+    hear_of_earlier_sessions(later)
     assert later.lower_bound("another") == study.lower_bound("another") is not None
 
 
@@ -123,14 +128,7 @@ def test_the_best_of_a_later_session_is_that_of_the_first_also_where_a_confirmat
         assert number is not None
         study.ledger.commit(finished(number, gflops, key="best", kind=kind, params=params))
     later = study.later(lambda _: None)
-    tell_earlier(
-        later.session,
-        make_engine("random", study.space, 0),
-        later.records(),
-        drift=DriftMonitor(),
-        early_stopping=EarlyStopping(),
-        incumbent=later.ledger.incumbent,
-    )
+    hear_of_earlier_sessions(later)
     assert later.ledger.incumbent.told == study.ledger.incumbent.told == "15.88 GFLOPS"
 
 
