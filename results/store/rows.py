@@ -57,9 +57,12 @@ FLAT = (
     *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
 )
 """The columns that `row_of` reads, in its order."""
-_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS, _DISTURBED, _CONDITIONS, _RANKS, _THREADS = (
+_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS, _DISTURBED, _CONDITIONS, _RANKS, _THREADS, _STARTED, _ENDED, _KIND = (
     3 + list(COLUMNS).index(name)
-    for name in ("simulated", "rates", "hosts", "measurements", "disturbed", "conditions", "ranks", "threads")
+    for name in (
+        *("simulated", "rates", "hosts", "measurements", "disturbed", "conditions", "ranks", "threads"),
+        *("started_at", "ended_at", "kind"),
+    )
 )
 CONTENDER = tuple(
     TRIALS.c[name]
@@ -198,6 +201,7 @@ def row_of(row: Sequence[Any]) -> Row:
         cells = list(row)
         cells[_RATES] = _rates(row[_RATES])
         cells[_SIMULATED] = cells[_RATES] not in {MEASURED, IMPORTED}
+        cells[_STARTED] = None if row[_KIND] == Kind.IMPORTED.value and row[_ENDED] is None else row[_STARTED]
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
         measured = row[_MEASUREMENTS]
         cells[_MEASUREMENTS] = None if measured == "{}" else measured

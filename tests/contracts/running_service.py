@@ -100,6 +100,7 @@ def service_in_thread(store: Store, folder: Path) -> Iterator[OpenService]:
     running.start()
     try:
         with _another_process(), httpx2.Client(base_url=service.url, timeout=PATIENCE_S) as client:
+            client.get("/healthz")  # afterwards the service has begun all its threads
             yield OpenService(client)
     finally:
         service.end()

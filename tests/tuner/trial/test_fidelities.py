@@ -70,15 +70,15 @@ def test_a_study_stores_small_runs_beside_full_ones_and_ranks_only_full_ones(
 ) -> None:
     assert mpirun
     replaying(home, spread=0.01)
-    options = ("--space", "quick", "--set", "N=5000", "--xhpl", "xhpl", "--trials", "7", "--confirm", "1")
+    options = ("--space", "quick", "--set", "N=4000", "--xhpl", "xhpl", "--trials", "7", "--confirm", "1")
     done = hpltune("tune", *options, "--study", "rungs", "--json")
     assert done.returncode == 0, done.stderr
     trials = json.loads(hpltune("show", "rungs", "--json").stdout)
     small = [trial for trial in trials if trial["kind"] == "small"]
     assert small, done.stderr
-    assert all(trial["N"] < 5000 and trial["params"]["N"] == 5000 and trial["part"] < 0.4 for trial in small)
+    assert all(trial["N"] < 4000 and trial["params"]["N"] == 4000 and trial["part"] < 0.4 for trial in small)
     ranked = json.loads(done.stdout)["ranking"]
-    assert {entry["params"]["N"] for entry in ranked} == {5000}
+    assert {entry["params"]["N"] for entry in ranked} == {4000}
     assert {entry["trial"] for entry in ranked}.isdisjoint(trial["number"] for trial in small)
     assert (json.loads(done.stdout)["confidence"] is None) == (len(ranked) == 1), "a single one has none to beat"
     explained = hpltune("explain", "rungs")
