@@ -71,8 +71,9 @@ class SteadyLoad:
             return False
         if not self._said:
             self.say(
-                f"The last {counted(self._in_a_row, 'run')} were all disturbed, trial {record.number} because {record.disturbed}: "
-                "the machine is loaded all the time, and no disturbed run is repeated while that lasts."
+                f"The last {counted(self._in_a_row, 'run')} were all disturbed, trial {record.number} because "
+                f"{record.disturbed}: the machine is loaded all the time, and no disturbed run is repeated "
+                "while that lasts."
             )
         self._said = True
         return True
