@@ -203,12 +203,13 @@ def row_of(row: Sequence[Any]) -> Row:
         cells[_SIMULATED] = cells[_RATES] not in {MEASURED, IMPORTED}
         cells[_STARTED] = None if row[_KIND] == Kind.IMPORTED.value and row[_ENDED] is None else row[_STARTED]
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
-        measured = row[_MEASUREMENTS]
-        cells[_MEASUREMENTS] = None if measured == "{}" else measured
+        cells[_MEASUREMENTS] = None if row[_MEASUREMENTS] == "{}" else row[_MEASUREMENTS]
         hosts = len(_hosts_of(row[_HOSTS])) if row[_HOSTS] is not None else 0
         conditions, why = Conditions.UNDISTURBED, None
         if not cells[_SIMULATED]:
-            conditions, why = judge_run(object_of(measured, "measurements"), row[_RANKS], row[_THREADS], hosts)
+            conditions, why = judge_run(
+                object_of(row[_MEASUREMENTS], "measurements"), row[_RANKS], row[_THREADS], hosts
+            )
         cells[_CONDITIONS], cells[_DISTURBED] = conditions.value, str(why) if why else None
         params = object_of(row[2], "params")
         told = told_words(params)

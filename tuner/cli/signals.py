@@ -1,7 +1,7 @@
 """Ctrl-C and other signals of a terminal, as requests to stop or as the end of the program."""
 
+import os
 import signal
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -86,13 +86,13 @@ def announce_stop(stop: StopRequest) -> None:
     elif stop.at_once:
         sentence = "Stopping at once."
     with suppress(OSError):
-        print(f"\n{sentence}", file=sys.stderr, flush=True)
+        os.write(2, f"\n{sentence}\n".encode())  # a print may be under way, which takes no other one
 
 
 def announce_end(_stop: StopRequest) -> None:
     """Say on standard error that a Ctrl-C ends what runs, and that what was measured counts."""
     with suppress(OSError):
-        print("\nStopping: what runs is ended, and what was measured is reported.", file=sys.stderr, flush=True)
+        os.write(2, b"\nStopping: what runs is ended, and what was measured is reported.\n")
 
 
 @contextmanager

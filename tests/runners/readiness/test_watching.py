@@ -29,7 +29,8 @@ def watched(folder: Path, *program: str, root: Path | None = None, shell: str = 
 @pytest.mark.heavy
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_time_of_a_program_is_told_from_that_of_others(tmp_path: Path, shell: str) -> None:
-    others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    busy = [sys.executable, "-c", "while True: pass"]
+    others = [subprocess.Popen(busy, start_new_session=True) for _ in range(2)]
     try:
         code, text = watched(tmp_path, sys.executable, "-c", COMPUTES, shell=shell)
     finally:
