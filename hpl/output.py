@@ -76,7 +76,7 @@ _REFINED = re.compile(r"\b(?:iter(?:ation)?|refinement)\b.*\bresid\w*\s*[:=]\s*[
 """What a program prints before a row when it refines a solution of lower precision: the residual of each iteration."""
 _MIXED_ROW = re.compile(
     r"(?!HPL_pdgesv\b)HPL\w*_p\w*gesv\w*\(\) (?:start|end) time|.*\b(?:PASSED|FAILED)\s+\d+\s*\("
-    r"|Max aggregated wall time Iter Refine"
+    r"|.*\b(?:PASSED|FAILED)\b.*\d\s*iter|Max aggregated wall time Iter Refine"
 )
 """What only mixed precision prints behind a row: another function in the stamps (Intel's HPL_psgesv, AMD's
 HPLMXP_pdgesv), a count of iterations with the verdict, or the time of the refinement."""

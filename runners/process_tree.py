@@ -75,11 +75,6 @@ def marked(job_id: str) -> list[int]:
     return found
 
 
-def has_ranks(job_id: str) -> bool:
-    """Return whether a process of the job is a rank, as its launcher has told it."""
-    return bool(use_of_ranks(job_id)[0])
-
-
 def use_of_ranks(job_id: str) -> tuple[dict[int, float], int]:
     """Return the CPU time of each rank of a job in seconds, with that of all that it started, and the largest memory.
 

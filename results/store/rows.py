@@ -205,11 +205,8 @@ def row_of(row: Sequence[Any]) -> Row:
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
         cells[_MEASUREMENTS] = None if row[_MEASUREMENTS] == "{}" else row[_MEASUREMENTS]
         hosts = len(_hosts_of(row[_HOSTS])) if row[_HOSTS] is not None else 0
-        conditions, why = Conditions.UNDISTURBED, None
-        if not cells[_SIMULATED]:
-            conditions, why = judge_run(
-                object_of(row[_MEASUREMENTS], "measurements"), row[_RANKS], row[_THREADS], hosts
-            )
+        measured, simulated = object_of(row[_MEASUREMENTS], "measurements"), bool(cells[_SIMULATED])
+        conditions, why = judge_run(measured, row[_RANKS], row[_THREADS], hosts, simulated=simulated)
         cells[_CONDITIONS], cells[_DISTURBED] = conditions.value, str(why) if why else None
         params = object_of(row[2], "params")
         told = told_words(params)
@@ -221,12 +218,12 @@ def row_of(row: Sequence[Any]) -> Row:
 
 def is_undisturbed(row: RowMapping) -> bool:
     """Whether it is known that nothing disturbed a run with these columns, which no simulator ran."""
-    if row["measurements"] == "{}":
-        return False
     with suppress(ValueError):
         hosts = _hosts_of(row["hosts"]) if row["hosts"] else ()
         measured = object_of(row["measurements"], "measurements")
-        return judge_run(measured, row["ranks"], row["threads"], len(hosts))[0] is Conditions.UNDISTURBED
+        return (
+            judge_run(measured, row["ranks"], row["threads"], len(hosts), simulated=False)[0] is Conditions.UNDISTURBED
+        )
     return False
 
 

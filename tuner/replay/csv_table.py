@@ -8,6 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, FiniteFloat, TypeAdapter, ValidationError
 
 from hpl.log import VARIANT
 from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
@@ -53,6 +56,8 @@ HPL_RULES = (grid_uses_all_ranks, n_at_least_nb)
 """What no machine that ran HPL breaks."""
 NOT_SEARCHED = frozenset({"threshold", "memory_fraction"})
 """Parameters that a column may have and a configuration of a table has not."""
+MEASUREMENTS = TypeAdapter(dict[Annotated[str, Field(max_length=60, pattern="^[ -~]+$")], FiniteFloat])
+"""What the cells of a column `measurements` are."""
 ENOUGH_BYTES = 2**62
 """Of memory: what is in a table did fit."""
 
@@ -134,7 +139,10 @@ def read_csv(path: Path) -> RecordedLandscape:
     machine = _machine(points)
     completion = Completion(path.name, machine)
     for items, row in first.items():
-        _check_fits(row, completion.complete(dict(items)), machine)
+        point = completion.complete(dict(items))
+        wrong = next((sentence for rule in HPL_RULES if (sentence := rule(point, machine))), None)
+        if wrong:
+            raise UsageError(f"{row.path}, row {row.number}: {wrong}")
     counts = f"{counted(sum(map(len, runs.values())), 'run')} of {counted(len(points), 'configuration')}"
     not_read = ", ".join(f"{count} {why}" for why, count in left_out.items())
     rest = f"; {counted(left_out.total(), 'further row')} left out ({not_read})" if left_out else ""
@@ -166,17 +174,6 @@ def _left_out(row: Row) -> str:
     if state not in ENDED:
         return state
     return "never started" if state == TrialState.FAILED and row.text("N") in {"", "0"} else ""
-
-
-def _check_fits(row: Row, point: Mapping[str, Scalar], machine: Machine) -> None:
-    """Refuse a rate of a configuration that HPL cannot run, or leaves ranks without work in.
-
-    Raises:
-        UsageError: it is one.
-    """
-    wrong = next((sentence for rule in HPL_RULES if (sentence := rule(point, machine))), None)
-    if wrong:
-        raise UsageError(f"{row.path}, row {row.number}: {wrong}")
 
 
 def _rows(path: Path) -> Iterator[Row]:
@@ -335,7 +332,19 @@ def _run(row: Row, N: int) -> Run:
         raise row.wrong("gflops", f"no run of N={N} has such a rate")
     if time_s is not None and abs(time_s - hpl_s) > TIME_RESOLUTION_S + RATE_TOLERANCE * hpl_s:
         raise row.wrong("time_s", f"{gflops:g} GFLOPS at N={N} take {hpl_s:.2f} s")
-    return Run(gflops, hpl_s, max(hpl_s, cost_s or 0.0), residual=residual)
+    return Run(gflops, hpl_s, max(hpl_s, cost_s or 0.0), residual=residual, measurements=_measurements(row))
+
+
+def _measurements(row: Row) -> Mapping[str, float]:
+    """What was measured during the run of a row; nothing where the table does not tell it.
+
+    Raises:
+        UsageError: the cell is no JSON object of numbers.
+    """
+    try:
+        return MEASUREMENTS.validate_json(row.text("measurements") or "{}")
+    except ValidationError as error:
+        raise row.wrong("measurements", "expected a JSON object of numbers, as hpltune exports it") from error
 
 
 def _machine(points: Sequence[Mapping[str, Scalar]]) -> Machine:

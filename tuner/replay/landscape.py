@@ -65,6 +65,7 @@ class Run:
 
     Attributes:
         residual: that HPL printed; None where nobody kept it.
+        measurements: what was measured while it ran, as `TrialRecord.measurements`; of a table that has it.
         stage: at which it failed.
     """
 
@@ -75,6 +76,7 @@ class Run:
     reason: str = ""
     residual: float | None = None
     stage: Invalidity = Invalidity.RUNTIME
+    measurements: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def wrong(self) -> str | None:

@@ -26,7 +26,7 @@ from runners.hosts.host_facts import confined
 from runners.job import Job
 from runners.launchers.base import message
 from runners.paths import RunPaths, Tail
-from runners.process_tree import has_ranks
+from runners.process_tree import use_of_ranks
 from runners.settings.sys import TUNABLES, with_tunables
 
 from ..errors import TunerError
@@ -494,7 +494,9 @@ class _Begin:
             return False
         stdout = RunPaths(self.job.directory).stdout
         printed = stdout.exists() and stdout.stat().st_size > 0
-        self.seen = printed or (not self.prints_at_once and (bool(self.job.nodes) or has_ranks(self.job_id)))
+        self.seen = printed or (
+            not self.prints_at_once and (bool(self.job.nodes) or bool(use_of_ranks(self.job_id)[0]))
+        )
         return not self.seen
 
     def sentence(self, begins_s: float) -> str:

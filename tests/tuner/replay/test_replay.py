@@ -1,15 +1,18 @@
 """`hpltune tune --replay` as a user runs it: a table stands in place of a machine, and everything says so."""
 
+import csv
 import json
 import os
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import psutil
 import pytest
 from as_user import HPLTUNE, Run
+from record_builders import QUIET
 from waiting import PATIENCE_S, until
 
 from results.record import TrialState
@@ -49,6 +52,30 @@ def replays() -> list[int]:
         and "replay.json" in (process.info["cmdline"] or [])
         and process.info["status"] != psutil.STATUS_ZOMBIE
     ]
+
+
+def test_what_disturbed_a_run_of_the_table_disturbed_the_replayed_one(hpltune: Run, home: Path) -> None:
+    told: dict[int, Mapping[str, float]] = {
+        64: QUIET,
+        96: {**QUIET, "foreign_cpu_s": 9.0},
+        128: {},
+        160: {"solve_s": 33.3},
+    }
+    with (home / "own.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("N", "NB", "grid", "gflops", "measurements"))
+        rows.writerows(
+            (10000, NB, "1x2", 20.0, json.dumps(measured) if measured else "") for NB, measured in told.items()
+        )
+    done = hpltune("tune", "--replay", "own.csv", "--engine", "grid", "--trials", "4", "--study", "own")
+    assert done.returncode == 0, done.stderr
+    found = {
+        row["NB"]: row["conditions"] for row in csv.DictReader(hpltune("export", "csv", "own").stdout.splitlines())
+    }
+    assert found == {"64": "undisturbed", "96": "disturbed", "128": "undisturbed", "160": "not known"}
+    assert {
+        trial["params"]["NB"]: trial["conditions"] for trial in json.loads(hpltune("show", "own", "--json").stdout)
+    } == {int(NB): conditions for NB, conditions in found.items()}
 
 
 @pytest.mark.usefixtures("no_programs")

@@ -193,6 +193,12 @@ def test_a_csv_of_others_may_have_p_and_q_and_the_names_of_hpls_own_table(tmp_pa
         ("N\tNB\tgrid\tgflops", ["1000\t64\t1x2\t5"], "row 1: its cells are separated by tabs"),
         ("N,NB,grid,gflops,mpi.btl", ["1000,64,1x2,5,tcp", "1000,64,1x2,6,"], "row 3, column mpi.btl: nothing"),
         ("N,NB,grid,gflops,kind", ["1000,64,1x2,5,pilot"], "no row is a full run with a rate above 0"),
+        ("N,NB,grid,gflops,measurements", ["1000,64,1x2,5,[1]"], "column measurements: [1]: expected a JSON object of"),
+        (
+            "N,NB,grid,gflops,measurements",
+            ['1000,64,1x2,5,"{""a"": 1e999}"'],
+            '{"a": 1e999}: expected a JSON',
+        ),
         ("N,NB,grid,gflops,reason", [f"1000,64,1x2,5,{'x' * 30_000}"], "row 2: a cell has more than 20,000 characters"),
     ],
 )

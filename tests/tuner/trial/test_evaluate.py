@@ -21,7 +21,7 @@ from runners.job import Job
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
 from runners.paths import RunPaths
-from runners.process_tree import has_ranks
+from runners.process_tree import use_of_ranks
 from tuner.events import Event, Notice
 from tuner.machine.inventory import Inventory
 from tuner.stopping import StopRequest
@@ -169,7 +169,7 @@ def test_a_run_whose_ranks_never_begin_ends_by_a_deadline_of_its_own(job: Job, t
 def test_a_program_of_the_users_that_prints_late_has_begun(tmp_path: Path) -> None:
     own = program(tmp_path / "own", "#!/bin/sh\n# HPL\nsleep 2\n")
     job = Job(program=(str(own),), ranks=2, directory=tmp_path, walltime_s=600.0)
-    with Begun(lambda _, job_id: has_ranks(job_id)) as runner:
+    with Begun(lambda _, job_id: bool(use_of_ranks(job_id)[0])) as runner:
         ours = evaluator(runner, [])
         users = replace(ours, site=replace(ours.site, program=program_at(own)))
         assert users.run_job(job, LaunchWatch(), StopRequest(), begins_s=0.5).state is JobState.COMPLETED
