@@ -294,14 +294,14 @@ class TrialRecord:
     @cached_property
     def _conditions(self) -> tuple[Conditions, Disturbance | None]:
         hosts = len(self.observed.hosts) if self.observed else 0
-        return judge_run(self.measurements, self.ranks, self.threads, hosts, simulated=self.simulated)
+        return judge_run(self.measurements, self.ranks, self.threads, hosts, self.rates)
 
     @property
     def conditions(self) -> Conditions:
         """Whether something else took the machine from it.
 
-        A simulated run had no machine that anything could take; of a replayed one its table may tell what did. Of an
-        imported one, and of one during which nothing was measured, it is not known.
+        A simulated run had no machine that anything could take; of a replayed one its table may tell what did. Of all
+        other runs during which nothing was measured it is not known.
         """
         return self._conditions[0]
 

@@ -85,7 +85,9 @@ def _on_the_hosts_left(connection: Connection, study: str) -> ColumnElement[bool
 
 def best_rate(connection: Connection, ours: ColumnElement[bool]) -> tuple[float, int] | None:
     """Read the rate and the number of the fastest of some runs, as `fastest_row` chooses it; None without any."""
-    columns = select(*(TRIALS.c[name] for name in ("gflops", "number", "measurements", "ranks", "threads", "hosts")))
+    columns = select(
+        *(TRIALS.c[name] for name in ("gflops", "number", "measurements", "ranks", "threads", "hosts", "versions"))
+    )
     row = next(fastest_rows_of(connection, columns, ours & FULL_RUN), None)
     return None if row is None else (row["gflops"], row["number"])
 

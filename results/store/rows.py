@@ -199,31 +199,29 @@ def row_of(row: Sequence[Any]) -> Row:
     """Convert a row of FLAT as `flat` converts its record, but without making the record: large studies are read so."""
     try:
         cells = list(row)
-        cells[_RATES] = _rates(row[_RATES])
-        cells[_SIMULATED] = cells[_RATES] not in {MEASURED, IMPORTED}
+        rates = _rates(row[_RATES])
+        cells[_RATES], cells[_SIMULATED] = rates, rates not in {MEASURED, IMPORTED}
         cells[_STARTED] = None if row[_KIND] == Kind.IMPORTED.value and row[_ENDED] is None else row[_STARTED]
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
         cells[_MEASUREMENTS] = None if row[_MEASUREMENTS] == "{}" else row[_MEASUREMENTS]
         hosts = len(_hosts_of(row[_HOSTS])) if row[_HOSTS] is not None else 0
-        measured, simulated = object_of(row[_MEASUREMENTS], "measurements"), bool(cells[_SIMULATED])
-        conditions, why = judge_run(measured, row[_RANKS], row[_THREADS], hosts, simulated=simulated)
+        measured = object_of(row[_MEASUREMENTS], "measurements")
+        conditions, why = judge_run(measured, row[_RANKS], row[_THREADS], hosts, rates)
         cells[_CONDITIONS], cells[_DISTURBED] = conditions.value, str(why) if why else None
         params = object_of(row[2], "params")
         told = told_words(params)
-        named = zip(COLUMNS, cells[3:], strict=True)
-        return [told.get(name) if cell is None else cell for name, cell in named], params
+        return [told.get(name) if cell is None else cell for name, cell in zip(COLUMNS, cells[3:], strict=True)], params
     except ValueError as error:
         raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error
 
 
 def is_undisturbed(row: RowMapping) -> bool:
-    """Whether it is known that nothing disturbed a run with these columns, which no simulator ran."""
+    """Whether it is known that nothing disturbed a run with these columns."""
     with suppress(ValueError):
         hosts = _hosts_of(row["hosts"]) if row["hosts"] else ()
         measured = object_of(row["measurements"], "measurements")
-        return (
-            judge_run(measured, row["ranks"], row["threads"], len(hosts), simulated=False)[0] is Conditions.UNDISTURBED
-        )
+        rates = _rates(row["versions"])
+        return judge_run(measured, row["ranks"], row["threads"], len(hosts), rates)[0] is Conditions.UNDISTURBED
     return False
 
 

@@ -35,7 +35,7 @@ def test_of_what_was_measured_too_little_nothing_is_known(
 def test_an_imported_run_is_not_known_and_a_simulated_one_had_no_machine_to_be_disturbed() -> None:
     imported = finished(1, measurements={}, versions={"imported_from": "hpl.out"})
     assert imported.conditions is Conditions.UNKNOWN
-    assert finished(1, measurements={}, versions={"simulator": "SimGrid 3.36"}).undisturbed
+    assert finished(1, measurements=DISTURBED, versions={"simulator": "SimGrid 3.36"}).undisturbed
     assert finished(1, measurements={}, versions={"simulator": "replay of table.csv"}).undisturbed
 
 

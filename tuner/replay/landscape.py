@@ -65,8 +65,8 @@ class Run:
 
     Attributes:
         residual: that HPL printed; None where nobody kept it.
-        measurements: what was measured while it ran, as `TrialRecord.measurements`; of a table that has it.
         stage: at which it failed.
+        measurements: what was measured while it ran, as `TrialRecord.measurements`; empty where the table has none.
     """
 
     gflops: float | None

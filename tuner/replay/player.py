@@ -133,7 +133,7 @@ class Player:
             ended_at=datetime.now(UTC),
             cost_s=0.0 if status.state is JobState.CANCELLED else self._cost_s(plan),
             xhpl_key="",
-            measurements=() if plan.stop_at is not None else (plan.run.measurements,),
+            measurements=(plan.run.measurements,),
         )
 
     def _job(self, plan: ReplayPlan, directory: Path) -> Job:

@@ -494,9 +494,7 @@ class _Begin:
             return False
         stdout = RunPaths(self.job.directory).stdout
         printed = stdout.exists() and stdout.stat().st_size > 0
-        self.seen = printed or (
-            not self.prints_at_once and (bool(self.job.nodes) or bool(use_of_ranks(self.job_id)[0]))
-        )
+        self.seen = printed or (not self.prints_at_once and bool(self.job.nodes or use_of_ranks(self.job_id)[0]))
         return not self.seen
 
     def sentence(self, begins_s: float) -> str:

@@ -65,7 +65,8 @@ def test_what_disturbed_a_run_of_the_table_disturbed_the_replayed_one(hpltune: R
         rows = csv.writer(file)
         rows.writerow(("N", "NB", "grid", "gflops", "measurements"))
         rows.writerows(
-            (10000, NB, "1x2", 20.0, json.dumps(measured) if measured else "") for NB, measured in told.items()
+            (10000, NB, "1x2", 21.0 if NB == 128 else 20.0, json.dumps(measured) if measured else "")
+            for NB, measured in told.items()
         )
     done = hpltune("tune", "--replay", "own.csv", "--engine", "grid", "--trials", "4", "--study", "own")
     assert done.returncode == 0, done.stderr
@@ -76,6 +77,10 @@ def test_what_disturbed_a_run_of_the_table_disturbed_the_replayed_one(hpltune: R
     assert {
         trial["params"]["NB"]: trial["conditions"] for trial in json.loads(hpltune("show", "own", "--json").stdout)
     } == {int(NB): conditions for NB, conditions in found.items()}
+    with Store.open(str(home / "data/hpltune.db")) as store:
+        fastest = store.fastest("own")
+    assert fastest is not None
+    assert fastest.params["NB"] == 128, "an empty cell makes no doubt"
 
 
 @pytest.mark.usefixtures("no_programs")
