@@ -61,14 +61,14 @@ _MEMORY = re.compile(rb"^(?:VmHWM|HugetlbPages):\s*([0-9]+)", re.MULTILINE)
 
 
 def marked(job_id: str) -> list[int]:
-    """Yield the processes that carry the job's mark and still run; zombies do not count."""
+    """Yield the processes that carry the job's mark and still run; a zombie has no environment."""
     needle = f"{MARK}={job_id}".encode()
     found = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdecimal():
             continue
         try:
-            if needle in (entry / "environ").read_bytes().split(b"\0") and not _zombie(entry):
+            if needle in (entry / "environ").read_bytes().split(b"\0"):
                 found.append(int(entry.name))
         except OSError:
             continue
@@ -125,7 +125,3 @@ def _gone_within(job_id: str, seconds: float) -> bool:
             return True
         time.sleep(_LOOK_S)
     return not marked(job_id)
-
-
-def _zombie(entry: Path) -> bool:
-    return (entry / "stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()[0] == "Z"

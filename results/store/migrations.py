@@ -250,14 +250,13 @@ def migrate(database: Database, *, keep: bool = True) -> None:
         ResultsError: as in `applied`, or no copy can be kept; the database is unchanged then.
     """
     with database.reading() as connection:
+        if len(applied(connection, database.place)) == len(MIGRATIONS):
+            return
+    with database.migrating() as connection:  # all in one: nobody sees a new database that is half made
         had = len(applied(connection, database.place))
-    kept = ""
-    for number, (name, statements) in enumerate(MIGRATIONS[had:], start=had + 1):
-        with database.migrating() as connection:
-            if len(applied(connection, database.place)) < number:
-                if keep and 0 < had == number - 1:
-                    kept = database.keep(had)
-                _apply(connection, number, name, statements)
+        kept = database.keep(had) if keep and 0 < had < len(MIGRATIONS) else ""
+        for number, (name, statements) in enumerate(MIGRATIONS[had:], start=had + 1):
+            _apply(connection, number, name, statements)
     if kept:
         change = f"schema {had} became schema {len(MIGRATIONS)}, which an older hpltune cannot read"
         warnings.warn(f"database {database.place}: {change}; {kept}", StoreWarning, stacklevel=2)

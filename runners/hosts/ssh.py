@@ -183,11 +183,8 @@ class NodeWatch:
             self._asking = None
         if self._asking is None and time.monotonic() > self._next_s:
             self._next_s = time.monotonic() + self._check_s
-            self._asking = _in_background(self._all_answer)
+            self._asking = _in_background(lambda: not silent(self._reach, self._nodes))
         return self._missed >= TOLERATED
-
-    def _all_answer(self) -> bool:
-        return not silent(self._reach, self._nodes)
 
 
 def _plain_folder() -> Path:

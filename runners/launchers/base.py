@@ -21,7 +21,7 @@ _NOISE = re.compile(
 )
 """Lines that tell nothing: a stack, addresses, and what mpirun says of its own end."""
 _OF_LAUNCHER = re.compile(
-    r"hpltune-|=|mpirun|mpiexec|prterun|srun:|slurmstepd:|YOUR APPLICATION TERMINATED|This typically refers to|"
+    r"=|mpirun|mpiexec|prterun|srun:|slurmstepd:|YOUR APPLICATION TERMINATED|This typically refers to|"
     r"Please see the FAQ|#\d+ "
 )
 """How lines on a rank's standard error begin that are not of its program, or of its stack."""
@@ -75,7 +75,14 @@ def last_words(program: str, exit_code: int, said: str) -> str:
 
 
 def unknown_end(job: Job, program: str, exit_code: int, said: str) -> str:
-    """As `last_words`, and with the variables of MPI that the launcher inherited: nobody knows whether they are why."""
+    """As `last_words`, and with the variables of MPI that the launcher inherited: nobody knows whether they are why.
+
+    Open MPI 5 may lose its message. A launcher that wrote nothing beside words of ranks passed on the code of one; by
+    itself it ends with 1.
+    """
+    words = words_of_ranks(said)
+    if exit_code > 1 and words and not any(map(_of_launcher, said.splitlines())):
+        return f"a rank ended with code {exit_code}; its last words: {words}"
     inherited = inherited_mpi(job.launcher_environment)
     ended = last_words(program, exit_code, said)
     return f"{ended}{INHERITED}{assignments(inherited)}" if inherited else ended
@@ -87,7 +94,7 @@ def message(said: str) -> str:
     Open MPI writes boxes between lines of dashes, and lines that begin with host and process. Those of the second kind
     before a box tell why the box came. Traces of the stack and our own reports are left out.
     """
-    lines = [line.strip() for line in said.splitlines() if not line.startswith("hpltune-")]
+    lines = [_plain(line) for line in said.splitlines() if not line.startswith("hpltune-")]
     told = [line for line in lines if line.strip(" -=*") and not _NOISE.search(line)]
     own = [at for at, line in enumerate(lines) if _RULE.fullmatch(line)]
     if len(own) > 1:
@@ -107,14 +114,21 @@ def words_of_ranks(said: str) -> str:
     Lines of launchers, boxes of Open MPI, traces of the stack and our own reports are left out.
     """
     told, boxed = [], False
-    for line in said.splitlines():
-        text = "".join(letter if letter.isprintable() else " " for letter in _COLOUR.sub("", line))
-        text = " ".join(text.split())
+    for text in map(_plain, said.splitlines()):
         if _RULE.fullmatch(text):
             boxed = not boxed
-        elif not boxed and text.strip("-=*. ") and not any(no.match(text) for no in (_OF_LAUNCHER, _OWN)):
+        elif not boxed and text.strip("-=*. ") and not text.startswith("hpltune-") and not _of_launcher(text):
             told.append(text)
     return _bounded(" ".join(list(dict.fromkeys(told))[-_LAST_LINES:]), _MOST_OF_RANKS)
+
+
+def _of_launcher(line: str) -> bool:
+    return any(no.match(line) for no in (_RULE, _OWN, _OF_LAUNCHER))
+
+
+def _plain(line: str) -> str:
+    """Return a line without colours, and with single spaces for what cannot be printed."""
+    return " ".join("".join(letter if letter.isprintable() else " " for letter in _COLOUR.sub("", line)).split())
 
 
 def _bounded(text: str, most: int) -> str:

@@ -186,16 +186,17 @@ class HostsLab:
             _run("tc", "-n", space, "qdisc", "replace", "dev", end, *_limited_to(rate))
         try:
             self._move(hosts, name)
+            self._wait_for_sshd()
             yield
         finally:
             self._move(hosts, "sw0")
-            _run("ip", "-n", space, "link", "del", f"{name}-a")
+            _run("ip", "-n", space, "link", "del", f"{name}-a")  # now sw0 forgets that the hosts are behind it
             _run("ip", "-n", space, "link", "del", name)
+            self._wait_for_sshd()
 
     def _move(self, hosts: Sequence[str], switch: str) -> None:
         for host in hosts:
             _run("ip", "-n", self.namespace("switch"), "link", "set", f"p{host[1:]}-0", "master", switch)
-        self._wait_for_sshd()
 
     def cluster(self, **further: object) -> str:
         """The keys of a cluster file whose nodes are the hosts.

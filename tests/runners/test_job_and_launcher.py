@@ -7,6 +7,7 @@ import pytest
 from runners.base import JobState
 from runners.errors import InvalidJobError
 from runners.job import Job
+from runners.launchers.base import Launcher
 from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
@@ -125,6 +126,19 @@ started there.
 )
 def test_a_message_of_open_mpi_is_told_whole_and_its_first_line_first(code: int, said: str, words: str) -> None:
     assert words in OpenMpi(Path("/m"), 4, as_root=False).explain(JOB, code, said)
+
+
+@pytest.mark.parametrize("launcher", [OpenMpi(Path("/m"), 5, as_root=False), Mpich(Path("/m"))])
+def test_a_launcher_that_lost_its_message_passed_on_the_code_of_a_rank(
+    launcher: Launcher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMPI_MCA_pmix", "^ext3x")
+    said = 'hpltune-rank {"rank": 0}\nno\tlicence\x1b[1m\n'
+    assert launcher.explain(JOB, 4, said) == "a rank ended with code 4; its last words: no licence"
+    for own in ("mpirun: something odd", "[node:12] something odd", "-" * 74 + "\nsomething odd\n" + "-" * 74):
+        told = launcher.explain(JOB, 4, f"{own}\n{said}")
+        assert "ended with code 4: " in told
+        assert "\x1b" not in told
 
 
 def test_a_message_of_a_launcher_is_bounded_and_ends_between_words() -> None:

@@ -41,7 +41,8 @@ def sbatch_command(table: SlurmTable, cores: int, time_s: float, log: Path, scri
         log: the file for the script's own output.
     """
     ours = ("sbatch", "--parsable", "--job-name=hpltune", "--no-requeue", "--export=ALL", "--input=/dev/null")
-    return [*ours, f"--output={_no_pattern(log)}", f"--chdir={log.parent}", *_wanted(table, cores, time_s), *script]
+    output = str(log).replace("%", "%%")  # else sbatch reads a pattern (%j, …)
+    return [*ours, f"--output={output}", f"--chdir={log.parent}", *_wanted(table, cores, time_s), *script]
 
 
 def salloc_command(table: SlurmTable, cores: int, time_s: float, command: Sequence[str]) -> list[str]:
@@ -98,11 +99,6 @@ def too_much(table: SlurmTable, time_s: float, partitions: Sequence[BatchQueue])
         given = in_words(part.limit_s)
         return f"{in_words(time_s)} are asked for, but partition {part.name} gives at most {given}: lower time_limit_s"
     return None
-
-
-def _no_pattern(path: Path) -> str:
-    """Escape a path, so that sbatch does not read it as a pattern (%j, …)."""
-    return str(path).replace("%", "%%")
 
 
 def minutes(seconds: float) -> int:

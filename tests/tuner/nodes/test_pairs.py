@@ -36,14 +36,14 @@ def step(tmp_path_factory: pytest.TempPathFactory) -> Pairs:
 @pytest.fixture(scope="module")
 def twelve_hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostsLab]:
     with hosts_lab(tmp_path_factory.mktemp("lab"), 12) as lab:
-        lab.shape("160mbit")
+        lab.shape("40mbit")
         yield lab
 
 
 @pytest.fixture
 def lab(twelve_hosts: HostsLab, request: pytest.FixtureRequest) -> Iterator[HostsLab]:
     failed = request.session.testsfailed
-    yield twelve_hosts.wired(12, rate="160mbit")
+    yield twelve_hosts.wired(12, rate="40mbit")
     if request.session.testsfailed > failed:
         twelve_hosts.mend()
 
@@ -78,20 +78,20 @@ def weak_each_time(lab: HostsLab, step: Pairs) -> list[Finding]:
 
 
 def test_a_weak_cable_is_named_by_its_node(lab: HostsLab, step: Pairs) -> None:
-    with lab.weakened("h6", "80mbit"):
+    with lab.weakened("h6", "20mbit"):
         (weak,) = weak_each_time(lab, step)
     assert (weak.what, weak.names) == ("weak-node", ("h6",))
     assert 40.0 < weak.percent < 60.0
 
 
 def test_a_weak_uplink_is_told_from_the_nodes_behind_it(lab: HostsLab, step: Pairs) -> None:
-    with lab.behind_new_switch(("h5", "h6", "h7", "h8"), "60mbit"):
+    with lab.behind_new_switch(("h5", "h6", "h7", "h8"), "15mbit"):
         (weak,) = weak_each_time(lab, step)
     assert (weak.what, weak.names) == ("weak-uplink", ("s2",))
 
 
 def test_an_uplink_that_is_enough_for_one_pair_and_not_for_all_is_oversubscribed(lab: HostsLab, step: Pairs) -> None:
-    with lab.behind_new_switch(("h5", "h6", "h7", "h8"), "200mbit"):
+    with lab.behind_new_switch(("h5", "h6", "h7", "h8"), "50mbit"):
         verdict = judged(lab, step)
     (shared,) = (finding for finding in verdict.findings if finding.what == "oversubscribed" and finding.names)
     assert shared.names == ("s2",)
