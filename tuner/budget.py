@@ -197,8 +197,8 @@ class Meter:
         """
         remaining_s = self.remaining_s()
         if remaining_s is not None and remaining_s < run_s * runs:
-            what = "another run plus confirmation" if runs > 1.0 else "another run"
-            return f"{what} needs {duration(run_s * runs)}, more than is left"
+            need = f"and {counted(round(runs - 1), 'confirming run')} need" if runs >= 1.5 else "needs"
+            return f"another run {need} {duration(run_s * runs)}, more than is left"
         if remaining_s is not None and remaining_s <= 0:
             return f"the budget ({self.budget}) is used up"
         return None

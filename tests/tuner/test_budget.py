@@ -47,7 +47,7 @@ def test_the_runs_that_must_follow_another_one_are_no_part_of_it() -> None:
     spent, clock = meter(Budget(wall_s=100))
     clock.sleep(20)
     assert spent.out_of_time(9.8, runs=8.0) is None
-    assert spent.out_of_time(9.8, runs=8.3) == ("another run plus confirmation needs 1 min 21 s, more than is left")
+    assert spent.out_of_time(9.8, runs=8.3) == ("another run and 7 confirming runs need 1 min 21 s, more than is left")
 
 
 def test_the_tighter_of_two_limits_in_time_decides() -> None:

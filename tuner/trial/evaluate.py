@@ -248,7 +248,7 @@ class Evaluator:
         verdict = self._possible(judge(plan, status, stdout, stderr), plan, stderr, status, launch_s)
         lines = watch.lines() + self._unlike_line(job, stderr)
         return LaunchResult(
-            verdict=verdict.without_network(disturbed) if disturbed else verdict,
+            verdict=verdict.doubted([disturbed] * len(verdict.faults), Invalidity.CONSTRAINTS),
             command=paths.read_command(),
             output=stdout,
             errors_text=_with_lines(stderr, lines),

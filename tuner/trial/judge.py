@@ -42,18 +42,13 @@ class Verdict:
     observed: BlasObservation | None
     cancelled: bool
 
-    def doubted(self, sentences: Sequence[str]) -> "Verdict":
+    def doubted(self, sentences: Sequence[str], kind: Invalidity = Invalidity.CORRECTNESS) -> "Verdict":
         """The same where runs that would count do not: each has a sentence why, "" where nothing speaks against it."""
-        doubts = [Failure(Invalidity.CORRECTNESS, sentence) if sentence else None for sentence in sentences]
+        doubts = [Failure(kind, sentence) if sentence else None for sentence in sentences]
         left = [None] * (len(self.faults) - len(doubts))
         return replace(
             self, faults=tuple(found or doubt for found, doubt in zip(self.faults, [*doubts, *left], strict=True))
         )
-
-    def without_network(self, why: str) -> "Verdict":
-        """The same where the network did not stay as it was asked for: no run counts."""
-        fault = Failure(Invalidity.CONSTRAINTS, why)
-        return replace(self, faults=tuple(found or fault for found in self.faults))
 
 
 def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdict:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
 from hpl.output import HplResult
@@ -135,6 +136,13 @@ def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch) -> str:
             return (
                 f"MPI's clock went {end.mpi_s:.2f} s on rank {end.rank} while {end.real_s:.2f} s passed: "
                 "HPL's time and rate are wrong"
+            )
+    oldest = datetime.now(UTC).replace(tzinfo=None) - timedelta(days=1, seconds=measured.launch_s)
+    for result in results:
+        if result.stamps and result.stamps.start < oldest:
+            return (
+                f"its time stamp, {result.stamps.start}, is of a day before its launch: this program printed an "
+                "earlier run; or else set the clock of its node"
             )
     return _of_calls(results, measured)
 

@@ -117,7 +117,8 @@ def _others(told: SolveConditions) -> dict[str, float]:
     figures["foreign_cpu_s"] = foreign_s
     if "busy_s" in series and "ranks_cpu_s" in series:
         taken = taken_by_others(series["busy_s"], series["ranks_cpu_s"], node.end_s - node.begin_s, foreign_s)
-        figures["foreign_for_s"] = _noticed_s(taken, node.figures["cores"])
+        most = FOREIGN_PART * node.figures["cores"]
+        figures["foreign_for_s"] = round(sum(one.end_s - one.begin_s for one in taken if one.cores > most), DIGITS)
     return {**figures, **{f"foreign_cpu_s:{name}": used_s for name, used_s in node.programs.items()}}
 
 
@@ -141,11 +142,6 @@ def _foreign_s(node: NodeSolve, ranks: Sequence[RankSolve]) -> float | None:
     if own_s is None or node.figures.get("ranks", 0) < len(here):
         own_s = sum(figures["cpu_s"] for figures in here) if all("cpu_s" in figures for figures in here) else None
     return None if busy_s is None or own_s is None else max(0.0, busy_s - own_s)
-
-
-def _noticed_s(taken: Sequence[TakenStretch], cores: float) -> float:
-    """Return for how long others took more than `FOREIGN_PART` of a node."""
-    return round(sum(one.end_s - one.begin_s for one in taken if one.cores > FOREIGN_PART * cores), DIGITS)
 
 
 def taken_by_others(busy: NodeSeries, own: NodeSeries, whole_s: float, foreign_s: float) -> Sequence[TakenStretch]:

@@ -29,7 +29,7 @@ def test_the_first_trial_is_always_allowed() -> None:
 def test_until_there_is_a_result_no_time_is_reserved_for_later_runs() -> None:
     one = rule(virtual=False, reserved_runs=3.0, spent_s=75.0, trials=1)
     assert one.out_of_time(FRESH) is None
-    assert one.out_of_time(LATER) == "another run plus confirmation needs 40 s, more than is left"
+    assert one.out_of_time(LATER) == "another run and 3 confirming runs need 40 s, more than is left"
 
 
 def test_on_a_virtual_cluster_time_refuses_nothing_before_a_full_run_was_asked() -> None:
