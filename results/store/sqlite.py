@@ -26,7 +26,8 @@ _MEANINGS = {
     sqlite3.SQLITE_BUSY: "another program{holders} is writing to it: end that one or try again",
     sqlite3.SQLITE_FULL: "the disk is full: make room and go on, everything finished before is kept",
     sqlite3.SQLITE_READONLY: (
-        "it cannot be written: check the permissions of the file and of its folder, or work on a copy"
+        "it cannot be written: check the permissions of the file, of those beside it that end in -wal and -shm, and of "
+        "its folder, or work on a copy"
     ),
     sqlite3.SQLITE_CANTOPEN: "it cannot be opened: check the permissions of the file and of its folder",
     sqlite3.SQLITE_NOTADB: "the file is not a SQLite database: give another with ⟦db⟧",

@@ -1,9 +1,8 @@
 """`hpltune learn`: one step of a lesson after the other is guessed, simulated and kept."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hpl.params import Scalar
 from results.record import Kind, TrialRecord
 from results.report.model import Part, Report, Sentence
 from runners.virtual.cluster import VirtualCluster
@@ -159,8 +158,3 @@ def _kept(
             usual = {f"net.{NETWORK}": cluster.default_network, **assumed}
             same = [test.number for test in figures.tests if {**usual, **test.params}.items() <= record.params.items()]
             yield KeptRun(str(value), record.gflops, same[0] if same else None)
-
-
-def _is_like(record: TrialRecord, told: Mapping[str, Scalar]) -> bool:
-    """Whether a run has all values that are told of a published test."""
-    return all(record.params.get(name) == value for name, value in told.items())

@@ -113,8 +113,8 @@ def taught(
     if count < FEWEST_EXPLAINED:
         strange = f" and fit the space {space.name}" if count < len(rated) else ""
         raise TunerError(
-            f"only {counted(count, 'trial')} gave a rate{strange}: at least {FEWEST_EXPLAINED} are needed to explain "
-            "anything"
+            f"only {counted(count, 'trial')} gave a rate that counts{strange}: at least {FEWEST_EXPLAINED} are "
+            "needed to explain anything"
         )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")

@@ -98,7 +98,7 @@ class StudySummary:
             return f"at least {told}: {gave_text(best)}."
         return (
             f"{told}: expected of one more run, from {counted(best.runs, 'run')}"
-            f"{', of which it is not known whether something disturbed them' if best.unknown else ''}."
+            f"{', not known to be undisturbed' if best.unknown else ''}."
         )
 
     def parts(self, count: int, *, sure: bool = True, others: bool = True) -> list[Part]:

@@ -109,6 +109,19 @@ def test_a_study_without_a_valid_run_has_no_page_of_its_best_but_one_that_says_s
     assert "No run of this study was valid" in page_of(studies)
 
 
+def test_best_without_a_name_says_which_study_has_an_answer_where_the_newest_has_none(hpltune: Run, home: Path) -> None:
+    with Store.open(home / "two.db") as store:
+        for day, name in enumerate(("first", "second"), start=1):
+            study = a_study(name)
+            store.create_study(replace(study, created_at=study.created_at.replace(day=day)))
+        store.finish(finished(store.begin(begun("first")), study="first"))
+    done = hpltune("best", "--db", "two.db")
+    said = (
+        "study second has no valid run: `hpltune show second` lists what ran, and `hpltune best first` ranks an earlier"
+    )
+    assert (done.returncode, done.stderr) == (1, f"hpltune: {said} one\n")
+
+
 @pytest.mark.parametrize("command", ["best", "check --baseline real"])
 def test_a_page_that_cannot_be_written_is_refused_first(hpltune: Run, studies: Path, command: str) -> None:
     (studies / "file").touch()

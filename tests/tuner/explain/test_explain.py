@@ -307,14 +307,16 @@ def test_small_runs_and_failures_are_understood() -> None:
 
 def test_too_few_runs_explain_nothing() -> None:
     space = space_of(SWAPPING)
-    with pytest.raises(TunerError, match="only 3 trials gave a rate: at least 5 are needed"):
+    with pytest.raises(TunerError, match="only 3 trials gave a rate that counts: at least 5 are needed"):
         explain(space, records(space, planted, 3))
 
 
 def test_trials_that_do_not_fit_the_space_are_not_counted() -> None:
     space = space_of(SWAPPING)
     foreign = [replace(record, params={**record.params, "NB": 65}) for record in records(space, planted, 20)]
-    with pytest.raises(TunerError, match="only 3 trials gave a rate and fit the space made for a test: at least 5"):
+    with pytest.raises(
+        TunerError, match="only 3 trials gave a rate that counts and fit the space made for a test: at least 5"
+    ):
         explain(space, [*foreign, *records(space, planted, 3)])
 
 
