@@ -133,7 +133,7 @@ class StudyPage:
         if is_shootout(self.study):
             headline += LibraryRanking.of(self.study, self.found.records, summary.ranking).parts()
         published = summary.published if others else None
-        full = whole_memory(self.found.predicted, self.found.confirmed, self.found.of_rivals)
+        full = whole_memory(self.found.predicted, self.found.confirmed)
         known = [known_table(published.machines, "Published results", cpu=False)] if published else []
         return [Heading("The answer"), *headline, *summary.parts(SHOWN, others=others), *full, *known]
 

@@ -45,7 +45,7 @@ from .parts import evaluators_of
 from .pilot import timed_at_first
 from .seeding import Opening, probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, searched_n, size
-from .whole_memory import MOST_RIVALS, SMALLER_RUNS, predict_full
+from .whole_memory import DUEL, SMALLER_COST, predict_full
 
 if TYPE_CHECKING:
     from .prediction import NotedPrediction
@@ -57,7 +57,7 @@ class TuneOutcome:
 
     Attributes:
         ranking: configurations, best median first; empty where no run was valid.
-        predicted: of the winner and its rivals at the whole memory, or None where that was measured.
+        predicted: of the fastest in turn at the whole memory, or None where that was measured.
         ended: the sentence why the search stopped.
         interrupted: the user stopped it; `hpltune tune --resume` goes on.
         left_to_others: other processes go on with it and confirm its winner.
@@ -253,7 +253,9 @@ class Campaign:
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
         finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
-        reserved_runs = finalists * options.confirm + SMALLER_RUNS * (1 + MOST_RIVALS)
+        reserved_runs = finalists * options.confirm + SMALLER_COST
+        if not options.full and options.budget.whole_s and sized.run_time.full_s:
+            reserved_runs += DUEL * options.budget.whole_s / sized.run_time.full_s
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(

@@ -1,8 +1,8 @@
-"""What is predicted of the whole memory: of a study's winner, and of those that may overtake it there."""
+"""What is predicted of the whole memory, of the configuration that was the fastest in turn at a larger N."""
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from results.stats.noise import Noise
 from results.store.store import Store
 
 from ..machine.problem_size import Sample
+from ..words import listed
 from .extrapolation import DRAWS, Extrapolation, bound, drawn_rates
 
 MISFIT_APART = 0.2
@@ -25,68 +26,54 @@ nothing but their rates now is known (benchmarks/whole_memory.py)."""
 
 @dataclass(frozen=True)
 class Rival:
-    """A configuration that was nearly as fast as the winner, with what it should give at the whole memory.
+    """A configuration that ran in turn with the one of which the whole memory is predicted.
 
     Attributes:
-        trial: stands for it.
-        differs: what it has in place of the winner's values, as "NB=256", of what changes with N.
-        full: predicted of it.
-        faster: the probability that it is faster than the winner there; None where the runs cannot tell.
+        trial: its first run in turn.
+        called: its name, as "the textbook" or "NB=256".
+        gflops: the median of its runs in turn.
+        faster: the probability that it is faster than the other at the whole memory; None where the runs cannot tell.
     """
 
     trial: int
-    differs: str
-    full: Extrapolation
+    called: str
+    gflops: float
     faster: float | None
-
-    @property
-    def called(self) -> str:
-        """Its name beside others."""
-        return f"{self.differs} (trial {self.trial})"
 
 
 @dataclass(frozen=True)
 class NotedPrediction:
-    """A prediction, with the trial that stands for the configuration it is made for, and its rivals."""
+    """A prediction, with the trial that stands for the configuration it is made for, and those it ran in turn with.
+
+    Attributes:
+        called: its name beside the rivals.
+        N: at which they ran in turn; None where they did not.
+        gflops: the median of its runs in turn; 0 without any.
+    """
 
     full: Extrapolation
     trial: int
+    called: str = ""
+    N: int | None = None
+    gflops: float = 0.0
     rivals: tuple[Rival, ...] = ()
 
     @property
-    def overtaker(self) -> Rival | None:
-        """The rival of which most is predicted, where that is more than of the winner."""
-        above = [one for one in self.rivals if one.faster is not None and one.full.gflops > self.full.gflops]
-        return max(above, key=lambda one: one.full.gflops, default=None)
-
-    def sentence(self, rival: Rival) -> str:
-        """Whether a rival may be faster than the winner, without a full stop."""
-        if rival.faster is None:
-            return f"These runs cannot tell whether {rival.called} is faster at N={rival.full.N}"
-        rates, chance = f"{_rate(rival.full)} against {_rate(self.full)}", f"{rival.faster:.0%}"
-        who = f"At N={rival.full.N} {rival.called}"
-        if rival.full.gflops > self.full.gflops:
-            return f"{who} may be faster than the best: {rates}; the probability of that is {chance}"
-        return f"{who} should stay slower than the best: {rates}; the probability that it is faster is {chance}"
+    def in_turn(self) -> str:
+        """What was measured in turn, as a sentence; "" where nothing was."""
+        if self.N is None or not self.rivals:
+            return ""
+        others = listed([f"{rival.called} {four_digits(rival.gflops)}" for rival in self.rivals])
+        return (
+            f"In turn at N={self.N}, {self.called} gave {four_digits(self.gflops)} GFLOPS, {others}; HPL.dat for the "
+            f"whole memory has the values of the first."
+        )
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""
-        rivals = [
-            {
-                **rival.full.to_json(),
-                "trial": rival.trial,
-                "differs": rival.differs,
-                "faster": rival.faster,
-                "sentence": self.sentence(rival),
-            }
-            for rival in self.rivals
-        ]
-        return {**self.full.to_json(), "trial": self.trial, "rivals": rivals}
-
-
-def _rate(full: Extrapolation) -> str:
-    low, high = full.gflops_range
-    return f"{four_digits(full.gflops)} GFLOPS ({four_digits(low)} to {four_digits(high)})"
+        rivals = [asdict(rival) for rival in self.rivals]
+        turn = {"N": self.N, "called": self.called, "gflops": self.gflops, "rivals": rivals, "sentence": self.in_turn}
+        return {**self.full.to_json(), "trial": self.trial, "in_turn": turn if self.N else None}
 
 
 def probability_faster(
@@ -119,23 +106,18 @@ FACT = "whole_memory"
 
 def note_prediction(store: Store, study: str, noted: NotedPrediction) -> None:
     """Keep a prediction in place of an older one."""
-    rivals = [asdict(rival) for rival in noted.rivals]
-    store.note_host(study, {FACT: {**asdict(noted.full), "trial": noted.trial, "rivals": rivals}})
+    store.note_host(study, {FACT: asdict(noted)})
 
 
 def prediction_of(study: Study) -> NotedPrediction | None:
-    """Return what was predicted last; None where nothing was."""
+    """Return what was predicted last; None where nothing was, or by an older hpltune."""
     known = study.host.get(FACT)
-    if not isinstance(known, Mapping):
+    if not isinstance(known, Mapping) or "full" not in known:
         return None
-    facts = dict(known)
-    trial, rivals = int(facts.pop("trial")), facts.pop("rivals", [])
-    told = tuple(Rival(**{**rival, "full": _extrapolation(rival["full"])}) for rival in rivals)
-    return NotedPrediction(_extrapolation(facts), trial, told)
+    rivals = tuple(Rival(**rival) for rival in known["rivals"])
+    return NotedPrediction(**{**known, "full": _extrapolation(known["full"]), "rivals": rivals})
 
 
 def _extrapolation(stored: Mapping[str, Any]) -> Extrapolation:
-    """Read it back; one of an older hpltune may say that it can tell what is too far away."""
     tuples = {name: tuple(stored[name]) for name in ("coefficients", "gflops_range")}
-    noted = Extrapolation(**{**stored, **tuples})
-    return replace(noted, can_tell=noted.can_tell and not noted.too_far)
+    return Extrapolation(**{**stored, **tuples})

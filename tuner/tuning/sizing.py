@@ -36,7 +36,7 @@ from ..trial.ladder import ladder
 from ..trial.plan import parse_layout
 from ..units import duration
 from .pilot import pilot, target_s
-from .whole_memory import SMALLER_RUNS
+from .whole_memory import SMALLER_COST
 
 FIRST_RUNS = 2
 """Times that the first run of another workload than HPL is tried."""
@@ -250,7 +250,7 @@ def _check_budget(session: StudySession, run_s: float, options: TuneOptions, ask
     Raises:
         BudgetTooSmallError: it is; then nothing is left of a new study.
     """
-    too_small = options.budget.too_small(run_s, FINALISTS * (1 + options.confirm) + SMALLER_RUNS)
+    too_small = options.budget.too_small(run_s, FINALISTS * (1 + options.confirm) + SMALLER_COST)
     if too_small:
         store = session.context.store
         if session.number == 0 and not store.others(session.study):

@@ -1,12 +1,13 @@
-"""The end of a study at a smaller N: what its winner, and those that may overtake it, should do at the whole memory."""
+"""The end of a study at a smaller N: which of its best is the fastest at a larger one, and what that gives at most."""
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
-from results.record import Kind, TrialRecord
+from hpl.sizing import gflops as rate
+from results.record import SMALLER_RUNS, Kind, TrialRecord
 from results.stats.headline import UNFINISHED
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
@@ -14,45 +15,59 @@ from results.stats.ranking import Ranked
 from ..events import PhaseStarted
 from ..machine.equipment import PROGRAM
 from ..machine.inventory import running
-from ..machine.problem_size import SMALLEST_N, STEP, Sample, full_memory_n, launch_s
+from ..machine.problem_size import SMALLEST_N, STEP, Sample, affordable_n, full_memory_n, launch_s
 from ..options import TuneOptions
 from ..study.ledger import noise_of_runs
 from ..study.search.workers import LaunchWorker
-from .pilot import samples_of
+from ..study.session import StudySession
+from .pilot import pilot_point, samples_of
 
 if TYPE_CHECKING:
     from .prediction import NotedPrediction
 
+DUEL = 1.0 / 3.0
+"""Part of the budget in which the winner, its rival and the textbook run in turn at a larger N."""
+ROUNDS = 2
+"""How often each of them runs there."""
+LARGER = 1.2
+"""Times the winner's N from which a larger one tells more of the whole memory."""
 SMALLER_SIZES = (0.5, 0.25)
-"""Parts of a configuration's N at which it is run once more: with N itself they fix the three terms of T(N)."""
+"""Parts of a configuration's largest N at which it is run once more: with that N they fix the three terms of T(N)."""
 NEAR = 0.25
 """Part of such an N by which one that ran already may differ, so that it stands for it."""
-SMALLER_RUNS = 0.3
-"""What those smaller runs cost in runs at N, start-up included."""
-MOST_RIVALS = 2
+SMALLER_COST = 0.3
+"""What those smaller runs cost in runs at the largest N, start-up included."""
 CLOSE = 0.95
 """Part of the winner's rate that a rival is expected to reach at the study's N."""
 CHANGES_WITH_N = ("NB", "grid", "layout", "blas", PROGRAM)
 """Parameters whose best value depends on N most."""
+BEST, TEXTBOOK = "the best of the search", "the textbook"
 
 
 @dataclass(frozen=True)
-class _Sized:
-    """A configuration with its runs at several N.
+class _Runner:
+    """A configuration that may be the fastest at the whole memory.
 
     Attributes:
-        best: the run that stands for it.
         N: what the whole memory holds.
+        in_turn: its runs beside the others at a larger N.
     """
 
-    entry: Ranked
-    best: TrialRecord
+    called: str
+    params: Mapping[str, Scalar]
     N: int
-    samples: Sequence[Sample]
+    in_turn: tuple[TrialRecord, ...] = ()
+
+    @property
+    def gflops(self) -> float:
+        """The median rate in turn, of undisturbed runs where there are any; 0 without a valid run."""
+        runs = [run for run in self.in_turn if run.ranked]
+        quiet = [run for run in runs if run.undisturbed]
+        return median([run.gflops or 0.0 for run in quiet or runs] or [0.0])
 
 
 def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> "NotedPrediction | None":
-    """Run the winner and its rivals at smaller N, and note what they should do at the whole memory.
+    """Find which of the best is the fastest at a larger N, and note what it should do at the whole memory.
 
     Returns:
         None where the whole memory holds no larger N than the winner's.
@@ -60,54 +75,52 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
     session = worker.session
     if not ranking or session.stopped:
         return None
-    winner = _configuration(worker, ranking[0], options)
-    if winner is None:
+    stands = session.context.store.get(session.study, ranking[0].best_record_number)
+    winner = _runner(worker, BEST, ranking[0].params, options)
+    if stands.hpl is None or winner.N <= stands.hpl.N or not samples_of([stands]):
         return None
-    from .extrapolation import FARTHEST, extrapolate  # noqa: PLC0415 - needed at the end
+    from .extrapolation import extrapolate  # noqa: PLC0415 - needed at the end
     from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
 
-    told = winner.N <= FARTHEST * winner.samples[0].N
-    close = [_configuration(worker, entry, options) for entry in (rivals_of(ranking) if told else ())]
-    rivals = [one for one in close if one is not None]
-    session.context.listener(PhaseStarted("extrapolation", sum(len(_due(one)) for one in (winner, *rivals))))
-    winner = _at_smaller_sizes(worker, winner)
-    ran = [one for one in (_at_smaller_sizes(worker, rival, in_time=True) for rival in rivals) if len(one.samples) > 2]
+    rivals = [_runner(worker, _difference(entry, ranking[0]), entry.params, options) for entry in rivals_of(ranking)]
+    runners = _in_turn(worker, [winner, *rivals, _textbook(worker, options)], samples_of([stands]), options)
+    first = max(runners, key=lambda one: one.gflops)
+    expected = {entry.key: entry.expected_gflops for entry in ranking}
+    samples = _at_smaller_sizes(worker, first, expected)
     shown, ceiling = session.objective.noise_at_first, worker.evaluator.site.ceiling_gflops
     noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
-    full, *others = (extrapolate(one.samples, one.N, noise, ceiling, max(one.entry.gflops)) for one in (winner, *ran))
-    beside = tuple(
+    fastest = max(rate(sample.N, sample.time_s) for sample in samples)
+    full = extrapolate(samples, first.N, noise, ceiling, fastest)
+    others = tuple(
         Rival(
-            one.best.number,
-            _difference(one.entry, winner.entry),
-            other,
-            probability_faster(one.samples, winner.samples, (one.N, winner.N), noise, ceiling)
-            if full.can_tell and other.can_tell
+            one.in_turn[0].number,
+            one.called,
+            one.gflops,
+            probability_faster(_samples(session, one, expected), samples, (one.N, first.N), noise, ceiling)
+            if full.can_tell
             else None,
         )
-        for one, other in zip(ran, others, strict=True)
+        for one in runners
+        if one.gflops and one is not first
     )
-    noted = NotedPrediction(full, winner.best.number, beside)
+    trial, *_ = (*first.in_turn, stands)
+    N = trial.hpl.N if first.in_turn and trial.hpl else None
+    noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others)
     note_prediction(session.context.store, session.study, noted)
     return noted
 
 
-def rivals_of(ranking: Sequence[Ranked]) -> list[Ranked]:
-    """Those that may overtake the winner at a larger N: nearly as fast, and other in what changes with N.
+def rivals_of(ranking: Sequence[Ranked]) -> Sequence[Ranked]:
+    """The one that is most likely to overtake the winner at a larger N, if any.
 
-    Of several that are alike in that the best one, at the winner's N.
+    It is nearly as fast, and other in what changes with N.
     """
     winner = ranking[0]
-    known, found = {_changing(winner)}, list[Ranked]()
     for entry in ranking[1:]:
         close = CLOSE * winner.expected_gflops <= entry.expected_gflops and not entry.unclear
-        if close and entry.params.get("N") == winner.params.get("N") and _changing(entry) not in known:
-            known.add(_changing(entry))
-            found.append(entry)
-    return found[:MOST_RIVALS]
-
-
-def _changing(entry: Ranked) -> tuple[Scalar | None, ...]:
-    return tuple(entry.params.get(name) for name in CHANGES_WITH_N)
+        if close and entry.params.get("N") == winner.params.get("N") and _difference(entry, winner):
+            return [entry]
+    return []
 
 
 def _difference(rival: Ranked, winner: Ranked) -> str:
@@ -116,50 +129,66 @@ def _difference(rival: Ranked, winner: Ranked) -> str:
     return ", ".join(f"{name}={rival.params.get(name, '-')}" for name in names)
 
 
-def _configuration(worker: LaunchWorker, entry: Ranked, options: TuneOptions) -> _Sized | None:
-    """A configuration with its runs of the study; None where the whole memory holds no larger N."""
-    session = worker.session
-    best = session.context.store.get(session.study, entry.best_record_number)
-    if best.hpl is None:
-        return None
-    site = running(worker.evaluator.site, str(entry.params.get(PROGRAM, "")))
-    N = full_memory_n(site, NB=best.hpl.NB, P=best.hpl.P, Q=best.hpl.Q, fraction=options.memory_fraction)
-    if N <= best.hpl.N:
-        return None
-    expected = samples_of([replace(best, gflops=entry.expected_gflops)])
-    if not expected:
-        return None
-    return _Sized(entry, best, N, [*expected, *_at_other_sizes(session.records(), best)])
+def _textbook(worker: LaunchWorker, options: TuneOptions) -> _Runner:
+    """The textbook's configuration at the whole memory, but for what the space holds fast."""
+    space, site = worker.session.space, worker.evaluator.site
+    largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
+    held = {name: value for name, value in space.first.items() if name not in space.varying and name != "N"}
+    return _runner(worker, TEXTBOOK, {**pilot_point(site, largest_n), **held}, options)
 
 
-def _at_other_sizes(records: Sequence[TrialRecord], best: TrialRecord) -> list[Sample]:
-    """The runs of the same configuration at any other N that nothing disturbed."""
-    alike = {**best.params, "N": None}
-    by_n: dict[int, list[TrialRecord]] = defaultdict(list)
-    for record in records:
-        quiet = record.disturbed is None and record.kind not in UNFINISHED and record.hpl is not None
-        if quiet and record.hpl and best.hpl and record.hpl.N != best.hpl.N and {**record.params, "N": None} == alike:
-            by_n[record.hpl.N].append(record)
-    return [sample for runs in by_n.values() for sample in samples_of(runs)]
+def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:
+    site = running(worker.evaluator.site, str(params.get(PROGRAM, "")))
+    run = site.program.terms.run_of(params)
+    return _Runner(called, params, full_memory_n(site, run.NB, run.P, run.Q, options.memory_fraction))
 
 
-def _due(one: _Sized) -> list[int]:
-    """The smaller N at which a configuration still has to run."""
-    largest_n = one.samples[0].N
-    wanted = [max(SMALLEST_N, int(largest_n * part) // STEP * STEP) for part in SMALLER_SIZES]
-    return [N for N in wanted if not any(abs(sample.N - N) <= NEAR * N for sample in one.samples[1:])]
+def _in_turn(
+    worker: LaunchWorker, runners: Sequence[_Runner], samples: Sequence[Sample], options: TuneOptions
+) -> Sequence[_Runner]:
+    """Run configurations in turn, at the largest N that their part of the budget pays for.
 
-
-def _at_smaller_sizes(worker: LaunchWorker, one: _Sized, *, in_time: bool = False) -> _Sized:
-    """Run a configuration at the smaller N that are due, as far as the budget allows.
-
-    Args:
-        in_time: a run begins only where the budget has room for all of it.
+    Those that are alike run once. Nothing runs where time has no limit, or pays for no N that is clearly larger.
     """
-    session, samples = worker.session, list(one.samples)
-    for N in _due(one):
-        needed_s = launch_s(samples[:1], N) if in_time else 0.0
-        if session.stopped or session.meter.out_of_time(needed_s):
+    session, left_s = worker.session, worker.session.meter.remaining_s()
+    found = list({tuple(sorted({**one.params, "N": 0}.items())): one for one in reversed(runners)}.values())[::-1]
+    if left_s is None or options.budget.whole_s is None or len(found) < 2:
+        return runners
+    share_s = min(DUEL * options.budget.whole_s, left_s) / (ROUNDS * len(found) + SMALLER_COST)
+    N = affordable_n(samples, share_s, min(one.N for one in found))
+    if N < LARGER * samples[0].N:
+        return runners
+    run_s = launch_s(samples, N)
+    session.context.listener(PhaseStarted("extrapolation", ROUNDS * len(found)))
+    for turn in range(ROUNDS):
+        for place in sorted(range(len(found)), reverse=turn % 2 == 1):
+            if session.stopped or session.meter.out_of_time(run_s):
+                return found
+            one = found[place]
+            record = worker.expecting(run_s).trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
+            found[place] = replace(one, in_turn=(*one.in_turn, record))
+    return found
+
+
+def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
+    """The runs of a configuration at any N; what was repeated at the study's N counts with what is expected there."""
+    alike, found = {**one.params, "N": None}, list[TrialRecord]()
+    for record in session.records():
+        if record.kind not in UNFINISHED and {**record.params, "N": None} == alike:
+            rate_there = expected.get(record.key, record.gflops)
+            found.append(record if record.kind in SMALLER_RUNS else replace(record, gflops=rate_there))
+    return samples_of(found)
+
+
+def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
+    """Run a configuration at the smaller N that are due, as far as the budget allows, and return all its runs."""
+    session = worker.session
+    samples = _samples(session, one, expected)
+    for part in SMALLER_SIZES:
+        N = max(SMALLEST_N, int(samples[-1].N * part) // STEP * STEP)
+        if any(abs(sample.N - N) <= NEAR * N for sample in samples[:-1]):
+            continue
+        if session.stopped or session.meter.out_of_time(launch_s(samples, N)):
             break
-        samples += samples_of([worker.trial({**one.entry.params, "N": N}, Kind.EXTRAPOLATION)])
-    return replace(one, samples=samples)
+        worker.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
+    return _samples(session, one, expected)

@@ -30,8 +30,6 @@ class WinnerFiles:
     Attributes:
         full_dat: HPL.dat for the whole memory, or None where the study measured there.
         confirm: the command that measures it, or None.
-        rival_dat: HPL.dat for the whole memory of the rival that may be faster there, or None.
-        confirm_rival: the command that measures that one, or None.
         sentences: all of it for the user.
     """
 
@@ -40,8 +38,6 @@ class WinnerFiles:
     full_dat: str | None
     confirm: str | None
     sentences: tuple[str, ...]
-    rival_dat: str | None = None
-    confirm_rival: str | None = None
 
     def to_json(self) -> dict[str, object]:
         """The paths and commands by name."""
@@ -96,13 +92,10 @@ def write_winner(
         sentences.append(f"It ran under {', '.join(changed)}, {put_back} again.")
     files = WinnerFiles(str(dat), str(command), None, None, ())
     if outcome.predicted is not None:
-        full, confirm = _at_whole_memory(folder / "HPL-full.dat", best, outcome.predicted.full.N, db)
+        stands = store.get(outcome.study, outcome.predicted.trial)
+        full, confirm = _at_whole_memory(folder / "HPL-full.dat", stands, outcome.predicted.full.N, db)
         files = replace(files, full_dat=full, confirm=confirm)
         sentences.append(f"HPL.dat for the whole memory: {full}")
-        if rival := outcome.predicted.overtaker:
-            trial = store.get(outcome.study, rival.trial)
-            file, confirm = _at_whole_memory(folder / f"HPL-{rival.trial}-full.dat", trial, rival.full.N, db)
-            files = replace(files, rival_dat=file, confirm_rival=confirm)
     return replace(files, sentences=tuple(sentences))
 
 

@@ -89,6 +89,11 @@ def test_only_a_run_like_the_best_with_the_same_parameters_counts(store: Store) 
     assert figure_source(store, store.study("study")).confirmed == []
 
 
-def test_a_prediction_for_another_configuration_is_not_told(store: Store) -> None:
-    note_prediction(store, "study", NotedPrediction(FULL, 99))
-    assert figure_source(store, store.study("study")).predicted is None
+def test_what_is_predicted_of_a_slower_configuration_of_the_study_is_told_of_that_one(store: Store) -> None:
+    keep(store, "study", 12_000, 55.0, Kind.EXTRAPOLATION, NB=256)
+    note_prediction(store, "study", NotedPrediction(FULL, 3))
+    confirm(store, "run-HPL-full-1", "study#3", 58.0, NB=256)
+    source = figure_source(store, store.study("study"))
+    assert source.first is not None
+    assert source.first.number == 3
+    assert [run.gflops for run in source.confirmed] == [58.0]

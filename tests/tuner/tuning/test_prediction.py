@@ -1,6 +1,6 @@
-"""What is told of rivals at the whole memory, and how it is kept."""
+"""What is told of the whole memory and of what ran in turn, and how it is kept."""
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +17,8 @@ from tuner.tuning.prediction import NotedPrediction, Rival, note_prediction, pre
 FULL = Extrapolation(
     N=49_664, coefficients=(1e-11, 1e-9, 0.0), time_s=406.0, gflops=201.0, gflops_range=(185.0, 219.0), largest_n=12_160
 )
-FASTER = Rival(12, "NB=256", replace(FULL, gflops=209.0, gflops_range=(190.0, 228.0)), 0.64)
-SLOWER = Rival(9, "NB=128, grid=2x1", replace(FULL, gflops=190.0, gflops_range=(175.0, 205.0)), 0.21)
-UNTOLD = Rival(5, "blas=blis", replace(FULL, gflops=230.0, can_tell=False), None)
+SLOWER = Rival(9, "the textbook", 190.0, 0.21)
+UNTOLD = Rival(5, "blas=blis", 184.0, None)
 SIZES = (3008, 6080, 12_160)
 
 
@@ -48,38 +47,30 @@ def test_runs_that_differ_more_tell_less_of_who_is_faster() -> None:
     assert 0.5 < faster(growing, flat, noise=0.05) < faster(growing, flat)
 
 
-def test_it_is_told_whether_a_rival_may_be_faster_should_stay_slower_or_cannot_be_told() -> None:
-    noted = NotedPrediction(FULL, 3, (SLOWER, FASTER, UNTOLD))
-    assert noted.overtaker == FASTER
-    assert noted.sentence(SLOWER) == (
-        "At N=49664 NB=128, grid=2x1 (trial 9) should stay slower than the best: 190 GFLOPS (175 to 205) against "
-        "201 GFLOPS (185 to 219); the probability that it is faster is 21%"
+def test_what_ran_in_turn_is_one_sentence() -> None:
+    noted = NotedPrediction(FULL, 3, "NB=256", 12_160, 201.0, (SLOWER, UNTOLD))
+    assert noted.in_turn == (
+        "In turn at N=12160, NB=256 gave 201 GFLOPS, the textbook 190 and blas=blis 184; HPL.dat for the whole memory "
+        "has the values of the first."
     )
-    assert noted.sentence(FASTER) == (
-        "At N=49664 NB=256 (trial 12) may be faster than the best: 209 GFLOPS (190 to 228) against 201 GFLOPS "
-        "(185 to 219); the probability of that is 64%"
-    )
-    assert noted.sentence(UNTOLD) == "These runs cannot tell whether blas=blis (trial 5) is faster at N=49664"
-    told = noted.to_json()["rivals"]
-    assert [(one["trial"], one["gflops"], one["faster"]) for one in told] == [
-        (9, 190.0, 0.21), (12, 209.0, 0.64), (5, None, None)
+    told = noted.to_json()["in_turn"]
+    assert (told["N"], told["called"], told["sentence"]) == (12_160, "NB=256", noted.in_turn)
+    assert [(one["trial"], one["gflops"], one["faster"]) for one in told["rivals"]] == [
+        (9, 190.0, 0.21), (5, 184.0, None)
     ]  # fmt: skip
+    assert NotedPrediction(FULL, 3).to_json()["in_turn"] is None
 
 
-def test_where_no_rival_is_expected_to_be_faster_none_overtakes() -> None:
-    assert NotedPrediction(FULL, 3, (SLOWER, UNTOLD)).overtaker is None
-
-
-@pytest.mark.parametrize("rivals", [(), (FASTER, UNTOLD)])
+@pytest.mark.parametrize("rivals", [(), (SLOWER, UNTOLD)])
 def test_a_prediction_is_read_back_as_it_was_noted(home: Path, rivals: tuple[Rival, ...]) -> None:
-    noted = NotedPrediction(FULL, 3, rivals)
+    noted = NotedPrediction(FULL, 3, "NB=256", 12_160 if rivals else None, 201.0, rivals)
     with Store.open(home / "one.db") as store:
         store.create_study(a_study())
         note_prediction(store, "study", noted)
         assert prediction_of(store.study("study")) == noted
 
 
-def test_a_prediction_of_an_older_hpltune_which_knew_no_rivals_is_read() -> None:
+def test_a_prediction_of_an_older_hpltune_in_which_nothing_ran_in_turn_is_left_out() -> None:
     old = {**asdict(FULL), "coefficients": [1e-11, 1e-9, 0.0], "gflops_range": [185.0, 219.0], "trial": 3}
-    assert prediction_of(a_study(host={"whole_memory": old})) == NotedPrediction(FULL, 3)
+    assert prediction_of(a_study(host={"whole_memory": old})) is None
     assert prediction_of(a_study(host={})) is None

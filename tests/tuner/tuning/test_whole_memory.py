@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,8 +53,8 @@ def keep(study: MadeStudy, gflops: float, N: int = 2048, kind: Kind = Kind.SEARC
     )
 
 
-def predicted(study: MadeStudy) -> NotedPrediction:
-    options = TuneOptions(memory_fraction=fraction())
+def predicted(study: MadeStudy, budget: Budget = Budget()) -> NotedPrediction:  # noqa: B008 - it is frozen
+    options = TuneOptions(memory_fraction=fraction(), budget=budget)
     found = predict_full(study.workers[0], study.session.ranking(), options)
     assert found is not None
     return found
@@ -75,65 +75,57 @@ def test_only_those_rival_the_winner_that_are_close_and_other_in_what_changes_wi
     keep(study, 19.5, NB=96)
     keep(study, 18.9, NB=32)
     found = rivals_of(study.session.ranking())
-    assert [(entry.params["NB"], entry.params["grid"]) for entry in found] == [(128, "1x2"), (64, "2x1")]
+    assert [(entry.params["NB"], entry.params["grid"]) for entry in found] == [(128, "1x2")]
     keep(study, 30.0, NB=256)
     assert rivals_of(study.session.ranking()) == [], "none is within 5 % of it any more"
 
 
+GROWING = [{"when": {"NB": 64}, "gflops": 60.0}, {"when": {"NB": 128}, "gflops": 80.0}]
+"""What they reach at any N; the textbook, whose NB is another, has 50 GFLOPS (`replayed.GFLOPS`)."""
+LONG = Budget(wall_s=40.0)
+
+
 @pytest.mark.usefixtures("mpirun")
-def test_a_rival_runs_at_the_same_smaller_n_and_is_told_beside_the_winner(make: MakeStudy) -> None:
-    study = make(runs=TABLE)
+def test_the_winner_its_rival_and_the_textbook_run_in_turn_at_a_larger_n(make: MakeStudy) -> None:
+    study = make(runs=GROWING, budget=LONG)
     keep(study, 20.0)
     keep(study, 19.6, NB=128)
-    noted = predicted(study)
-    assert smaller(study) == [(64, 1024), (64, 512), (128, 1024), (128, 512)]
-    assert noted.full.gflops < noted.rivals[0].full.gflops
-    assert noted.overtaker is not None
-    assert (noted.overtaker.trial, noted.overtaker.differs) == (2, "NB=128")
-    assert (noted.overtaker.faster or 0.0) > 0.5
+    keep(study, 19.5, NB=96)
+    noted = predicted(study, LONG)
+    runs = study.records((Kind.EXTRAPOLATION,))
+    (textbook,) = {run.params["NB"] for run in runs} - {64, 128}
+    largest = max(int(run.params["N"]) for run in runs)
+    assert [run.params["NB"] for run in runs[:6]] == [64, 128, textbook, textbook, 128, 64]
+    assert {run.params["N"] for run in runs[:6]} == {largest}
+    assert 1.2 * 2048 < largest < FULL_N
+    assert {run.params["NB"] for run in runs[6:]} == {128}, "only the fastest runs at smaller N"
+    assert (noted.called, noted.N, round(noted.gflops)) == ("NB=128", largest, 80)
+    assert [(rival.called, round(rival.gflops)) for rival in noted.rivals] == [
+        ("the best of the search", 60), ("the textbook", 50),
+    ]  # fmt: skip
+    assert all((rival.faster or 0.0) < 0.5 for rival in noted.rivals)
+    assert study.store.get("study", noted.trial).params["NB"] == 128
     assert prediction_of(study.store.study("study")) == noted
+
+
+@pytest.mark.usefixtures("mpirun")
+@pytest.mark.parametrize("budget", [Budget(trials=9), Budget(wall_s=4.0)], ids=["no time", "little time"])
+def test_where_no_larger_n_can_be_paid_for_only_the_winner_runs_at_smaller_n(make: MakeStudy, budget: Budget) -> None:
+    study = make(runs=TABLE, budget=budget)
+    keep(study, 20.0)
+    keep(study, 19.6, NB=128)
+    noted = predicted(study, budget)
+    assert (noted.N, noted.rivals, noted.in_turn) == (None, (), "")
+    assert smaller(study) == [(64, 1024), (64, 512)]
 
 
 @pytest.mark.usefixtures("mpirun")
 def test_what_the_study_measured_at_smaller_n_does_not_run_again(make: MakeStudy) -> None:
     study = make(runs=TABLE)
-    for NB, rates in RATES.items():
-        for N, gflops in rates.items():
-            keep(study, gflops, N, NB=NB)
-    noted = predicted(study)
+    for N, gflops in RATES[64].items():
+        keep(study, gflops, N)
+    assert not predicted(study).full.too_far
     assert smaller(study) == []
-    assert noted.overtaker is not None
-
-
-@pytest.mark.usefixtures("mpirun")
-@pytest.mark.parametrize(("changes", "why"), [
-    ({"NB": 64, "DEPTH": 0}, "it is alike in what changes with N"), ({"NB": 128, "N": 1920}, "it ran at another N"),
-])  # fmt: skip
-def test_without_rivals_only_the_winner_runs(make: MakeStudy, changes: Mapping[str, Any], why: str) -> None:
-    study = make(runs=TABLE)
-    keep(study, 20.0)
-    keep(study, 19.8, **changes)
-    assert predicted(study).rivals == (), why
-    assert smaller(study) == [(64, 1024), (64, 512)]
-
-
-@pytest.mark.usefixtures("mpirun")
-def test_a_rival_whose_runs_do_not_fit_the_budget_is_not_told(make: MakeStudy) -> None:
-    study = make(runs=TABLE, budget=Budget(run_s=1.5))
-    keep(study, 20.0)
-    keep(study, 19.6, NB=128)
-    study.ledger.count(study.records())
-    assert predicted(study).rivals == ()
-    assert (128, 1024) not in smaller(study)
-
-
-@pytest.mark.usefixtures("mpirun")
-def test_no_rival_runs_where_the_whole_memory_is_too_far_to_tell_anything(make: MakeStudy) -> None:
-    study = make(runs=TABLE)
-    keep(study, 20.0, N=704)
-    keep(study, 19.6, N=704, NB=128)
-    assert predicted(study).full.too_far
-    assert {NB for NB, _ in smaller(study)} == {64}
 
 
 @pytest.mark.heavy
@@ -152,35 +144,28 @@ def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_ther
 
 @pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
-def test_a_study_writes_the_file_of_a_rival_that_may_be_faster_and_its_page_shows_it(hpltune: Run, home: Path) -> None:
-    replaying(home, *TABLE)
+def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpltune: Run, home: Path) -> None:
+    replaying(home, {"when": {"NB": 64, "N": 2048}, "gflops": 82.0}, *GROWING)
     space = ("--space", "quick", "--set", "N=2048", "--set", "NB=64,128", "--set", "grid=1x2", "--set", "layout=2x1")
     asked = ("tune", *space, "--engine", "grid", "--xhpl", "xhpl", "--memory-fraction", f"{fraction():.6f}")
-    done = hpltune(*asked, "--confirm", "0", "--study", "two", "--json")
+    done = hpltune(*asked, "--confirm", "0", "--study", "two", "--budget", "40s", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
-    (rival,) = told["full"]["rivals"]
-    assert rival["differs"] == "NB=128"
-    assert told["rival_dat"].endswith(f"HPL-{rival['trial']}-full.dat")
-    dat = Path(told["rival_dat"]).read_text()
-    assert f"{rival['N']}         Ns" in dat
+    turn = told["full"]["in_turn"]
+    named = [turn["called"], *(rival["called"] for rival in turn["rivals"])]
+    assert sorted(named)[1:] == ["the best of the search", "the textbook"], "that of NB=64 or of NB=128 may be the best"
+    dat = Path(told["full_dat"]).read_text()
+    assert f"{told['full']['N']}         Ns" in dat
     assert "128          NBs" in dat
-    assert told["confirm_rival"] == f"hpltune run {told['rival_dat']} --like two#{rival['trial']}"
-    said = hpltune(*asked, "--confirm", "0", "--study", "said").stdout
-    assert re.search(r"At N=\d+ NB=128 \(trial \d+\) may be faster than the best: ", said)
-    assert "Try it with\n  hpltune run " in said
     # As of an accelerator whose peak is stated, neither memory nor cores are held against a program that only prints.
-    ran = hpltune(*told["confirm_rival"].split()[1:], "--rpeak", "200")
+    ran = hpltune(*told["confirm"].split()[1:], "--rpeak", "200")
     assert ran.returncode == 0, ran.stderr
     with Store.open(home / "data/hpltune.db") as store:
         source, study = figure_source(store, store.study("two")), store.study("two")
-        assert source.best is not None
-        drawn = size(source.records, source.best, source.predicted, source.confirmed)
+        assert source.first is not None
+        drawn = size(source.records, source.first, source.predicted, source.confirmed)
         page = [part.text for part in page_of(store, study).report().parts if isinstance(part, Sentence)]
     assert drawn is not None
-    (line,) = (one for one in drawn.series if one.name == f"NB=128 (trial {rival['trial']})")
-    assert line.x == (512.0, 1024.0, 2048.0, float(rival["N"]))
-    assert line.y[-1] == rival["gflops"]
-    assert drawn.series[0].name == "NB=64, the best: runs"
-    assert f"{rival['sentence']}." in page
-    assert any(text.startswith(f"A run of NB=128 (trial {rival['trial']}) there gave 50.00 GFLOPS") for text in page)
+    assert {one.name for one in drawn.series} >= {f"{rival['called']}: runs" for rival in turn["rivals"]}
+    assert turn["sentence"] in page
+    assert any(text.startswith("A run there gave 80.00 GFLOPS") for text in page)

@@ -128,7 +128,7 @@ class TuneResult:
         notices: sentences on how it ended, and how to go on.
         summary: its best configurations; None where there are none yet, or others go on with it.
         written: files of the best one; None where none were written.
-        predicted: of the best one and its rivals at the whole memory, or None.
+        predicted: of the fastest in turn at the whole memory, or None.
         memory_fraction: part of the memory that is the whole of it.
         failure: what ended the study, or why the files could not be written; None where all went well.
         nothing_to_do: it was complete already; `summary` tells what was found then.
@@ -162,9 +162,7 @@ class TuneResult:
             sentences.append(
                 Sentence(f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}.")
             )
-            if predicted.overtaker and written.confirm_rival:
-                text = f"{predicted.sentence(predicted.overtaker)}. Try it with\n  {written.confirm_rival}"
-                sentences.append(Sentence(text, unbroken=True))
+            sentences += [Sentence(predicted.in_turn)] if predicted.in_turn else []
         facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
         return Report(title, (*ranking, *sentences, *self._end(self.summary, written)), facts)
 

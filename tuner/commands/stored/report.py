@@ -85,17 +85,11 @@ def figure_source(store: Store, study: Study) -> FigureSource:
         return FigureSource(study, records, None, None, taught, probes=probes, disturbed=disturbed)
     lanes = cache(lambda: lanes_for_page(store, study, best))
     summary = StudySummary.of(study, stored.ranking, None, stored.configurations, stored.fastest)
-    alike = {record.number for record in records if record.key == best.key}
-    noted = prediction_of(study)
-    predicted = noted if noted and noted.trial in alike else None
-    confirmed = _confirmed(store, best, alike)
-    of_rivals = {
-        rival.trial: _confirmed(store, store.get(study.name, rival.trial), {rival.trial})
-        for rival in (predicted.rivals if predicted else ())
-    }
-    return FigureSource(
-        study, records, best, summary, taught, predicted, confirmed, probes, disturbed, of_rivals, lanes
-    )
+    predicted = prediction_of(study)
+    first = store.get(study.name, predicted.trial) if predicted else best
+    alike = {record.number for record in records if {**record.params, "N": None} == {**first.params, "N": None}}
+    confirmed = _confirmed(store, first, alike)
+    return FigureSource(study, records, best, summary, taught, predicted, confirmed, probes, disturbed, lanes, first)
 
 
 def _confirmed(store: Store, best: TrialRecord, alike: Collection[int]) -> list[TrialRecord]:

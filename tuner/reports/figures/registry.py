@@ -1,7 +1,7 @@
 """Lists the figures of a study: a new one is one file and one line here."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from results.record import Study, TrialRecord
 from results.report.model import Drawable, Figure, Gantt, Matrix, Part, Timeline
@@ -41,12 +41,12 @@ class FigureSource:
         records: all its trials, in the order they were begun.
         best: the trial that stands for the best configuration; None where no run counts, as `summary` is then.
         taught: teaches the engine the study, which may be slow; None where nothing can be explained.
-        predicted: what runs of the best and its rivals at the whole memory should give, as told when the study ended.
+        predicted: what the whole memory should give, as told when the study ended.
         probes: measurements of messages that belong to it.
         disturbed: reads the disturbed runs that are worth a figure, with what ranks said.
-        confirmed: runs of the best at a larger N, by `hpltune run --like`.
-        of_rivals: such runs of its rivals, by the trials that stand for them.
+        confirmed: runs of `first` at a larger N, by `hpltune run --like`.
         lanes: draws what each rank of the best run did; None where nothing tells, or where that would take long.
+        first: the trial of which the whole memory is predicted, else that of the best.
     """
 
     study: Study
@@ -58,8 +58,8 @@ class FigureSource:
     confirmed: Sequence[TrialRecord] = ()
     probes: Sequence[NetworkProbe] = ()
     disturbed: Callable[[], Sequence[TrialRecord]] = tuple
-    of_rivals: Mapping[int, Sequence[TrialRecord]] = field(default_factory=dict)
     lanes: Callable[[], Gantt | None] = lambda: None
+    first: TrialRecord | None = None
 
     @property
     def context(self) -> Context:
@@ -115,7 +115,7 @@ def _libraries(source: FigureSource) -> Figure | None:
 
 
 def _size(source: FigureSource) -> Figure | None:
-    return size(source.records, source.best, source.predicted, source.confirmed) if source.best else None
+    return size(source.records, source.first, source.predicted, source.confirmed) if source.first else None
 
 
 def _phases(source: FigureSource) -> Figure | None:
@@ -155,7 +155,7 @@ KINDS = (
     FigureKind("nb", "the best rate at each NB, by BLAS and kernel", "runs at two NB", lambda of: best_nb(of.records)),
     FigureKind(
         "size",
-        "the rate of the best configuration and its rivals against N, and what is predicted",
+        "the rate of the best configuration at each N, and what is predicted",
         "runs of it at two N",
         _size,
     ),
