@@ -21,7 +21,7 @@ from ..engines.registry import make_engine
 from ..errors import NodesLostError, TunerError, UsageError
 from ..machine.equipment import POWER_SOURCE, PROGRAM
 from ..machine.left_out import too_slow
-from ..machine.problem_size import SMALLEST_N
+from ..machine.problem_size import IN_TURN, SMALLEST_N
 from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
@@ -45,7 +45,7 @@ from .parts import evaluators_of
 from .pilot import timed_at_first
 from .seeding import Opening, probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, searched_n, size
-from .whole_memory import DUEL, SMALLER_COST, predict_full
+from .whole_memory import SMALLER_COST, predict_full
 
 if TYPE_CHECKING:
     from .prediction import NotedPrediction
@@ -254,8 +254,8 @@ class Campaign:
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
         finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
         reserved_runs = finalists * options.confirm + SMALLER_COST
-        if not options.full and options.budget.whole_s and sized.run_time.full_s:
-            reserved_runs += DUEL * options.budget.whole_s / sized.run_time.full_s
+        if options.budget.whole_s and sized.run_time.full_s and not (options.full or self._named_n):
+            reserved_runs += IN_TURN * options.budget.whole_s / sized.run_time.full_s
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(
@@ -309,9 +309,14 @@ class Campaign:
         _note_unmeasured(session)
         session = replace(session, objective=of_study(store.study(study)))
         ranking = session.ranking()
-        predicted = None if self.options.full else predict_full(worker, ranking, self.options)
+        predicted = None if self.options.full else predict_full(worker, ranking, self.options, named_n=self._named_n)
         session.end()
         return TuneOutcome(study=study, ranking=ranking, predicted=predicted, ended=ended, interrupted=session.stopped)
+
+    @property
+    def _named_n(self) -> bool:
+        """Whether the user named the N that counts."""
+        return self.opened.session.space.asked_n is not None
 
     def _pilot_worker(self) -> LaunchWorker:
         """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""

@@ -26,6 +26,7 @@ from ..engines.probes import Messages, Probes
 from ..errors import TunerError
 from ..machine.inventory import Inventory, node_shape, terms_here
 from ..machine.problem_size import (
+    IN_TURN,
     RUNS_IN_BUDGET,
     SMALLEST_N,
     STEP,
@@ -53,12 +54,12 @@ FIRST_RUN_S = 1.0
 
 
 def target_s(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math.inf) -> float:
-    """Seconds a run of the study should take: the budget parted among so many, without a limit in time 5 minutes.
+    """Seconds a run of the study should take: what the search has of the budget among so many; 5 minutes without one.
 
     Args:
         longest_s: the most a run may take whatever the budget; half of it leaves room for slow ones.
     """
-    return min((budget.whole_s or DEFAULT_WALL_S) / runs, longest_s / 2)
+    return min(((1 - IN_TURN) * budget.whole_s if budget.whole_s else DEFAULT_WALL_S) / runs, longest_s / 2)
 
 
 def pilot(

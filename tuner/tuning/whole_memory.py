@@ -15,7 +15,7 @@ from results.stats.ranking import Ranked
 from ..events import PhaseStarted
 from ..machine.equipment import PROGRAM
 from ..machine.inventory import running
-from ..machine.problem_size import SMALLEST_N, STEP, Sample, affordable_n, full_memory_n, launch_s
+from ..machine.problem_size import IN_TURN, SMALLEST_N, STEP, Sample, affordable_n, full_memory_n, launch_s
 from ..options import TuneOptions
 from ..study.ledger import noise_of_runs
 from ..study.search.workers import LaunchWorker
@@ -25,8 +25,6 @@ from .pilot import pilot_point, samples_of
 if TYPE_CHECKING:
     from .prediction import NotedPrediction
 
-DUEL = 1.0 / 3.0
-"""Part of the budget in which the winner, its rival and the textbook run in turn at a larger N."""
 ROUNDS = 2
 """How often each of them runs there."""
 LARGER = 1.2
@@ -66,8 +64,13 @@ class _Runner:
         return median([run.gflops or 0.0 for run in quiet or runs] or [0.0])
 
 
-def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> "NotedPrediction | None":
+def predict_full(
+    worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions, *, named_n: bool = False
+) -> "NotedPrediction | None":
     """Find which of the best is the fastest at a larger N, and note what it should do at the whole memory.
+
+    Args:
+        named_n: the user named the N that counts, so that nothing runs in turn at a larger one.
 
     Returns:
         None where the whole memory holds no larger N than the winner's.
@@ -76,14 +79,18 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
     if not ranking or session.stopped:
         return None
     stands = session.context.store.get(session.study, ranking[0].best_record_number)
+    if stands.hpl is None or not samples_of([stands]):
+        return None
     winner = _runner(worker, BEST, ranking[0].params, options)
-    if stands.hpl is None or winner.N <= stands.hpl.N or not samples_of([stands]):
+    if winner.N <= stands.hpl.N:
         return None
     from .extrapolation import extrapolate  # noqa: PLC0415 - needed at the end
     from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
 
     rivals = [_runner(worker, _difference(entry, ranking[0]), entry.params, options) for entry in rivals_of(ranking)]
-    runners = _in_turn(worker, [winner, *rivals, _textbook(worker, options)], samples_of([stands]), options)
+    runners: Sequence[_Runner] = [winner]
+    if not named_n:
+        runners = _in_turn(worker, [winner, *rivals, _textbook(worker, options)], samples_of([stands]), options)
     first = max(runners, key=lambda one: one.gflops)
     expected = {entry.key: entry.expected_gflops for entry in ranking}
     samples = _at_smaller_sizes(worker, first, expected)
@@ -103,8 +110,8 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
         for one in runners
         if one.gflops and one is not first
     )
-    trial, *_ = (*first.in_turn, stands)
-    N = trial.hpl.N if first.in_turn and trial.hpl else None
+    trial = next((run for run in first.in_turn if run.ranked), stands)
+    N = trial.hpl.N if first.gflops and trial.hpl else None
     noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others)
     note_prediction(session.context.store, session.study, noted)
     return noted
@@ -154,7 +161,7 @@ def _in_turn(
     found = list({tuple(sorted({**one.params, "N": 0}.items())): one for one in reversed(runners)}.values())[::-1]
     if left_s is None or options.budget.whole_s is None or len(found) < 2:
         return runners
-    share_s = min(DUEL * options.budget.whole_s, left_s) / (ROUNDS * len(found) + SMALLER_COST)
+    share_s = min(IN_TURN * options.budget.whole_s, left_s) / (ROUNDS * len(found) + SMALLER_COST)
     N = affordable_n(samples, share_s, min(one.N for one in found))
     if N < LARGER * samples[0].N:
         return runners
