@@ -301,10 +301,10 @@ class _Seen:
 
 
 def _positive(value: object) -> float:
-    """Return a figure that was read from a file or database; 0 for what is none, not finite or below zero."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    """Return a figure that was read from a file or database; 0 for what is none, and for what no machine has."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return 0.0
-    return max(0.0, float(value))
+    return float(value) if 1e-12 <= value <= 1e15 else 0.0
 
 
 def _plain(name: str) -> str:

@@ -89,9 +89,11 @@ def test_tests_that_could_not_be_run_have_no_second_try(tmp_path: Path) -> None:
     assert len([line for line in lines if line.startswith("pytest")]) == 1
 
 
-def test_the_quick_half_has_no_second_try(tmp_path: Path) -> None:
-    lines, _ = ran(tmp_path, pytest_ends=(1, 0), code=1)
-    assert len([line for line in lines if line.startswith("pytest")]) == 1
+@pytest.mark.parametrize("ends", [(1, 0), (8, 0)])
+def test_the_quick_half_has_a_second_try_too_which_pardons_no_new_skip(tmp_path: Path, ends: tuple[int, int]) -> None:
+    lines, printed = ran(tmp_path, pytest_ends=ends, code=ends[0] if ends[0] == 8 else 0)
+    assert len([line for line in lines if line.startswith("pytest")]) == 2
+    assert ("passed only at the second try" in printed) == (ends[0] == 1)
 
 
 def test_arguments_alone_run_only_the_tests_that_they_choose(tmp_path: Path) -> None:

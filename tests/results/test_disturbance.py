@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from record_builders import DISTURBED, QUIET, finished
 
@@ -169,6 +169,8 @@ def test_the_name_of_a_program_is_told_without_what_a_terminal_obeys() -> None:
     assert len(found) < 100
 
 
+@example({"cpu_s": 1.0, "waited_s": 4e238, "solve_s": 2e-70}, None)
+@example({"cores": 10**400, "foreign_cpu_s": 1.0, "solve_s": 5e-324}, None)
 @given(st.dictionaries(names, st.floats() | st.none() | st.text(max_size=3), max_size=12), st.none() | st.floats(1, 9))
 def test_whatever_was_stored_gives_a_verdict(measured: dict[str, float], threads: float | None) -> None:
     conditions, found = judge(measured, threads)

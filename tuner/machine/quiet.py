@@ -133,7 +133,7 @@ class QuietWait:
                 look_s = max(look_s, time.monotonic() - looked_s)
                 left_s = self.left_s - (time.monotonic() - began_s)
         waited_s = time.monotonic() - began_s
-        self.left_s = max(0.0, left_s if busy or waits else self.left_s)
+        self.left_s = 0.0 if busy and not self.stop.requested else max(0.0, left_s)
         if self.stop.requested:
             return
         if not busy:
