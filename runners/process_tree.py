@@ -61,7 +61,7 @@ _MEMORY = re.compile(rb"^(?:VmHWM|HugetlbPages):\s*([0-9]+)", re.MULTILINE)
 
 
 def marked(job_id: str) -> list[int]:
-    """Yield the processes that carry the job's mark and still run; a zombie has no environment."""
+    """Return the processes that carry the job's mark and still run; a zombie has no environment."""
     needle = f"{MARK}={job_id}".encode()
     found = []
     for entry in Path("/proc").iterdir():

@@ -19,7 +19,7 @@ from sqlalchemy import RowMapping, Text, cast, null
 from hpl.errors import HplError
 from hpl.params import HplParams, parse_grid
 
-from ..disturbance import Conditions, judge_run
+from ..disturbance import Conditions, Disturbance, judge_run
 from ..errors import DamagedError
 from ..flat import COLUMNS, Cell, TrialPlace, told_words
 from ..plain import finite, finite_figures, moment_of, time_text, unicode_text
@@ -199,14 +199,11 @@ def row_of(row: Sequence[Any]) -> Row:
     """Convert a row of FLAT as `flat` converts its record, but without making the record: large studies are read so."""
     try:
         cells = list(row)
-        rates = _rates(row[_RATES])
+        rates, conditions, why = _judged(*(row[at] for at in (_RATES, _MEASUREMENTS, _RANKS, _THREADS, _HOSTS)))
         cells[_RATES], cells[_SIMULATED] = rates, rates not in {MEASURED, IMPORTED}
         cells[_STARTED] = None if row[_KIND] == Kind.IMPORTED.value and row[_ENDED] is None else row[_STARTED]
         cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
         cells[_MEASUREMENTS] = None if row[_MEASUREMENTS] == "{}" else row[_MEASUREMENTS]
-        hosts = len(_hosts_of(row[_HOSTS])) if row[_HOSTS] is not None else 0
-        measured = object_of(row[_MEASUREMENTS], "measurements")
-        conditions, why = judge_run(measured, row[_RANKS], row[_THREADS], hosts, rates)
         cells[_CONDITIONS], cells[_DISTURBED] = conditions.value, str(why) if why else None
         params = object_of(row[2], "params")
         told = told_words(params)
@@ -218,10 +215,8 @@ def row_of(row: Sequence[Any]) -> Row:
 def is_undisturbed(row: RowMapping) -> bool:
     """Whether it is known that nothing disturbed a run with these columns."""
     with suppress(ValueError):
-        hosts = _hosts_of(row["hosts"]) if row["hosts"] else ()
-        measured = object_of(row["measurements"], "measurements")
-        rates = _rates(row["versions"])
-        return judge_run(measured, row["ranks"], row["threads"], len(hosts), rates)[0] is Conditions.UNDISTURBED
+        columns = ("versions", "measurements", "ranks", "threads", "hosts")
+        return _judged(*(row[name] for name in columns))[1] is Conditions.UNDISTURBED
     return False
 
 
@@ -281,8 +276,12 @@ def _observed_of(row: RowMapping) -> BlasObservation | None:
 
 
 @lru_cache
-def _rates(versions: str) -> str:
-    return rates_of(object_of(versions, "versions"))
+def _judged(
+    versions: str, measurements: str, ranks: int | None, threads: int | None, hosts: str | None
+) -> tuple[str, Conditions, Disturbance | None]:
+    """Judge a run from its columns; how its rate came about, and what `judge_run` says of it."""
+    rates, there = rates_of(object_of(versions, "versions")), _hosts_of(hosts) if hosts else ()
+    return rates, *judge_run(object_of(measurements, "measurements"), ranks, threads, len(there), rates)
 
 
 @lru_cache

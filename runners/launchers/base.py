@@ -77,8 +77,8 @@ def last_words(program: str, exit_code: int, said: str) -> str:
 def unknown_end(job: Job, program: str, exit_code: int, said: str) -> str:
     """As `last_words`, and with the variables of MPI that the launcher inherited: nobody knows whether they are why.
 
-    Open MPI 5 may lose its message. A launcher that wrote nothing beside words of ranks passed on the code of one; by
-    itself it ends with 1.
+    Open MPI 5 may lose its message. Where a launcher wrote nothing and its ranks did, its exit code is that of a rank,
+    unless it is 1: with that a launcher ends by itself, too.
     """
     words = words_of_ranks(said)
     if exit_code > 1 and words and not any(map(_of_launcher, said.splitlines())):

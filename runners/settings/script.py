@@ -59,8 +59,9 @@ class Timer:
         return f"hpltune-timer-{self.node}-{self.mark}"
 
     def start(self, undo: str) -> Command:
-        """Return the command that starts it in its own session."""
-        return ("setsid", "sh", "-c", 'sleep "$1"; exec sh -c "$2"', self.name, f"{self.after_s:g}", undo)
+        """Return the command that starts it in its own session; it prints a line once `stop` can find it."""
+        waits = 'echo; exec >/dev/null; sleep "$1"; exec sh -c "$2"'
+        return ("setsid", "sh", "-c", waits, self.name, f"{self.after_s:g}", undo)
 
     def stop(self) -> Command:
         """Return the command that stops it; the command fails if the timer has already acted."""
@@ -74,7 +75,7 @@ class Timer:
 _STOP = (
     'stopped=1; here=$(readlink /proc/self/ns/net); for told in $(grep -lsF -- "$1" /proc/[0-9]*/cmdline); do '
     r'timer=${told#/proc/}; timer=${timer%/cmdline}; case $(tr "\0" " " 2>/dev/null <"$told") in '
-    r'sh\ -c\ sleep*|/*/sh\ -c\ sleep*) [ "$(readlink "/proc/$timer/ns/net")" = "$here" ] && '
+    r'sh\ -c\ echo*|/*/sh\ -c\ echo*) [ "$(readlink "/proc/$timer/ns/net")" = "$here" ] && '
     'kill -- "-$timer" && stopped=0 ;; esac; done; exit $stopped'
 )
 """Stops only timers of the same network, since hosts in containers may share their processes and even their names.
@@ -116,8 +117,10 @@ def change(
         ProcessError: the conversation broke off.
     """
     back = "; ".join(shlex.join(command) for command in undo) or ":"
-    lines = [f"{shlex.join(words)} </dev/null >/dev/null 2>&1" for words in (timer.stop_others(), timer.start(back))]
-    lines[-1] += " &"
+    lines = [
+        f"{shlex.join(timer.stop_others())} </dev/null >/dev/null 2>&1",
+        f"{{ {shlex.join(timer.start(back))} </dev/null 2>/dev/null & }} | read started",
+    ]
     for command in commands:
         lines.append(step(command))
         undone = f"{{ {back}; }} </dev/null >/dev/null 2>&1; {shlex.join(timer.stop())}"

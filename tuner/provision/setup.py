@@ -47,7 +47,7 @@ def provision_if_needed(
         listener(Notice(line))
     left = install(chosen, work, look, fall_back=True)
     if left:
-        raise SetupError(f"this machine still lacks {left}: mend what the lines above say, or {ADVICE}")
+        raise SetupError(f"this machine still lacks {left}: remove the cause that the lines above tell, or {ADVICE}")
 
 
 def missing_sentence(missing: Needs) -> str:

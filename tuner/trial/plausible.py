@@ -141,8 +141,8 @@ def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch) -> str:
     for result in results:
         if result.stamps and result.stamps.start < oldest:
             return (
-                f"its time stamp, {result.stamps.start}, is of a day before its launch: this program printed an "
-                "earlier run; or else set the clock of its node"
+                f"its time stamp, {result.stamps.start}, is of a day before its launch: either this program "
+                "printed an earlier run, or the clock of its node is wrong"
             )
     return _of_calls(results, measured)
 

@@ -58,7 +58,7 @@ def buffers(lab: HostsLab, host: str) -> str:
 
 def timers(lab: HostsLab) -> list[str]:
     listed = subprocess.run(
-        ("pgrep", "-f", "^sh -c sleep.*hpltune-timer-h[0-9]-"), capture_output=True, text=True, check=False
+        ("pgrep", "-f", "^sh -c echo.*hpltune-timer-h[0-9]-"), capture_output=True, text=True, check=False
     )
     inside = [
         subprocess.run(("ip", "netns", "pids", lab.namespace(host)), capture_output=True, text=True, check=True)

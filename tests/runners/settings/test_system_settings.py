@@ -25,7 +25,7 @@ from runners.hosts.transport import Local
 from runners.settings import registry
 from runners.settings.control import SettingsControl
 from runners.settings.registry import HostsOffer, setting
-from runners.settings.script import Timer, Told, failure
+from runners.settings.script import Timer, Told, change, converse, failure
 from runners.settings.sys import TUNABLES, kernel_values, with_tunables
 
 SERVER = SystemFacts(
@@ -335,6 +335,17 @@ def test_who_is_not_root_and_may_not_use_sudo_is_told_what_helps(said: str) -> N
     assert failure(Told(1, f"{said}\n")).startswith("it needs root, or sudo with a rule for it: `hpltune net sudoers`")
 
 
+def test_a_timer_that_starts_late_is_found_by_the_next_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    late = tmp_path / "setsid"
+    late.write_text(f'#!/bin/sh\nsleep 1\nexec {shutil.which("setsid")} "$@"\n')
+    late.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    timer = Timer("late", uuid.uuid4().hex, 600.0)
+    (made,) = change(Local(), "late", [("true",)], [("true",)], timer, PATIENCE_S)
+    (stopped,) = converse(Local(), "late", [timer.stop()])
+    assert (made.exit_code, stopped.exit_code) == (0, 0)
+
+
 def test_a_timer_is_stopped_where_procps_is_not_installed(tmp_path: Path) -> None:
     for name in ("sh", "setsid", "sleep", "grep", "tr", "readlink"):
         found = shutil.which(name)
@@ -343,7 +354,7 @@ def test_a_timer_is_stopped_where_procps_is_not_installed(tmp_path: Path) -> Non
     bare = {"PATH": str(tmp_path)}
     timer, other = Timer("here", uuid.uuid4().hex, 600.0), Timer("here", uuid.uuid4().hex, 600.0)
     running = subprocess.Popen(timer.start(":"), env=bare)
-    until(lambda: Path(f"/proc/{running.pid}/cmdline").read_bytes().startswith(b"sh\0-c\0sleep"))
+    until(lambda: Path(f"/proc/{running.pid}/cmdline").read_bytes().startswith(b"sh\0-c\0echo"))
     assert subprocess.run(other.stop(), env=bare, check=False).returncode == 1
     assert subprocess.run(timer.stop(), env=bare, check=False).returncode == 0
     assert running.wait(PATIENCE_S) == -signal.SIGTERM
