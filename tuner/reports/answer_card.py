@@ -15,6 +15,7 @@ from results.store.service.campaign_entry import GOES_ON, LiveState
 from ..machine.equipment import Equipment
 from ..study.names import FEWEST_EXPLAINED, is_shootout, programs_of
 from ..study.objective import merit_text, unit_of
+from ..tuning.prediction import prediction_of
 from ..words import counted
 from .ranking import figures, interval_of
 from .summary import StudySummary
@@ -86,6 +87,8 @@ def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
     study, fastest = summary.study, summary.fastest
     yield f"{study.how} of the best", f"{rate_text(first.median_gflops)} GFLOPS, {median_text(first)}"
     yield "usual rate", _usual_rate(study, first)
+    if predicted := prediction_of(study):
+        yield "whole memory", " ".join(filter(None, (predicted.at_whole_memory, predicted.in_turn)))
     yield "how sure", summary.how_sure or ("A simulation gives the same rate each time." if study.simulated else "")
     if fastest is not None:
         told = f"{rate_text(fastest.gflops)} GFLOPS, {fastest.where(summary.ranking)}"
@@ -118,10 +121,15 @@ def is_doubtful(first: Ranked) -> bool:
 
 
 def in_short(summary: StudySummary, following: Sentence) -> Iterator[Part]:
-    """What a reader in a hurry needs: the best, how sure that is, and what to do next."""
+    """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next."""
     yield Heading("In short")
+    predicted = prediction_of(summary.study)
+    if predicted is not None:
+        yield Sentence(predicted.at_whole_memory, tone=Tone.GOOD if predicted.full.can_tell else Tone.PLAIN)
+        yield from map(Sentence, filter(None, (predicted.in_turn,)))
     if not summary.front:
-        yield Sentence(f"Best: {summary.best_in_short()}", tone=Tone.GOOD)
+        where = f" at N={summary.ranking[0].params['N']}" if predicted else ""
+        yield Sentence(f"Best{where}: {summary.best_in_short()}", tone=Tone.PLAIN if predicted else Tone.GOOD)
     if summary.how_sure:
         yield Sentence(f"Sure? {summary.how_sure}")
     yield replace(following, text=f"Next: {following.text}")

@@ -13,7 +13,6 @@ from results.stats.noise import Noise
 from results.store.store import Store
 
 from ..machine.problem_size import Sample
-from ..words import listed
 from .extrapolation import DRAWS, Extrapolation, bound, drawn_rates
 
 MISFIT_APART = 0.2
@@ -22,6 +21,9 @@ which they say the rate will grow (benchmarks/whole_memory.py)."""
 APART = 0.1
 """Standard deviation by which the ratio of two configurations changes up to an N that is e times as large, where
 nothing but their rates now is known (benchmarks/whole_memory.py)."""
+
+
+TEXTBOOK = "the textbook"
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class NotedPrediction:
         called: its name beside the rivals.
         N: at which they ran in turn; None where they did not.
         gflops: the median of its runs in turn; 0 without any.
+        doubt: the sentence that some of these runs were disturbed, or may have been; "" where all were undisturbed.
     """
 
     full: Extrapolation
@@ -57,17 +60,29 @@ class NotedPrediction:
     N: int | None = None
     gflops: float = 0.0
     rivals: tuple[Rival, ...] = ()
+    doubt: str = ""
+
+    @property
+    def at_whole_memory(self) -> str:
+        """What a run with the whole memory is expected to give, as a sentence."""
+        return f"The whole memory holds N={self.full.N}: {self.full.sentence}."
 
     @property
     def in_turn(self) -> str:
         """What was measured in turn, as a sentence; "" where nothing was."""
         if self.N is None or not self.rivals:
             return ""
-        others = listed([f"{rival.called} {four_digits(rival.gflops)}" for rival in self.rivals])
-        return (
-            f"In turn at N={self.N}, {self.called} gave {four_digits(self.gflops)} GFLOPS, {others}; HPL.dat for the "
-            f"whole memory has the values of the first."
-        )
+        of = {rival.called: rival.gflops for rival in self.rivals}
+        against = ""
+        if textbook_gflops := of.pop(TEXTBOOK, 0.0):
+            percent = 100 * (self.gflops / textbook_gflops - 1)
+            side = "more" if percent >= 0 else "less"
+            against = f", {abs(percent):.1f} % {side} than the textbook ({four_digits(textbook_gflops)})"
+        others = "".join(f"; {called} gave {four_digits(gflops)}" for called, gflops in of.items())
+        best = max(rival.gflops for rival in self.rivals) <= self.gflops
+        why = "" if best else f", because the rate of {self.called} grows more with N"
+        told = f"In turn at N={self.N}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{others}"
+        return " ".join(filter(None, (f"{told}. HPL-full.dat has the values of {self.called}{why}.", self.doubt)))
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""

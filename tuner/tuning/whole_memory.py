@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from hpl.params import Scalar
 from hpl.sizing import gflops as rate
 from results.record import SMALLER_RUNS, Kind, TrialRecord
+from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import UNFINISHED
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
@@ -15,7 +16,16 @@ from results.stats.ranking import Ranked
 from ..events import PhaseStarted
 from ..machine.equipment import PROGRAM
 from ..machine.inventory import running
-from ..machine.problem_size import IN_TURN, SMALLEST_N, STEP, Sample, affordable_n, full_memory_n, launch_s
+from ..machine.problem_size import (
+    IN_TURN,
+    NB_UNKNOWN,
+    SMALLEST_N,
+    STEP,
+    Sample,
+    affordable_n,
+    full_memory_n,
+    launch_s,
+)
 from ..options import TuneOptions
 from ..study.ledger import noise_of_runs
 from ..study.search.workers import LaunchWorker
@@ -35,11 +45,13 @@ NEAR = 0.25
 """Part of such an N by which one that ran already may differ, so that it stands for it."""
 SMALLER_COST = 0.3
 """What those smaller runs cost in runs at the largest N, start-up included."""
+EVEN = 0.5
+"""Probability from which a rival takes the place of the fastest in turn."""
 CLOSE = 0.95
 """Part of the winner's rate that a rival is expected to reach at the study's N."""
 CHANGES_WITH_N = ("NB", "grid", "layout", "blas", PROGRAM)
 """Parameters whose best value depends on N most."""
-BEST, TEXTBOOK = "the best of the search", "the textbook"
+BEST = "the best of the search"
 
 
 @dataclass(frozen=True)
@@ -85,34 +97,41 @@ def predict_full(
     if winner.N <= stands.hpl.N:
         return None
     from .extrapolation import extrapolate  # noqa: PLC0415 - needed at the end
-    from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
+    from .prediction import TEXTBOOK, NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
 
     rivals = [_runner(worker, _difference(entry, ranking[0]), entry.params, options) for entry in rivals_of(ranking)]
     runners: Sequence[_Runner] = [winner]
     if not named_n:
-        runners = _in_turn(worker, [winner, *rivals, _textbook(worker, options)], samples_of([stands]), options)
-    first = max(runners, key=lambda one: one.gflops)
-    expected = {entry.key: entry.expected_gflops for entry in ranking}
-    samples = _at_smaller_sizes(worker, first, expected)
+        textbook = _runner(worker, TEXTBOOK, _textbook(worker), options)
+        runners = _in_turn(worker, [winner, *rivals, textbook], samples_of([stands]), options)
     shown, ceiling = session.objective.noise_at_first, worker.evaluator.site.ceiling_gflops
     noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
+    expected = {entry.key: entry.expected_gflops for entry in ranking}
+
+    def overtakes(one: _Runner, other: _Runner) -> float:
+        """The probability that one is faster than another at the whole memory."""
+        samples = [_samples(session, each, expected) for each in (one, other)]
+        return probability_faster(*samples, (one.N, other.N), noise, ceiling)
+
+    first = max(runners, key=lambda one: one.gflops)
+    _at_smaller_sizes(worker, first, expected)
+    ran = [one for one in runners if one.gflops and one is not first]
+    likeliest = max(ran, key=lambda one: overtakes(one, first), default=first)
+    if likeliest is not first and overtakes(likeliest, first) > EVEN:
+        ran = [one for one in (first, *ran) if one is not likeliest]
+        first = likeliest
+        _at_smaller_sizes(worker, first, expected)
+    samples = _samples(session, first, expected)
     fastest = max(rate(sample.N, sample.time_s) for sample in samples)
     full = extrapolate(samples, first.N, noise, ceiling, fastest)
     others = tuple(
-        Rival(
-            one.in_turn[0].number,
-            one.called,
-            one.gflops,
-            probability_faster(_samples(session, one, expected), samples, (one.N, first.N), noise, ceiling)
-            if full.can_tell
-            else None,
-        )
-        for one in runners
-        if one.gflops and one is not first
+        Rival(one.in_turn[0].number, one.called, one.gflops, overtakes(one, first) if full.can_tell else None)
+        for one in ran
     )
     trial = next((run for run in first.in_turn if run.ranked), stands)
     N = trial.hpl.N if first.gflops and trial.hpl else None
-    noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others)
+    doubt = DisturbedRuns.of(run for one in runners for run in one.in_turn).sentence()
+    noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others, doubt)
     note_prediction(session.context.store, session.study, noted)
     return noted
 
@@ -136,12 +155,13 @@ def _difference(rival: Ranked, winner: Ranked) -> str:
     return ", ".join(f"{name}={rival.params.get(name, '-')}" for name in names)
 
 
-def _textbook(worker: LaunchWorker, options: TuneOptions) -> _Runner:
-    """The textbook's configuration at the whole memory, but for what the space holds fast."""
+def _textbook(worker: LaunchWorker) -> Mapping[str, Scalar]:
+    """The textbook's configuration at the whole memory, with the usual NB, but for what the space holds fast."""
     space, site = worker.session.space, worker.evaluator.site
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
     held = {name: value for name, value in space.first.items() if name not in space.varying and name != "N"}
-    return _runner(worker, TEXTBOOK, {**pilot_point(site, largest_n), **held}, options)
+    usual = {"NB": NB_UNKNOWN} if site.program.takes_blas else {}
+    return {**pilot_point(site, largest_n), **usual, **held}
 
 
 def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:
@@ -187,8 +207,8 @@ def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float])
     return samples_of(found)
 
 
-def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
-    """Run a configuration at the smaller N that are due, as far as the budget allows, and return all its runs."""
+def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str, float]) -> None:
+    """Run a configuration at the smaller N that are due, as far as the budget allows."""
     session = worker.session
     samples = _samples(session, one, expected)
     for part in SMALLER_SIZES:
@@ -198,4 +218,3 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
         if session.stopped or session.meter.out_of_time(launch_s(samples, N)):
             break
         worker.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
-    return _samples(session, one, expected)

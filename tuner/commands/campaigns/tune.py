@@ -129,7 +129,6 @@ class TuneResult:
         summary: its best configurations; None where there are none yet, or others go on with it.
         written: files of the best one; None where none were written.
         predicted: of the fastest in turn at the whole memory, or None.
-        memory_fraction: part of the memory that is the whole of it.
         failure: what ended the study, or why the files could not be written; None where all went well.
         nothing_to_do: it was complete already; `summary` tells what was found then.
         interrupted: somebody stopped it; `--resume` goes on.
@@ -141,7 +140,6 @@ class TuneResult:
     summary: "StudySummary | None" = None
     written: "WinnerFiles | None" = None
     predicted: "NotedPrediction | None" = None
-    memory_fraction: float = 1.0
     failure: Exception | None = None
     nothing_to_do: bool = False
     interrupted: bool = False
@@ -157,12 +155,6 @@ class TuneResult:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
         predicted = self.predicted
-        if predicted is not None and written.confirm is not None:
-            full = predicted.full
-            sentences.append(
-                Sentence(f"The whole memory ({self.memory_fraction:.0%}) holds N={full.N}: {full.sentence}.")
-            )
-            sentences += [Sentence(predicted.in_turn)] if predicted.in_turn else []
         facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
         return Report(title, (*ranking, *sentences, *self._end(self.summary, written)), facts)
 
@@ -216,7 +208,7 @@ def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneRes
         if outcome.left_to_others:
             notice = Sentence(f"The others go on with study {outcome.study} and confirm its winner.")
             return TuneResult(study=outcome.study, notices=(notice,), interrupted=outcome.interrupted)
-        return _result(request, options, outcome, session)
+        return _result(request, outcome, session)
 
 
 def _found_so_far(request: TuneRequest, options: TuneOptions, error: Exception, session: Session) -> TuneResult | None:
@@ -231,7 +223,7 @@ def _found_so_far(request: TuneRequest, options: TuneOptions, error: Exception, 
     if not ranking:
         return None
     outcome = TuneOutcome(study=study, ranking=ranking, ended=str(error), interrupted=False)
-    return replace(_result(request, options, outcome, session), failure=error)
+    return replace(_result(request, outcome, session), failure=error)
 
 
 def _completed(request: TuneRequest, name: str | None, options: TuneOptions, session: Session) -> TuneResult | None:
@@ -500,7 +492,7 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
             listener(Notice(f"{caution}.", caution=True))
 
 
-def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, session: Session) -> TuneResult:
+def _result(request: TuneRequest, outcome: TuneOutcome, session: Session) -> TuneResult:
     """Write the files of the best configuration, and say how the study ended.
 
     Raises:
@@ -527,7 +519,6 @@ def _result(request: TuneRequest, options: TuneOptions, outcome: TuneOutcome, se
         notices=(stopped,) if outcome.interrupted else (),
         summary=summary,
         predicted=outcome.predicted,
-        memory_fraction=options.memory_fraction,
         interrupted=outcome.interrupted,
         db=db,
     )

@@ -69,8 +69,7 @@ def whole_memory(predicted: NotedPrediction | None, confirmed: Sequence[TrialRec
         return []
     full = predicted.full
     low, high = full.gflops_range
-    said = [f"The whole memory holds N={full.N}: {full.sentence}."]
-    said += [predicted.in_turn] if predicted.in_turn else []
+    said = list(filter(None, (predicted.at_whole_memory, predicted.in_turn)))
     for gflops in (run.gflops for run in confirmed if run.gflops and run.hpl and run.hpl.N == full.N):
         where = "below" if gflops < low else "above" if gflops > high else "within"
         held = "" if full.too_far else f", {where} that range"
