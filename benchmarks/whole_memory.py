@@ -12,13 +12,14 @@ three finalists that ran three times tell the noise, and the run at N that is to
 import argparse
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import median
 
 import numpy as np
+from scipy.interpolate import PchipInterpolator
 from script import as_script
 
 from hpl.sizing import flop_count
@@ -30,6 +31,7 @@ from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Wish, simulate
 from tuner.stopping import StopRequest
+from tuner.trial.ladder import PREFIX_PARTS
 from tuner.tuning.extrapolation import extrapolate
 from tuner.tuning.prediction import probability_faster
 from tuner.tuning.whole_memory import CLOSE
@@ -43,8 +45,10 @@ RATIOS = (2, 4, 8)
 NOISES = (0.003, 0.01, 0.05)
 STUDIES = 5
 """Of each configuration, ratio and noise."""
-GROUPS = 4
-"""Of the probabilities that are told, for which it is counted how often a rival overtakes."""
+FIRST = PREFIX_PARTS[0]
+TURNS = (1.3, 2.0, 2.6, 4.0, 5.2, 8.0)
+"""Times by which N is larger than that of runs in turn; the first tenth of an N costs what a whole run at N/1.55 does."""
+QUIET = noise_of([0.003 * np.array([-1.0, 0.0, 1.0])] * 3)
 CONFIGURATIONS = 4
 """Of each cluster: the best, and some of the better half."""
 
@@ -120,34 +124,44 @@ def row(configurations: Sequence[Simulated], ratio: int) -> str:
 
 
 def rivals(clusters: Mapping[str, Sequence[Simulated]]) -> list[str]:
-    """How often it is right which of two configurations of a cluster is faster at N, as lines of a table."""
-    head = "| N over the largest that ran | pairs | overtakes | right | right if nothing changed |"
-    columns = [f" told {low:.0%} to {low + 1 / GROUPS:.0%}: overtakes |" for low in np.arange(GROUPS) / GROUPS]
-    lines = [head + "".join(columns), "|" + " --- |" * (5 + GROUPS)]
-    for ratio in RATIOS:
-        found = [pair for own in clusters.values() for two in combinations(own, 2) for pair in _pair(*two, ratio)]
-        told, true = np.array(found).T
-        cells = [str(ratio), str(len(found)), f"{true.mean():.0%}", f"{np.mean((told > 0.5) == true):.0%}"]
-        cells.append(f"{1 - true.mean():.0%}")
-        for group in range(GROUPS):
-            within = (told * GROUPS).astype(int).clip(max=GROUPS - 1) == group
-            cells.append(f"{true[within].mean():.0%} of {within.sum()}" if within.any() else "-")
+    """How often a run at a smaller N and the first columns of one tell which of two is faster at N, as a table."""
+    kinds = ("whole runs", f"the first {FIRST:.0%}")
+    head = "".join(f" {kind}: right | {kind}: lost | {kind}: ratio changes by |" for kind in kinds)
+    lines = [f"| N over the one that ran | pairs |{head} told |", "|" + " --- |" * 9]
+    for ratio in TURNS:
+        pairs = [pair for own in clusters.values() for two in combinations(own, 2) if (pair := _pair(*two, ratio))]
+        cells, told = [f"{ratio:g}", str(len(pairs))], list[float]()
+        truth = np.log([pair[2] for pair in pairs])
+        for place in (0, 1):
+            seen = np.log([pair[place] for pair in pairs])
+            right = np.sign(seen) == np.sign(truth)
+            apart = np.sqrt(np.mean((truth - seen) ** 2)) / np.log(ratio)
+            cells += [f"{right.mean():.0%}", f"{np.mean(~right * np.expm1(abs(truth))):.2%}", f"{apart:.3f}"]
+            told = [probability_faster(1.0, float(np.exp(one)), ratio, QUIET) for one in seen]
+        faster = np.array(told) > 0.5
+        cells.append(f"{np.mean(np.where(faster, told, 1 - np.array(told))):.0%}")
         lines.append("| " + " | ".join(cells) + " |")
     return lines
 
 
-def _pair(one: Simulated, other: Simulated, ratio: int) -> Iterator[tuple[float, bool]]:
-    """How probably the slower one of two that are close at N / ratio is faster at N, and whether it is."""
+def _pair(one: Simulated, other: Simulated, ratio: float) -> tuple[float, float, float] | None:
+    """Ratios of the times of two that are close at N / ratio: whole runs there, their first columns, whole runs at N."""
     N = max(one.times_s)
     if max(other.times_s) != N:
-        return
-    sizes = [size for size in (N // ratio, N // ratio // 2, N // ratio // 4) if size in one.times_s]
-    winner, rival = sorted((one, other), key=lambda each: each.times_s[sizes[0]])
-    if CLOSE * rival.times_s[sizes[0]] <= winner.times_s[sizes[0]]:
-        samples = [[Sample(size, each.times_s[size], 0.0) for size in sizes] for each in (rival, winner)]
-        quiet = noise_of([0.003 * np.array([-1.0, 0.0, 1.0])] * 3)
-        told = probability_faster(samples[0], samples[1], (N, N), quiet, one.rpeak_gflops)
-        yield told, rival.times_s[N] < winner.times_s[N]
+        return None
+    whole, full = (_time_s(one, size) / _time_s(other, size) for size in (N / ratio, N))
+    if not CLOSE <= whole <= 1 / CLOSE:
+        return None
+    left = (1 - FIRST) * N / ratio
+    first = [_time_s(each, N / ratio) - _time_s(each, left) for each in (one, other)]
+    return whole, first[0] / first[1], full
+
+
+def _time_s(one: Simulated, N: float) -> float:
+    """The time at any N, between those that were simulated."""
+    sizes = sorted(one.times_s)
+    between = PchipInterpolator(np.log(sizes), np.log([one.times_s[size] for size in sizes]))
+    return float(np.exp(between(np.log(N))))
 
 
 def _differs(chance: np.random.Generator, noise: float, runs: int) -> float:

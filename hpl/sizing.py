@@ -29,7 +29,7 @@ def seconds(N: int, gflops: float) -> float:
     return flop_count(N) / gflops / 1e9
 
 
-def fraction_done(N: int, column: int) -> float:
+def fraction_done(N: int, column: float) -> float:
     """Return the part of the operations done when the panel at `column` begins: 1 - (1 - column/N)^3, from 0 to 1."""
     if N <= 0:
         return 1.0

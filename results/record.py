@@ -68,8 +68,8 @@ class Kind(StrEnum):
     SEARCH: an engine asked for it. SMALL: an engine asked for it at a smaller N. PREFIX: an engine asked for its first
     columns only. GIVEN_UP: an engine asked for it, and it was stopped because it could not win. PILOT: a small run that
     shows how long runs take. REFERENCE: a repeated run during the search, which shows whether the machine changes.
-    CONFIRMATION: a repeated run of a finalist. EXTRAPOLATION: one of the best at a smaller N. RUN: the user's own
-    HPL.dat. IMPORTED: HPL ran without hpltune, and its output was imported.
+    CONFIRMATION: a repeated run of a finalist. EXTRAPOLATION: one of the best, or the textbook, at another N, or
+    its first columns there. RUN: the user's own HPL.dat. IMPORTED: HPL ran without hpltune, its output was imported.
     """
 
     SEARCH = "search"

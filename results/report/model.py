@@ -15,7 +15,7 @@ def outcome(record: TrialRecord) -> str:
         return f"{rate_text(record.gflops):>8} GFLOPS{small}{', disturbed' if record.disturbed else ''}"
     if record.kind is Kind.GIVEN_UP:
         return record.reason
-    if record.kind is Kind.PREFIX and record.state is TrialState.COMPLETE:
+    if record.part < 1 and record.state is TrialState.COMPLETE:
         return f"{rate_text(prefix_gflops(record) or 0.0):>8} GFLOPS in its first {record.part:.0%}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)

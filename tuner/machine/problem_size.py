@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from hpl.params import HplParams, Scalar
-from hpl.sizing import NodeShare, flop_count, n_for_memory, process_grids
+from hpl.sizing import NodeShare, flop_count, fraction_done, n_for_memory, process_grids
 
 from .inventory import Inventory, matrix_memory_bytes, own_blas
 
@@ -71,15 +71,27 @@ MOST_IN_BUDGET = 300
 
 @dataclass(frozen=True)
 class Sample:
-    """One valid run of a configuration: its N, HPL's own time, and the wall time of the whole launch, in seconds."""
+    """One valid run of a configuration, or one that was stopped at a column.
+
+    Attributes:
+        time_s: HPL's own time, or that up to the column.
+        cost_s: wall time of the whole launch.
+        part: of the columns, 1 for the whole run.
+    """
 
     N: int
     time_s: float
     cost_s: float
+    part: float = 1.0
+
+    def first(self, part: float) -> "Sample":
+        """What its first columns take, where a whole run was measured."""
+        saved_s = self.time_s * (1 - fraction_done(1, part))
+        return Sample(self.N, self.time_s - saved_s, self.cost_s - saved_s, part)
 
 
 def launch_s(samples: Sequence[Sample], N: int) -> float:
-    """Estimate the wall seconds of a launch at N, rather too high than too low.
+    """Estimate the wall seconds of a launch at N like the samples' own, rather too high than too low.
 
     The solve grows as N^3 at the rate of the largest sample (a lower bound: the rate grows with N). Start, matrix
     generation and checking grow as N^2 from the same sample, and do not shrink below it.

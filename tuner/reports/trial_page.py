@@ -21,7 +21,7 @@ WHY: Mapping[Kind, str] = {
     Kind.PILOT: "A small run, which shows how long runs take.",
     Kind.REFERENCE: "The same configuration again every so often, to see whether the machine changes.",
     Kind.CONFIRMATION: "One of the best runs again, to be sure which is the best.",
-    Kind.EXTRAPOLATION: "One of the best at a smaller N, to predict the run with the whole memory.",
+    Kind.EXTRAPOLATION: "One of the best, or the textbook, at another N, to tell what is best with the whole memory.",
     Kind.RUN: "A run of the HPL.dat that was given.",
 }
 ENGINES: Mapping[str, str] = {

@@ -41,6 +41,7 @@ class Extrapolation:
         time_s, gflops: predicted for `N`.
         gflops_range: lowest and highest rate between which one run at N is expected with COVERAGE.
         largest_n: N of the largest run it is made from.
+        part: of the columns of that run, 1 where it ended.
         can_tell: the runs tell the rate at N. They do not where their curve leads beyond what the machine can do;
             then `gflops` is that ceiling and `time_s` the least time, and neither is expected. Nor do they where N is
             too far from theirs.
@@ -53,6 +54,7 @@ class Extrapolation:
     gflops_range: tuple[float, float]
     largest_n: int
     can_tell: bool = True
+    part: float = 1.0
 
     @property
     def too_far(self) -> bool:
@@ -63,6 +65,7 @@ class Extrapolation:
     def sentence(self) -> str:
         """What a run at N is expected to give, or that the runs cannot tell it."""
         low, high = self.gflops_range
+        stopped = "" if self.part == 1 else f", of which only the first {self.part:.0%} ran there"
         if self.too_far:
             return (
                 f"these runs, up to N={self.largest_n}, cannot tell its rate: N is {self.N / self.largest_n:.0f} times "
@@ -71,7 +74,7 @@ class Extrapolation:
         if self.can_tell:
             return (
                 f"expect about {duration(self.time_s)} and {four_digits(self.gflops)} GFLOPS ({COVERAGE:.0%} of runs: "
-                f"{four_digits(low)} to {four_digits(high)}), predicted from runs up to N={self.largest_n}"
+                f"{four_digits(low)} to {four_digits(high)}), predicted from runs up to N={self.largest_n}{stopped}"
             )
         return (
             f"these runs, up to N={self.largest_n}, cannot tell its rate. It can be anything between "
@@ -109,17 +112,16 @@ def extrapolate(
     """
     if not samples:
         raise ValueError("nothing to extrapolate from")
-    sizes = np.array([sample.N for sample in samples], dtype=float)
-    times = np.array([sample.time_s for sample in samples])
-    largest_n = max(sample.N for sample in samples)
+    largest = max(samples, key=lambda sample: (sample.N, sample.part))
+    largest_n = largest.N
     most_gflops = bound(samples, ceiling_gflops, fastest_gflops)
-    terms = _fitted(sizes, times)
+    terms = _fitted(samples, np.ones(len(samples)))
     can_tell = _gflops(terms, N) < most_gflops
     gflops = min(most_gflops, _gflops(terms, N))
     chance = np.random.default_rng(0)
     steady, before, one_run = drawn_rates(samples, N, most_gflops, noise, chance)
     farther = math.log(N / largest_n)
-    fewer = 0.0 if len(set(sizes)) > 2 else MISFIT_OF_FEWER * farther
+    fewer = 0.0 if len({sample.N for sample in samples}) > 2 else MISFIT_OF_FEWER * farther
     misfit = np.maximum(MISFIT * np.abs(np.log(steady / before)) + fewer, UNSEEN * farther**2)
     drawn = steady * one_run * np.exp(misfit * chance.standard_normal(DRAWS))
     low, high = (float(edge) for edge in np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]))
@@ -131,12 +133,13 @@ def extrapolate(
         gflops_range=(min(low, gflops), min(max(high, gflops), most_gflops)),
         largest_n=largest_n,
         can_tell=can_tell and FARTHEST * largest_n >= N,
+        part=largest.part,
     )
 
 
 def bound(samples: Sequence[Sample], ceiling_gflops: float, fastest_gflops: float = 0.0) -> float:
     """The most that is promised of a run: the ceiling, and no bound where a run was faster already."""
-    fastest = max(fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples))
+    fastest = max([fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples if sample.part == 1)])
     return ceiling_gflops if fastest <= ceiling_gflops else math.inf
 
 
@@ -148,18 +151,20 @@ def drawn_rates(
     Returns:
         DRAWS usual rates at N, those at the largest N of the runs, and factors by which one more run differs.
     """
-    sizes = np.array([sample.N for sample in samples], dtype=float)
-    times = np.array([sample.time_s for sample in samples])
     sd = chance.choice(noise.sizes, DRAWS, p=noise.weights)[:, None]
-    off = np.exp(sd * chance.standard_normal((DRAWS, len(sizes) + 1)))
-    fits = [_fitted(sizes, times * row) for row in off[:, 1:]]
+    off = np.exp(sd * chance.standard_normal((DRAWS, len(samples) + 1)))
+    fits = [_fitted(samples, row) for row in off[:, 1:]]
     largest_n = max(sample.N for sample in samples)
     steady, before = (np.array([min(most_gflops, _gflops(fit, size)) for fit in fits]) for size in (N, largest_n))
     return steady, before, off[:, 0]
 
 
-def _fitted(sizes: Array, times: Array) -> Terms:
-    terms = np.stack([sizes**3, sizes**2, sizes], axis=1) / times[:, None]
+def _fitted(samples: Sequence[Sample], off: Array) -> Terms:
+    """The terms of T(N), where times are off by factors; the first columns take T(N) - T(columns that are left)."""
+    sizes = np.array([sample.N for sample in samples], dtype=float)
+    left = sizes * [1 - sample.part for sample in samples]
+    times = off * [sample.time_s for sample in samples]
+    terms = np.stack([sizes**power - left**power for power in (3, 2, 1)], axis=1) / times[:, None]
     scale = terms.max(axis=0)
     a, b, c = (float(value) for value in non_negative(terms / scale, np.ones(len(times))) / scale)
     return a, b, c

@@ -169,19 +169,25 @@ def _may_pass(record: TrialRecord) -> bool:
 
 
 def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
-    """The valid runs among records, smallest N first.
+    """The valid runs among records, and the first columns that ran to tell of a larger N; smallest N first.
 
     Disturbed ones only where all were, and then of each N the fastest.
     """
-    valid = [record for record in records if record.ranked and record.hpl and record.gflops and record.cost_s]
-    quiet = [record for record in valid if _is_quiet(record)]
-    fastest = {record.hpl.N: record for record in sorted(valid, key=lambda run: run.gflops or 0.0) if record.hpl}
-    found = [
-        Sample(record.hpl.N, seconds(record.hpl.N, record.gflops), record.cost_s)
-        for record in quiet or fastest.values()
-        if record.hpl and record.gflops and record.cost_s
-    ]
-    return sorted(found, key=lambda sample: sample.N)
+    found = [(record, sample) for record in records if (sample := _sample(record))]
+    quiet = [sample for record, sample in found if record.disturbed is None]
+    slowest_first = sorted((sample for _, sample in found), key=lambda sample: -sample.time_s)
+    fastest = {(sample.N, sample.part): sample for sample in slowest_first}
+    return sorted(quiet or fastest.values(), key=lambda sample: sample.N)
+
+
+def _sample(record: TrialRecord) -> Sample | None:
+    if record.hpl is None or not record.cost_s:
+        return None
+    N = record.hpl.N
+    if record.ranked and record.gflops:
+        return Sample(N, seconds(N, record.gflops), record.cost_s)
+    stopped = record.kind is Kind.EXTRAPOLATION and record.part < 1 and record.state is TrialState.COMPLETE
+    return Sample(N, record.time_s, record.cost_s, record.part) if stopped and record.time_s else None
 
 
 def _is_quiet(record: TrialRecord) -> bool:

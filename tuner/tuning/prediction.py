@@ -1,28 +1,21 @@
 """What is predicted of the whole memory, of the configuration that was the fastest in turn at a larger N."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from statistics import NormalDist
 from typing import Any
-
-import numpy as np
 
 from results.metrics import four_digits
 from results.record import Study
 from results.stats.noise import Noise
 from results.store.store import Store
 
-from ..machine.problem_size import Sample
-from .extrapolation import DRAWS, Extrapolation, bound, drawn_rates
+from .extrapolation import Extrapolation
 
-MISFIT_APART = 0.2
-"""Standard deviation of what three terms miss of one configuration and not of the other, in parts of the logarithm by
-which they say the rate will grow (benchmarks/whole_memory.py)."""
-APART = 0.1
-"""Standard deviation by which the ratio of two configurations changes up to an N that is e times as large, where
-nothing but their rates now is known (benchmarks/whole_memory.py)."""
-
-
+APART = 0.05
+"""Standard deviation by which the ratio of two configurations changes from the first tenth of a run up to an N that is
+e times as large (benchmarks/whole_memory.py: 0.03 to 0.05)."""
 TEXTBOOK = "the textbook"
 
 
@@ -34,13 +27,13 @@ class Rival:
         trial: its first run in turn.
         called: its name, as "the textbook" or "NB=256".
         gflops: the median of its runs in turn.
-        faster: the probability that it is faster than the other at the whole memory; None where the runs cannot tell.
+        faster: the probability that it is faster than the other at the whole memory.
     """
 
     trial: int
     called: str
     gflops: float
-    faster: float | None
+    faster: float
 
 
 @dataclass(frozen=True)
@@ -50,6 +43,7 @@ class NotedPrediction:
     Attributes:
         called: its name beside the rivals.
         N: at which they ran in turn; None where they did not.
+        part: of the columns that ran in turn; 1 where the runs ended.
         gflops: the median of its runs in turn; 0 without any.
         doubt: the sentence that some of these runs were disturbed, or may have been; "" where all were undisturbed.
     """
@@ -61,6 +55,7 @@ class NotedPrediction:
     gflops: float = 0.0
     rivals: tuple[Rival, ...] = ()
     doubt: str = ""
+    part: float = 1.0
 
     @property
     def at_whole_memory(self) -> str:
@@ -77,43 +72,34 @@ class NotedPrediction:
         if textbook_gflops := of.pop(TEXTBOOK, 0.0):
             percent = 100 * (self.gflops / textbook_gflops - 1)
             side = "more" if percent >= 0 else "less"
-            against = f", {abs(percent):.1f} % {side} than the textbook ({four_digits(textbook_gflops)})"
+            against = f", {abs(percent):.1f}% {side} than the textbook ({four_digits(textbook_gflops)})"
         others = "".join(f"; {called} gave {four_digits(gflops)}" for called, gflops in of.items())
-        best = max(rival.gflops for rival in self.rivals) <= self.gflops
-        why = "" if best else f", because the rate of {self.called} grows more with N"
-        told = f"In turn at N={self.N}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{others}"
-        return " ".join(filter(None, (f"{told}. HPL-full.dat has the values of {self.called}{why}.", self.doubt)))
+        where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
+        told = f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{others}"
+        return " ".join(filter(None, (f"{told}. HPL-full.dat has the values of {self.called}.", self.doubt)))
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""
         rivals = [asdict(rival) for rival in self.rivals]
-        turn = {"N": self.N, "called": self.called, "gflops": self.gflops, "rivals": rivals, "sentence": self.in_turn}
+        turn = {
+            "N": self.N,
+            "part": self.part,
+            "called": self.called,
+            "gflops": self.gflops,
+            "rivals": rivals,
+            "sentence": self.in_turn,
+        }
         return {**self.full.to_json(), "trial": self.trial, "in_turn": turn if self.N else None}
 
 
-def probability_faster(
-    rival: Sequence[Sample], winner: Sequence[Sample], sizes: tuple[int, int], noise: Noise, ceiling_gflops: float
-) -> float:
-    """The probability that one configuration is faster than another at N that are larger than those of their runs.
-
-    Two estimates of the ratio of their rates are weighed by how far off each may be: what three terms say of each, and
-    the ratio at the largest N that ran. What both would meet alike at the large N, as a hot processor, decides nothing.
+def probability_faster(rival_gflops: float, gflops: float, larger: float, noise: Noise) -> float:
+    """The probability that a rival is faster than another at a larger N, by their rates in turn.
 
     Args:
-        sizes: the N of either, the rival's first.
+        larger: how many times as large that N is.
     """
-    rates, before = [], []
-    for seed, (samples, N) in enumerate(zip((rival, winner), sizes, strict=True)):
-        most_gflops = bound(samples, ceiling_gflops)
-        steady, now, _ = drawn_rates(samples, N, most_gflops, noise, np.random.default_rng(seed))
-        rates.append(np.log(steady))
-        before.append(np.log(now))
-    farther = math.log(max(sizes) / max(sample.N for sample in winner))
-    ratios = np.stack([rates[0] - rates[1], before[0] - before[1]])
-    grown = np.hypot(rates[0] - before[0], rates[1] - before[1])
-    trust = 1 / np.maximum(np.stack([MISFIT_APART * grown, np.full(DRAWS, APART * farther)]), 1e-3) ** 2
-    middle, sd = (trust * ratios).sum(axis=0) / trust.sum(axis=0), trust.sum(axis=0) ** -0.5
-    return float(np.mean(middle + sd * np.random.default_rng(2).standard_normal(DRAWS) > 0))
+    sd = math.hypot(APART * math.log(larger), noise.sd)
+    return NormalDist(0.0, max(sd, 1e-9)).cdf(math.log(rival_gflops / gflops))
 
 
 FACT = "whole_memory"

@@ -6,13 +6,14 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
-from hpl.sizing import gflops as rate
+from results.metrics import prefix_gflops
 from results.record import SMALLER_RUNS, Kind, TrialRecord
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import UNFINISHED
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
 
+from ..engines.outcomes import FULL, Fidelity, Rung
 from ..events import PhaseStarted
 from ..machine.equipment import PROGRAM
 from ..machine.inventory import running
@@ -30,6 +31,7 @@ from ..options import TuneOptions
 from ..study.ledger import noise_of_runs
 from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
+from ..trial.ladder import PREFIX_PARTS
 from .pilot import pilot_point, samples_of
 
 if TYPE_CHECKING:
@@ -43,10 +45,8 @@ SMALLER_SIZES = (0.5, 0.25)
 """Parts of a configuration's largest N at which it is run once more: with that N they fix the three terms of T(N)."""
 NEAR = 0.25
 """Part of such an N by which one that ran already may differ, so that it stands for it."""
-SMALLER_COST = 0.3
+SMALLER_COST = 0.5
 """What those smaller runs cost in runs at the largest N, start-up included."""
-EVEN = 0.5
-"""Probability from which a rival takes the place of the fastest in turn."""
 CLOSE = 0.95
 """Part of the winner's rate that a rival is expected to reach at the study's N."""
 CHANGES_WITH_N = ("NB", "grid", "layout", "blas", PROGRAM)
@@ -71,9 +71,9 @@ class _Runner:
     @property
     def gflops(self) -> float:
         """The median rate in turn, of undisturbed runs where there are any; 0 without a valid run."""
-        runs = [run for run in self.in_turn if run.ranked]
+        runs = [run for run in self.in_turn if _rate(run)]
         quiet = [run for run in runs if run.undisturbed]
-        return median([run.gflops or 0.0 for run in quiet or runs] or [0.0])
+        return median([_rate(run) for run in quiet or runs] or [0.0])
 
 
 def predict_full(
@@ -106,32 +106,24 @@ def predict_full(
         runners = _in_turn(worker, [winner, *rivals, textbook], samples_of([stands]), options)
     shown, ceiling = session.objective.noise_at_first, worker.evaluator.site.ceiling_gflops
     noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
-    expected = {entry.key: entry.expected_gflops for entry in ranking}
-
-    def overtakes(one: _Runner, other: _Runner) -> float:
-        """The probability that one is faster than another at the whole memory."""
-        samples = [_samples(session, each, expected) for each in (one, other)]
-        return probability_faster(*samples, (one.N, other.N), noise, ceiling)
-
     first = max(runners, key=lambda one: one.gflops)
-    _at_smaller_sizes(worker, first, expected)
-    ran = [one for one in runners if one.gflops and one is not first]
-    likeliest = max(ran, key=lambda one: overtakes(one, first), default=first)
-    if likeliest is not first and overtakes(likeliest, first) > EVEN:
-        ran = [one for one in (first, *ran) if one is not likeliest]
-        first = likeliest
-        _at_smaller_sizes(worker, first, expected)
-    samples = _samples(session, first, expected)
-    fastest = max(rate(sample.N, sample.time_s) for sample in samples)
+    samples = _at_smaller_sizes(worker, first, {entry.key: entry.expected_gflops for entry in ranking})
+    fastest = max(run.gflops or 0.0 for run in session.records() if run.ranked and run.kind not in UNFINISHED)
     full = extrapolate(samples, first.N, noise, ceiling, fastest)
-    others = tuple(
-        Rival(one.in_turn[0].number, one.called, one.gflops, overtakes(one, first) if full.can_tell else None)
-        for one in ran
-    )
-    trial = next((run for run in first.in_turn if run.ranked), stands)
+    trial = next((run for run in first.in_turn if _rate(run)), stands)
     N = trial.hpl.N if first.gflops and trial.hpl else None
+    others = tuple(
+        Rival(
+            one.in_turn[0].number,
+            one.called,
+            one.gflops,
+            probability_faster(one.gflops, first.gflops, first.N / N, noise),
+        )
+        for one in runners
+        if N and one.gflops and one is not first
+    )
     doubt = DisturbedRuns.of(run for one in runners for run in one.in_turn).sentence()
-    noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others, doubt)
+    noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others, doubt, trial.part)
     note_prediction(session.context.store, session.study, noted)
     return noted
 
@@ -175,6 +167,9 @@ def _in_turn(
 ) -> Sequence[_Runner]:
     """Run configurations in turn, at the largest N that their part of the budget pays for.
 
+    The first columns of a larger N tell more of the whole memory than a whole run that costs as much does
+    (docs/search.md); where the program cannot be stopped at a column, the runs end.
+
     Those that are alike run once. Nothing runs where time has no limit, or pays for no N that is clearly larger.
     """
     session, left_s = worker.session, worker.session.meter.remaining_s()
@@ -182,17 +177,19 @@ def _in_turn(
     if left_s is None or options.budget.whole_s is None or len(found) < 2:
         return runners
     share_s = min(IN_TURN * options.budget.whole_s, left_s) / (ROUNDS * len(found) + SMALLER_COST)
-    N = affordable_n(samples, share_s, min(one.N for one in found))
+    rung = Rung(Fidelity.PREFIX, PREFIX_PARTS[0]) if worker.evaluator.site.program.stops_at_column else FULL
+    parts = [sample.first(rung.part) for sample in samples]
+    N = affordable_n(parts, share_s, min(one.N for one in found))
     if N < LARGER * samples[0].N:
         return runners
-    run_s = launch_s(samples, N)
+    run_s = launch_s(parts, N)
     session.context.listener(PhaseStarted("extrapolation", ROUNDS * len(found)))
     for turn in range(ROUNDS):
         for place in sorted(range(len(found)), reverse=turn % 2 == 1):
             if session.stopped or session.meter.out_of_time(run_s):
                 return found
             one = found[place]
-            record = worker.expecting(run_s).trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
+            record = worker.expecting(run_s).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
             found[place] = replace(one, in_turn=(*one.in_turn, record))
     return found
 
@@ -207,8 +204,8 @@ def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float])
     return samples_of(found)
 
 
-def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str, float]) -> None:
-    """Run a configuration at the smaller N that are due, as far as the budget allows."""
+def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
+    """Run a configuration at the smaller N that are due, as far as the budget allows, and return all its runs."""
     session = worker.session
     samples = _samples(session, one, expected)
     for part in SMALLER_SIZES:
@@ -218,3 +215,9 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
         if session.stopped or session.meter.out_of_time(launch_s(samples, N)):
             break
         worker.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
+    return _samples(session, one, expected)
+
+
+def _rate(run: TrialRecord) -> float:
+    """The rate of a run in turn, of its first columns where it was stopped there; 0 where it does not count."""
+    return (prefix_gflops(run) if run.part < 1 else run.gflops if run.ranked else None) or 0.0

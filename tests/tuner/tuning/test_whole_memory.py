@@ -148,7 +148,7 @@ def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpl
     replaying(home, {"when": {"NB": 64}, "gflops": 78.0}, *GROWING)
     space = ("--space", "quick", "--set", "NB=64,128", "--set", "grid=1x2", "--set", "layout=2x1")
     asked = ("tune", *space, "--engine", "grid", "--xhpl", "xhpl", "--memory-fraction", f"{fraction():.6f}")
-    done = hpltune(*asked, "--confirm", "0", "--study", "two", "--budget", "40s", "--json")
+    done = hpltune(*asked, "--confirm", "0", "--study", "two", "--budget", "16s", "--json")
     assert done.returncode == 0, done.stderr
     told = json.loads(done.stdout)
     turn = told["full"]["in_turn"]
