@@ -47,7 +47,7 @@ STUDIES = 5
 """Of each configuration, ratio and noise."""
 FIRST = PREFIX_PARTS[0]
 TURNS = (1.3, 2.0, 2.6, 4.0, 5.2, 8.0)
-"""Times by which N is larger than that of runs in turn; the first tenth of an N costs what a whole run at N/1.55 does."""
+"""Times by which N is larger than that of runs in turn; the first tenth of N costs what a whole run at N/1.55 does."""
 QUIET = noise_of([0.003 * np.array([-1.0, 0.0, 1.0])] * 3)
 CONFIGURATIONS = 4
 """Of each cluster: the best, and some of the better half."""
@@ -145,7 +145,7 @@ def rivals(clusters: Mapping[str, Sequence[Simulated]]) -> list[str]:
 
 
 def _pair(one: Simulated, other: Simulated, ratio: float) -> tuple[float, float, float] | None:
-    """Ratios of the times of two that are close at N / ratio: whole runs there, their first columns, whole runs at N."""
+    """Ratios of the times of two that are close at N / ratio: whole runs, the first columns, and whole runs at N."""
     N = max(one.times_s)
     if max(other.times_s) != N:
         return None

@@ -76,7 +76,9 @@ class NotedPrediction:
         others = "".join(f"; {called} gave {four_digits(gflops)}" for called, gflops in of.items())
         where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
         told = f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{others}"
-        return " ".join(filter(None, (f"{told}. HPL-full.dat has the values of {self.called}.", self.doubt)))
+        likely = max(rival.faster for rival in self.rivals)
+        sure = self.doubt or f"The probability that another of these is faster there is {likely:.0%} at most."
+        return f"{told}. HPL-full.dat has the values of {self.called}. {sure}"
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""
