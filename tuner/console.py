@@ -61,7 +61,7 @@ SHORT_PHASES = {
     "confirmation": "the best again",
     "rounds": "rounds",
     "turns": "in turn",
-    "extrapolation": "smaller runs",
+    "extrapolation": "another N",
 }
 """What the bar of the budget says while a part of a study goes on; "search" says itself."""
 PIPE_WIDTH = 160

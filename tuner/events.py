@@ -16,7 +16,7 @@ PHASES = {
     "confirmation": "Confirmation: the best again, interleaved",
     "rounds": "Rounds: the best of each library once a round, in an order drawn anew",
     "turns": "In turn: the best of each study once a round, each round in the other order",
-    "extrapolation": "The best and the textbook in turn, to tell of the whole memory",
+    "extrapolation": "Runs at another N, to tell of the whole memory",
 }
 """The parts of a study, and what people read of each."""
 CAUTION = "Caution: "

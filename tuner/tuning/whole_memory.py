@@ -208,10 +208,11 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
     """Run a configuration at the smaller N that are due, as far as the budget allows, and return all its runs."""
     session = worker.session
     samples = _samples(session, one, expected)
-    for part in SMALLER_SIZES:
-        N = max(SMALLEST_N, int(samples[-1].N * part) // STEP * STEP)
-        if any(abs(sample.N - N) <= NEAR * N for sample in samples[:-1]):
-            continue
+    sizes = [max(SMALLEST_N, int(samples[-1].N * part) // STEP * STEP) for part in SMALLER_SIZES]
+    due = [N for N in sizes if all(abs(sample.N - N) > NEAR * N for sample in samples[:-1])]
+    if due:
+        session.context.listener(PhaseStarted("extrapolation", len(due)))
+    for N in due:
         if session.stopped or session.meter.out_of_time(launch_s(samples, N)):
             break
         worker.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)

@@ -52,7 +52,8 @@ def test_where_the_textbook_is_the_fastest_in_turn_no_gain_is_told() -> None:
     noted = NotedPrediction(FULL, 3, "the textbook", 12_160, 201.0, (Rival(9, "the best of the search", 199.0, 0.4),))
     assert noted.in_turn == (
         "In turn at N=12160, the textbook gave 201 GFLOPS; the best of the search gave 199. "
-        "HPL-full.dat has the values of the textbook. The probability that another of these is faster there is 40% at most."
+        "HPL-full.dat has the values of the textbook. "
+        "The probability that another of these is faster there is 40% at most."
     )
 
 
