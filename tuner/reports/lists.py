@@ -162,7 +162,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
     """
     rates = [record.gflops if record.ranked else None for record in records]
     most = max((rate for rate in rates if rate), default=1.0)
-    doubted = any(record.ranked and not record.undisturbed for record in records)
+    doubted = any(record.state is TrialState.COMPLETE and not record.undisturbed for record in records)
     bars = tuple(None if rate is None else rate / most for rate in rates)
     columns = tuple(
         Column(
@@ -179,7 +179,7 @@ def trials_table(title: str, records: Sequence[TrialRecord], killed: Collection[
 
 def _trial_row(record: TrialRecord, killed: Collection[int], *, doubted: bool) -> tuple[str, ...]:
     time = "" if record.time_s is None else duration(record.time_s)
-    conditions = [record.conditions.value if record.ranked else ""] if doubted else []
+    conditions = [record.conditions.value if record.state is TrialState.COMPLETE else ""] if doubted else []
     cells = trial_result(record, killed), time, *conditions, configuration(record)
     return str(record.number), str(record.kind), *cells
 
@@ -241,7 +241,7 @@ def trial_table(study: Study, record: TrialRecord, killed: Collection[int], othe
     result = trial_result(record, killed)
     facts |= {"reason": record.reason} if record.reason and record.reason not in result else {}
     told = {"disturbed": str(record.disturbed or record.conditions)}
-    facts |= told if record.ranked and not record.undisturbed else {}
+    facts |= told if record.state is TrialState.COMPLETE and not record.undisturbed else {}
     facts |= {**_figures(study, record), **_launch(record, others)}
     facts["configuration"] = " ".join(f"{name}={value}" for name, value in _ran(record).items())
     facts |= _origin(record)
