@@ -142,6 +142,7 @@ _KINDS = {
     "what others took": ("foreign_cpu_s",),
     "what the hypervisor took": ("steal_s",),
     "quotas": ("throttled_s",),
+    "how long ranks stood still": ("still_s",),
     "swapping and page faults": ("major_faults", "swap_pages"),
     "network errors": ("nic_errors", "tcp_retransmits"),
     **{kind: (figure,) for figure, kind in _SENSED.items()},
