@@ -95,7 +95,7 @@ MIXED_PRECISION = (
     "not comparable with one of HPL"
 )
 CLOCKS_APART = timedelta(days=1)
-"""By which a time stamp may be off: it has no time zone, and two zones are a day apart at most."""
+"""By which a time stamp may be off from UTC: it has no time zone, and none is further away than 14 hours."""
 SLACK_S = 2.0
 """Seconds that stamps may be off: each is cut to a second, and ranks do not begin and end in one moment."""
 SLACK = 0.01

@@ -58,7 +58,7 @@ class Explanation:
         noise_percent: standard deviation of a repeated full run, by the model; at least that of those that were
             repeated.
         repeats_percent: standard deviation of those; None where no configuration ran twice.
-        untested: values of the space that no trial had which counts.
+        untested: values of the space that no run that counts had.
         alone: parameters of which only one value ran where others could, with that: nothing tells what they do.
         alone_with: of those of them whose legal values depend on another parameter, the values of that beside which
             they could be others, as "layout 2x1".

@@ -195,7 +195,7 @@ def depends(pair: Pair) -> str:
 
 
 def untested(found: Explanation) -> str:
-    """Name the values that no run had which counts, in one sentence."""
+    """Name the values that no run that counts had, in one sentence."""
     parts = [f"{name} {', '.join(map(str, values))}" for name, values in found.untested.items()]
     return f"No run that counts had {'; '.join(parts)}: what is said of these values is an estimate."
 
