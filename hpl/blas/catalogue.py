@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from ..child import run_child
 from ..errors import AskedError, HplError
 from ..search_paths import SearchPaths
 
@@ -99,8 +99,7 @@ def _pkg_config(module: str) -> str:
     tool = shutil.which("pkg-config")
     if tool is None:
         return ""
-    done = subprocess.run([tool, "--variable=libdir", module], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    return run_child([tool, "--variable=libdir", module], os.environ).stdout.strip()
 
 
 NAMED = "--blas"
