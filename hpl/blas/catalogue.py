@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from ..child import run_child
 from ..errors import AskedError, HplError
 from ..search_paths import SearchPaths
 
@@ -99,6 +98,8 @@ def _pkg_config(module: str) -> str:
     tool = shutil.which("pkg-config")
     if tool is None:
         return ""
+    from ..child import run_child  # noqa: PLC0415 - commands that only look need no other program
+
     return run_child([tool, "--variable=libdir", module], os.environ).stdout.strip()
 
 
