@@ -56,7 +56,7 @@ def export(
 
         hpltune export dat > HPL.dat
 
-        hpltune export dat default-1#7 -o HPL.dat
+        hpltune export dat default-1#7 > trial-7.dat
 
         hpltune export md default-1
 
