@@ -47,8 +47,12 @@ def no_such_study(name: str, place: str, names: list[str]) -> UnknownStudyError:
         nearest = difflib.get_close_matches(name, names, MOST_NAMES, cutoff=0.0)
         known = f"of its {len(names)} the nearest: {', '.join(nearest)}; `hpltune show` lists all"
     study, mark, trial = name.rpartition("#")
-    hint = f": `hpltune show {study} {trial}` shows a trial of a study" if mark and study in names else ""
-    return UnknownStudyError(f"there is no study {name} in {place} ({known}){hint}")
+    if mark and study in names:
+        return UnknownStudyError(
+            f"{name} is a trial, and this is for a whole study: write {study}; "
+            f"`hpltune show {study} {trial}` shows the trial alone"
+        )
+    return UnknownStudyError(f"there is no study {name} in {place} ({known})")
 
 
 class NoRoomError(DatabaseAwayError):

@@ -32,15 +32,10 @@ def open_store(
     return store
 
 
-def db_option(db: str | None, store: Store) -> str:
-    """What a printed command needs to find the same store again: " --db …" without a password, or ""."""
-    return "" if db is None else f" ⟦db⟧ {shlex.quote(store.place)}"
-
-
-def resume_command(name: str, store: Store, places: UserDirs) -> str:
-    """The command that goes on with a study of a store, as it is printed."""
-    db = None if store.place == str(places.database) else store.place
-    return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(name)}{db_option(db, store)}`"
+def db_option(store: Store) -> str:
+    """What a printed command needs to find a store again: " --db …" without a password, "" for the user's own."""
+    own = store.place == str(UserDirs.of_user(to_read=True).database)
+    return "" if own else f" ⟦db⟧ {shlex.quote(store.place)}"
 
 
 def folder_of(kind: str, store: Store, places: UserDirs) -> Path:

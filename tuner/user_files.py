@@ -118,22 +118,23 @@ def write_byte_parts(path: Path, parts: Iterable[bytes], *, executable: bool = F
     """As `write_parts`, of parts that are no text."""
     if path.is_dir():
         raise TunerError(f"cannot write {path}: Is a directory; name a file in it")
-    if path.exists() and not path.is_file():
-        with path.open("wb") as file:
-            file.writelines(parts)
-        return
-    path = path.resolve()
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    whole = path.is_file() or not path.exists()
+    place = path.resolve() if whole else path
+    draft = place.with_name(f".{place.name}.{os.getpid()}") if whole else place
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        place.parent.mkdir(parents=True, exist_ok=True)
         with draft.open("wb") as file:
             file.writelines(parts)
         if executable:
             draft.chmod(0o755)
-        draft.replace(path)
+        if whole:
+            draft.replace(place)
+    except BrokenPipeError:
+        raise
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
+        if whole:
+            with suppress(OSError):
+                draft.unlink()
         among_files = isinstance(error, FileExistsError | NotADirectoryError)
         why = "what should be its folder is a file" if among_files else error.strerror
         raise TunerError(f"cannot write {path}: {why}") from error

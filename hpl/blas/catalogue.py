@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 import sysconfig
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -99,8 +98,9 @@ def _pkg_config(module: str) -> str:
     tool = shutil.which("pkg-config")
     if tool is None:
         return ""
-    done = subprocess.run([tool, "--variable=libdir", module], capture_output=True, text=True, check=False)
-    return done.stdout.strip()
+    from ..child import run_child  # noqa: PLC0415 - commands that only look need no other program
+
+    return run_child([tool, "--variable=libdir", module], os.environ).stdout.strip()
 
 
 NAMED = "--blas"

@@ -4,6 +4,7 @@ A program that only names a library may get another file: Debian's libopenblas.s
 update-alternatives, and modules set LD_LIBRARY_PATH. DT_RPATH has priority over both.
 """
 
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from ..blas.catalogue import BlasLibrary, library_folders
 from ..blas.registry import family
+from ..child import run_child
 from ..search_paths import SearchPaths
 from .toolchain import ToolchainError
 
@@ -119,9 +121,9 @@ def libraries_of(program: Path, blas: BlasLibrary, variables: Mapping[str, str])
     """
     if not family(blas.family).copyable:
         return ()
-    command = ("ldd", str(program))
     try:
-        said = subprocess.run(command, env=variables, capture_output=True, text=True, check=True, timeout=60)
+        said = run_child(("ldd", str(program)), variables, timeout_s=60)
+        said.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
         raise ToolchainError(f"the libraries of {program} cannot be listed: {error}") from error
     found = dict(re.findall(r"^\s*(\S+) => (/.*) \(0x", said.stdout, re.MULTILINE))
@@ -134,11 +136,8 @@ def linked_mpi(program: Path) -> str | None:
     The file of the library says it: Open MPI, MPICH and Intel MPI all have a libmpi.so. If the loader does not find the
     file here, its name must do.
     """
-    for name, place in _loaded(program):
-        found = _named(name) if place == "not found" else _mpi_in(Path(place))
-        if found:
-            return found
-    return None
+    libraries = (_named(name) if place == "not found" else _mpi_in(Path(place)) for name, place in _loaded(program))
+    return next(filter(None, libraries), None)
 
 
 def loads_mpi(program: Path) -> bool:
@@ -154,7 +153,7 @@ def mpi_library(program: Path) -> Path | None:
 def _loaded(program: Path) -> list[tuple[str, str]]:
     """Return the names of libraries that may be MPI's, and the file that the loader finds here, or "not found"."""
     try:
-        said = subprocess.run(("ldd", str(program)), capture_output=True, text=True, check=False, timeout=60).stdout
+        said = run_child(("ldd", str(program)), os.environ, timeout_s=60).stdout
     except (OSError, subprocess.SubprocessError):
         return []
     return re.findall(r"^\s*(libmpi\S*\.so\S*) => (/.*(?= \(0x)|not found)", said, re.MULTILINE)

@@ -92,14 +92,15 @@ def expected_columns(ranking: Sequence[Ranked], intervals: Sequence[Interval]) -
 
 
 def _disturbed(entry: Ranked) -> str:
-    """Say how many runs were disturbed: "all", the number of those that do not count, or that it is not known."""
+    """Say how many runs were disturbed: "all", how many more there are that do not count, or that it is not known."""
     if entry.unknown == entry.runs:
         return Conditions.UNKNOWN.value
     if entry.disturbance is not None and not entry.unknown:
         return "all"
-    unknown = entry.unknown + entry.left_unknown
-    count = entry.left_out or entry.runs - entry.unknown if entry.unknown else entry.left_out
-    return ", ".join(filter(None, (str(count or ""), f"{unknown} {Conditions.UNKNOWN}" if unknown else "")))
+    if entry.unknown:
+        return f"{entry.runs - entry.unknown}, {entry.unknown} {Conditions.UNKNOWN}"
+    left = {" more": entry.left_out, f" more {Conditions.UNKNOWN}": entry.left_unknown}
+    return ", ".join(f"{count}{words}" for words, count in left.items() if count)
 
 
 def _expected(entry: Ranked) -> str:

@@ -16,7 +16,7 @@ from sqlalchemy import (
     select,
 )
 
-from ..errors import ResultsError, UnknownTrialError, no_such_study
+from ..errors import ResultsError, StudyBusyError, UnknownTrialError, no_such_study
 from ..flat import COLUMNS
 from ..record import LESSON, Kind, Study, TrialRecord, TrialState
 from .contenders import FULL_RUN, Contenders, fastest_rows, fastest_rows_of
@@ -68,14 +68,18 @@ class Reader:
             rows = connection.execute(select(STUDIES).order_by(STUDIES.c.created_at, STUDIES.c.name)).mappings()
             return readable(rows, study_of)
 
-    def others(self, name: str) -> Sequence[Lease]:
+    def others(self, name: str, *, refused: bool = False) -> Sequence[Lease]:
         """List the other living processes that work on a study.
 
+        Args:
+            refused: there may be none.
+
         Raises:
+            StudyBusyError: there is one that may not be.
             ResultsError: there is no such study.
         """
         with self._database.reading() as connection:
-            return self._others(connection, self._study_row(connection, name))
+            return self._others(connection, self._study_row(connection, name), refused=refused)
 
     def tallies(self) -> dict[str, Tally]:
         """Count the trials of each study that has any, by its name."""
@@ -236,9 +240,16 @@ class Reader:
             raise no_such_study(name, self.place, list(names))
         return row
 
-    def _others(self, connection: Connection, study: RowMapping) -> list[Lease]:
+    def _others(self, connection: Connection, study: RowMapping, *, refused: bool = False) -> list[Lease]:
         held = Lease.parse_all(study["owner"])
-        return [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
+        others = [lease for lease in held if lease != Lease.mine() and self._database.alive(connection, lease)]
+        if others and refused:
+            raise StudyBusyError(
+                f"study {study['name']} is being run by process {others[0].pid} on {others[0].host}: "
+                "wait for it or end it there, help it from other nodes with ⟦join⟧, or choose another ⟦study⟧"
+                f"{'' if others[0].of_this_host else self._database.lost_host}"
+            )
+        return others
 
 
 def _of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from sqlalchemy import Connection, delete, func, insert, literal, select, update
 from sqlalchemy.exc import IntegrityError
 
-from ..errors import ResultsError, StudyBusyError, StudyExistsError
+from ..errors import ResultsError, StudyExistsError
 from ..record import Invalidity, Kind, Study, StudyState, TrialRecord, TrialState
 from .database import Database
 from .lease import Lease
@@ -111,9 +111,7 @@ class Store(Reader, ServiceBooks):
             try:
                 connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
             except IntegrityError as error:
-                raise StudyExistsError(
-                    f"study {study.name} exists already: choose another ⟦study⟧, or go on with ⟦resume⟧"
-                ) from error
+                raise StudyExistsError(f"study {study.name} exists already: choose another ⟦study⟧") from error
             tell_state(connection, study.name)
 
     def take(self, name: str) -> Study:
@@ -168,7 +166,7 @@ class Store(Reader, ServiceBooks):
         with self._database.writing() as connection:
             self._take(connection, name)
             others = self._others(connection, self._study_row(connection, name))
-            values = {"owner": _owners(others)} if others else {"owner": None, "state": state}
+            values = {"owner": "\n".join(map(str, others))} if others else {"owner": None, "state": state}
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(values))
             tell_state(connection, name)
 
@@ -328,20 +326,9 @@ class Store(Reader, ServiceBooks):
         mine = Lease.mine()
         if str(mine) in (study["owner"] or "").splitlines():
             return
-        others = self._others(connection, study)
-        if others and not join:
-            lease = others[0]
-            raise StudyBusyError(
-                f"study {name} is being run by process {lease.pid} on {lease.host}: "
-                "wait for it or end it there, help it from other nodes with ⟦join⟧, or choose another ⟦study⟧"
-                f"{'' if lease.of_this_host else self._database.lost_host}"
-            )
-        owners = _owners([*others, mine])
+        others = self._others(connection, study, refused=not join)
+        owners = "\n".join(map(str, [*others, mine]))
         connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(owner=owners))
-
-
-def _owners(leases: Sequence[Lease]) -> str:
-    return "\n".join(str(lease) for lease in leases)
 
 
 def _database(place: Path | str, busy_s: float) -> Database:

@@ -38,12 +38,15 @@ def test_a_pipe_or_device_is_written_into(tmp_path: Path) -> None:
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_a_folder_is_no_place_for_a_file(tmp_path: Path) -> None:
-    with pytest.raises(TunerError, match="Is a directory; name a file in it"):
-        write_text(tmp_path, "rows\n")
-
-
-def test_what_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("place", "why"),
+    [
+        ("", "Is a directory; name a file in it"),
+        ("file/HPL.dat", "what should be its folder is a file"),
+        ("/dev/full", "No space left on device"),
+    ],
+)
+def test_what_cannot_be_written_is_a_sentence(tmp_path: Path, place: str, why: str) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(TunerError, match=r"cannot write .*file/HPL\.dat: what should be its folder is a file"):
-        write_text(tmp_path / "file/HPL.dat", "text\n")
+    with pytest.raises(TunerError, match=f"cannot write .*{place}: {why}"):
+        write_text(tmp_path / place, "text\n")

@@ -229,6 +229,7 @@ WaitForQuiet = Annotated[
         panel=BUDGET,
         label="Wait for a quiet machine",
         hint="A time such as 30s, a part of the budget such as 10%, or 0.",
+        beside=("resume", "join"),
         useless=(Useless.WITH_TABLE, Useless.SIMULATED),
     ),
 ]

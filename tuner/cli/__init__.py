@@ -116,7 +116,7 @@ def main() -> None:
             _refuse_empty(["hpltune", *sys.argv[1:]])
             _run()
     except Stopped as stopped:
-        remark(stopped.sentence)
+        remark(_noted(stopped.sentence, stopped.__cause__ or stopped))
         raise
     except BrokenPipeError:
         from ..console import UNREAD
@@ -134,7 +134,7 @@ def main() -> None:
         _fail(_noted(str(error), error), _exit_code(error))
 
 
-def _noted(sentence: str, error: Exception) -> str:
+def _noted(sentence: str, error: BaseException) -> str:
     """A sentence with the notes of its error, such as how to go on."""
     return "; ".join([sentence, *getattr(error, "__notes__", ())])
 

@@ -1,17 +1,19 @@
 """`hpltune blas`: the fair comparison of BLAS libraries."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
 
 from ..asks.blas import BlasAsk
 from ..asks.field import OUTPUT, keys_here
+from ..asks.shared import USUAL_QUIET
 from .common import Db, Json, complete_study, given
 from .server import asked_server
 from .terminal import INTERRUPTED, show_report, watched
 
 WITH_RESUME = frozenset({"study", "resume", "db", "as_json"})
-"""What may be given beside --resume: a comparison has options of its own."""
+"""What may be given beside --resume: a comparison has options of its own; here also how long it waits."""
 
 
 def blas(
@@ -63,7 +65,8 @@ def blas(
 
     there = asked_server(context, {"db"} | keys_here(BlasAsk))
     if resume:
-        for refused in given(context, {entry.name or "" for entry in context.command.params} - WITH_RESUME):
+        beside = WITH_RESUME | ({"wait_for_quiet"} if there is None else set())
+        for refused in given(context, {entry.name or "" for entry in context.command.params} - beside):
             raise UsageError(f"{refused} cannot be given with --resume: the comparison has options of its own")
     if there is not None:
         from .served_ask import ask_there, resume_there
@@ -78,7 +81,8 @@ def blas(
     from ..commands.campaigns.reading import ThisMachine, blas_options
     from ..console import output
 
-    options = blas_options(ask, ThisMachine())
+    asked = replace(ask, wait_for_quiet=USUAL_QUIET) if resume else ask
+    options = replace(blas_options(asked, ThisMachine()), wait_for_quiet=ask.wait_for_quiet)
     console = output(stderr=as_json)
     with watched(console) as (listener, stop):
         result = compare(BlasRequest(options, study, resume, db), listener, stop)

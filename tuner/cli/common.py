@@ -48,6 +48,12 @@ def complete_study(context: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
+def named_trial(study: str | None, trial: int | None) -> tuple[str | None, int | None]:
+    """The study and the trial that a command names, as STUDY#TRIAL too."""
+    name, mark, number = (study or "").rpartition("#")
+    return (name, int(number)) if trial is None and mark and number.isdecimal() else (study, trial)
+
+
 def complete_parameter(context: typer.Context, incomplete: str) -> list[str]:
     """Parameters of the study with several values, for tab completion; silent where there is none."""
     try:

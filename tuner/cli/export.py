@@ -3,12 +3,11 @@
 import sys
 from enum import StrEnum
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import LARGEST_INT, Db, Force, Newest, StudyName, open_store
+from .common import LARGEST_INT, Db, Force, Newest, StudyName, named_trial, open_store
 from .server import asked_server
 
 if TYPE_CHECKING:
@@ -57,6 +56,8 @@ def export(
 
         hpltune export dat > HPL.dat
 
+        hpltune export dat default-1#7 > trial-7.dat
+
         hpltune export md default-1
 
         hpltune export parquet -o study.parquet
@@ -67,26 +68,27 @@ def export(
     from ..errors import UsageError
     from ..user_files import require_new
 
+    study, trial = named_trial(study or named, trial)
     if out is not None and format_ is Format.DAT:
         require_new(out, force=force)
     if trial is not None and format_ is not Format.DAT:
-        raise UsageError(f"--trial {trial} is for `export dat`: {format_} has all trials of a study")
+        raise UsageError(f"trial {trial} alone is for `export dat`: {format_} has all trials of a study")
     if as_json and format_ is not Format.SHEET:
         raise UsageError(f"--json is for `export sheet`: {format_} is for programs already")
     there = asked_server(context, {"db", "as_json"})
     if there is not None:
         from .served import export_there
 
-        export_there(there, str(format_), study or named, trial, out)
+        export_there(there, str(format_), study, trial, out)
         return
     if format_ is Format.PARQUET:
-        _export_parquet(study or named, out, db)
+        _export_parquet(study, out, db)
         return
     with open_store(db, create=False) as store:
         if format_ is Format.SHEET:
-            parts = _sheet(store, study or named, as_json=as_json)
+            parts = _sheet(store, study, as_json=as_json)
         else:
-            parts = export_study(store, ExportRequest(str(format_), study or named, trial)).parts
+            parts = export_study(store, ExportRequest(str(format_), study, trial)).parts
         if out is None:
             for part in parts:
                 typer.echo(part, nl=False)
@@ -111,16 +113,18 @@ def _sheet(store: "Store", study: str | None, *, as_json: bool) -> "Iterator[str
 
 def _export_parquet(study: str | None, out: Path | None, db: str | None) -> None:
     """Write a study as a Parquet file, or to standard output where that is redirected."""
-    from ..commands.stored.export import export_parquet
+    from ..commands.stored.export import parquet
     from ..errors import UsageError
+    from ..user_files import write_byte_parts
 
     if out is None and sys.stdout.isatty():
         raise UsageError(
             "parquet is no text for a terminal: name a file, hpltune export parquet -o FILE, or redirect it"
         )
-    with open_store(db, create=False) as store, TemporaryDirectory(prefix="hpltune-") as folder:
-        export_parquet(store, study, out or Path(folder) / "study")
-        if out is None:
-            sys.stdout.buffer.write((Path(folder) / "study").read_bytes())
-            return
+    with open_store(db, create=False) as store:
+        content = parquet(store, study)
+    if out is None:
+        sys.stdout.buffer.write(content)
+        return
+    write_byte_parts(out, [content])
     typer.echo(f"wrote {out}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from .common import LARGEST_INT, Db, Json, complete_study, console, open_store
+from .common import LARGEST_INT, Db, Json, complete_study, console, named_trial, open_store
 from .server import asked_server
 from .terminal import ReportFiles, print_output, show_and_write
 
@@ -72,9 +72,7 @@ def show(
     from ..errors import UsageError
     from ..reports.lists import Page
 
-    name, mark, number = (study or "").rpartition("#")
-    if trial is None and mark and number.isdecimal():
-        study, trial = name, int(number)
+    study, trial = named_trial(study, trial)
     if output and trial is None:
         raise UsageError("--output is for one trial: name it, for example hpltune show default-1 12 --output")
     if html is not None and (trial is None or output):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..asks.field import CLUSTER, OUTPUT, fields_of, keys_here
+from ..asks.shared import USUAL_QUIET
 from ..asks.tune import TuneAsk
 from .common import Db, Json, complete_study, given
 from .server import asked_server
@@ -119,15 +120,18 @@ def tune(
     from ..console import output
 
     if resume:
-        _check_beside(context, "resume", "only --budget, --trials and --run-time may be given anew", _beside("resume"))
+        _check_beside(context, "resume", "only its limits and --wait-for-quiet may be given anew", _beside("resume"))
     if join:
-        _check_beside(context, "join", "only --cluster and --parallel say where this helper works", _beside("join"))
+        _check_beside(
+            context, "join", "only --cluster, --parallel and --wait-for-quiet are of this helper", _beside("join")
+        )
     more = BudgetExtension(ask.budget, ask.trials, run_time_s(ask))
     if ask.replay is not None and not given(context, {"space"}):
         ask = replace(ask, space=str(ask.replay.expanduser().absolute()))
-    if resume:
-        ask = replace(ask, budget=None, trials=None, run_time=None)
-    options = tune_options(ask, ThisMachine())
+    waits = ask.wait_for_quiet
+    if resume or join:  # what is asked now is held against the study's own budget
+        ask = replace(ask, budget=None, trials=None, run_time=None, wait_for_quiet=USUAL_QUIET)
+    options = replace(tune_options(ask, ThisMachine()), wait_for_quiet=waits)
     console = output(stderr=as_json)
     with watched(console, verbose=verbose) as (listener, stop):
         result = search(TuneRequest(options, study, resume, out, db, join, more), listener, stop)

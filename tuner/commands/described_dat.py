@@ -89,6 +89,8 @@ def machine_of(ask: DatAsk) -> DescribedMachine:
     Raises:
         UsageError: cores or memory are missing, or something makes no sense.
     """
+    cpu = None if ask.cpu is None else read_cpu(ask.cpu)
+    network_gbit_s = None if ask.network is None else read_network(ask.network)
     for key, example in (("cores", "64"), ("memory", "256GiB")):
         if getattr(ask, key) is None:
             raise UsageError(
@@ -106,8 +108,8 @@ def machine_of(ask: DatAsk) -> DescribedMachine:
         nodes=ask.nodes or 1,
         cores=ask.cores or 1,
         memory_bytes=parse_bytes(ask.memory or "", "memory"),
-        network_gbit_s=None if ask.network is None else read_network(ask.network),
-        cpu=None if ask.cpu is None else read_cpu(ask.cpu),
+        network_gbit_s=network_gbit_s,
+        cpu=cpu,
     )
 
 

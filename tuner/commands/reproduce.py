@@ -35,7 +35,7 @@ from ..simulation.reproduction import (
 )
 from ..simulation.session import cores_here, virtual_session, why_nothing
 from ..stopping import StopRequest
-from ..study.names import free_name
+from ..study.names import free_name, resume_command
 from ..study.objective import ranking_of
 from ..study.session import StudyContext
 from .session import Session, open_session
@@ -173,13 +173,13 @@ def _searched(
 ) -> ReproduceResult:
     """Search freely and as advised; the result with what was found, or with the search that was stopped."""
     name = free_name(session.store, f"reproduce-{request.name}")
-    db = db_option(request.db, session.store)
+    db = db_option(session.store)
     found, last = _search(request, result.published, site, name, session.context)
     result = replace(result, found=found, study=f"{name}{db}")
     if not session.stop.requested:
         return result
     study = session.store.study(last)
-    goes_on = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {last}{db}` goes on with its search"
+    goes_on = f"{resume_command(last, session.store)} goes on with its search"
     sentence = f"Study {last} was stopped: {goes_on}, {_begins_anew(request)}"
     return replace(result, stopped=StoppedSearch(study, ranking_of(session.store, study), sentence))
 

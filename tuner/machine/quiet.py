@@ -132,15 +132,14 @@ class QuietWait:
                 busy = self._busy() if not self.stop.requested else busy
                 look_s = max(look_s, time.monotonic() - looked_s)
                 left_s = self.left_s - (time.monotonic() - began_s)
-        waited_s = time.monotonic() - began_s
         self.left_s = 0.0 if busy and not self.stop.requested else max(0.0, left_s)
         if self.stop.requested:
             return
         if not busy:
-            self._say(f"The machine is quiet now; the wait took {duration(waited_s)}.")
+            self._say("The machine is quiet now.")
             return
-        after = f"still busy after {duration(waited_s)}" if waits else "busy, and no time was left to wait"
-        remedy = f"stop them, or give the wait more time with ⟦{FIELD}⟧, as in ⟦{FIELD}⟧ 10m"
+        after = "still busy after the wait" if waits else "busy, and no time was left to wait"
+        remedy = f"stop them, or give the wait more time with ⟦{FIELD}⟧, as in ⟦{FIELD}⟧ 50%"
         text = f"before {what} the machine was {after}: others took {told(busy)}; {remedy}."
         self.listener(Notice(text, caution=True, about=OTHERS))
 

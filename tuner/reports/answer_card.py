@@ -13,7 +13,7 @@ from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
-from ..study.names import FEWEST_EXPLAINED, is_shootout, programs_of
+from ..study.names import FEWEST_EXPLAINED, programs_of, resuming
 from ..study.objective import merit_text, unit_of
 from ..tuning.prediction import prediction_of
 from ..words import counted
@@ -120,8 +120,8 @@ def is_doubtful(first: Ranked) -> bool:
     return first.disturbance is not None or first.runs == 1 or _scatters(first)
 
 
-def in_short(summary: StudySummary, following: Sentence) -> Iterator[Part]:
-    """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next."""
+def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part]:
+    """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next, if told here."""
     yield Heading("In short")
     predicted = prediction_of(summary.study)
     if predicted is not None:
@@ -132,7 +132,8 @@ def in_short(summary: StudySummary, following: Sentence) -> Iterator[Part]:
         yield Sentence(f"Best{where}: {summary.best_in_short()}", tone=Tone.PLAIN if predicted else Tone.GOOD)
     if summary.how_sure:
         yield Sentence(f"Sure? {summary.how_sure}")
-    yield replace(following, text=f"Next: {following.text}")
+    if following is not None:
+        yield replace(following, text=f"Next: {following.text}")
 
 
 def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
@@ -146,29 +147,25 @@ def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:
     if state in GOES_ON:
         return "Nothing: the search goes on."
     if state in STOPPED and study.space_text:
-        return f"`{_resuming(study)} {name}` goes on with the search."
+        return f"`{resuming(study)}{db}` goes on with the search."
     if study.how == "simulated":
         return f"`hpltune tune ⟦from_simulation⟧ {name}` begins on the real machine with what this study found."
     if study.simulated or study.imported or not study.workload.is_hpl or programs_of(study):
-        return _explained(summary, name)
+        return _explained(summary, db)
     file = f"`hpltune export dat {name} > HPL.dat` writes its HPL.dat"
     if is_doubtful(first):
         return (
             f"{file}, and `hpltune run HPL.dat ⟦like⟧ {name} ⟦repeats⟧ 3` repeats it; let nothing else run meanwhile."
         )
-    return f"{file}; {_explained(summary, name)}"
+    return f"{file}; {_explained(summary, db)}"
 
 
-def _explained(summary: StudySummary, name: str) -> str:
+def _explained(summary: StudySummary, db: str) -> str:
     """How to learn which parameters matter, or how to measure as much as that needs; only a search can tell that."""
     study = summary.study
+    name = f"{shlex.quote(study.name)}{db}"
     if not study.space_text:
         return f"`hpltune best {name}` shows the ranking."
     if study.workload.is_hpl and (summary.known or len(summary.ranking)) >= FEWEST_EXPLAINED:
         return f"`hpltune explain {name}` tells which parameters matter."
-    return f"`{_resuming(study)} {name} ⟦budget⟧ 30m` tries more configurations."
-
-
-def _resuming(study: Study) -> str:
-    """The command that goes on with a search."""
-    return f"hpltune {'blas' if is_shootout(study) else 'tune'} ⟦resume⟧ ⟦study⟧"
+    return f"`{resuming(study)}{db} ⟦budget⟧ 30m` tries more configurations."

@@ -12,7 +12,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import Thread
 from typing import Any
 
@@ -110,12 +109,9 @@ def compared(store: Store, asked: Asked) -> bytes:
 
 def parquet_file(store: Store, asked: Asked) -> bytes:
     """Write the trials of a study as Parquet."""
-    from ..commands.stored.export import export_parquet
+    from ..commands.stored.export import parquet
 
-    with TemporaryDirectory(prefix="hpltune-") as folder:
-        out = Path(folder) / "study"
-        export_parquet(store, asked["name"], out)
-        return out.read_bytes()
+    return parquet(store, asked["name"])
 
 
 def explanation(store: Store, asked: Asked) -> bytes:

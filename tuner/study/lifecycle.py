@@ -16,12 +16,10 @@ from search_spaces.load import space_text
 
 from ..budget import Meter
 from ..clock import ToldClock
-from ..database import resume_command
 from ..options import TuneOptions
 from ..trial.records import not_reached
-from ..user_dirs import UserDirs
 from ..words import counted
-from .names import PROGRAMS, counts, create_unnamed
+from .names import PROGRAMS, counts, create_unnamed, resume_command
 from .objective import ranking_of
 
 
@@ -212,7 +210,8 @@ def withdraw(store: Store, name: str, folder: Path) -> None:
 def closing_study(name: str, store: Store) -> Iterator[None]:
     """Leave nothing behind that looks as if it were running: an error cancels what this process runs of a study.
 
-    One before its first trial removes the study. Where there was no space, the error gets a note how to go on.
+    One before its first trial removes the study. Where somebody ended it, or there was no space, the error gets a note
+    how to go on, unless others do.
 
     Args:
         name: a study that this process works on already.
@@ -227,9 +226,9 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
                 store.end_study(name, "interrupted")
             else:
                 store.delete_study(name)
-            if lacks_space(error) and store.study(name).space_text:
-                on = resume_command(name, store, UserDirs.of_user(to_read=True))
-                error.add_note(f"{on} goes on once there is room")
+            ended = not isinstance(error, Exception)
+            if (ended or lacks_space(error)) and store.study(name).space_text and not store.others(name):
+                error.add_note(f"{resume_command(name, store)} goes on{'' if ended else ' once there is room'}")
         raise
 
 
@@ -265,6 +264,7 @@ def completion_notice(store: Store, study: Study, options: TuneOptions, db: str,
             return None
     name = shlex.quote(study.name)
     trials = sum(map(counts, records))
+    stopped = [one.name for one in store.studies() if one.space_text and one.state == INTERRUPTED]
     longer = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {name}{db} ⟦trials⟧ {2 * trials}`"
     return "\n".join(
         [
@@ -274,14 +274,6 @@ def completion_notice(store: Store, study: Study, options: TuneOptions, db: str,
             ),
             f"`hpltune best {name}{db}` shows what it found.",
             f"With a larger ⟦budget⟧, ⟦trials⟧ or ⟦run_time⟧ it goes on, for example {longer}.",
-            *([] if named else _stopped(store, db)),
+            *(f"Study {one} was stopped: {resume_command(one, store)} goes on." for one in stopped[-1:] if not named),
         ]
     )
-
-
-def _stopped(store: Store, db: str) -> list[str]:
-    """The newest study that was stopped before its end."""
-    names = [study.name for study in store.studies() if study.space_text and study.state == INTERRUPTED]
-    if not names:
-        return []
-    return [f"Study {names[-1]} was stopped: `hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(names[-1])}{db}` goes on."]

@@ -1,6 +1,7 @@
 """What studies may be called, what kinds of trials count in them, and where the files of their trials are."""
 
 import re
+import shlex
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import sha256
@@ -10,6 +11,7 @@ from results.errors import StudyExistsError
 from results.record import LESSON, Kind, Study, TrialRecord, TrialState
 from results.store.store import Store
 
+from ..database import db_option
 from ..engines.outcomes import Fidelity
 from ..errors import TunerError, UsageError
 
@@ -120,6 +122,16 @@ def made_by(study: Study) -> str | None:
     if not study.space_text:
         return None if study.imported else "run"
     return "predict" if study.how == "simulated" and study.name.startswith("predict-") else None
+
+
+def resuming(study: Study) -> str:
+    """The command that goes on with a search of the user's own database."""
+    return f"hpltune {'blas' if is_shootout(study) else 'tune'} ⟦resume⟧ ⟦study⟧ {shlex.quote(study.name)}"
+
+
+def resume_command(name: str, store: Store) -> str:
+    """The command that goes on with a study of a store, as it is printed."""
+    return f"`{resuming(store.study(name))}{db_option(store)}`"
 
 
 def newest_search(store: Store, purpose: str) -> Study:

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from results.record import Kind, TrialRecord
 from results.stats.ranking import Ranked, rank
@@ -16,6 +17,7 @@ from ..trial.varying_label import legend
 from .names import RANKED, study_folder
 from .objective import Objective
 
+T = TypeVar("T", Ranked, TrialRecord)
 MEASURED_FRONT = 4
 """Configurations for whose confirmation the budget has room, where what each draws is only known once it ran."""
 
@@ -79,11 +81,11 @@ class StudySession:
         """The configurations that can be run now, best first, by what one more run of each should give."""
         return self.runnable(self.objective.ranked(rank(self.records(RANKED))))
 
-    def runnable(self, ranked: Sequence[Ranked]) -> Sequence[Ranked]:
-        """Of some configurations those that can be run now."""
+    def runnable(self, found: Sequence[T]) -> Sequence[T]:
+        """Of some configurations, or runs of them, those that can be run now."""
         if not self.shrunk:
-            return ranked
-        return [entry for entry in ranked if self.space.why_not(entry.params) is None]
+            return found
+        return [entry for entry in found if self.space.why_not(entry.params) is None]
 
     @property
     def largest_front(self) -> int:

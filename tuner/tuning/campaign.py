@@ -1,6 +1,5 @@
 """`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
 
-import shlex
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -28,6 +27,7 @@ from ..settings.around_study import prepare_settings
 from ..study.again import SteadyLoad
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
+from ..study.names import resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.search.drift_monitor import DriftMonitor
@@ -134,7 +134,7 @@ def tune(
             except (SpaceError, UsageError) as error:
                 raise TunerError(
                     f"no configuration fits what is left without node {', '.join(lost.nodes)} ({error}): "
-                    f"{_goes_on(session)} once it is repaired"
+                    f"{resume_command(session.study, context.store)} goes on once it is repaired"
                 ) from error
             opened = replace(opened, session=replace(session, space=space, shrunk=True))
 
@@ -328,7 +328,7 @@ class Campaign:
         """Run the search's trials, one for each part of the nodes."""
         limits = self._limits(sized.session, sized.run_time, early_stopping, every_rate=every_rate)
         self.opened.ledger.learners = (limits.learn,)
-        breaker = LaunchBreaker(sized.session.study, sized.session.space)
+        breaker = LaunchBreaker(sized.session)
         return [
             LaunchWorker(sized.session, self.opened.ledger, limits, self.unavailable, evaluator, breaker)
             for evaluator in self.evaluators
@@ -352,10 +352,6 @@ class Campaign:
         )
 
 
-def _goes_on(session: StudySession) -> str:
-    return f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(session.study)}` goes on"
-
-
 def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) -> Workbench:
     """The workbench without lost nodes.
 
@@ -364,7 +360,9 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
     """
     nodes = workbench.site.nodes
     if nodes is None or nodes.cluster.on_node_loss == "pause" or session.stopped:
-        raise TunerError(f"{lost}: {_goes_on(session)} once it is repaired") from lost
+        raise TunerError(
+            f"{lost}: {resume_command(session.study, session.context.store)} goes on once it is repaired"
+        ) from lost
     workbench = workbench.without(lost.nodes)
     left = len((workbench.whole or workbench.site).node_names)
     session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left.")

@@ -4,7 +4,6 @@ A program that brings its own BLAS is a library, too, under its name.
 """
 
 import random
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +23,7 @@ from ..machine.problem_size import SMALLEST_N
 from ..options import TuneOptions
 from ..study.again import SteadyLoad, run_again
 from ..study.lifecycle import BegunStudy, elapsed_s
+from ..study.names import resume_command
 from ..study.objective import Objective
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.rounds import CLAIMED, DGEMM, Order, Rounds, champions, contradicted, dgemm_of, near, shown_noise
@@ -80,8 +80,7 @@ def compare_blas(options: TuneOptions, begun: BegunStudy, workbench: Workbench, 
     try:
         return campaign.run()
     except NodesLostError as lost:
-        on = f"`hpltune blas ⟦resume⟧ ⟦study⟧ {shlex.quote(begun.name)}` goes on once it is repaired"
-        raise TunerError(f"{lost}: {on}") from lost
+        raise TunerError(f"{lost}: {resume_command(begun.name, context.store)} goes on once it is repaired") from lost
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 _WATCHED = re.compile(rf" (-x |-genv )?{SENSORS}[= ]{SENSORS_FILE}(?= )")
 """What a command passes to ranks only so that hpltune can watch them, as each launcher passes it."""
 
+SCRIPT = """\
+#!/bin/sh
+# Best of study {study}, trial {number}. grep leaves out what ranks print for hpltune alone.
+cd "$(dirname "$0")" || exit
+exec 3>&1
+ended=$({{ {{
+{line}
+echo $? >&4; }} 2>&1 >&3 | grep -v '^hpltune-' >&2; }} 4>&1)
+exit "$ended"
+"""
+
 
 @dataclass(frozen=True)
 class WinnerFiles:
@@ -116,9 +127,11 @@ def _at_whole_memory(file: Path, record: TrialRecord, N: int, db: str) -> tuple[
 
 
 def command_text(record: TrialRecord) -> str:
-    """The script that repeats a trial in its own folder, where the trial's HPL.dat is."""
+    """The script that repeats a trial in its own folder, where the trial's HPL.dat is.
+
+    Lines that ranks print for hpltune are left out; it ends with the code of what it starts.
+    """
     line = _WATCHED.sub("", record.command)
     if record.directory:
         line = line.replace(shlex.quote(record.directory), '"$PWD"')
-    where = 'cd "$(dirname "$0")"'
-    return f"#!/bin/sh\n# Best of study {record.study}, trial {record.number}.\n{where} && exec {line}\n"
+    return SCRIPT.format(study=record.study, number=record.number, line=line)

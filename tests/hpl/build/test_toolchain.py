@@ -43,6 +43,13 @@ def test_a_launcher_is_paired_with_its_own_compiler_where_the_short_names_mean_t
     assert found[0].name == launcher
 
 
+def test_a_launcher_that_ctrl_c_ends_before_it_says_anything_is_asked_again(folder: Path) -> None:
+    launcher = folder / "mpirun.mpich"
+    once = f"#!/bin/sh\n[ -e {folder}/asked ] || {{ : >{folder}/asked; kill -INT $$; }}\n"
+    launcher.write_text(once + launcher.read_text())
+    assert "mpich" in {mpi.name for mpi in find_mpis(SearchPaths(None, folder, system=folder))}
+
+
 def test_short_names_that_mean_one_library_are_kept(folder: Path) -> None:
     choose(folder, "mpirun", "mpich")
     choose(folder, "mpicc", "mpich")

@@ -123,4 +123,6 @@ def test_of_runs_of_which_nothing_is_known_the_table_does_not_say_that_nothing_d
     unknown = finished(1, 80.0, key="a", measurements={})
     runs = [unknown, finished(2, 70.0, key="b", measurements=DISTURBED), finished(3, 60.0, key="c", measurements=QUIET)]
     assert measured_columns(rank(runs))["disturbed"] == ["not known", "all", ""]
+    more = [*runs, finished(4, 59.0, key="c", measurements={}), finished(5, 58.0, key="c", measurements=DISTURBED)]
+    assert measured_columns(rank(more))["disturbed"][-1] == "1 more, 1 more not known"
     assert "disturbed" not in measured_columns(rank([unknown])), "where nothing was disturbed there is no such column"

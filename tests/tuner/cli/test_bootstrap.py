@@ -6,6 +6,7 @@ import pty
 import re
 import shutil
 import signal
+import stat
 import struct
 import subprocess
 import sys
@@ -161,6 +162,7 @@ def test_the_first_start_installs_and_later_ones_only_start(checkout: Checkout) 
     assert "first use: making" in first.stderr
     assert "installing hpltune and what it needs" in first.stderr
     assert checkout.left == {".venv"}
+    assert stat.S_IMODE((checkout.root.parent / "home/.cache/hpltune").stat().st_mode) == 0o700
     second = checkout.run("show")
     assert (second.stdout.splitlines()[0], second.stderr) == ("hpltune show", "")
     assert checkout.installations == 1
@@ -215,6 +217,7 @@ def test_a_failed_installation_says_why_and_leaves_nothing(checkout: Checkout) -
         "hpltune: the installation failed: the package index: it answers, but lacks a package that is needed "
         "(No matching distribution found for numpy)"
     )
+    assert "behind a proxy set https_proxy" in sentence
     log = Path(sentence.rsplit("(log: ", 1)[1].rstrip(")"))
     assert "No matching" in log.read_text()
     assert checkout.left == set()
@@ -377,6 +380,7 @@ E: Unable to locate package python3-pip-whl""",
             "ERROR: [Errno 28] No space left on device\nnote: This error originates from a subprocess",
             "the disk is full: free",
         ),
+        ("", "it ended without a word: look whether"),
         (
             "ERROR: Could not install packages due to an OSError: [Errno 13] Permission denied: '/usr/lib/x'",
             "a file may not be written (Could not install packages",
@@ -397,6 +401,13 @@ def test_what_was_wrong_is_said_by_its_kind(tmp_path: Path, logged: str, said: s
     assert told.stdout.startswith(said), told
     assert "originates from a subprocess" not in told.stdout
     assert "secret" not in told.stdout
+
+
+def test_a_log_for_which_there_is_no_room_is_written_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / "install.log").symlink_to("/dev/full")
+    told = in_bootstrap(tmp_path, 'open_log; echo "$log"', TMPDIR=str(tmp_path))
+    assert Path(told.stdout.strip()).parent == tmp_path
+    assert "install.log" not in told.stdout
 
 
 def in_bootstrap(folder: Path, lines: str, *before: str, **variables: str) -> subprocess.CompletedProcess[str]:

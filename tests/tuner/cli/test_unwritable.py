@@ -71,7 +71,7 @@ def test_a_full_disk_ends_the_session_and_not_a_configuration(hpltune: Run, home
     assert stopped.stderr == f"hpltune: no run can be started in {folder}: No space left on device; {GOES_ON}"
     assert states(hpltune, "full") == ["complete", "cancelled"]
     assert json.loads(hpltune("show", "--json").stdout)[0]["state"] == "interrupted"
-    assert hpltune("tune", "--resume", "--study", "full").returncode == 0
+    assert hpltune("tune", "--resume", "--study", "full", "--wait-for-quiet", "1s").returncode == 0
     assert states(hpltune, "full")[2:].count("complete") > 0
 
 
@@ -104,6 +104,7 @@ def test_an_hpl_dat_that_is_there_is_never_replaced_without_force(
     assert (home / "HPL.dat").read_text() != "precious\n"
     (home / "empty.dat").touch()
     assert hpltune(*command, "empty.dat").returncode == 0
+    assert hpltune(*command, str(FULL)).stderr.endswith("hpltune: cannot write /dev/full: No space left on device\n")
 
 
 @pytest.mark.real

@@ -76,14 +76,16 @@ def test_nothing_is_deleted_unless_all_can_be_and_the_user_agrees(
     assert folder.exists()
 
 
-def test_a_study_at_work_is_neither_deleted_nor_renamed(hpltune: Run, home: Path, stored: Callable[..., Path]) -> None:
+def test_a_study_at_work_is_neither_deleted_nor_renamed_nor_begun(
+    hpltune: Run, home: Path, stored: Callable[..., Path]
+) -> None:
     stored("one")
     holder = [sys.executable, "-c", HOLD, str(home / "data" / "hpltune.db"), "one"]
     with subprocess.Popen(holder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "held\n"
-        for arguments in (("delete", "one", "--yes"), ("rename", "one", "two")):
-            done = hpltune("study", *arguments)
+        for arguments in ("study delete one --yes", "study rename one two", "tune --study one", "blas --study one"):
+            done = hpltune(*arguments.split())
             assert done.returncode == 1
             assert f"study one is being run by process {process.pid} on " in done.stderr
         process.communicate("")

@@ -100,7 +100,7 @@ def test_looks_that_take_long_do_not_make_the_wait_longer_than_was_told(monkeypa
     assert 4.0 <= clock.now_s <= 5.1
 
 
-REMEDY = "stop them, or give the wait more time with ⟦wait_for_quiet⟧, as in ⟦wait_for_quiet⟧ 10m"
+REMEDY = "stop them, or give the wait more time with ⟦wait_for_quiet⟧, as in ⟦wait_for_quiet⟧ 50%"
 
 
 def test_a_busy_machine_is_told_where_there_is_no_time_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,14 +162,14 @@ def test_a_plan_changes_nothing(user_dirs: UserDirs, tools: Path) -> None:
 def test_clean_removes_what_setup_and_builds_left_and_nothing_else(
     user_dirs: UserDirs,
 ) -> None:
-    for name in ("builds", "prefix", "source", "somebody-elses"):
+    for name in ("builds", "prefix", "source", "venv-1234", "somebody-elses"):
         (user_dirs.cache / name).mkdir()
         (user_dirs.cache / name / "file").write_text("x")
     user_dirs.database.touch()
     note_installed(user_dirs, ["openmpi-bin"])
     note_installed(user_dirs, ["gcc", "openmpi-bin"])
     result = clean(plan_clean(CleanRequest(user_dirs)))
-    assert [path.name for path in result.removed] == ["builds", "source", "prefix"]
+    assert [path.name for path in result.removed] == ["builds", "source", "prefix", "venv-1234"]
     assert [path.name for path in user_dirs.cache.iterdir()] == ["somebody-elses"]
     assert user_dirs.database.exists()
     assert "apt-get remove gcc openmpi-bin; apt-get autoremove" in to_markdown(result.report())

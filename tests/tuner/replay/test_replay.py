@@ -222,6 +222,7 @@ def test_the_first_ctrl_c_lets_the_run_end_and_resume_goes_on(home: Path, hpltun
     stdout, stderr = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, stderr
     assert "`hpltune tune --resume --study mine` goes on." in stdout
+    assert stdout.count("--resume") == 1, "advice is given once"
     with Store.open(home / "data/hpltune.db") as store:
         assert [record.state for record in store.records("mine")] == [TrialState.COMPLETE]
     assert hpltune("tune", "--resume").returncode == 0
@@ -275,7 +276,9 @@ def test_everything_says_that_nothing_was_measured(hpltune: Run, table: str, hom
     assert (told["study"], told["rates"], told["figure"]["title"]) == ("mine", "replayed", "What matters (replayed)")
     assert "What matters (replayed)" in (home / "effects.svg").read_text()
     assert hpltune("show", "mine#1").stdout == hpltune("show", "mine", "1").stdout
-    assert "`hpltune show mine 1` shows a trial of a study" in hpltune("best", "mine#1").stderr
+    named = "mine#1 is a trial, and this is for a whole study: write mine; `hpltune show mine 1` shows the trial"
+    assert hpltune("explain", "mine#1").stderr.startswith(named)
+    assert hpltune("export", "dat", "mine#1").stdout == hpltune("export", "dat", "mine", "--trial", "1").stdout != ""
 
 
 def test_what_was_exported_can_be_replayed(hpltune: Run, table: str, home: Path) -> None:

@@ -1,4 +1,5 @@
 import io
+import subprocess
 from datetime import timedelta
 from typing import Any
 
@@ -62,9 +63,11 @@ def test_what_a_trial_does_not_have_is_a_sentence(client: TestClient) -> None:
 @pytest.mark.usefixtures("one")
 def test_the_command_of_the_best_runs_beside_its_hpl_dat(client: TestClient) -> None:
     answer = client.get(f"{ONE}/command.sh")
-    assert answer.text.startswith("#!/bin/sh\n# Best of study one, trial 1.\n")
-    assert answer.text.endswith("exec mpirun -np 2 xhpl\n")
+    assert answer.text.startswith("#!/bin/sh\n# Best of study one, trial 1. ")
     assert "command.sh" in answer.headers["content-disposition"]
+    ended = answer.text.replace("mpirun -np 2 xhpl", "echo rate; echo 'hpltune-rank {}' >&2; echo wrong >&2; (exit 3)")
+    done = subprocess.run(["sh", "-c", ended], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "rate\n", "wrong\n")
 
 
 @pytest.mark.parametrize(
@@ -77,7 +80,7 @@ def test_the_command_of_the_best_runs_beside_its_hpl_dat(client: TestClient) -> 
 )
 def test_the_command_of_the_best_watches_nothing(client: TestClient, store: Store, command: str, left: str) -> None:
     keep(store, a_study("one"), [finished(1, 75.0, "one", command=command)])
-    assert client.get(f"{ONE}/command.sh").text.endswith(f"exec {left}\n")
+    assert client.get(f"{ONE}/command.sh").text.splitlines()[5] == left
 
 
 def test_a_simulated_best_has_no_command(client: TestClient, store: Store) -> None:

@@ -1,6 +1,5 @@
 """`hpltune blas`: which BLAS is the fastest here, each at its own best."""
 
-import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -10,7 +9,6 @@ from results.record import Study
 from results.report.model import Report, Sentence
 from search_spaces.load import check_overrides, entries, space_text
 
-from ...database import db_option
 from ...errors import TunerError, UsageError
 from ...events import Listener
 from ...machine.inventory import Inventory, bringing, rivals
@@ -21,7 +19,7 @@ from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study
-from ...study.names import check_name, is_shootout
+from ...study.names import is_shootout, resume_command
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench
 from ...tuning.enter import enter
@@ -29,7 +27,7 @@ from ...tuning.library_shootout import compare_blas
 from ...words import listed
 from ..session import Session, open_session
 from ..set_up import set_up
-from .tune import introduce
+from .tune import introduce, require_free, waiting_as
 
 
 @dataclass(frozen=True)
@@ -90,7 +88,7 @@ def blas(request: BlasRequest, listener: Listener, stop: StopRequest) -> BlasRes
             _check(request, session)
         elif study.state == "complete":
             return BlasResult(LibraryRanking.stored(session.store, study))
-        options = TuneOptions.from_json(study.options) if study else request.options
+        options = waiting_as(TuneOptions.from_json(study.options), request.options) if study else request.options
         if study is None:
             note_named(session.store, session.user_dirs, options)
         else:
@@ -116,9 +114,9 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
         with closing_study(begun.name, store), around as ready:
             introduce(begun.name, options, workbench, session)
             found = compare_blas(options, begun, ready, session.context)
-    on = f"`hpltune blas ⟦resume⟧ ⟦study⟧ {shlex.quote(found.study)}{db_option(request.db, store)}` goes on."
     session.cautions.ended()
     ranking = LibraryRanking.stored(store, store.study(found.study))
+    on = f"{resume_command(found.study, store)} goes on."
     return BlasResult(ranking, found.ended, found.left_out, on if found.interrupted else "")
 
 
@@ -145,9 +143,7 @@ def _check(request: BlasRequest, session: Session) -> None:
     check_options(request.options)
     require_gpus(request.options)
     if request.study is not None:
-        check_name(request.study)
-        if request.study in {study.name for study in session.store.studies()}:
-            raise UsageError(f"study {request.study} exists already: choose another ⟦study⟧, or add ⟦resume⟧ to go on")
+        require_free(request.study, session.store)
 
 
 def _resumed(request: BlasRequest, session: Session) -> Study:

@@ -14,17 +14,18 @@ from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
 from results.report.model import Part, Report, Sentence
-from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
 from search_spaces.parameters.dimension import MPI_PARAMETERS
 
+from ...asks.shared import USUAL_QUIET
 from ...budget import Budget
 from ...database import db_option, folder_of
 from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
 from ...machine.problem_size import SMALLEST_N, matrix_bytes
+from ...machine.quiet import longest_wait_s
 from ...machine.survey import program_of, require_gpus
 from ...options import TuneOptions
 from ...preflight.looking import before_runs
@@ -32,7 +33,7 @@ from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
 from ...study.lifecycle import closing_study, completion_notice
-from ...study.names import check_name, newest_search, study_folder
+from ...study.names import check_name, newest_search, resume_command, study_folder
 from ...study.objective import check_inputs, fastest_of, ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.workbench import Workbench, measures_power
@@ -162,7 +163,8 @@ class TuneResult:
         """What a reader in a hurry needs: the best, how sure that is, and what to do next."""
         from ...reports.answer_card import in_short, is_doubtful, next_step  # noqa: PLC0415 - only the end needs it
 
-        state: LiveState = "interrupted" if self.interrupted else "complete"
+        if self.interrupted:
+            return in_short(summary, None)  # `notices` tell how to go on
         again = is_doubtful(summary.ranking[0]) and not summary.study.simulated
         if self.predicted is not None and written.confirm is not None and not again:
             full = self.predicted.full
@@ -171,7 +173,7 @@ class TuneResult:
                 takes = duration(seconds(full.N, summary.ranking[0].median_gflops))
                 measure = f"measure the whole memory, which takes about {takes} at the rate of the best, with"
             return in_short(summary, Sentence(f"{measure}\n  {written.confirm}", unbroken=True))
-        return in_short(summary, Sentence(next_step(summary, state, self.db)))
+        return in_short(summary, Sentence(next_step(summary, "complete", self.db)))
 
 
 def tune(request: TuneRequest, listener: Listener, stop: StopRequest) -> TuneResult:
@@ -230,15 +232,14 @@ def _completed(request: TuneRequest, name: str | None, options: TuneOptions, ses
     """The result of a study that has nothing left to do, or None."""
     if not request.resume or name is None:
         return None
-    study, db = session.store.study(name), db_option(request.db, session.store)
+    study, db = session.store.study(name), db_option(session.store)
     notice = completion_notice(session.store, study, options, db, named=request.study is not None)
     if notice is None:
         return None
     from ...reports.summary import StudySummary  # noqa: PLC0415 - needed at the end
 
     summary = StudySummary.of(study, ranking_of(session.store, study), fastest=fastest_of(session.store, study))
-    notices = (Sentence(notice, unbroken=True),)
-    return TuneResult(study=name, notices=notices, summary=summary, nothing_to_do=True)
+    return TuneResult(study=name, notices=(Sentence(notice, unbroken=True),), summary=summary, nothing_to_do=True)
 
 
 def _check(request: TuneRequest, options: TuneOptions, store: Store) -> None:
@@ -401,20 +402,41 @@ def _which(request: TuneRequest, store: Store) -> tuple[str | None, TuneOptions]
             raise TunerError(f"study {study.name} {made}: there is nothing to go on with")
         stored = TuneOptions.from_json(study.options)
         _is_search(study.name, stored)
-        return study.name, prolonged(_on_its_cluster(study.name, stored, request.options), request.more)
+        return study.name, waiting_as(
+            prolonged(_on_its_cluster(study.name, stored, request.options), request.more), request.options
+        )
     if request.study is not None:
-        check_name(request.study)
-    if request.study in {study.name for study in store.studies()}:
-        raise TunerError(_taken(request.study, store, db_option(request.db, store)))
+        require_free(request.study, store)
     return request.study, request.options
 
 
-def _taken(name: str, store: Store, db: str) -> str:
-    """The sentence that a study is there already, and what to do."""
+def require_free(name: str, store: Store) -> None:
+    """Refuse what is no name, or that of a study which is there, and say what to do.
+
+    Raises:
+        UsageError: it can name no study.
+        TunerError, StudyBusyError: a study has it, which runs now or does not.
+    """
+    check_name(name)
+    if not store.queue.is_study(name):
+        return
+    store.others(name, refused=True)
     if store.contenders(name).configurations:
-        return f"study {name} exists already: add ⟦resume⟧ to go on, or choose another ⟦study⟧"
-    delete = f"`hpltune study delete {shlex.quote(name)}{db}` frees its name"
-    return f"study {name} exists already, without a valid run: add ⟦resume⟧ to go on; {delete}"
+        raise TunerError(f"study {name} exists already: add ⟦resume⟧ to go on, or choose another ⟦study⟧")
+    delete = f"`hpltune study delete {shlex.quote(name)}{db_option(store)}` frees its name"
+    raise TunerError(f"study {name} exists already, without a valid run: add ⟦resume⟧ to go on; {delete}")
+
+
+def waiting_as(stored: TuneOptions, given: TuneOptions) -> TuneOptions:
+    """A study's options, with the wait for a quiet machine that is asked for now, if one is.
+
+    Raises:
+        UsageError: it leaves nothing of the study's budget.
+    """
+    if given.wait_for_quiet == USUAL_QUIET:
+        return stored
+    longest_wait_s(given.wait_for_quiet, stored.budget.whole_s, stored.budget.wall_s)
+    return replace(stored, wait_for_quiet=given.wait_for_quiet)
 
 
 def _is_search(name: str, options: TuneOptions) -> None:
@@ -468,7 +490,9 @@ def _joining(request: TuneRequest, name: str, store: Store) -> TuneOptions:
     if mine is None and any(lease.of_this_host for lease in store.others(name)):
         raise UsageError("this machine works on it already; name other nodes with ⟦cluster⟧", field="join", given=name)
     seed = options.seed + len(store.others(name))
-    return replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed)
+    return waiting_as(
+        replace(options, real_cluster=mine, parallel=request.options.parallel, seed=seed), request.options
+    )
 
 
 def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Session, N: int = 0) -> None:
@@ -500,8 +524,8 @@ def _result(request: TuneRequest, outcome: TuneOutcome, session: Session) -> Tun
     """
     store = session.store
     session.cautions.ended()
-    study, db = store.study(outcome.study), db_option(request.db, store)
-    resume = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(outcome.study)}{db}` goes on."
+    study, db = store.study(outcome.study), db_option(store)
+    resume = f"{resume_command(outcome.study, store)} goes on."
     if not outcome.ranking and outcome.interrupted:
         piloted = any(record.ranked for record in store.records(outcome.study))
         before = "after its pilot runs, before the search had a result" if piloted else "before its first result"

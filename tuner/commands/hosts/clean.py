@@ -14,8 +14,8 @@ from ...errors import TunerError
 from ...provision.install import installed_packages
 from ...user_dirs import UserDirs, hold_folders
 
-OURS = ("builds", "probes", "starts", "source", "prefix", "setup.log", "install.log")
-"""In the cache; `install.log` is of the first start, which `.ci/bootstrap` does."""
+OURS = ("builds", "probes", "starts", "source", "prefix", "setup.log", "install.log", "venv-*")
+"""In the cache; `install.log` and `venv-*`, for checkouts that cannot be written, are of `.ci/bootstrap`."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,15 @@ class CleanResult:
 
 
 def plan_clean(request: CleanRequest) -> PlannedClean:
-    """Find our folders in the cache, and with `runs` the folders of runs; the database and system packages stay."""
+    """Find our folders in the cache, and with `runs` the folders of runs.
+
+    The database, system packages and the environment of the running program stay.
+    """
     user_dirs = request.user_dirs
-    targets = [user_dirs.cache / name for name in OURS if (user_dirs.cache / name).exists()]
+    there = [target for name in OURS for target in sorted(user_dirs.cache.glob(name)) if target != Path(sys.prefix)]
     if request.runs and (user_dirs.data / "runs").exists():
-        targets.append(user_dirs.data / "runs")
-    sized = tuple((target, _size_bytes(target)) for target in targets)
+        there.append(user_dirs.data / "runs")
+    sized = tuple((target, _size_bytes(target)) for target in there)
     return PlannedClean(request, sized, recorded(user_dirs.copies))
 
 

@@ -97,7 +97,7 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
         raise NoValidRunError(study.name, instead)
     summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations, stored.fastest)
     order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
-    following = next_step(summary, state(study, store), db_option(request.db, store))
+    following = next_step(summary, state(study, store), db_option(store) if request.db else "")
     return BestResult(summary, request.count, following, stored.left_out, order)
 
 

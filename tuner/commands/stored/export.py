@@ -181,26 +181,19 @@ def _machine(study: Study) -> str:
     return ", ".join(filter(None, told))
 
 
-def export_parquet(store: Store, name: str | None, out: Path) -> None:
-    """Write a study as a Parquet file, whole or not at all; a file that is there is replaced.
+def parquet(store: Store, name: str | None) -> bytes:
+    """Write a study as a Parquet file, and return what is in it.
 
     Args:
         name: of the study; None for the newest.
 
     Raises:
         ResultsError: there is no such study, or pyarrow is missing.
-        TunerError: the file cannot be written.
     """
     from results.export.frame import write_parquet  # noqa: PLC0415 - pandas takes a second to import
 
     study = store.study(name) if name else store.newest()
-    if out.is_dir():
-        raise TunerError(f"cannot write {out}: it is a folder; name a file in it")
-    try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=out.resolve().parent, prefix=".hpltune-") as folder:
-            draft = Path(folder) / "study"
-            write_parquet(draft, study, store.records(study.name), placed_in(study, rank_stored(store, study)))
-            draft.replace(out.resolve())
-    except OSError as error:
-        raise TunerError(f"cannot write {out}: {error.strerror}") from error
+    with TemporaryDirectory(prefix="hpltune-") as folder:
+        file = Path(folder) / "study"
+        write_parquet(file, study, store.records(study.name), placed_in(study, rank_stored(store, study)))
+        return file.read_bytes()

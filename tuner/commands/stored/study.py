@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from results.errors import StudyBusyError, StudyExistsError
+from results.errors import StudyExistsError
 from results.record import MOST_NOTED, MOST_TAGS, NOTE, TAG, TAG_WORD, Study
 from results.report.model import Report, Sentence
 from results.store.store import Store
@@ -70,7 +70,7 @@ def plan_deletion(store: Store, request: DeleteRequest) -> PlannedDeletion:
     """
     names = list(dict.fromkeys(request.studies))
     for name in names:
-        _refuse_busy(store, name)
+        store.others(name, refused=True)
     folders = [folder for name in names for folder in folders_of(store, request.user_dirs, name) if folder.exists()]
     return PlannedDeletion(tuple((name, store.count(name)) for name in names), tuple(folders))
 
@@ -122,7 +122,7 @@ def rename_study(store: Store, request: RenameRequest) -> RenameResult:
     """
     user_dirs, old, new = request.user_dirs, request.old, request.new
     check_name(new, what="study rename")
-    _refuse_busy(store, old)
+    store.others(old, refused=True)
     if store.queue.is_study(new):
         raise StudyExistsError(f"study {new} exists already: choose another name")
     moving = [
@@ -211,14 +211,6 @@ def _checked_note(note: str) -> str:
 def folders_of(store: Store, user_dirs: UserDirs, name: str) -> list[Path]:
     """Where the runs of a study and its best files are on this host, if they are here."""
     return [folder_of(kind, store, user_dirs) / study_folder(name) for kind in KINDS]
-
-
-def _refuse_busy(store: Store, name: str) -> None:
-    """Refuse a study that is being worked on."""
-    for lease in store.others(name):
-        raise StudyBusyError(
-            f"study {name} is being run by process {lease.pid} on {lease.host}: wait for it, or end it there"
-        )
 
 
 @dataclass(frozen=True)

@@ -62,14 +62,11 @@ class ReferenceRuns:
 
     def _chosen(self, records: Sequence[TrialRecord]) -> TrialRecord | None:
         """The first run of the reference: of the configuration that was it before, or of a new one."""
-        runs = [record for record in records if _searched(record) and self._runnable(record)]
+        runs = self.session.runnable([record for record in records if _searched(record)])
         key = next((record.key for record in records if record.kind is Kind.REFERENCE), None)
         known = next((record for record in runs if record.key == key), None)
         most = max((record.gflops or 0.0 for record in runs), default=0.0)
         return known or next((record for record in runs if (record.gflops or 0.0) >= FAST_ENOUGH * most), None)
-
-    def _runnable(self, record: TrialRecord) -> bool:
-        return not self.session.shrunk or self.session.space.why_not(record.params) is None
 
     def _allowed(self, before: Sequence[TrialRecord], cost_s: float) -> bool:
         """Whether one more run of so many seconds stays within the reference's share of the budget."""

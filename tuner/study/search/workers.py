@@ -1,7 +1,6 @@
 """Where the trials of a search run: as the scheduler sees it, and on one or several parts of real machines."""
 
 import re
-import shlex
 from collections import deque
 from collections.abc import Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
@@ -13,7 +12,6 @@ from typing import Protocol, Self
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from search_spaces.parameters.dimension import Point
-from search_spaces.space import SearchSpace
 
 from ...engines.outcomes import FULL, Fidelity, Question, Rung
 from ...errors import NodesLostError, TunerError
@@ -24,7 +22,7 @@ from ...trial.launching import Launching, LaunchLimits, LaunchOutcome, PlannedTr
 from ...trial.plan import TrialPlan, label, plan
 from ...trial.records import not_reached, started
 from ...trial.varying_label import varying_label
-from ..names import KINDS
+from ..names import KINDS, resume_command
 from ..session import StudyContext, StudySession
 from .search_limits import RunTimeEstimate, SearchLimits
 
@@ -76,9 +74,9 @@ _FIGURES = re.compile(r"\d+")
 class LaunchBreaker:
     """Counts the launches in a row that failed alike before HPL began."""
 
-    def __init__(self, study: str, space: SearchSpace) -> None:
-        self._study = study
-        self._watches = not any(name == "mpi" or "." in name for name in space.varying)
+    def __init__(self, session: StudySession) -> None:
+        self._session = session
+        self._watches = not any(name == "mpi" or "." in name for name in session.space.varying)
         """A value of MPI or of a setting alone may prevent HPL's begin."""
         self._last = ""
         self._count = 0
@@ -101,7 +99,7 @@ class LaunchBreaker:
             raise TunerError(
                 f"{MOST} launches in a row failed alike before HPL began ({reasons[-1]}), so that the machine may be "
                 "to blame and not the configurations: "
-                f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(self._study)}` goes on once it is mended"
+                f"{resume_command(self._session.study, self._session.context.store)} goes on once it is mended"
             )
 
 
@@ -218,8 +216,10 @@ class LaunchWorker:
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
         if done.in_vain:
-            on = f"`hpltune tune ⟦resume⟧ ⟦study⟧ {shlex.quote(self.session.study)}` goes on"
-            raise TunerError(f"{done.in_vain}: {on} once they are there")
+            raise TunerError(
+                f"{done.in_vain}: {resume_command(self.session.study, self.session.context.store)} goes on once they "
+                "are there"
+            )
         if self.breaker is not None:
             self.breaker.note(done)
 

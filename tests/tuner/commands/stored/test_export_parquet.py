@@ -12,8 +12,7 @@ from results.errors import ResultsError
 from results.export.frame import frame
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.store.store import Store
-from tuner.commands.stored.export import export_parquet
-from tuner.errors import TunerError
+from tuner.commands.stored.export import parquet
 
 RECORDS = [
     finished(1, 70.0, params={"NB": 128, "grid": "1x2", "mpi.eager": 4096}, key="a"),
@@ -44,8 +43,8 @@ def _numbered(record: TrialRecord, number: int) -> TrialRecord:
 def test_a_parquet_file_has_the_types_units_and_facts_of_the_study(store: Store, home: Path) -> None:
     import pandas as pd
 
-    export_parquet(store, None, home / "new/study.parquet")
-    table = pd.read_parquet(home / "new/study.parquet")
+    (home / "study.parquet").write_bytes(parquet(store, None))
+    table = pd.read_parquet(home / "study.parquet")
     assert table["gflops"].tolist() == [70.0, 80.0, 9.0, 85.0]
     assert table.dtypes["passed"] == "boolean"
     assert table["mpi.eager"].dropna().tolist() == [4096, 8192]
@@ -56,21 +55,14 @@ def test_a_parquet_file_has_the_types_units_and_facts_of_the_study(store: Store,
     assert table.attrs["study"]["versions"] == {"hpl": "2.3", "openblas": "0.3.21"}
 
 
-def test_without_pyarrow_a_sentence_names_another_format(
-    store: Store, home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_pyarrow_a_sentence_names_another_format(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(ResultsError, match="needs pyarrow, which is not installed: take csv"):
-        export_parquet(store, None, home / "study.parquet")
-    assert not (home / "study.parquet").exists()
-
-
-def test_a_folder_is_refused_and_nothing_is_left(store: Store, home: Path) -> None:
-    with pytest.raises(TunerError, match="is a folder"):
-        export_parquet(store, None, home)
+        parquet(store, None)
 
 
 @pytest.mark.usefixtures("store")
 def test_a_user_names_a_file_for_parquet(hpltune: Run, home: Path) -> None:
     assert hpltune("export", "parquet", "-o", "study.parquet").stdout == "wrote study.parquet\n"
     assert (home / "study.parquet").read_bytes()[:4] == b"PAR1"
+    assert "cannot write /dev/full: No space left" in hpltune("export", "parquet", "-o", "/dev/full").stderr

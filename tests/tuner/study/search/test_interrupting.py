@@ -12,7 +12,7 @@ from made_study import MakeStudy
 from waiting import PATIENCE_S
 
 from hpl.params import Scalar
-from tuner.cli.signals import Stopped, stop_on_signals
+from tuner.cli.signals import stop_on_signals
 from tuner.engines.base import Engine
 from tuner.stopping import Interrupted, StopRequest
 from tuner.study.search.scheduler import STOPPED
@@ -35,14 +35,6 @@ def told(_stop: StopRequest) -> None:
     """Says nothing."""
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_what_only_thinks(number: signal.Signals) -> None:
-    with stop_on_signals(told) as stop:
-        with pytest.raises(Interrupted), stop.thinking():
-            os.kill(os.getpid(), number)
-        assert stop.requested
-
-
 def test_a_signal_leaves_what_is_to_be_stored_alone() -> None:
     with stop_on_signals(told) as stop:
         with stop.thinking():
@@ -51,13 +43,6 @@ def test_a_signal_leaves_what_is_to_be_stored_alone() -> None:
         assert stop.at_once
         with pytest.raises(Interrupted), stop.thinking():
             pytest.fail("after a request nothing is worked out any more")
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_program_where_a_study_is_only_prepared(number: signal.Signals) -> None:
-    with pytest.raises(Stopped) as stopped, stop_on_signals(told) as stop, stop.preparing():
-        os.kill(os.getpid(), number)
-    assert stopped.value.code == 128 + number
 
 
 def test_a_request_from_another_thread_ends_what_thinks_at_its_end_and_lets_preparations_finish() -> None:
@@ -71,7 +56,7 @@ def test_a_request_from_another_thread_ends_what_thinks_at_its_end_and_lets_prep
 
 
 @pytest.mark.usefixtures("mpirun")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_thinks(
     make_study: MakeStudy, number: signal.Signals
 ) -> None:
@@ -81,6 +66,21 @@ def test_a_search_ends_without_a_trial_where_the_signal_comes_while_the_engine_t
         engine.number = number
         assert study.search(engine) == STOPPED
     assert study.records() == []
+
+
+@pytest.mark.process
+@pytest.mark.usefixtures("prints_hpl")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_study_that_is_ended_while_the_next_run_is_prepared_says_how_to_go_on(
+    hpltune_process: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    ended = "import os\nfrom tuner.tuning import campaign\ncampaign.seed_engine = lambda *_: os.kill(os.getpid(), "
+    (tmp_path / "sitecustomize.py").write_text(f"{ended}{number:d})\n", encoding="utf-8")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+    small = ("--space", "quick", "--set", "N=1000", "--trials", "1")
+    done = hpltune_process("tune", *small, "--xhpl", "xhpl", "--study", "ended")
+    assert done.returncode == 128 + number
+    assert done.stderr.endswith("; `hpltune tune --resume --study ended` goes on\n")
 
 
 @pytest.mark.process
