@@ -121,7 +121,7 @@ def is_doubtful(first: Ranked) -> bool:
 
 
 def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part]:
-    """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next, if told here."""
+    """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next, if any."""
     yield Heading("In short")
     predicted = prediction_of(summary.study)
     if predicted is not None:
