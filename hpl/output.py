@@ -24,14 +24,14 @@ from itertools import pairwise
 from .sizing import seconds
 from .variant import is_code
 
-_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+"""What colours a terminal, or moves in it."""
 _ERROR = re.compile(r"^HPL (?:ERROR|WARNING) from process #\s*-?\d+(?:, on line \d+)?,? (?:of|in) function (\w+):?$")
 _GPU_ERROR = re.compile(
     r"(?:HPL ERROR: ?|(?=(?:Error: )?(?:CUDA|CUDART|CUBLAS|NVSHMEM|HIP|rocblas)\b.{0,40}\b(?:error|failed)\b))(\S.*)",
     re.IGNORECASE,
 )
 """An error of a program for GPUs, in one line."""
-_GPU_MEMORY = re.compile(r"out ?of ?memory", re.IGNORECASE)
 LONGEST_LINE = 1000
 """Characters; HPL's own lines have 80, and no fork prints a longer one that matters."""
 LARGEST_INT = 2**31 - 1
@@ -72,20 +72,30 @@ BANNER = re.compile(
 )
 """The name and version that a program prints before its parameters."""
 _MIXED_NAME = re.compile(r"HPL-?MxP|HPL-?AI\b|mixed[ -]precision", re.IGNORECASE)
-_REFINED = re.compile(r"\b(?:iter(?:ation)?|refinement)\b.*\bresid\w*\s*[:=]\s*[-+.\d]", re.IGNORECASE)
-"""What a program prints before a row when it refines a solution of lower precision: the residual of each iteration."""
+_REFINED = re.compile(
+    r"\b(?:iter(?:ation)?|refinement)\b.*\bresid\w*\s*[:=]\s*[-+.\d]"
+    r"|\bresidual norm\b.*\b(?:iteration|GMRES)\b.*[:=]\s*[-+.\d]"
+    r"|\b(?:GMRES|refinement)\b[\w ]*\biter(?:ation)?s?\b\s*[:=]\s*\d",
+    re.IGNORECASE,
+)
+"""What a program prints before a row, or between a row and its check, when it refines a solution of lower precision:
+the residual of each iteration, or how many there were."""
 _MIXED_ROW = re.compile(
     r"(?!HPL_pdgesv\b)HPL\w*_p\w*gesv\w*\(\) (?:start|end) time|.*\b(?:PASSED|FAILED)\s+\d+\s*\("
-    r"|.*\b(?:PASSED|FAILED)\b.*\d\s*iter|Max aggregated wall time Iter Refine"
+    r"|.*\b(?:PASSED|FAILED)\b.*(?:\d\s*iter|\biterations\s*[:=]\s*\d|\bGMRES\b)|Max aggregated wall time Iter Refine"
 )
 """What only mixed precision prints behind a row: another function in the stamps (Intel's HPL_psgesv, AMD's
 HPLMXP_pdgesv), a count of iterations with the verdict, or the time of the refinement."""
-_MXP_RESULT = re.compile(r"\*+ HPL[- ]?(?:MxP|AI) Result|HPL[_-]AI\s+W[RC]\w+\s+\d", re.IGNORECASE)
-"""Begins a result of NVIDIA's HPL-MxP, which has no row, or one with its name before it."""
+_MXP = re.compile(
+    r"\*+ test \d+ of \d+ starts|(\*+ HPL[- ]?(?:MxP|AI) Result|HPL[_-]AI\s+W[RC]\w+\s+\d)", re.IGNORECASE
+)
+"""Begins a test of NVIDIA's HPL-MxP, or its result, which has no row, or one with its name before it."""
 MIXED_PRECISION = (
     "mixed precision is not HPL. It factorises the matrix with short numbers and refines the solution, so its rate is "
     "not comparable with one of HPL"
 )
+CLOCKS_APART = timedelta(days=1)
+"""By which a time stamp may be off from UTC: it has no time zone, and none is further away than 14 hours."""
 SLACK_S = 2.0
 """Seconds that stamps may be off: each is cut to a second, and ranks do not begin and end in one moment."""
 SLACK = 0.01
@@ -111,7 +121,7 @@ class Stamps:
 
     def contradiction(self, time_s: float) -> str:
         """Say how they contradict the time that HPL printed; "" where they do not, or may not."""
-        if self.start > datetime.now(UTC).replace(tzinfo=None) + timedelta(days=1):
+        if self.start > datetime.now(UTC).replace(tzinfo=None) + CLOCKS_APART:
             return f"its time stamp, {_clock(self.start)}, is of a day that is still to come"
         if self._fit(self.apart_s, time_s):
             return ""
@@ -331,14 +341,19 @@ class OutputReader:
         error, of_gpu = _ERROR.match(line), _GPU_ERROR.match(line)
         self.failing = error[1] if error else ""
         if of_gpu:
-            too_large = "the memory of a GPU is too small for this N: " if _GPU_MEMORY.search(line) else ""
+            too_large = (
+                "the memory of a GPU is too small for this N: "
+                if re.search("out ?of ?memory", line, re.IGNORECASE)
+                else ""
+            )
             self.errors[f"{too_large}{of_gpu[1]}"] = None
 
     def _read_of_result(self, line: str) -> bool:
         """Read what is said of the last result; return whether the line is such a one."""
-        if _MIXED_ROW.match(line):
-            self.results[-1] = replace(self.results[-1], mixed=True)
         last = self.results[-1]
+        refined = last.passed is None and _REFINED.search(line) is not None
+        if refined or _MIXED_ROW.match(line):
+            last = self.results[-1] = replace(last, mixed=True)
         if (phase := phase_of(line)) is not None:
             self.results[-1] = replace(last, phases_s={**last.phases_s, phase[0]: phase[1]})
         elif (check := _check(line)) is not None:
@@ -348,7 +363,7 @@ class OutputReader:
             if len(self.moments) == 2 and not self.jumbled:
                 self.results[-1] = replace(last, stamps=Stamps(**self.moments))
         else:
-            return False
+            return refined
         return True
 
     def _read_of_launch(self, line: str) -> None:
@@ -357,11 +372,11 @@ class OutputReader:
             self.finished = True
             self.mixed_by -= {"next", "iterations"}
         elif BEGIN.match(line):
-            self.eps, self.mixed_by = None, {"launch"} if "next" in self.mixed_by else set()
+            self.eps, self.checkable, self.mixed_by = None, False, {"launch"} if "next" in self.mixed_by else set()
         elif (eps := eps_of(line)) is not None:
             self.eps = eps
-        elif _MXP_RESULT.match(line):
-            self.told["mixed"], self.checkable = self.told.get("mixed", 0) + 1, False
+        elif mxp := _MXP.match(line):
+            self.told["mixed"], self.checkable = self.told.get("mixed", 0) + bool(mxp[1]), False
             self.mixed_by -= {"iterations"}
         elif section := _SECTION.match(line):
             self.section = section[2] if section[1] == "Begin" else ""
@@ -379,7 +394,7 @@ def lines(text: str) -> Iterator[str]:
     while begin < len(text):
         end = text.find("\n", begin) + 1 or len(text)
         for line in text[begin:end].splitlines():
-            yield _ANSI.sub("", line).strip() if len(line) <= LONGEST_LINE else ""
+            yield ANSI.sub("", line).strip() if len(line) <= LONGEST_LINE else ""
         begin = end
 
 

@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from .output import LONGEST_LINE
+from .output import ANSI, LONGEST_LINE
 
 LONGEST_PREFIX = 200
 """Characters before HPL's line."""
@@ -28,7 +28,6 @@ _ANCHOR = re.compile(
     r"|\|\|Ax-b\|\|_oo|HPL_pdgesv\(\) (?:start|end) time|HPLinpack \d|HPL ERROR from process|End of Tests\."
 )
 _PLAIN = re.compile(rf"^[ \t]*(?:{_ANCHOR.pattern})", re.MULTILINE)
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _TAG = re.compile(r"</?[A-Za-z][^<>\n]{0,300}>")
 _BREAK = re.compile(r"<br ?/?>\n?|</(?:p|div|pre|tr|li)>", re.IGNORECASE)
 _IS_HTML = re.compile(r"<br ?/?>|<pre[ >]|<html[ >]|<p>|&nbsp;", re.IGNORECASE)
@@ -61,7 +60,7 @@ _REST_OF_CHECK = re.compile(rf"[\s.]*+(?:{_FIGURE}[\s.]++)?(?:PASSED|FAILED)\s*"
 
 def undressed(text: str) -> list[str]:
     """Return HPL's own lines, in a text for each rank or host whose label they carry; a plain output as it is."""
-    text = _ANSI.sub("", text) if "\x1b[" in text else text
+    text = ANSI.sub("", text) if "\x1b[" in text else text
     if _IS_HTML.search(text):
         text = html.unescape(_TAG.sub("", _BREAK.sub("\n", text))).replace("\xa0", " ")
     text = _without_escapes(text)

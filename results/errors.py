@@ -21,7 +21,15 @@ class UnknownTrialError(ResultsError):
 
 
 class NoValidRunError(ResultsError):
-    """No run of the study counts, so it has no best configuration."""
+    """No run of the study counts, so it has no best configuration.
+
+    Args:
+        study: its name.
+        instead: what may be done instead, as the end of the sentence.
+    """
+
+    def __init__(self, study: str, instead: str = "") -> None:
+        super().__init__(f"study {study} has no valid run: `hpltune show {study}` lists what ran{instead}")
 
 
 class NoHplDatError(ResultsError):

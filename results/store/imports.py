@@ -15,7 +15,7 @@ from ..printed_run import PrintedRun
 from ..record import Kind, Study, TrialRecord, TrialState
 from .networks import Transaction
 from .outbox import tell_state
-from .rows import LINE, line_of, output_row, study_row, trial_row
+from .rows import output_row, study_row, trial_of, trial_row
 from .schema import NETWORK_PROBES, OUTPUTS, STUDIES, TRIALS
 
 AT_A_TIME = 200
@@ -51,11 +51,11 @@ class ImportedStudies:
 
     def known_runs(self) -> Mapping[str, Sequence[PrintedRun]]:
         """Return the runs of outputs that are stored, by the name of the study that has them."""
-        query = select(*LINE).where(TRIALS.c.kind == Kind.IMPORTED.value).order_by(TRIALS.c.study, TRIALS.c.number)
+        query = select(TRIALS).where(TRIALS.c.kind == Kind.IMPORTED.value).order_by(TRIALS.c.study, TRIALS.c.number)
         found: dict[str, list[PrintedRun]] = {}
         with self.reading() as connection:
             for row in connection.execute(query).mappings():
-                found.setdefault(row["study"], []).append(PrintedRun.of(line_of(row)))
+                found.setdefault(row["study"], []).append(PrintedRun.of(trial_of(row)))
         return found
 
     def digests(self) -> dict[str, str]:

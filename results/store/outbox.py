@@ -20,7 +20,7 @@ from ..record import SMALLER_RUNS, TrialRecord, TrialState
 from .contenders import best_rate
 from .lease import Lease
 from .networks import Transaction
-from .rows import LINE, json_text, line_of
+from .rows import json_text, trial_of
 from .schema import CAMPAIGNS, EVENTS, STUDIES, TRIALS
 from .service.campaign_entry import GOES_ON, WAITS, LiveState, QueueState, live_state
 from .study_list import STUDY_STANDING
@@ -412,11 +412,11 @@ def _standing(connection: Connection, last: RowMapping) -> StoredEvent:
 def _told(connection: Connection, rows: Sequence[RowMapping]) -> Sequence[StoredEvent]:
     """Read events with the trials that they tell of."""
     wanted = {(row["campaign"], row["trial"]) for row in rows if row["trial"] is not None}
-    query = select(*LINE).where(tuple_(TRIALS.c.study, TRIALS.c.number).in_(wanted))
+    query = select(TRIALS).where(tuple_(TRIALS.c.study, TRIALS.c.number).in_(wanted))
     trials: dict[tuple[str, int], TrialRecord] = {}
     for row in connection.execute(query).mappings() if wanted else ():
         try:
-            trials[row["study"], row["number"]] = line_of(row)
+            trials[row["study"], row["number"]] = trial_of(row)
         except DamagedError:
             continue  # `show` tells of it
     return [_event(connection, row, trials.get((row["campaign"], row["trial"]))) for row in rows]

@@ -72,15 +72,6 @@ CONTENDER = tuple(
     )
 )
 """The columns that `contender_of` reads."""
-LINE = tuple(
-    TRIALS.c[name]
-    for name in (
-        *("study", "number", "kind", "state", "invalidity", "reason", "key", "params", "started_at", "ended_at"),
-        *("gflops", "time_s", "residual", "passed", "cost_s", "part"),
-        *("measurements", "ranks", "threads"),
-    )
-)
-"""The columns that `line_of` reads."""
 Row = tuple[list[Cell], Mapping[str, Any]]
 """The cells of `flat.COLUMNS`, and all parameters."""
 
@@ -170,28 +161,6 @@ def contender_of(row: RowMapping) -> TrialRecord:
             versions=object_of(row["versions"], "versions"),
             observed=BlasObservation("", "", "", None, hosts) if hosts else None,
             started_at=datetime.fromisoformat(row["started_at"]),
-        )
-
-
-def line_of(row: RowMapping) -> TrialRecord:
-    """Read from a row only the fields that a list of trials needs."""
-    with _readable(f"trial {row['number']} of study {row['study']}"):
-        return TrialRecord(
-            **{
-                name: row[name]
-                for name in (
-                    *("study", "number", "reason", "key"),
-                    *("gflops", "time_s", "residual", "passed", "cost_s", "part"),
-                    *("ranks", "threads"),
-                )
-            },
-            measurements=object_of(row["measurements"], "measurements"),
-            kind=Kind(row["kind"]),
-            state=TrialState(row["state"]),
-            invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
-            params=object_of(row["params"], "params"),
-            started_at=datetime.fromisoformat(row["started_at"]),
-            ended_at=moment_of(row["ended_at"]),
         )
 
 

@@ -15,7 +15,7 @@ from ..record import LIKE, SIMULATOR, TAG, Study, StudyState, TrialRecord, Trial
 from .contenders import FULL_RUN
 from .database import Database
 from .lease import Lease
-from .rows import LINE, json_text, line_of, study_of, trial_of
+from .rows import json_text, study_of, trial_of
 from .schema import CAMPAIGNS, STUDIES, TRIALS
 from .service.campaign_entry import WAITS, LiveState
 
@@ -193,9 +193,9 @@ class StudyLists:
         return _extent(found[0]) if found else StudyExtent(0, open=False)
 
     def trials_after(self, study: str, number: int, count: int) -> Sequence[TrialRecord]:
-        """Read at most `count` trials that begin after that of a number, with only the fields that a list needs."""
-        query = select(*LINE).where((TRIALS.c.study == study) & (TRIALS.c.number > number))
-        return readable(self._rows(query.order_by(TRIALS.c.number).limit(count)), line_of)
+        """Read at most `count` trials that begin after that of a number, without their outputs."""
+        query = select(TRIALS).where((TRIALS.c.study == study) & (TRIALS.c.number > number))
+        return readable(self._rows(query.order_by(TRIALS.c.number).limit(count)), trial_of)
 
     def _rows(self, query: Executable) -> Sequence[RowMapping]:
         with self.database.reading() as connection:

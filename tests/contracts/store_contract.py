@@ -212,6 +212,14 @@ class StoreContract:
         record = self.run(ready, finished(0))
         assert ready.records("study") == [without_outputs(record)]
 
+    def test_a_list_judges_a_run_as_its_record_does(self, ready: Store) -> None:
+        waited = {"solve_s": 12.0, "cores": 2.0, "cpu_s": 40.0, "waited_s": 8.0}
+        several = self.run(ready, finished(0, ranks=4, threads=1, measurements=waited))
+        computed = self.run(ready, finished(0, versions={"simulator": "SimGrid 3.36"}, measurements={}))
+        listed = ready.lists.trials_after("study", 0, 9)
+        assert listed == [without_outputs(several), without_outputs(computed)]
+        assert [run.conditions for run in listed] == ["disturbed", "undisturbed"]
+
     @MANY
     @given(record=outcomes())
     def test_any_trial_is_read_as_it_was_recorded(self, ready: Store, record: TrialRecord) -> None:

@@ -154,6 +154,12 @@ GMRES iteration  0, L-infinite residual = 4.72199031e-04
         STAMPED.replace("HPL_pdgesv", "HPLAI_pdgesv"),
         STAMPED.replace("HPL_pdgesv", "HPLMXP_pdgesv").replace("WR11C2R4", "WR0"),
         STAMPED.replace("...... PASSED", "...... PASSED (4 iterations)"),
+        STAMPED.replace("...... PASSED", "...... PASSED (iterations: 4)"),
+        STAMPED.replace(
+            "\nHPL_pdgesv() start", "\nGMRES iteration  1, L-infinite residual = 1.06e-09\nHPL_pdgesv() start"
+        ),
+        STAMPED.replace("\n||Ax-b", "\nGMRES iterations: 4\n||Ax-b"),
+        STAMPED.replace(AT_ROW, f"Estimated residual norm at the 1-th iteration of GMRES: 3.4e-10\n{AT_ROW}"),
         STAMPED.replace(AT_ROW, f"1st iteration. Residual :   1.5528e+04, time =   0.22 sec\n{AT_ROW}"),
         STAMPED.replace(AT_ROW, f"# refinement: step=  1, ||r||=1.0e-03, residual=0.2\n{AT_ROW}"),
         STAMPED.replace("HPLinpack 2.3  --", "HPL-AI Mixed-Precision Benchmark v2.3d  --"),
@@ -166,6 +172,10 @@ GMRES iteration  0, L-infinite residual = 4.72199031e-04
         "Sun Yat-sen",
         "AMD",
         "iterations behind the verdict",
+        "their count behind the verdict",
+        "GMRES behind the row",
+        "count of GMRES before the verdict",
+        "reference implementation",
         "its iterations",
         "its steps",
         "version",
@@ -192,6 +202,12 @@ def test_mixed_precision_of_every_build_is_no_result_and_marks_only_itself(text:
 def test_words_of_a_script_or_of_prose_make_no_result_one_of_mixed_precision(words: str) -> None:
     log = read_log(f"{words}\n{STAMPED}{words}\n{STAMPED}{words}\n")
     assert (len(log.results), log.mixed_precision, log.mixed_begun) == (2, 0, False)
+
+
+@pytest.mark.parametrize("marks", ["1st iteration. Residual :   1.55e+04, time =   0.22 sec", "GMRES iterations: 4"])
+def test_iterations_of_the_next_launch_mark_its_row_and_none_that_was_cut_off_before(marks: str) -> None:
+    log = read_log(STAMPED + CUT_OFF + STAMPED.replace(AT_ROW, f"{marks}\n{AT_ROW}") + STAMPED)
+    assert ([one.result.passed for one in log.results], log.mixed_precision) == ([True, None, True], 1)
 
 
 def test_the_check_of_another_benchmark_does_not_pass_a_row_that_was_cut_off() -> None:

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 from hpl.params import Scalar
 from results.record import TrialRecord
 from results.stats.confidence import rerank_by_posterior
+from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.noise import noise_of
 from results.stats.ranking import Ranked, is_full_run, rank, relative_sd
 from search_spaces.parameters.dimension import Point
@@ -26,7 +27,7 @@ from ..engines.model.covariance import FitError
 from ..engines.model.fitting import Fitting
 from ..engines.model.pool import Pool
 from ..engines.outcomes import FULL
-from ..engines.points import neighbours, with_value
+from ..engines.points import neighbours, own_point, with_value
 from ..engines.probes import Probes
 from ..errors import TunerError
 from ..study.names import FEWEST_EXPLAINED
@@ -49,18 +50,20 @@ class Explanation:
     """All that a study learnt.
 
     Attributes:
-        best, best_gflops: the configuration the model thinks fastest, and its rate without noise.
+        best, best_gflops: the configuration the model thinks fastest of those whose values ran, and its rate without
+            noise.
         best_run: no. 1 of the ranking, which ran.
         best_ran: whether `best` had a full run that counts.
         confounded: pairs of parameters of which one always told the other in the runs.
         noise_percent: standard deviation of a repeated full run, by the model; at least that of those that were
             repeated.
         repeats_percent: standard deviation of those; None where no configuration ran twice.
-        untested: values of the space that no trial had.
+        untested: values of the space that no run that counts had.
         alone: parameters of which only one value ran where others could, with that: nothing tells what they do.
         alone_with: of those of them whose legal values depend on another parameter, the values of that beside which
             they could be others, as "layout 2x1".
         runs: trials that gave a rate; `spent_s` seconds of all of them and of those that failed.
+        disturbed: the sentence that says how many of these runs were disturbed; "" where none was.
     """
 
     effects: tuple[Effect, ...]
@@ -79,6 +82,7 @@ class Explanation:
     best_ran: bool
     confounded: tuple[tuple[str, str], ...] = ()
     alone_with: Mapping[str, str] = field(default_factory=dict)
+    disturbed: str = ""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -96,8 +100,8 @@ def taught(
     probes: Probes | None = None,
     fit: Callable[[Pool], Fitting] = Fitting,
     shown: float = 0.0,
-) -> tuple[HplEngine, int]:
-    """The engine that knows all trials of a study, and how many of them gave a rate.
+) -> tuple[HplEngine, list[TrialRecord]]:
+    """The engine that knows all trials of a study, and those that gave a rate.
 
     Args:
         shown: noise of the machine from other runs, as in `noise_of`.
@@ -108,19 +112,23 @@ def taught(
     engine = HplEngine(space, 0, EngineContext(probes=probes or Probes()), fit)
     outcomes = [outcome_of(record) for record in records]
     taken = [engine.tell(record.params, outcome) for record, outcome in zip(records, outcomes, strict=True)]
-    rated = [fits for fits, outcome in zip(taken, outcomes, strict=True) if outcome.gflops is not None]
-    count = sum(rated)
-    if count < FEWEST_EXPLAINED:
-        strange = f" and fit the space {space.name}" if count < len(rated) else ""
+    rated = [
+        (record, fits)
+        for record, fits, outcome in zip(records, taken, outcomes, strict=True)
+        if outcome.gflops is not None
+    ]
+    ran = [record for record, fits in rated if fits]
+    if len(ran) < FEWEST_EXPLAINED:
+        strange = f" and fit the space {space.name}" if len(ran) < len(rated) else ""
         raise TunerError(
-            f"only {counted(count, 'trial')} gave a rate that counts{strange}: at least {FEWEST_EXPLAINED} are "
+            f"only {counted(len(ran), 'trial')} gave a rate that counts{strange}: at least {FEWEST_EXPLAINED} are "
             "needed to explain anything"
         )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")
     if any(record.replayed or not record.simulated for record in records):
         engine.expect_noise(*_noise(rank(records), shown))
-    return engine, count
+    return engine, ran
 
 
 def _noise(ranking: Sequence[Ranked], shown: float) -> tuple[float, float]:
@@ -143,48 +151,54 @@ def described() -> Iterator[None]:
         raise TunerError(f"no model describes the rates of these trials ({error}): nothing to explain") from error
 
 
-def explained(engine: HplEngine, records: Sequence[TrialRecord], runs: int) -> Explanation:
+def explained(engine: HplEngine, records: Sequence[TrialRecord], rated: Sequence[TrialRecord]) -> Explanation:
     """Explain a study by the engine that knows its trials.
+
+    Args:
+        rated: the trials that gave a rate. Where not all of them were disturbed, the others alone tell of values.
 
     Raises:
         FitError: no model describes the rates.
     """
-    space, alone = engine.space, only_values(engine.space, records)
-    process, pool, place = climbed(engine)
+    told = [record for record in rated if record.disturbed is None] or rated
+    space, alone = engine.space, only_values(engine.space, told)
+    ran = engine.model()[1].rows(filter(None, (own_point(space, record.params) for record in told))).codes
+    process, pool, place = climbed(engine, ran)
     order = [pool.names[number] for number in np.argsort(-process.scales.amplitude)]
     points = looked_at(engine, pool, [name for name in order if name not in alone], pool.points[place], alone)
     anywhere = points if pool.whole and len(pool) <= MOST_POINTS else _anywhere(engine, alone)
     pool.add([*points, *anywhere])
     way = Way(engine)
     process, pool, best = climbed(
-        engine, lambda fastest: [*neighbours(engine.space, fastest), *mixed(engine, way.end, fastest)]
+        engine, ran, lambda fastest: [*neighbours(engine.space, fastest), *mixed(engine, way.end, fastest)]
     )
     mean, sd = process.believed(pool.codes, pool.modelled(FULL))
     draws = Rates.of(process, pool, [pool.places[engine.key(point)] for point in (*points, *anywhere)]).draws
     whole = draws[:, len(points) :].var(axis=1)
     landscape = Landscape.over(space, pool, points, draws[:, : len(points)], whole)
-    every = effects(landscape, space, records)
+    every = effects(landscape, space, told)
     found = tuple(effect for effect in every if len(effect.ran) > 1)
     single = {effect.name: effect.ran[0].value for effect in every if len(effect.ran) == 1}
     ranking = rerank_by_posterior(rank(records))
-    repeats = relative_sd(ranking)
+    repeats, disturbed = relative_sd(ranking), DisturbedRuns.of(rated)
     return Explanation(
         effects=found,
         pairs=pairs(landscape, pool, mean, found),
         best=pool.points[best],
         best_gflops=float(np.exp(mean[best])),
         best_sd_percent=100 * float(sd[best]),
-        one_at_a_time=one_by_one(engine, way, records, process, pool, best),
+        one_at_a_time=one_by_one(engine, way, records, best, ran),
         noise_percent=100 * float(process.scales.noise[0]),
         repeats_percent=None if repeats is None else 100 * repeats,
-        untested=_untested(space, records, every),
+        untested=_untested(space, told, every),
         alone=alone | single,
-        alone_with=_beside(space, records, single),
-        runs=runs,
+        alone_with=_beside(space, told, single),
+        runs=len(rated),
         spent_s=sum(record.cost_s or 0.0 for record in records),
         best_run=ranking[0].params if ranking else {},
         best_ran=engine.key(pool.points[best]) in {space.key(entry.params) for entry in ranking},
-        confounded=confounded([record.params for record in records if record.gflops], [one.name for one in found]),
+        confounded=confounded([record.params for record in told], [one.name for one in found]),
+        disturbed=disturbed.sentence() if disturbed.disturbed else "",
     )
 
 
@@ -192,8 +206,9 @@ def only_values(space: SearchSpace, records: Sequence[TrialRecord]) -> dict[str,
     """The parameters of a space that had one value in all runs, with it; smaller runs say nothing of N."""
     found = {}
     for name in space.varying:
-        ran = [record for record in records if record.gflops is not None and (name != "N" or is_full_run(record))]
-        values = {record.params[name] for record in ran if name in record.params}
+        values = {
+            record.params[name] for record in records if name in record.params and (name != "N" or is_full_run(record))
+        }
         if len(values) == 1:
             found[name] = values.pop()
     return found

@@ -18,11 +18,9 @@ from search_spaces.space import SearchSpace
 from ..engines.base import Engine
 from ..engines.baselines.one_at_a_time import OneAtATime, Sweep
 from ..engines.hpl.engine import HplEngine
-from ..engines.model.pool import Pool
-from ..engines.model.process import Process
 from ..engines.outcomes import Outcome
-from ..engines.points import with_value
-from .posterior import NOT_LEGAL, Rates
+from ..engines.points import Codes, with_value
+from .posterior import NOT_LEGAL, Rates, had
 
 STEPS = 400
 """Configurations it may look at."""
@@ -106,9 +104,10 @@ class OneByOne:
         sweeps: all of them in turn, the last round of which changes nothing.
         end: where they end; `missing_percent` is by how much the best rate is above that of the end.
         runs, machine_s: full runs in all, and the seconds they would have taken, their launches included.
+        had: whether runs had each value of the end, so that its rate is more than an estimate.
         missed: the parameters that cost most in the best configuration first.
         together: the pairs that would bring most first.
-        starts: what it would have found from other starts; None in a space of too many.
+        starts: what it would have found from other starts; None in a space of too many, and of values that did not run.
     """
 
     start: Mapping[str, Scalar]
@@ -119,6 +118,7 @@ class OneByOne:
     missing_sd: float
     runs: int
     machine_s: float
+    had: bool
     missed: tuple[MissedValue, ...]
     together: tuple[Together, ...]
     starts: Starts | None = None
@@ -198,17 +198,18 @@ def from_each_start(engine: HplEngine, fastest: Point) -> Starts | None:
     )
 
 
-def one_by_one(
-    engine: HplEngine, way: Way, records: Sequence[TrialRecord], process: Process, pool: Pool, best: int
-) -> OneByOne:
+def one_by_one(engine: HplEngine, way: Way, records: Sequence[TrialRecord], best: int, ran: Codes) -> OneByOne:
     """Compare one-at-a-time tuning with the best configuration.
 
     Args:
-        process, pool: the model; it knows what is `mixed` of the end and the best.
+        engine: its model knows what is `mixed` of the end and the best.
+        best: its place in the pool of the model.
+        ran: as in `had`.
 
     Raises:
         FitError: rates cannot be drawn.
     """
+    process, pool = engine.model()
     end, fastest, space = way.end, pool.points[best], engine.space
     towards, back = _given(engine, end, fastest, 2), _given(engine, fastest, end, 1)
     points = [fastest, end, *towards.values(), *back.values()]
@@ -221,7 +222,7 @@ def one_by_one(
         missed.append(MissedValue(name, end.get(name), fastest.get(name), *gain, *loss))
     together = [Together(names[0], names[1], *gain) for names, gain in gains.items() if len(names) == 2]
     missing_percent, missing_sd = rates.above(0, 1)
-    launch_s = _launch_s(records)
+    launch_s, known = _launch_s(records), had(pool, ran)
     return OneByOne(
         start=way.start,
         start_gflops=way.gflops(way.start),
@@ -231,9 +232,10 @@ def one_by_one(
         missing_sd=missing_sd,
         runs=len(way.points),
         machine_s=sum(launch_s + _time_s(space, point, way.gflops(point)) for point in way.points),
+        had=bool(known[pool.places[engine.key(end)]]),
         missed=tuple(sorted(missed, key=lambda one: one.back_percent or 0.0)),
         together=tuple(sorted(together, key=lambda pair: -pair.gain_percent)),
-        starts=from_each_start(engine, fastest),
+        starts=from_each_start(engine, fastest) if known.all() else None,
     )
 
 

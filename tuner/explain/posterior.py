@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from search_spaces.parameters.dimension import Point
 
@@ -12,7 +13,7 @@ from ..engines.hpl.engine import HplEngine
 from ..engines.model.pool import Pool
 from ..engines.model.process import Process
 from ..engines.outcomes import FULL
-from ..engines.points import Matrix, Vector, neighbours
+from ..engines.points import Codes, Matrix, Vector, neighbours
 
 DRAWS = 60
 NOT_LEGAL: tuple[float | None, float | None] = (None, None)
@@ -49,10 +50,23 @@ class Rates:
         return 100 * float(np.expm1(self.mean[one] - self.mean[other])), float(drawn.std())
 
 
-def climbed(engine: HplEngine, beside: Callable[[Point], Iterable[Point]] | None = None) -> tuple[Process, Pool, int]:
+def had(pool: Pool, ran: Codes) -> NDArray[np.bool_]:
+    """Tell of each configuration of a pool whether runs had each of its values, but for those that HPL ignores there.
+
+    Args:
+        ran: value numbers of the configurations that ran.
+    """
+    alike = [np.isin(of_pool, of_runs) for of_pool, of_runs in zip(pool.codes.T, ran.T, strict=True)]
+    return np.asarray((np.array(alike).T | ~pool.active()).all(axis=1))
+
+
+def climbed(
+    engine: HplEngine, ran: Codes | None = None, beside: Callable[[Point], Iterable[Point]] | None = None
+) -> tuple[Process, Pool, int]:
     """Climb to a configuration that the model thinks faster than all in the pool and all beside it.
 
     Args:
+        ran: as in `had`: a configuration with a value that no run had is never the fastest; None where any may be.
         beside: the legal points that a fastest one is compared with; without, its neighbours.
 
     Raises:
@@ -61,7 +75,8 @@ def climbed(engine: HplEngine, beside: Callable[[Point], Iterable[Point]] | None
     around = beside or partial(neighbours, engine.space)
     while True:
         process, pool = engine.model()
-        best = int(np.argmax(process.expected(pool.codes, pool.modelled(FULL), 0)))
+        expected = process.expected(pool.codes, pool.modelled(FULL), 0)
+        best = int(np.argmax(expected if ran is None else np.where(had(pool, ran), expected, -np.inf)))
         known = len(pool)
         pool.add(around(pool.points[best]))
         if len(pool) == known:

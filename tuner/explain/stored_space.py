@@ -45,7 +45,8 @@ def telling(study: Study, records: Sequence[TrialRecord]) -> list[TrialRecord]:
         TunerError: there is none.
     """
     if not study.space_text:
-        raise TunerError(f"study {study.name} {_unsearched(study)}: there is nothing to explain")
+        unsearched = "was imported, and has no search space" if study.imported else "only measured a file"
+        raise TunerError(f"study {study.name} {unsearched}: there is nothing to explain")
     if not study.workload.is_hpl:
         known = "what matters is told by a model of HPL's time"
         raise TunerError(f"study {study.name} is of {study.workload.title}, and {known}: there is nothing to explain")
@@ -53,10 +54,6 @@ def telling(study: Study, records: Sequence[TrialRecord]) -> list[TrialRecord]:
     if not found:
         raise TunerError(f"study {study.name} has no search trial yet: there is nothing to explain")
     return found
-
-
-def _unsearched(study: Study) -> str:
-    return "was imported, and has no search space" if study.imported else "only measured a file"
 
 
 def cluster_of(study: Study) -> VirtualCluster | None:
@@ -104,7 +101,9 @@ def _machine(study: Study, records: Sequence[TrialRecord], N: int) -> Machine:
 def _with(study: Study, records: Sequence[TrialRecord], own: Sequence[TrialRecord], N: int, family: object) -> Machine:
     """The machine of a study as one program saw it, whose own trials are given."""
     host = study.host
-    sockets, numa_nodes, l3_caches = (count if isinstance(count := host.get(name), int) else 1 for name in _PARTS)
+    sockets, numa_nodes, l3_caches = (
+        count if isinstance(count := host.get(name), int) else 1 for name in ("sockets", "numa_nodes", "l3_caches")
+    )
     listed = host.get(GPUS)
     gpus = tuple(Gpu(**gpu) for gpu in listed) if isinstance(listed, list) else ()
     return Machine(
@@ -117,9 +116,6 @@ def _with(study: Study, records: Sequence[TrialRecord], own: Sequence[TrialRecor
         terms=terms_of(family),
         shape=NodeShape(0, sockets, numa_nodes, l3_caches, gpus),
     )
-
-
-_PARTS = ("sockets", "numa_nodes", "l3_caches")
 
 
 def _blas(records: Sequence[TrialRecord]) -> dict[str, BlasFacts]:

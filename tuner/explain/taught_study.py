@@ -44,7 +44,7 @@ class TaughtStudy:
         """
         self.space = space
         self._records = records
-        self._engine, self._runs = taught(space, records, probes, fit, shown)
+        self._engine, self._rated = taught(space, records, probes, fit, shown)
 
     @cached_property
     def explanation(self) -> Explanation:
@@ -54,7 +54,7 @@ class TaughtStudy:
             TunerError: no model describes the rates.
         """
         with described():
-            return explained(self._engine, self._records, self._runs)
+            return explained(self._engine, self._records, self._rated)
 
     def crossing(self, names: Names) -> Crossing:
         """Cross two parameters that vary.
@@ -64,7 +64,7 @@ class TaughtStudy:
         """
         together = self.explanation.together(*names)
         with described():
-            return crossed(self._engine, self._records, names, together)
+            return crossed(self._engine, self._rated, names, together)
 
     def strongest(self, count: int) -> list[Crossing]:
         """Cross so many pairs that explain most only together; fewer where fewer are worth a line.

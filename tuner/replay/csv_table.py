@@ -158,7 +158,7 @@ def read_csv(path: Path) -> RecordedLandscape:
             RecordedPoint(completion.complete(point), tuple(each), ())
             for point, each in zip(points, runs.values(), strict=True)
         ),
-        nodes=max(1, *(len(set(filter(None, row.text("hosts").split(",")))) for row in rows)),
+        nodes=max(1, *(len(run.hosts) for each in runs.values() for run in each)),
     )
 
 
@@ -332,7 +332,14 @@ def _run(row: Row, N: int) -> Run:
         raise row.wrong("gflops", f"no run of N={N} has such a rate")
     if time_s is not None and abs(time_s - hpl_s) > TIME_RESOLUTION_S + RATE_TOLERANCE * hpl_s:
         raise row.wrong("time_s", f"{gflops:g} GFLOPS at N={N} take {hpl_s:.2f} s")
-    return Run(gflops, hpl_s, max(hpl_s, cost_s or 0.0), residual=residual, measurements=_measurements(row))
+    return Run(
+        gflops,
+        hpl_s,
+        max(hpl_s, cost_s or 0.0),
+        residual=residual,
+        measurements=_measurements(row),
+        hosts=tuple(dict.fromkeys(filter(None, row.text("hosts").split(",")))),
+    )
 
 
 def _measurements(row: Row) -> Mapping[str, float]:

@@ -67,6 +67,7 @@ class Run:
         residual: that HPL printed; None where nobody kept it.
         stage: at which it failed.
         measurements: what was measured while it ran, as `TrialRecord.measurements`; empty where the table has none.
+        hosts: names of the hosts with ranks; empty where the table does not tell them.
     """
 
     gflops: float | None
@@ -77,6 +78,7 @@ class Run:
     residual: float | None = None
     stage: Invalidity = Invalidity.RUNTIME
     measurements: Mapping[str, float] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
 
     @property
     def wrong(self) -> str | None:

@@ -191,9 +191,12 @@ def judge_replayed(plan: ReplayPlan, status: JobStatus, stdout: str, stderr: str
     """Hold what the program printed against what was asked; what failed in the table fails for the reason there."""
     found, (asked,) = output.parse(stdout), plan.runs
     result = found.results[0] if found.results else None
-    where = f"{counted(table.nodes, 'node')} of the table"
     observed = BlasObservation(
-        library=table.simulator, version="", kernel="table", threads=plan.threads, hosts=(where,)
+        library=table.simulator,
+        version="",
+        kernel="table",
+        threads=plan.threads,
+        hosts=plan.run.hosts or (f"{counted(table.nodes, 'node')} of the table",),
     )
     cancelled = status.state is JobState.CANCELLED
     stopped = any(panel.stopped for panel in parse_panels(stderr))

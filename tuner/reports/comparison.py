@@ -351,7 +351,7 @@ def _untested(one: Side, other: Side, contrast: Contrast) -> str:
 
 def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
     untold = bool(_untold(one, other))
-    ends = None if untold else contrast.interval_percent
+    ends, p = (None, None) if untold else (contrast.interval_percent, contrast.p_holm)
     verdict = "none shown" if contrast.interval or contrast.exact else "not known"
     if untold:
         verdict = "cannot be told"
@@ -366,15 +366,11 @@ def _row(one: Side, other: Side, contrast: Contrast) -> tuple[str, ...]:
         other.name,
         f"{contrast.effect_percent:+.2f}",
         "none" if contrast.exact or ends is None else f"{ends[0]:+.2f} to {ends[1]:+.2f}",
-        "" if untold or contrast.p_holm is None else _p_text(contrast.p_holm),
+        "" if p is None else "<0.0001" if p < 0.0001 else f"{p:.2g}",
         TESTS[contrast.test],
         f"{contrast.runs[0]}, {contrast.runs[1]}",
         verdict,
     )
-
-
-def _p_text(p: float) -> str:
-    return "<0.0001" if p < 0.0001 else f"{p:.2g}"
 
 
 def _side_facts(side: Side) -> dict[str, object]:

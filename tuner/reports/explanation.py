@@ -18,10 +18,11 @@ from ..words import counted
 from .figures.effects import MATTERS, shares, values
 
 SHOWN_PAIRS = 6
-MEANS_H = "H, from 0 to 1: the part of what both do together that neither does alone."
 NOT_TOLD_IN_TURN = (
-    "What tuning one parameter at a time would have found cannot be told: these runs tell no value from another."
+    "What tuning one parameter at a time would have found cannot be told: these runs tell no value from another, or it "
+    "ends at values that no run had."
 )
+MEANS_H = "H, from 0 to 1: the part of what both do together that neither does alone."
 ALL = 0.9
 """Part of what is missing from which on two parameters together are said to bring all of it."""
 
@@ -37,7 +38,7 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     effects, of_values = _effects(study, found), values(found.effects)
     explains = "Share of the speed differences that each setting explains. "
     parts: list[Part] = [
-        Sentence(in_short(found)),
+        *map(Sentence, filter(None, (in_short(found), found.disturbed))),
         effects,
         shares(effects.title, found.effects),
         *([of_values] if of_values else []),
@@ -51,7 +52,7 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
     rate = f"{four_digits(found.best_gflops)} GFLOPS ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
     model = f"Best by the model: {best}, {rate}.{ran}"
-    tell = any(not effect.tied for effect in found.effects)
+    tell = found.one_at_a_time.had and any(not effect.tied for effect in found.effects)
     in_turn = one_by_one_parts(found) if tell else [Sentence(NOT_TOLD_IN_TURN)]
     parts += [*map(Sentence, apart(found)), Sentence(model), *in_turn]
     if found.untested:
@@ -86,7 +87,7 @@ def _noise(study: Study, found: Explanation) -> str:
 
 
 def not_told_apart(found: Explanation) -> list[str]:
-    """Name the parameters of which only one value ran, and those whose best value is not told from the worst."""
+    """Name parameters of which only one value gave a rate, and those whose best value is not told from the worst."""
     alone = [
         f"{name} {value}" + (f" with {found.alone_with[name]}" if name in found.alone_with else "")
         for name, value in found.alone.items()
@@ -94,7 +95,7 @@ def not_told_apart(found: Explanation) -> list[str]:
     tied = [effect.name for effect in found.effects if effect.tied]
     return [
         *(
-            [f"Only one value ran where others could: {', '.join(alone)}. Nothing shows whether another is better."]
+            [f"Only one value gave a rate where others could: {', '.join(alone)}. Nothing tells whether one is better."]
             if alone
             else []
         ),
@@ -194,9 +195,9 @@ def depends(pair: Pair) -> str:
 
 
 def untested(found: Explanation) -> str:
-    """Name the values that no run had, in one sentence."""
+    """Name the values that no run that counts had, in one sentence."""
     parts = [f"{name} {', '.join(map(str, values))}" for name, values in found.untested.items()]
-    return f"Not run: {'; '.join(parts)}. What is said of these values is an estimate."
+    return f"No run that counts had {'; '.join(parts)}: what is said of these values is an estimate."
 
 
 def one_by_one_parts(found: Explanation) -> list[Part]:

@@ -3,14 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from results.disturbance import PROGRAM
 from results.record import TrialRecord
 from results.report.model import Column, Table, Wrap
 
 from ..units import duration, gibibytes
 from ..words import counted, listed
 
-PROGRAM = "foreign_cpu_s:"
-"""Begins the name of the CPU time that one program of others took."""
 STILL_S = 0.1
 """Seconds from which it is told that a rank stood still: all do for moments."""
 ENERGY, POWER = "_energy_j", "_power_w"
@@ -34,7 +33,9 @@ def _got(measured: Mapping[str, float]) -> str:
         return ""
     waited = f", and waited {duration(measured['waited_s'])} for a core" if "waited_s" in measured else ""
     still = (
-        f", one of which stood still for {duration(measured['still_s'])}" if measured.get("still_s", 0) >= 0.1 else ""
+        f", one of which stood still for {duration(measured['still_s'])}"
+        if measured.get("still_s", 0.0) >= STILL_S
+        else ""
     )
     solve = f" in a solve of {duration(measured['solve_s'])}" if "solve_s" in measured else ""
     return f"{duration(measured['cpu_s'])} of CPU time{waited}{solve}, all ranks together{still}"
@@ -141,6 +142,7 @@ _KINDS = {
     "what others took": ("foreign_cpu_s",),
     "what the hypervisor took": ("steal_s",),
     "quotas": ("throttled_s",),
+    "how long ranks stood still": ("still_s",),
     "swapping and page faults": ("major_faults", "swap_pages"),
     "network errors": ("nic_errors", "tcp_retransmits"),
     **{kind: (figure,) for figure, kind in _SENSED.items()},

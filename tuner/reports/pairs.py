@@ -100,7 +100,7 @@ def sentences(crossing: Crossing) -> list[str]:
     """Say what the cells mean, and how much of the variance both parameters explain only together."""
     legend = "The percentage behind a best value says how sure it is."
     found = [
-        f"{legend} Values in brackets are estimates; those combinations were not run."
+        f"{legend} Values in brackets are estimates; no run of those combinations counts."
         if 0 in _legal_runs(crossing)
         else legend
     ]

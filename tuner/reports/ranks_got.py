@@ -1,5 +1,6 @@
 """What reached the ranks of a run, as a table for people: CPUs, variables, and what carries their messages."""
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -55,7 +56,7 @@ def _rows(sights: Sequence[RankSight], transports: Sequence[str]) -> Mapping[str
         "CPUs": _cpus(sights),
         "variables of all ranks": " ".join(alike),
         "variables that differ": "; ".join(unlike),
-        "loaded for messages": _transports(transports),
+        "loaded for messages": ", ".join(re.sub("^mca_([^_]+)_", r"\1 ", name) for name in transports),
     }
 
 
@@ -86,10 +87,3 @@ def _on_ranks(found: Mapping[str | None, int]) -> str:
     """Say which value how many ranks have."""
     most = sorted(found.items(), key=lambda item: -item[1])[:3]
     return listed([f"{'is not set' if value is None else f'is {value}'} on {counted(n, 'rank')}" for value, n in most])
-
-
-def _transports(names: Sequence[str]) -> str:
-    """Name what carries messages, without what all such files are called: "pml ob1, btl self, btl tcp"."""
-    return ", ".join(
-        name.removeprefix("mca_").replace("_", " ", 1) if name.startswith("mca_") else name for name in names
-    )

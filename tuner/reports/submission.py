@@ -218,7 +218,7 @@ class Sheet:
             ("interconnect", None),
             ("operating system", _joined(host.get("os_release"), host.get("kernel"))),
             ("compiler", study.versions.get("compiler")),
-            ("math library", _joined(best.blas, _library_version(best))),
+            ("math library", _joined(best.blas, best.observed and best.observed.version)),
             ("MPI", study.versions.get("mpi")),
             ("HPL", self._hpl),
             *self._rate(),
@@ -265,10 +265,6 @@ def _facts(lists: dict[str, list[Field]]) -> dict[str, object]:
 
 def _joined(*words: object) -> str | None:
     return " ".join(str(word) for word in words if word) or None
-
-
-def _library_version(best: TrialRecord) -> str:
-    return best.observed.version if best.observed else ""
 
 
 def _blocks(best: TrialRecord) -> str | None:

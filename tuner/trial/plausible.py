@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import combinations
 
-from hpl.output import HplResult
+from hpl.output import CLOCKS_APART, HplResult
 from hpl.sizing import flop_count
 from hpl.witness import WHOLE, RankEnd, SolveConditions
 from runners.base import ProcessUse
@@ -137,7 +137,7 @@ def _of_times(results: Sequence[HplResult], measured: MeasuredLaunch) -> str:
                 f"MPI's clock went {end.mpi_s:.2f} s on rank {end.rank} while {end.real_s:.2f} s passed: "
                 "HPL's time and rate are wrong"
             )
-    oldest = datetime.now(UTC).replace(tzinfo=None) - timedelta(days=1, seconds=measured.launch_s)
+    oldest = datetime.now(UTC).replace(tzinfo=None) - CLOCKS_APART - timedelta(seconds=measured.launch_s)
     for result in results:
         if result.stamps and result.stamps.start < oldest:
             return (

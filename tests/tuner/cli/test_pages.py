@@ -103,7 +103,10 @@ def test_a_page_is_written_over_an_old_one_in_a_new_folder_and_json_stays_json(h
 def test_a_study_without_a_valid_run_has_no_page_of_its_best_but_one_that_says_so(hpltune: Run, studies: Path) -> None:
     done = hpltune("best", "empty", "--html", "page.html")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "hpltune: study empty has no valid run: `hpltune show empty` lists what ran\n"
+    no_run = "hpltune: study empty has no valid run: `hpltune show empty` lists what ran\n"
+    assert done.stderr == no_run
+    for line in ("best empty", "export dat empty", "export md empty", "compare empty real", "compare real empty"):
+        assert hpltune(*line.split()).stderr == no_run, line
     assert not (studies / "page.html").exists()
     assert hpltune("report", "empty", "-o", "page.html").returncode == 0
     assert "No run of this study was valid" in page_of(studies)

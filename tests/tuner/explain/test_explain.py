@@ -13,11 +13,12 @@ from broken_fitting import BrokenFitting
 from engine_contract import CONDITIONAL, SMALL, space_of
 from explain_builders import SWAPPING, explain, keep, records, searched
 from landscape import Landscape
-from record_builders import START, finished
-from report_reading import as_json
+from record_builders import DISTURBED, START, finished
+from report_reading import as_json, printed
 
 from hpl.params import HplParams
 from results.record import Kind, TrialRecord, TrialState
+from results.report.model import Report
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from runners.virtual.load import load_cluster
@@ -35,7 +36,7 @@ from tuner.explain.stored_space import stored_space
 from tuner.explain.variance import Landscape as Variances
 from tuner.explain.variance import Pair, effects, pairs
 from tuner.options import TuneOptions
-from tuner.reports.explanation import apart, depends, glossary, untested
+from tuner.reports.explanation import apart, depends, explanation_parts, glossary, untested
 from tuner.simulation.cluster import cluster_dict
 from tuner.simulation.known import machine_of, probes_of
 from tuner.trial.ladder import outcome_of
@@ -278,7 +279,7 @@ def test_values_that_no_run_had_are_named() -> None:
     some = [record for record in records(space, planted, 80) if record.params["BCAST"] != "LnM"]
     found = explain(space, some)
     assert found.untested == {"BCAST": ("LnM",)}
-    assert untested(found) == "Not run: BCAST LnM. What is said of these values is an estimate."
+    assert untested(found) == "No run that counts had BCAST LnM: what is said of these values is an estimate."
 
 
 def test_what_matters_is_told_with_what_it_does() -> None:
@@ -434,3 +435,48 @@ def test_parameters_that_always_changed_together_are_named_and_others_are_not() 
 def test_a_parameter_with_a_value_of_its_own_in_each_run_says_nothing_of_the_others() -> None:
     ran = [{"NB": 64 * number, "grid": "1x2" if number % 2 else "2x1"} for number in range(1, 9)]
     assert confounded(ran, ["NB", "grid"]) == ()
+
+
+KINDS: Mapping[object, Mapping[str, Any]] = {
+    "LnM": {"state": TrialState.FAILED, "gflops": None, "passed": None, "reason": "killed"},
+    "Lng": {"state": TrialState.FAILED, "gflops": 900.0, "passed": False, "residual": 1e9},
+    128: {"gflops": 20.0, "measurements": DISTURBED},
+}
+"""Values that were killed, whose check failed though their rates were the best, and that ran disturbed alone."""
+
+
+def test_only_runs_that_count_tell_which_value_is_best_or_worst() -> None:
+    space = space_of(SWAPPING.replace('"LnM"]', '"LnM", "Lng"]'))
+    ran = records(space, planted, 200)
+    ran = [replace(one, **KINDS.get(one.params["BCAST"], KINDS.get(one.params["NB"], {}))) for one in ran]
+    found = explain(space, ran)
+    told = {value for effect in found.effects for one in effect.ran for value in (one.value, *one.alike)}
+    assert told.isdisjoint(KINDS)
+    assert {"NB", "BCAST"} <= {effect.name for effect in found.effects}
+    assert {name: set(values) for name, values in found.untested.items()} == {"NB": {128}, "BCAST": {"LnM", "Lng"}}
+    assert {found.best["NB"], found.best["BCAST"]}.isdisjoint(KINDS)
+    disturbed = sum(one.disturbed is not None and one.ranked for one in ran)
+    text = printed(Report("", tuple(explanation_parts(searched("default"), found))), 1000)
+    assert f"{disturbed} of {found.runs} runs were disturbed: other programs took CPU time in {disturbed}" in text
+    away = replace(found, one_at_a_time=replace(found.one_at_a_time, had=False))
+    text = printed(Report("", tuple(explanation_parts(searched("default"), away))), 1000)
+    assert "ends at values that no run had" in text
+
+
+def test_a_value_beside_which_all_others_failed_is_neither_best_nor_worst() -> None:
+    space = space_of(SWAPPING)
+    ran = [
+        one if one.params["BCAST"] == "1rg" else replace(one, state=TrialState.FAILED, passed=False)
+        for one in records(space, planted, 80)
+    ]
+    found = explain(space, ran)
+    assert [effect.name for effect in found.effects if effect.name == "BCAST"] == []
+    assert found.alone == {"BCAST": "1rg"}
+    assert found.best["BCAST"] == "1rg"
+
+
+def test_of_runs_that_were_all_disturbed_their_values_are_told_and_that_they_were() -> None:
+    space = space_of(SWAPPING)
+    found = explain(space, [replace(one, measurements=DISTURBED) for one in records(space, planted, 80)])
+    assert found.disturbed.startswith(f"{found.runs} of {found.runs} runs were disturbed")
+    assert all(effect.ran for effect in found.effects)

@@ -76,7 +76,8 @@ def test_a_parameter_of_which_only_one_value_ran_has_no_share(tmp_path: Path) ->
     assert "│ NB" in text
     assert "grid=2x2" in text
     assert (
-        "Only one value ran where others could: grid 2x2, BCAST 1rg. Nothing shows whether another is better." in text
+        "Only one value gave a rate where others could: grid 2x2, BCAST 1rg. Nothing tells whether one is better."
+        in text
     )
 
 
@@ -108,7 +109,10 @@ def test_a_grid_that_ran_alone_where_others_could_has_no_share_and_what_did_not_
         )
     found = explain(space, trials)
     assert [effect.name for effect in found.effects if effect.name == "grid"] == []
-    assert "Only one value ran where others could: BCAST 1rg, grid 1x2 with layout 2x2." in not_told_apart(found)[0]
+    assert (
+        "Only one value gave a rate where others could: BCAST 1rg, grid 1x2 with layout 2x2."
+        in not_told_apart(found)[0]
+    )
     drawn = values(found.effects)
     assert drawn is not None
     assert {label.split()[0] for one in drawn.series for label in one.labels} == {"runs:"}

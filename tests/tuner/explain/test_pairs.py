@@ -142,7 +142,7 @@ def test_what_no_run_had_stands_in_brackets() -> None:
     told = matrix(TaughtStudy(space, some).crossing(("NB", "SWAP")), 160)
     [row] = [line for line in told.splitlines() if line.startswith("│ 128 ")]
     assert row.count("(") == 2
-    assert "Values in brackets are estimates; those combinations were not run." in told
+    assert "Values in brackets are estimates; no run of those combinations counts." in told
 
 
 def test_a_pair_as_json_is_the_matrix(tmp_path: Path) -> None:

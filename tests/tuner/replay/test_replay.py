@@ -83,6 +83,21 @@ def test_what_disturbed_a_run_of_the_table_disturbed_the_replayed_one(hpltune: R
     assert fastest.params["NB"] == 128, "an empty cell makes no doubt"
 
 
+def test_a_replayed_run_of_several_nodes_is_judged_by_the_threads_of_each_node(hpltune: Run, home: Path) -> None:
+    waited = {"solve_s": 12.0, "cores": 2.0, "cpu_s": 40.0, "waited_s": 8.0}
+    with (home / "own.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("N", "NB", "grid", "gflops", "measurements", "hosts"))
+        rows.writerows((10000, NB, "2x2", 20.0, json.dumps(waited), hosts) for NB, hosts in ((64, "a,b"), (96, "a")))
+    done = hpltune("tune", "--replay", "own.csv", "--engine", "grid", "--trials", "2", "--study", "own")
+    assert done.returncode == 0, done.stderr
+    told = {row["NB"]: row for row in csv.DictReader(hpltune("export", "csv", "own").stdout.splitlines())}
+    assert {NB: (row["hosts"], row["conditions"]) for NB, row in told.items()} == {
+        "64": ("a,b", "disturbed"),
+        "96": ("a", "not known"),
+    }, "four threads on two cores wait for each other"
+
+
 @pytest.mark.usefixtures("no_programs")
 def test_a_study_needs_nothing_of_this_machine_and_finds_the_best_of_the_table(hpltune: Run, table: str) -> None:
     done = hpltune("tune", "--replay", table, "--trials", "6", "--engine", "grid", "--json")

@@ -94,9 +94,7 @@ def best_of_study(store: Store, request: BestRequest) -> BestResult:
     if not stored.ranking:
         earlier = None if request.study else next((one.name for one in tuned if rank_stored(store, one).ranking), None)
         instead = f", and `hpltune best {earlier}` ranks an earlier one" if earlier else ""
-        raise NoValidRunError(
-            f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran{instead}"
-        )
+        raise NoValidRunError(study.name, instead)
     summary = StudySummary.of(study, stored.ranking, request.front, stored.configurations, stored.fastest)
     order = tuple(LibraryRanking.stored(store, study).sentences()) if is_shootout(study) else ()
     following = next_step(summary, state(study, store), db_option(request.db, store))

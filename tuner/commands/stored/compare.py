@@ -8,7 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from hpl.params import Scalar
-from results.errors import ResultsError
+from results.errors import NoValidRunError
 from results.printed_run import PrintedRun
 from results.record import SMALLER_RUNS, Study, TrialRecord
 from results.report.model import Figure, Report, Sentence, Tone
@@ -236,10 +236,10 @@ class ComparedStudy:
         """Correct the rates of a study, and compute their noise from all that ran twice.
 
         Raises:
-            ResultsError: no run is valid.
+            NoValidRunError: no run is valid.
         """
         if not ranking:
-            raise ResultsError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+            raise NoValidRunError(study.name)
         known = noise_at_first(study.host)
         gflops = {entry.key: entry.gflops for entry in drift_corrected(ranking, known)}
         quiet = [gflops[entry.key] for entry in ranking if entry.repeats]

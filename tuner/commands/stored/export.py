@@ -113,7 +113,7 @@ def export_study(store: Store, request: ExportRequest) -> ExportResult:
         placed = placed_in(study, stored)
         return ExportResult(json_line(record, placed.get(record.number)) for record in store.each(study.name))
     if not stored.ranking:
-        raise NoValidRunError(f"study {study.name} has no valid run: `hpltune show {study.name}` lists what ran")
+        raise NoValidRunError(study.name)
     if request.kind == "md":
         return ExportResult(iter([to_markdown(all_with_options(_report(study, stored)))]))
     return ExportResult(iter([to_hpl_dat(store.get(study.name, stored.ranking[0].best_record_number))]))

@@ -1,12 +1,19 @@
 """What the machine did during a run: from the lines of ranks and nodes to measurements."""
 
+import json
+import os
+import threading
+import time
 from pathlib import Path
 
+import psutil
 import pytest
+from as_user import Run
 from hypothesis import given
 from hypothesis import strategies as st
 from made_study import SMALL, MakeStudy, point
 from observer_contract import ObserverContract, panels
+from waiting import until
 
 from hpl.witness import NodeSeries, NodeSolve, RankSolve, SolveConditions
 from results.record import Kind
@@ -193,3 +200,36 @@ def test_a_real_run_on_this_machine_has_its_conditions(make_study: MakeStudy) ->
     assert record.measurements["solve_s"] == pytest.approx(record.time_s, abs=0.02)
     assert record.measurements["cpu_s"] > 0
     assert {"cores", "foreign_cpu_s"} <= set(record.measurements)
+
+
+def stop_a_rank_for_a_moment() -> None:
+    """Wait until HPL solves, and stop the second of this test's ranks for half a second."""
+    own = os.environ["HPLTUNE_DATA"]
+    until(lambda: any('"column": 128' in file.read_text() for file in Path(own).rglob("stderr")), "a solve")
+    ranks = {
+        process.info["environ"].get("OMPI_COMM_WORLD_RANK") or process.info["environ"].get("PMI_RANK"): process
+        for process in psutil.process_iter(["name", "environ"])
+        if process.info["name"] == "xhpl" and (process.info["environ"] or {}).get("HPLTUNE_DATA") == own
+    }
+    ranks["1"].suspend()
+    time.sleep(0.5)
+    ranks["1"].resume()
+
+
+@pytest.mark.real
+@pytest.mark.usefixtures("real_hpl")
+def test_a_rank_that_was_stopped_for_a_moment_disturbs_a_run_on_every_face(hpltune: Run, home: Path) -> None:
+    hpltune("dat", "HPL.dat", "--N", "5000", "--NB", "128", "--ranks", "2")
+    stopping = threading.Thread(target=stop_a_rank_for_a_moment)
+    stopping.start()
+    done = hpltune("run", str(home / "HPL.dat"), "--blas", "openblas", "--json")
+    stopping.join()
+    assert done.returncode == 0, done.stderr
+    study = json.loads(done.stdout)["study"]
+    (stored,) = json.loads(hpltune("show", study, "--json").stdout)
+    assert (stored["conditions"], "a rank stood still for" in stored["disturbed"]) == ("disturbed", True), stored
+    assert "disturbed" in hpltune("show", study).stdout
+    assert "a rank stood still for" in " ".join(hpltune("show", study, "1").stdout.split())
+    assert "disturbed" in hpltune("best", study).stdout
+    ranked = json.loads(hpltune("best", study, "--json").stdout)
+    assert "a rank stood still" in json.dumps(ranked)
