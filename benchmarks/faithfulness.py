@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from statistics import fmean, median
-from typing import Any
 
 from hosts_lab import HOSTS, Lab, lab_cluster, lab_workshop
 
@@ -89,7 +88,11 @@ def main(arguments: Sequence[str]) -> int:
     checks = simulate_checks(site, points, measured, cores_here(), StopRequest())
     report(checks)
     if asked.json:
-        asked.json.write_text(json.dumps([_row(row) for row in checks], indent=1), encoding="utf-8")
+        rows = [
+            {"params": dict(one.params), "gflops": one.gflops, "simulated": one.simulated.gflops, "reason": one.reason}
+            for one in checks
+        ]
+        asked.json.write_text(json.dumps(rows, indent=1), encoding="utf-8")
     return 0
 
 
@@ -127,10 +130,6 @@ def judged_apart(rows: Sequence[Check], chosen: Check) -> float:
         winner = max(rows, key=lambda row: median(row.gflops[first::2]))
         ratios.append(median(chosen.gflops[1 - first :: 2]) / median(winner.gflops[1 - first :: 2]))
     return fmean(ratios)
-
-
-def _row(row: Check) -> dict[str, Any]:
-    return {"params": dict(row.params), "gflops": row.gflops, "simulated": row.simulated.gflops, "reason": row.reason}
 
 
 def _say(event: Event) -> None:

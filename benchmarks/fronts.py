@@ -112,7 +112,8 @@ class Game:
                 only[name] = [str(value) for value in values if value in kept]
         self.table, self.space = table, table.part(only)
         rates = {table.both(point) for point in self.space}
-        self.front = [one for one in rates if not any(_beats(other, one) for other in rates)]
+        beaten = {one for one in rates for other in rates if other != one and other[0] >= one[0] and other[1] >= one[1]}
+        self.front = [one for one in rates if one not in beaten]
 
     def one_search(self) -> list[float]:
         """The part of the front that is found after each run of a search of the front."""
@@ -142,10 +143,6 @@ class Game:
             left -= {one for one in left if all(mine >= WITHIN * its for mine, its in zip(run, one, strict=True))}
             parts.append(1 - len(left) / len(self.front))
         return parts + parts[-1:] * (MOST_RUNS - len(parts))
-
-
-def _beats(one: tuple[float, float], other: tuple[float, float]) -> bool:
-    return one != other and one[0] >= other[0] and one[1] >= other[1]
 
 
 def row(name: str, games: Sequence[Sequence[float]]) -> str:

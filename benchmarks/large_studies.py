@@ -66,12 +66,6 @@ class Cost:
     ended_s: float | None
 
 
-def space_on(name: str, cores: int) -> SearchSpace:
-    """A shipped space on a machine that is made up."""
-    blas = {library: BlasFacts(kernels, threaded=True) for library, kernels in KERNELS.items()}
-    return load(name, Machine(cores=cores, memory_bytes=2**40, blas=blas, N=N), text=space_text(name))
-
-
 def gflops(point: Point) -> float:
     """The rate of a full run without noise: an effect of each value."""
     drawn = (random.Random(f"{name} {value}").gauss(0, EFFECT) for name, value in point.items())
@@ -197,7 +191,12 @@ def main(arguments: Sequence[str]) -> int:
     if asked.ask:
         ask(asked.database, asked.ask, asked.asks)
         return 0
-    space = space_on(asked.space, asked.cores)
+    blas = {library: BlasFacts(kernels, threaded=True) for library, kernels in KERNELS.items()}
+    space = load(
+        asked.space,
+        Machine(cores=asked.cores, memory_bytes=2**40, blas=blas, N=N),
+        text=space_text(asked.space),
+    )
     print(f"{asked.space} on {asked.cores} cores, {len(space):,} configurations\n")
     heads = ["trials", "until the first ask", "an ask, median", "worst", "its memory", "SIGTERM"]
     heads += ["explain", "its memory", "SIGTERM"]

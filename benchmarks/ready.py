@@ -53,12 +53,6 @@ def is_named(fault: PlantedFault, verdict: ReadinessVerdict) -> bool:
     return False
 
 
-def is_wrong(fault: PlantedFault | None, verdict: ReadinessVerdict) -> bool:
-    """Whether the verdict blames something that is sound."""
-    guilty = set(fault.names) if fault else set()
-    return any(not set(finding.names) <= guilty for finding in verdict.findings)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clusters", type=int, default=100)
@@ -77,7 +71,8 @@ def main() -> None:
                 fault = planted(kind, size, per_switch, asked.percent, random.Random(seed)) if kind else None
                 verdict = verdict_of(virtual_check(size, per_switch, [fault] if fault else [], seed))
                 named += fault is not None and is_named(fault, verdict)
-                wrong += is_wrong(fault, verdict)
+                guilty = set(fault.names) if fault else set()
+                wrong += any(not set(finding.names) <= guilty for finding in verdict.findings)
             cost = (time.process_time() - began) / asked.clusters
             shown = f"{100 * named / asked.clusters:.0f} %" if kind else ""
             print(

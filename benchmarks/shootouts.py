@@ -9,10 +9,10 @@ It stops as `hpltune blas` does: when the order is known, or after 12 rounds. An
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
+from intervals import MachineKind
 from script import as_script, count
 
 from hpl.params import Scalar
@@ -26,45 +26,29 @@ GAPS = {"equal": (0.0, 0.0), "1 % apart": (0.01, 0.0), "three equal": (0.0, 0.0,
 """Logarithms of the libraries' rates, fastest first."""
 
 
-@dataclass(frozen=True)
-class Weather:
-    """How runs of a machine differ.
-
-    Attributes:
-        noise: standard deviation of a run, in the logarithm of the rate.
-        disturbed: part of the runs that lose a tenth on average.
-        drift: by how much the machine slows from the first round to the last.
-    """
-
-    name: str
-    noise: float
-    disturbed: float = 0.0
-    drift: float = 0.0
-
-
-WEATHERS = (
-    Weather("normal 0.3 %", 0.003),
-    Weather("normal 1 %", 0.01),
-    Weather("normal 3 %", 0.03),
-    Weather("normal 7 %", 0.07),
-    Weather("1 %, one run in 10 slower by 10 %", 0.01, disturbed=0.1),
-    Weather("1 %, slows by 5 %", 0.01, drift=0.05),
+MACHINES = (
+    MachineKind("normal 0.3 %", 0.003),
+    MachineKind("normal 1 %", 0.01),
+    MachineKind("normal 3 %", 0.03),
+    MachineKind("normal 7 %", 0.07),
+    MachineKind("1 %, one run in 10 slower by 10 %", 0.01, disturbed=0.1, loss=0.1),
+    MachineKind("1 %, slows by 5 %", 0.01, drift=0.05),
 )
 
 
-def played(gaps: Sequence[float], weather: Weather, draw: np.random.Generator) -> tuple[str, int]:
+def played(gaps: Sequence[float], machine: MachineKind, draw: np.random.Generator) -> tuple[str, int]:
     """Play one game.
 
     Returns:
         "right", "wrong" or "tie", and the number of rounds.
     """
     names, runs = [f"blas{number}" for number in range(len(gaps))], list[TrialRecord]()
-    repeated = [draw.normal(0.0, weather.noise, 2) for _ in range(FINALISTS * len(gaps))]
+    repeated = [draw.normal(0.0, machine.noise, 2) for _ in range(FINALISTS * len(gaps))]
     shown = noise_of(repeated).usual
     for turn in range(1, MOST_ROUNDS + 1):
         for name, gap in zip(names, gaps, strict=True):
-            lost = draw.exponential(0.1) if draw.random() < weather.disturbed else 0.0
-            log = gap - weather.drift * turn / MOST_ROUNDS + draw.normal(0.0, weather.noise) - lost
+            lost = draw.exponential(machine.loss) if draw.random() < machine.disturbed else 0.0
+            log = gap - machine.drift * turn / MOST_ROUNDS + draw.normal(0.0, machine.noise) - lost
             runs.append(_run(name, float(100 * np.exp(log))))
         order = Rounds.of(runs, names, shown).order()
         if order.known:
@@ -86,7 +70,7 @@ def _run(blas: str, gflops: float) -> TrialRecord:
         gflops=gflops,
         residual=1e-3,
         passed=True,
-        # Quiet, by what is measured: what a weather takes is not seen, and claims have to stand that.
+        # Quiet, by what is measured: what disturbs them is not seen, and claims have to stand that.
         measurements={"solve_s": 12.0, "cores": 1.0, "cpu_s": 12.0, "waited_s": 0.0, "foreign_cpu_s": 0.0},
     )
 
@@ -99,14 +83,14 @@ def main(arguments: Sequence[str]) -> int:
     asked = parser.parse_args(arguments)
     print("| libraries | runs | right % | wrong % | tie % | rounds |\n|---|---|---|---|---|---|")
     for name, gaps in GAPS.items():
-        for weather in WEATHERS:
+        for machine in MACHINES:
             draw = np.random.default_rng(asked.seed)
-            games = [played(gaps, weather, draw) for _ in range(asked.games)]
+            games = [played(gaps, machine, draw) for _ in range(asked.games)]
             shares = [
                 100 * sum(end == wanted for end, _ in games) / asked.games for wanted in ("right", "wrong", "tie")
             ]
             told = " | ".join(f"{share:.0f}" for share in shares)
-            print(f"| {name} | {weather.name} | {told} | {np.mean([rounds for _, rounds in games]):.1f} |", flush=True)
+            print(f"| {name} | {machine.name} | {told} | {np.mean([rounds for _, rounds in games]):.1f} |", flush=True)
     return 0
 
 

@@ -46,6 +46,8 @@ from tuner.nodes.statistics.verdict import ReadinessVerdict, verdict_of
 NAMES = {"c": "stream-copy-1", "f": "stream-triad-1", "c_omp": "stream-copy-all", "hpl": "hpl"}
 """Our benchmarks that stand for those of the talk; which kernel of STREAM it took is not printed."""
 
+NETWORKS = {"Myrinet": "myrinet", "GigE": "ip"}
+"""The networks by what the talk calls them."""
 CLEAR_PERCENT = 10.0
 """Losses that the table shows one by one."""
 
@@ -117,7 +119,7 @@ def lines() -> Iterator[Line]:
     yield from _correlations()
     for network, own in (("Myrinet", MYRINET), ("GigE", IP)):
         for pattern, printed in own.items():
-            pairs = [pair for pair in pairs_rebuilt() if pair.network == _network(network) and pair.pattern == pattern]
+            pairs = [pair for pair in pairs_rebuilt() if pair.network == NETWORKS[network] and pair.pattern == pattern]
             yield _figures(printed, [pair.rate for pair in pairs], f"{network} {pattern}, {printed.count} pairs")
     yield Line("77, 100", "node406 has weak Myrinet", _weak("myrinet", "weak-node"))
     yield Line("80", "node025-node026, 023-024 and 325-326 perform poorly over GigE", _weak("ip", "weak-node"))
@@ -134,10 +136,6 @@ def figures() -> list[tuple[Printed, str]]:
         *((one, f"{one.name.split('.')[0]} openmp") for one in OPENMP),
         (HPL, "hpl"),
     ]
-
-
-def _network(words: str) -> str:
-    return {"Myrinet": "myrinet", "GigE": "ip"}[words]
 
 
 def _figures_of_four(printed: Printed) -> Line:
@@ -219,7 +217,7 @@ def _at_once(network: str, printed: Printed) -> Line:
     wanted = {"Myrinet": "full bisection switch", "GigE": "14 to 1 oversubscribed"}[network]
     gb_s = printed.count * printed.mean / 1000
     talk = f"{network}, all pairs of cut at once: {gb_s:.2f} GB/s together; {wanted} (slide 48)"
-    ours = next(one.sentence for one in network_findings(_network(network)) if one.what == "oversubscribed")
+    ours = next(one.sentence for one in network_findings(NETWORKS[network]) if one.what == "oversubscribed")
     return Line(str(printed.slide), talk, ours)
 
 

@@ -79,7 +79,7 @@ def blas_of(figures: Figures) -> VirtualBlas:
         dgemm_gflops=_table(figures, "gemm", _product),
         dtrsm_gflops=_table(figures, "trsm", _triangle),
         dtrsm_left_gflops=_table(figures, "trsm_left", _triangle),
-        call_us=1e6 * _one(figures, "call"),
+        call_us=1e6 * figures[_shape(figures, "call")],
     )
 
 
@@ -266,10 +266,6 @@ def _table(figures: Figures, what: str, flops: Callable[[Shape], float]) -> Rate
 
 def _shape(figures: Iterable[Shape], what: str) -> Shape:
     return next(shape for shape in figures if shape.what == what)
-
-
-def _one(figures: Figures, what: str) -> float:
-    return figures[_shape(figures, what)]
 
 
 def _each(figures: Figures, what: str) -> float:

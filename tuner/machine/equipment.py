@@ -144,14 +144,12 @@ class Equipment:
 
     def _together(self, counted: Sequence[tuple[NodeKind, int]]) -> UsedNodes:
         def total(name: str) -> float | None:
-            return sum(count * getattr(kind, name) for kind, count in counted) if self._knows(name) else None
+            # Each configuration uses at least the first kind of nodes.
+            known = all(getattr(kinds[0], name) for kinds in self.kinds.values())
+            return sum(count * getattr(kind, name) for kind, count in counted) if known else None
 
         nodes = sum(count for _, count in counted)
         return UsedNodes(nodes, total("rpeak_gflops"), total("price_usd"), total("power_w"))
-
-    def _knows(self, name: str) -> bool:
-        """Whether a figure is known for every configuration: each uses at least the first kind of nodes."""
-        return all(getattr(kinds[0], name) for kinds in self.kinds.values())
 
 
 def _without_slowest(kinds: Sequence[NodeKind], dropped: int) -> list[tuple[NodeKind, int]]:

@@ -124,13 +124,9 @@ def try_start(mpi: Mpi, search: SearchPaths) -> Start:
     if 1 < len(inherited) <= MOST_BLAMED:
         alone = {name: value for name, value in inherited.items() if not _start(mpi, search, (name,)).why_not}
         blamed = alone or blamed
-    verb = "is" if len(blamed) == 1 else "are"
-    why = f"{assignments(blamed)} {verb} set in this environment, and without {_them(blamed)} ranks start: unset "
-    return Start(f"{why}{_them(blamed)} (it said: {start.why_not.partition(INHERITED)[0]})", start.took_s)
-
-
-def _them(blamed: Collection[str]) -> str:
-    return "it" if len(blamed) == 1 else "them"
+    verb, them = ("is", "it") if len(blamed) == 1 else ("are", "them")
+    why = f"{assignments(blamed)} {verb} set in this environment, and without {them} ranks start: unset {them}"
+    return Start(f"{why} (it said: {start.why_not.partition(INHERITED)[0]})", start.took_s)
 
 
 def _start(mpi: Mpi, search: SearchPaths, without: Collection[str], container: Container | None = None) -> Start:

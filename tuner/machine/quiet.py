@@ -33,9 +33,6 @@ MOST_NAMED = 3
 Look = Callable[[], Mapping[str, OthersLoad]]
 
 
-FORMS = "write a part such as 10%, a time such as 30s, or 0 for no wait"
-
-
 def longest_wait_s(asked: str, part_of_s: float | None = None, budget_s: float | None = None) -> float:
     """Return how long a study waits at most, in seconds.
 
@@ -59,7 +56,9 @@ def longest_wait_s(asked: str, part_of_s: float | None = None, budget_s: float |
     try:
         wait_s = parse_duration_s(text, FIELD)
     except UsageError as error:
-        raise UsageError(FORMS, field=FIELD, given=text) from error
+        raise UsageError(
+            "write a part such as 10%, a time such as 30s, or 0 for no wait", field=FIELD, given=text
+        ) from error
     if budget_s is None or wait_s < budget_s:
         return wait_s
     if usual:
@@ -121,9 +120,11 @@ class QuietWait:
         left_s = self.left_s - look_s
         waits = left_s > look_s and not self.stop.requested
         if waits:
-            self._say(
-                f"Waiting for a quiet machine before {what}: others take {told(busy)}. It waits {duration(left_s)} at "
-                f"most, and ⟦{FIELD}⟧ 0 does without."
+            self.listener(
+                Notice(
+                    f"Waiting for a quiet machine before {what}: others take {told(busy)}. It waits "
+                    f"{duration(left_s)} at most, and ⟦{FIELD}⟧ 0 does without."
+                )
             )
         with self.stop.waiting():
             while busy and left_s > look_s and not self.stop.requested:
@@ -136,7 +137,7 @@ class QuietWait:
         if self.stop.requested:
             return
         if not busy:
-            self._say("The machine is quiet now.")
+            self.listener(Notice("The machine is quiet now."))
             return
         after = "still busy after the wait" if waits else "busy, and no time was left to wait"
         remedy = f"stop them, or give the wait more time with ⟦{FIELD}⟧, as in ⟦{FIELD}⟧ 50%"
@@ -155,9 +156,6 @@ class QuietWait:
         end_s = time.monotonic() + seconds
         while time.monotonic() < end_s and not self.stop.requested:
             time.sleep(min(STEP_S, seconds))
-
-    def _say(self, sentence: str) -> None:
-        self.listener(Notice(sentence))
 
 
 def told(busy: Mapping[str, OthersLoad]) -> str:

@@ -18,19 +18,14 @@ class RealCluster:
     cluster: "Cluster"
 
     @property
-    def size(self) -> int:
-        """How many nodes there are; with a batch system, in one allocation."""
-        return self.cluster.size
-
-    @property
     def price_usd(self) -> float | None:
         """Price of all nodes."""
-        return None if self.cluster.node.price_usd is None else self.size * self.cluster.node.price_usd
+        return None if self.cluster.node.price_usd is None else self.cluster.size * self.cluster.node.price_usd
 
     @property
     def power_w(self) -> float | None:
         """Power of all nodes under load."""
-        return None if self.cluster.node.power_w is None else self.size * self.cluster.node.power_w
+        return None if self.cluster.node.power_w is None else self.cluster.size * self.cluster.node.power_w
 
 
 def check_parallel(parallel: int, real: RealCluster | None) -> None:
@@ -46,8 +41,10 @@ def check_parallel(parallel: int, real: RealCluster | None) -> None:
             field="parallel",
             given=parallel,
         )
-    if real is not None and not real.cluster.batch and parallel > real.size:
-        raise UsageError(f"{real.cluster.name} has only {counted(real.size, 'node')}", field="parallel", given=parallel)
+    if real is not None and not real.cluster.batch and parallel > real.cluster.size:
+        raise UsageError(
+            f"{real.cluster.name} has only {counted(real.cluster.size, 'node')}", field="parallel", given=parallel
+        )
 
 
 REFUSE, DROP = "refuse", "drop"

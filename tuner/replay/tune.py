@@ -13,7 +13,7 @@ from search_spaces.load import space_text
 from ..engines.outcomes import FULL, Rung
 from ..errors import TunerError
 from ..options import TuneOptions
-from ..simulation.session import Named, ToldMachine, told_study
+from ..simulation.session import Named, ToldMachine, told_study, tuned
 from ..simulation.study import ToldTrials, VirtualStudy
 from ..study.ledger import Ledger
 from ..study.lifecycle import MachineFacts, begin, closing_study, go_on
@@ -80,17 +80,14 @@ def replayed_session(
         text = table.landscape.space if options.whole_table else space_text(options.space)
         space = table.space(options.space, options.overrides, text)
         begun = begin(context.store, name, replace(options, replay=replay), facts_of(options, table), text)
-    with closing_study(begun.name, context.store):
+    player = Player(table, float((options.replay or {}).get("speed", 0.0)))
+    with closing_study(begun.name, context.store, context.stop), closing(player):
         told = ToldMachine(space, table.probes, table.ladder, noisy=table.noisy)
-        speed = float((options.replay or {}).get("speed", 0.0))
-        with closing(Player(table, speed)) as player:
 
-            def trials(book: Ledger, named: Named) -> ToldTrials:
-                return ReplayedTrials(player, book, context.listener, context.stop, options.seed, named)
+        def trials(book: Ledger, named: Named) -> ToldTrials:
+            return ReplayedTrials(player, book, context.listener, context.stop, options.seed, named)
 
-            study = told_study(begun, options, told, context, trials)
-            yield replace(study, most_runs=table.runs_of)
-        study.session.end()
+        yield replace(told_study(begun, options, told, context, trials), most_runs=table.runs_of)
 
 
 def facts_of(options: TuneOptions, table: ReplayTable) -> MachineFacts:
@@ -134,10 +131,8 @@ def tune_replayed(
         if once and table.noisy:
             ran = f"{counted(once, 'configuration')} of the table ran once"
             study.session.say(f"{ran}, so that nothing tells how much runs of {'it' if once == 1 else 'these'} differ.")
-        engine = study.engine(options.engine, options.seed, options.points)
-        ended = study.search(engine, options.repeats, to_confirm=options.confirm)
-        study.session.say(f"Search stopped: {ended}.")
-        run_s = study.session.meter.run_s
-        study.session.say(f"On the machine of the table this search would have taken {duration(run_s)} of HPL runs.")
-        ranking = study.confirm(options.confirm)
-    return TuneOutcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
+        return tuned(
+            study,
+            options,
+            lambda run_s: f"On the machine of the table this search would have taken {duration(run_s)} of HPL runs.",
+        )

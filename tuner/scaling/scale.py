@@ -55,7 +55,7 @@ from .runs import (
     largest_affordable_n,
     memory_n,
 )
-from .sites import RealChoices, RealSite, SimulatedSite, VirtualChoices, cores_of_each
+from .sites import Choices, RealSite, SimulatedSite, cores_of_each
 from .statistics import NodeOrder, Scaling
 
 DEFAULT_TIME_S = 600.0
@@ -269,7 +269,7 @@ def _prepared(request: ScaleRequest, workbench: Workbench, session: Session) -> 
     return _Prepared(site, checked_n(n, plan, site, request.n), node_gflops)
 
 
-def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
+def _choices(request: ScaleRequest, whole: Inventory) -> Choices:
     """BLAS, kernel, threads and binding of all runs."""
     named, first = one_blas(request.options.blas_only), first_choice(whole)
     blas = whole.program.stands_for(named or str(first["blas"]))
@@ -282,7 +282,7 @@ def _choices(request: ScaleRequest, whole: Inventory) -> RealChoices:
             else "on one machine ranks are counted, each with one"
         )
         raise UsageError(what, field="threads", given=request.threads)
-    return RealChoices(0, blas, probe.kernel if probe else "auto", request.threads, request.depth, request.binding)
+    return Choices(0, blas, probe.kernel if probe else "auto", request.threads, request.depth, request.binding)
 
 
 def _chosen_n(request: ScaleRequest, plan: ScalingPlan, whole: Inventory, node_gflops: float) -> int:
@@ -324,9 +324,8 @@ def _measured(request: ScaleRequest, prepared: _Prepared, workbench: Workbench, 
         earlier=known_runs(store, study),
         limit_s=request.time_s or usual_s or math.inf,
     )
-    with closing_study(study, store):
+    with closing_study(study, store, stop):
         end = runs.run()
-    store.end_study(study, "interrupted" if stop.requested else "complete")
     session.cautions.ended()
     rates = {name: {probe.kernel: probe.gflops for probe in probes} for name, probes in inventory.probes.items()}
     found = findings_of(end.records, ScalingContext(prepared.plan, site, rates, depth=request.depth))
@@ -364,12 +363,12 @@ def scale_virtual(request: ScaleRequest, listener: Listener, stop: StopRequest) 
         return _simulated(request, checked_n(n, plan, site, request.n), site, opened, session)
 
 
-def _virtual_choices(request: ScaleRequest, cluster: VirtualCluster, nb: int) -> VirtualChoices:
-    """BLAS and network of all runs."""
+def _virtual_choices(request: ScaleRequest, cluster: VirtualCluster, nb: int) -> Choices:
+    """BLAS of all runs; each has the cluster's first network."""
     blas = one_blas(request.options.blas_only) or next(iter(cluster.blas))
     if blas not in cluster.blas:
         raise UsageError(f"{cluster.name} has {', '.join(cluster.blas)}", field="blas", given=blas)
-    return VirtualChoices(nb, blas, cluster.default_network, request.depth)
+    return Choices(nb, blas, "auto", depth=request.depth)
 
 
 def _plan(request: ScaleRequest, cluster: VirtualCluster, nb: int) -> ScalingPlan:
@@ -409,7 +408,7 @@ def _simulated(
     def estimate_s(run: PlannedRun) -> float:
         return (0.3 + PANEL_RANK_S * run.N / plan.nb * run.count * ranks) / jobs
 
-    with closing_study(study, store), closing(Simulator(opened, jobs, request.options.limit_s)) as simulator:
+    with closing_study(study, store, stop), closing(Simulator(opened, jobs, request.options.limit_s)) as simulator:
         site.study, site.trials = study, SimulatedTrials(simulator, book, session.listener, stop, named)
         runs = ScalingRuns(
             plan=plan,
@@ -422,7 +421,6 @@ def _simulated(
             limit_s=request.time_s or math.inf,
         )
         end = runs.run(exact=exact)
-    store.end_study(study, "interrupted" if stop.requested else "complete")
     rates = {name: {"auto": _gflops(cluster, name)} for name in cluster.blas}
     found = findings_of(end.records, ScalingContext(plan, site, rates, exact, request.depth))
     result = ScaleResult(store.study(study), cluster.name, plan, replace(found, simulated=True), end.skipped)

@@ -27,7 +27,7 @@ from .statistics import NodeOrder
 
 
 @dataclass(frozen=True)
-class RealChoices:
+class Choices:
     """How HPL runs, the same on all numbers of nodes.
 
     Attributes:
@@ -51,15 +51,15 @@ class RealSite:
     """This machine or a real cluster. A run begins and ends in one call, because HPL must be alone.
 
     Attributes:
-        book: where trials are recorded; a plan is checked before there is one.
+        book: where trials are recorded; it is set when there is a study, before the first run.
         names: as `ScalingSite` has it.
     """
 
     evaluator: Evaluator
-    choices: RealChoices
+    choices: Choices
     listener: Listener
     stop: Stopping
-    book: FileBook | None = None
+    book: FileBook = field(init=False)
     names: tuple[str, ...] = ()
     _ended: list[EndedRun] = field(default_factory=list)
 
@@ -101,7 +101,7 @@ class RealSite:
 
     def begin(self, run: PlannedRun, expected_s: float | None) -> None:
         """Run HPL on the nodes of a run, once more after a lost node came back."""
-        evaluator, params, book = replace(self.evaluator, site=self.inventory(run)), self.params(run), self._book()
+        evaluator, params, book = replace(self.evaluator, site=self.inventory(run)), self.params(run), self.book
         new = started(book.study, params, Kind.RUN, key_of(params))
         asked = planned(plan, params, evaluator.site)
         if isinstance(asked, Failure):
@@ -120,11 +120,6 @@ class RealSite:
         """Go on without nodes that are lost."""
         self.names = tuple(name for name in self.names if name not in lost)
 
-    def _book(self) -> FileBook:
-        if self.book is None:
-            raise ValueError("a run needs a study that records it")
-        return self.book
-
 
 def told(run: PlannedRun) -> str:
     """What the line of a run says of its nodes."""
@@ -134,33 +129,18 @@ def told(run: PlannedRun) -> str:
     return nodes if run.order is NodeOrder.SORTED else f"{nodes}, shuffled"
 
 
-@dataclass(frozen=True)
-class VirtualChoices:
-    """How the simulated HPL runs, the same on all numbers of nodes.
-
-    Attributes:
-        network: of the cluster's networks.
-        depth: of the look-ahead, as in `RealChoices`.
-    """
-
-    nb: int
-    blas: str
-    network: str
-    depth: int = 0
-
-
 @dataclass
 class SimulatedSite:
     """A virtual cluster whose nodes have the same number of cores.
 
     Attributes:
-        trials: runs simulations; a plan is checked before there is a study.
+        study, trials: the study, and what runs its simulations; they are set when there is one, before the first run.
     """
 
     cluster: VirtualCluster
-    choices: VirtualChoices
-    study: str = ""
-    trials: SimulatedTrials | None = None
+    choices: Choices
+    study: str = field(init=False)
+    trials: SimulatedTrials = field(init=False)
     _ended: deque[TrialRecord | None] = field(default_factory=deque)
 
     @property
@@ -171,7 +151,7 @@ class SimulatedSite:
     @property
     def free(self) -> bool:
         """Whether another simulation may begin."""
-        return self._trials().free
+        return self.trials.free
 
     @property
     def under_way(self) -> int:
@@ -180,9 +160,10 @@ class SimulatedSite:
 
     def params(self, run: PlannedRun) -> dict[str, Scalar]:
         """HPL's documented advice on the squarest grid, one rank for each core."""
-        ranks = run.count * cores_of_each(self.cluster)
-        point = textbook(N=run.N, NB=self.choices.nb, blas=self.choices.blas, kernel="auto", ranks=ranks, threads=1)
-        return {**point, "DEPTH": self.choices.depth, "net.network": self.choices.network, **words_of(run, self.names)}
+        choices, ranks = self.choices, run.count * cores_of_each(self.cluster)
+        point = textbook(N=run.N, NB=choices.nb, blas=choices.blas, kernel=choices.kernel, ranks=ranks, threads=1)
+        network = self.cluster.default_network
+        return {**point, "DEPTH": choices.depth, "net.network": network, **words_of(run, self.names)}
 
     def why_not(self, run: PlannedRun) -> str | None:
         """Why a run cannot be had on this cluster."""
@@ -194,20 +175,15 @@ class SimulatedSite:
         del expected_s
         params = self.params(run)
         new = started(self.study, params, Kind.RUN, key_of(params))
-        self._ended.append(self._trials().begin(new, order=run.nodes))
+        self._ended.append(self.trials.begin(new, order=run.nodes))
 
     def end_oldest(self) -> EndedRun:
         """Wait for the end of the run that began first."""
-        return EndedRun(self._ended.popleft() or self._trials().end_oldest())
+        return EndedRun(self._ended.popleft() or self.trials.end_oldest())
 
     def without(self, lost: tuple[str, ...]) -> None:
         """A virtual cluster loses no nodes."""
         raise ValueError(f"nodes {lost} are virtual")
-
-    def _trials(self) -> SimulatedTrials:
-        if self.trials is None:
-            raise ValueError("a simulation needs a study that records it")
-        return self.trials
 
 
 def cores_of_each(cluster: VirtualCluster) -> int:

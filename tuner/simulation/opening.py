@@ -131,7 +131,8 @@ class SimulatedOpening:
         if isinstance(kept, list):
             known = [Known(params, gflops) for params, gflops in kept]
             return _advice(known, session.space, f"{_counted(known)}, simulated when the study began, still count.")
-        limit_s = _limit_s(session)
+        remaining_s = session.meter.remaining_s()
+        limit_s = LONGEST_S if remaining_s is None else min(LONGEST_S, SHARE * remaining_s)
         if limit_s < LEAST_S or session.stopped or session.records((Kind.SEARCH,)) or not site.program.takes_blas:
             return None
         scaled = scaled_copy(session.space, measured, self.seed, limit_s * self.jobs / CONFIGURATIONS)
@@ -266,11 +267,6 @@ def _next(engine: Engine, count: int) -> list[dict[str, Scalar]]:
     while len(asked) < count and (question := engine.choose((FULL,))) is not None:
         asked.append(question.params)
     return asked
-
-
-def _limit_s(session: StudySession) -> float:
-    remaining_s = session.meter.remaining_s()
-    return LONGEST_S if remaining_s is None else min(LONGEST_S, SHARE * remaining_s)
 
 
 def _advice(known: Sequence[Known], space: SearchSpace, sentence: str) -> Advice:

@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 
 from results.record import LESSON, TrialRecord
 from results.store.store import Store
@@ -69,24 +70,22 @@ def virtual_session(
         if lesson is not None:
             facts = replace(facts, host={**facts.host, LESSON: lesson})
         begun = begin(context.store, name, options, facts)
-    with closing_study(begun.name, context.store):
-        with closing(Simulator(site, options.jobs or cores_here(), options.limit_s)) as simulator:
-            stored, N = context.store.study(begun.name), study_n(site, options)
-            space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
-            # Small runs where machine time is short; where only trials are counted a full one tells more for its cost.
-            told = ToldMachine(
-                space,
-                probes_of(site.cluster, space),
-                ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,),
-                noisy=bool(site.cluster.noise.between_runs),
-            )
+    simulator = Simulator(site, options.jobs or cores_here(), options.limit_s)
+    with closing_study(begun.name, context.store, context.stop), closing(simulator):
+        stored, N = context.store.study(begun.name), study_n(site, options)
+        space = simulated_space(options.space, site.cluster, N, options.overrides or {}, stored.space_text)
+        # Small runs where machine time is short; where only trials are counted a full one tells more for its cost.
+        told = ToldMachine(
+            space,
+            probes_of(site.cluster, space),
+            ladder(N, 1.0, 0.0, prefixes=False) if options.budget.timed else (FULL,),
+            noisy=bool(site.cluster.noise.between_runs),
+        )
 
-            def trials(book: Ledger, named: Named) -> ToldTrials:
-                return SimulatedTrials(simulator, book, context.listener, context.stop, named)
+        def trials(book: Ledger, named: Named) -> ToldTrials:
+            return SimulatedTrials(simulator, book, context.listener, context.stop, named)
 
-            study = told_study(begun, options, told, context, trials)
-            yield study
-        study.session.end()
+        yield told_study(begun, options, told, context, trials)
 
 
 Named = Callable[[TrialPlan, TrialRecord], str]
@@ -222,11 +221,20 @@ def tune_virtual(
     with virtual_session(name, options, site, context, resume=resume) as study:
         _introduce(study, site, options)
         say_n(study, site, options)
-        engine = study.engine(options.engine, options.seed, options.points)
-        ended = study.search(engine, options.repeats, to_confirm=options.confirm)
-        study.session.say(f"Search stopped: {ended}.")
-        study.session.say(spent(site, study.session.meter.run_s))
-        ranking = study.confirm(options.confirm)
+        return tuned(study, options, partial(spent, site))
+
+
+def tuned(study: VirtualStudy, options: TuneOptions, spent: Callable[[float], str]) -> TuneOutcome:
+    """Search a study on what stands for a machine, confirm its best, and return what was found.
+
+    Args:
+        spent: says what so many seconds of HPL runs would have cost on the machine itself.
+    """
+    engine = study.engine(options.engine, options.seed, options.points)
+    ended = study.search(engine, options.repeats, to_confirm=options.confirm)
+    study.session.say(f"Search stopped: {ended}.")
+    study.session.say(spent(study.session.meter.run_s))
+    ranking = study.confirm(options.confirm)
     return TuneOutcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from errno import EDQUOT, EFBIG, ENOSPC
 from pathlib import Path
+from typing import Final
 
 from results.errors import NoRoomError, ResultsError
 from results.record import LIKE, Study, TrialRecord
@@ -17,10 +18,13 @@ from search_spaces.load import space_text
 from ..budget import Meter
 from ..clock import ToldClock
 from ..options import TuneOptions
+from ..stopping import Stopping
 from ..trial.records import not_reached
 from ..words import counted
 from .names import PROGRAMS, counts, create_unnamed, resume_command
 from .objective import ranking_of
+
+INTERRUPTED: Final = "interrupted"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +211,7 @@ def withdraw(store: Store, name: str, folder: Path) -> None:
 
 
 @contextmanager
-def closing_study(name: str, store: Store) -> Iterator[None]:
+def closing_study(name: str, store: Store, stop: Stopping | None = None) -> Iterator[None]:
     """Leave nothing behind that looks as if it were running: an error cancels what this process runs of a study.
 
     One before its first trial removes the study. Where somebody ended it, or there was no space, the error gets a note
@@ -215,6 +219,7 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
 
     Args:
         name: a study that this process works on already.
+        stop: without an error the study is complete, or interrupted after a request; None where the block ends it.
     """
     try:
         yield
@@ -223,13 +228,15 @@ def closing_study(name: str, store: Store) -> Iterator[None]:
             for number in store.left_behind(name, frozenset()):
                 store.finish(not_reached(store.get(name, number)))
             if store.records(name) or store.others(name):
-                store.end_study(name, "interrupted")
+                store.end_study(name, INTERRUPTED)
             else:
                 store.delete_study(name)
             ended = not isinstance(error, Exception)
             if (ended or lacks_space(error)) and store.study(name).space_text and not store.others(name):
                 error.add_note(f"{resume_command(name, store)} goes on{'' if ended else ' once there is room'}")
         raise
+    if stop is not None:
+        store.end_study(name, INTERRUPTED if stop.requested else "complete")
 
 
 def lacks_space(error: BaseException | None) -> bool:
@@ -239,9 +246,6 @@ def lacks_space(error: BaseException | None) -> bool:
             return True
         error = error.__cause__
     return False
-
-
-INTERRUPTED = "interrupted"
 
 
 def completion_notice(store: Store, study: Study, options: TuneOptions, db: str, *, named: bool) -> str | None:

@@ -143,14 +143,12 @@ class BlasCampaign:
         compared = near({name: one.best for name, one in champions.items()}, shown, dgemm)
         finalists = {name: champions[name] for name in compared}
         quiet.before("the rounds")
-        played = play(finalists, self.begun.name, self.context, self.meter, number + 2 * len(names))
-        stopped = self.context.stop.requested
-        self.context.store.end_study(self.begun.name, "interrupted" if stopped else "complete")
+        ended, failed = play(finalists, self.begun.name, self.context, self.meter, number + 2 * len(names))
         return Shootout(
             study=self.begun.name,
-            left_out={**self.left_out, **played.failed},
-            ended=played.ended,
-            interrupted=stopped,
+            left_out={**self.left_out, **failed},
+            ended=ended,
+            interrupted=self.context.stop.requested,
         )
 
     def _dgemm(self, names: Sequence[str]) -> Mapping[str, float]:
@@ -176,8 +174,8 @@ class BlasCampaign:
         for place, name in enumerate(doubted):
             if self.context.stop.requested:
                 break
-            earlier = self.context.store.records(self.begun.name)
-            spent_s = elapsed_s([record for record in earlier if blas_of(record.params) == name])
+            earlier = _of_library(self.context.store.records(self.begun.name), name)
+            spent_s = elapsed_s(earlier)
             options = self._options_of(name, N, 1)
             wall_s = spent_s + SECOND_PART * left_s / len(doubted)
             options = replace(options, budget=replace(options.budget, wall_s=wall_s))
@@ -217,7 +215,7 @@ class BlasCampaign:
                 study=self.begun.name,
                 number=number + place,
                 whole=self.meter,
-                earlier=self.begun.earlier,
+                earlier=_of_library(self.begun.earlier, name),
             )
             try:
                 champion = search.run(self.workbench, self.context)
@@ -264,28 +262,18 @@ class BlasCampaign:
         return f"{only}, so there is nothing to compare ({reasons})"
 
 
-@dataclass(frozen=True)
-class RoundsResult:
-    """What the rounds told, and why they ended.
-
-    Attributes:
-        failed: libraries that were taken out, with the reason.
-    """
-
-    order: Order
-    ended: str
-    failed: Mapping[str, str]
-
-
 def play(
     champions: Mapping[str, Champion], study: str, context: StudyContext, meter: Meter, session: int
-) -> RoundsResult:
+) -> tuple[str, Mapping[str, str]]:
     """Run each champion once a round, each round in an order of its own, so that no library always runs first.
 
     Args:
         champions: at least one, by library.
         meter: of the whole budget.
         session: its number.
+
+    Returns:
+        The sentence why the rounds ended, and the libraries that were taken out, each with the reason.
 
     Raises:
         NodesLostError, TunerError, ResultsError: a sentence says what prevents it.
@@ -302,7 +290,7 @@ def play(
         order = Rounds.of(store.records(study, kinds=(Kind.CONFIRMATION,)), left, noise).order()
         ended = _why_end(order, turn, [champions[name] for name in left], context, meter)
         if ended:
-            return RoundsResult(order, ended, failed)
+            return ended, failed
         turn += 1
         for name in draw.sample(left, len(left)):
             if context.stop.requested:
@@ -356,7 +344,7 @@ class LibrarySearch:
         options: with its share of the budget, and the N of all libraries once that is known.
         number: of its session.
         whole: meter of the whole budget, which is charged too.
-        earlier: all trials of earlier sessions of the study.
+        earlier: its trials of earlier sessions of the study.
     """
 
     blas: str
@@ -386,7 +374,7 @@ class LibrarySearch:
         )
         searched = campaign.search()
         worker, confirmation = searched.worker, searched.confirmation
-        in_rounds = [one for one in self._earlier_trials() if one.kind is Kind.CONFIRMATION]
+        in_rounds = [one for one in self.earlier if one.kind is Kind.CONFIRMATION]
         if not in_rounds:
             confirmation.run(AGAIN, lambda params, _: worker.trial(params, Kind.SEARCH))
         tell_changes(confirmation.session)
@@ -394,22 +382,22 @@ class LibrarySearch:
         return None if champion is None else Champion(champion, worker, confirmation.run_time.full_s)
 
     def _opened(self, space: SearchSpace, context: StudyContext) -> OpenStudy:
-        earlier = self._earlier_trials()
         opened = StudyOpener(
             study=self.study,
             context=context,
             space=space,
             objective=Objective.of("gflops", context.store.study(self.study)),
             budget=self.options.budget,
-            earlier=earlier,
+            earlier=self.earlier,
             number=self.number,
             blas=self.blas,
             joinable=False,
             whole=self.whole,
         ).open()
-        opened.ledger.count(earlier)
+        opened.ledger.count(self.earlier)
         return opened
 
-    def _earlier_trials(self) -> list[TrialRecord]:
-        """Those of this library."""
-        return [record for record in self.earlier if blas_of(record.params) == self.blas]
+
+def _of_library(records: Sequence[TrialRecord], name: str) -> list[TrialRecord]:
+    """The trials of a library."""
+    return [record for record in records if blas_of(record.params) == name]

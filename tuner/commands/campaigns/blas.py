@@ -111,7 +111,7 @@ def _compared(request: BlasRequest, name: str | None, options: TuneOptions, sess
         begun = enter(name, options, store, workbench, resume=request.resume, join=False)
         session.cautions.begun(begun.name)
         around = settings_around(workbench, store, begun.name, session.listener, names)
-        with closing_study(begun.name, store), around as ready:
+        with closing_study(begun.name, store, session.stop), around as ready:
             introduce(begun.name, options, workbench, session)
             found = compare_blas(options, begun, ready, session.context)
     session.cautions.ended()

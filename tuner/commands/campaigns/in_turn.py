@@ -301,7 +301,7 @@ def _played(
     for one in takers:
         for name, value in one.plan.settings.items():
             wanted.setdefault(name, []).append(value)
-    with closing_study(study, store), settings_around(first, store, study, listener, wanted) as ready:
+    with closing_study(study, store, stop), settings_around(first, store, study, listener, wanted) as ready:
         prepare_settings(ready.evaluator, wanted)
         book = FileBook(store, study, session.context.runs)
         runs = {
@@ -319,7 +319,6 @@ def _played(
         }
         quiet.before("the first run")
         turns = _rounds(request, takers, runs, session)
-    store.end_study(study, "interrupted" if stop.requested else "complete")
     session.cautions.ended()
     return study, turns
 

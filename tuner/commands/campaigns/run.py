@@ -187,13 +187,12 @@ def _measured(
         store, request.file, request.options, machine_facts(request.options, workbench), model, request.study
     )
     session.cautions.begun(study)
-    with closing_study(study, store), settings_around(workbench, store, study, listener, plan.settings) as ready:
+    with closing_study(study, store, stop), settings_around(workbench, store, study, listener, plan.settings) as ready:
         prepare_settings(ready.evaluator, {name: [value] for name, value in plan.settings.items()})
         book = FileBook(store, study, session.context.runs)
         run_of_file = FileRun(plan, book, ready.evaluator, request.walltime_s, listener, stop)
         quiet.before("the first run")
         records = _repeated(run_of_file, request.repeats)
-    store.end_study(study, "interrupted" if stop.requested else "complete")
     session.cautions.ended()
     return study, records
 

@@ -42,10 +42,9 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
         study = begin_file(store, request.file, options, facts_of(options, site))
         session.cautions.begun(study)
         book = FileBook(store, study, session.context.runs)
-        with closing_study(study, store), closing(Simulator(site, 1, request.walltime_s)) as simulator:
+        with closing_study(study, store, stop), closing(Simulator(site, 1, request.walltime_s)) as simulator:
             trials = SimulatedTrials(simulator, book, listener, stop)
             records = _simulated(trials, study, [{**run.words(), **how} for run in dat.runs()], request.repeats)
-        store.end_study(study, "interrupted" if stop.requested else "complete")
         return RunResult(store.study(study), records, stop.requested)
 
 

@@ -6,59 +6,29 @@ amdsmi_get_power_info (watts). It holds the cards alone, not the machine that th
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from typing import Any, Self
+from typing import Any
 
-from .contract import HERE, Places, PowerPart, PowerSource, PowerSourceError
+from .contract import GpuPower, PowerSourceError
 
 MICRO = 1e-6
 COUNTERS, POWERS = ("energy_accumulator", "power"), ("current_socket_power", "socket_power", "average_socket_power")
 """What versions of the library call the counter and the power."""
 
 
-class AmdSmi(PowerSource):
-    """All GPUs of this machine: their counters, or their power where one has none."""
+class AmdSmi(GpuPower):
+    """AMD's GPUs."""
 
     name = "amdsmi"
-    what = "the GPUs alone"
 
-    def __init__(self, library: Any, devices: Sequence[Any], *, counts: bool) -> None:
-        super().__init__([PowerPart(HERE, f"GPU {number}", counts=counts) for number in range(len(devices))])
-        self._library, self._devices, self._counts = library, tuple(devices), counts
+    @staticmethod
+    def opened() -> tuple[Any, Sequence[Any]]:
+        """Load the library, which loads ROCm's as it is imported, and return it with the GPUs that it knows."""
+        library = import_module("amdsmi")
+        library.amdsmi_init()
+        return library, library.amdsmi_get_processor_handles()
 
-    @classmethod
-    def find(cls, places: Places) -> Self | None:
-        """Look for the library, the driver and its devices."""
-        if not places.here:
-            return None
-        try:
-            library = import_module("amdsmi")
-        except (ImportError, OSError, KeyError):  # it loads ROCm's library as it is imported
-            return None
-        try:
-            library.amdsmi_init()
-            devices = list(library.amdsmi_get_processor_handles())
-        except Exception:  # noqa: BLE001 - without a driver it says so in ways of its own
-            return None
-        if not devices:
-            return None
-        found = cls(library, devices, counts=True)
-        try:
-            found.read()
-        except PowerSourceError:
-            found = cls(library, devices, counts=False)
-            found.read()
-        return found
-
-    def read(self) -> Sequence[float]:
-        """Read all GPUs, in joules or watts."""
-        try:
-            return [self._read(device) for device in self._devices]
-        except PowerSourceError:
-            raise
-        except Exception as error:
-            raise PowerSourceError(f"does not tell: {str(error)[:120]!a}") from error
-
-    def _read(self, device: Any) -> float:
+    def power_of(self, device: Any) -> float:
+        """Read a GPU, in joules or watts."""
         if self._counts:
             told = self._library.amdsmi_get_energy_count(device)
             return MICRO * float(told["counter_resolution"]) * _known(told, COUNTERS)

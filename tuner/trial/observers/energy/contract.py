@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 if TYPE_CHECKING:
     from runners.hosts.cluster import Cluster
@@ -108,6 +108,74 @@ class PowerSource(ABC):
         return WHOLE in hosts or (set(nodes) <= hosts if nodes else HERE in hosts)
 
 
+class GpuPower(PowerSource):
+    """All GPUs of this machine that one library knows: their counters, or their power where one has none."""
+
+    what = "the GPUs alone"
+
+    def __init__(self, library: Any, devices: Sequence[Any], *, counts: bool) -> None:
+        super().__init__([PowerPart(HERE, f"GPU {number}", counts=counts) for number in range(len(devices))])
+        self._library, self._devices, self._counts = library, tuple(devices), counts
+
+    @classmethod
+    def find(cls, places: Places) -> Self | None:
+        """Look for the library, the driver and its devices."""
+        if not places.here:
+            return None
+        try:
+            library, devices = cls.opened()
+        except Exception:  # noqa: BLE001 - without a driver it says so in ways of its own
+            return None
+        if not devices:
+            return None
+        found = cls(library, devices, counts=True)
+        try:
+            found.read()
+        except PowerSourceError:
+            found = cls(library, devices, counts=False)
+            found.read()
+        return found
+
+    @staticmethod
+    @abstractmethod
+    def opened() -> tuple[Any, Sequence[Any]]:
+        """Load the library, and return it with the GPUs that it knows; any error says that it cannot be used."""
+
+    @abstractmethod
+    def power_of(self, device: Any) -> float:
+        """Read a GPU, in joules or watts; an error of the library says that it does not tell."""
+
+    def read(self) -> Sequence[float]:
+        """Read all GPUs, in joules or watts."""
+        try:
+            return [self.power_of(device) for device in self._devices]
+        except PowerSourceError:
+            raise
+        except Exception as error:
+            raise PowerSourceError(f"does not tell: {str(error)[:120]!a}") from error
+
+
+class FilePower(PowerSource):
+    """Reads files of the kernel on this machine, one of each part.
+
+    Attributes:
+        unit: joules or watts of the numbers in them.
+    """
+
+    unit: ClassVar[float]
+
+    def __init__(self, parts: Sequence[PowerPart], files: Sequence[Path]) -> None:
+        super().__init__(parts)
+        self._files = tuple(files)
+
+    def read(self) -> Sequence[float]:
+        """Read the files in watts or joules."""
+        try:
+            return [self.unit * first_figure(read_text(file)) for file in self._files]
+        except OSError as error:
+            raise PowerSourceError(f"stopped telling ({error.filename}: {error.strerror})") from error
+
+
 def read_text(file: Path) -> str:
     """Read the first bytes of a small file of the kernel.
 
@@ -129,18 +197,3 @@ def first_figure(text: str) -> float:
         return float(word)
     except ValueError:
         raise PowerSourceError(f"told {word[:20]!a} in place of a number") from None
-
-
-def read_figures(files: Sequence[Path], unit: float) -> list[float]:
-    """Read the numbers in some files of the kernel.
-
-    Args:
-        unit: what each number is multiplied by.
-
-    Raises:
-        PowerSourceError: one cannot be read any more, or holds no number.
-    """
-    try:
-        return [unit * first_figure(read_text(file)) for file in files]
-    except OSError as error:
-        raise PowerSourceError(f"stopped telling ({error.filename}: {error.strerror})") from error

@@ -10,10 +10,9 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Self
 
-from .contract import HERE, Places, PowerPart, PowerSource, PowerSourceError, first_figure, read_figures, read_text
+from .contract import HERE, FilePower, Places, PowerPart, PowerSourceError, first_figure, read_text
 
 CHIPS = "sys/class/hwmon"
-MICRO = 1e-6
 MEASURED = (
     ("power_meter", "*", ("power*_average", "power*_input")),
     ("ibmpowernv", "System*", ("power*_input",)),
@@ -23,15 +22,12 @@ MEASURED = (
 """Names of chips, the labels of what is measured there, and its files: the nearest to the wall first."""
 
 
-class Hwmon(PowerSource):
+class Hwmon(FilePower):
     """The power meters of this machine of the first kind that it has."""
 
     name = "hwmon"
     what = "what the board's meters measure"
-
-    def __init__(self, parts: Sequence[PowerPart], files: Sequence[Path]) -> None:
-        super().__init__(parts)
-        self._files = tuple(files)
+    unit = 1e-6
 
     @classmethod
     def find(cls, places: Places) -> Self | None:
@@ -50,13 +46,7 @@ class Hwmon(PowerSource):
             raise PowerSourceError(
                 f"cannot be read: {error.filename} is for root alone: `sudo chmod a+r` it"
             ) from error
-        except OSError as error:
-            raise PowerSourceError(f"cannot be read: {error.filename}: {error.strerror}") from error
         return None
-
-    def read(self) -> Sequence[float]:
-        """Read the meters in watts or joules."""
-        return read_figures(self._files, MICRO)
 
 
 def _measured(chip: Path, name: str, label: str, patterns: Sequence[str]) -> Iterator[tuple[PowerPart, Path]]:

@@ -48,8 +48,12 @@ class PowerMeters:
         for kind in SOURCES:
             try:
                 source = kind.find(places)
-            except (PowerSourceError, OSError) as error:
+            except PowerSourceError as error:
                 refused[kind.name] = str(error)[:MOST_SAID]
+                continue
+            except OSError as error:
+                why = f"cannot be read: {error.filename}: {error.strerror}" if error.filename else str(error)
+                refused[kind.name] = why[:MOST_SAID]
                 continue
             if source is not None:
                 sources.append(source)

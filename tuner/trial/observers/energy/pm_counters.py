@@ -5,24 +5,19 @@ accelerators, followed by a time. The counters of its processors, memory and acc
 left out.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Self
 
-from .contract import HERE, Places, PowerPart, PowerSource, PowerSourceError, first_figure, read_figures, read_text
+from .contract import HERE, FilePower, Places, PowerPart, first_figure, read_text
 
 COUNTER = "sys/cray/pm_counters/energy"
 
 
-class PmCounters(PowerSource):
+class PmCounters(FilePower):
     """The counter of this node."""
 
     name = "pm_counters"
     what = "the whole node"
-
-    def __init__(self, file: Path) -> None:
-        super().__init__([PowerPart(HERE, counts=True)])
-        self._file = file
+    unit = 1.0
 
     @classmethod
     def find(cls, places: Places) -> Self | None:
@@ -30,12 +25,5 @@ class PmCounters(PowerSource):
         file = places.root / COUNTER
         if not places.here or not file.exists():
             return None
-        try:
-            first_figure(read_text(file))
-        except OSError as error:
-            raise PowerSourceError(f"cannot be read: {error.filename}: {error.strerror}") from error
-        return cls(file)
-
-    def read(self) -> Sequence[float]:
-        """Read the counter in joules."""
-        return read_figures([self._file], 1.0)
+        first_figure(read_text(file))
+        return cls([PowerPart(HERE, counts=True)], [file])

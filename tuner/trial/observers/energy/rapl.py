@@ -5,25 +5,19 @@ which are left out; "dram" is beside them; "psys" holds all of a laptop's board,
 packages. Since CVE-2020-8694 only root may read the counters.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Self
 
-from .contract import HERE, Places, PowerPart, PowerSource, PowerSourceError, first_figure, read_figures, read_text
+from .contract import HERE, FilePower, Places, PowerPart, PowerSourceError, first_figure, read_text
 
 ZONES = "sys/class/powercap"
-MICRO = 1e-6
 
 
-class Rapl(PowerSource):
+class Rapl(FilePower):
     """The counters of all packages and their memory on this machine."""
 
     name = "rapl"
     what = "processors and their memory"
-
-    def __init__(self, parts: Sequence[PowerPart], files: Sequence[Path]) -> None:
-        super().__init__(parts)
-        self._files = tuple(files)
+    unit = 1e-6
 
     @classmethod
     def find(cls, places: Places) -> Self | None:
@@ -39,19 +33,13 @@ class Rapl(PowerSource):
                 if not (name.startswith("package") if top else name == "dram"):
                     continue
                 first_figure(read_text(counter))
-                range_j = MICRO * first_figure(read_text(zone / "max_energy_range_uj"))
+                range_j = cls.unit * first_figure(read_text(zone / "max_energy_range_uj"))
             except PermissionError as error:
                 raise PowerSourceError(
                     f"cannot be read: {counter} is for root alone. `sudo chmod a+r /{ZONES}/intel-rapl*/energy_uj` "
                     "lets everybody read it until the next start of the machine"
                 ) from error
-            except OSError as error:
-                raise PowerSourceError(f"cannot be read: {error.filename}: {error.strerror}") from error
             package = f" of package {zone.name.split(':')[1]}" if name == "dram" else ""
             parts.append(PowerPart(HERE, f"{name[:40]}{package}", counts=True, range_j=range_j))
             files.append(counter)
         return cls(parts, files) if parts else None
-
-    def read(self) -> Sequence[float]:
-        """Read the counters in joules."""
-        return read_figures(self._files, MICRO)
