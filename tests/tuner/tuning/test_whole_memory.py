@@ -15,7 +15,7 @@ from record_builders import begun, finished
 from replayed import replaying
 
 from hpl.params import HplParams
-from results.record import Kind
+from results.record import LIKE, Kind
 from results.report.model import Sentence
 from results.store.store import Store
 from tuner.budget import Budget
@@ -160,7 +160,10 @@ def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpl
     # As of an accelerator whose peak is stated, neither memory nor cores are held against a program that only prints.
     ran = hpltune(*told["confirm"].split()[1:], "--rpeak", "200")
     assert ran.returncode == 0, ran.stderr
+    like = hpltune("run", told["full_dat"], "--like", "two", "--rpeak", "200", "--json")
+    assert like.returncode == 0, like.stderr
     with Store.open(home / "data/hpltune.db") as store:
+        assert store.study(json.loads(like.stdout)["study"]).host[LIKE] == f"two#{told['full']['trial']}"
         source, study = figure_source(store, store.study("two")), store.study("two")
         assert source.first is not None
         drawn = size(source.records, source.first, source.predicted, source.confirmed)

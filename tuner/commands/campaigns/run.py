@@ -40,6 +40,7 @@ from ...study.trust import may_reach, note_named, require_trusted
 from ...trial.plan import Launch, Placement, TrialPlan, parse_layout, placed, settings_of
 from ...trial.workbench import Workbench
 from ...tuning.enter import machine_facts
+from ...tuning.prediction import prediction_of
 from ...user_files import read_text
 from ...words import counted, listed
 from ..session import Session, open_session
@@ -55,7 +56,8 @@ class RunRequest:
 
     Attributes:
         options: the machine or cluster, and the BLAS.
-        like: STUDY#TRIAL whose launch the run shall have, or STUDY for its best trial; None for none.
+        like: STUDY#TRIAL whose launch the run shall have, or STUDY for its best trial, or for that of its HPL-full.dat
+            where the file is this; None for none.
         layout, kernel: ranks and threads, and the BLAS kernel, where the user names them.
         walltime_s: seconds after which a launch is ended.
         db: database file or URL; None for the user's own.
@@ -204,10 +206,22 @@ def resolved(request: RunRequest, session: Session) -> RunRequest:
         TunerError, ResultsError: that study or its program is gone, it holds runs of several programs, or only a shared
             database names its program, cluster or library.
     """
+    request = replace(request, like=_of_whole_memory(request, session.store))
     model = like_trial(request.like, session.store) if request.like else None
     if model is not None:
         require_trusted(session.store, session.user_dirs, session.store.study(model.study))
     return replace(request, options=_where(request, session.store))
+
+
+def _of_whole_memory(request: RunRequest, store: Store) -> str | None:
+    """The trial of a study's HPL-full.dat where the file is this, with any N; else what was asked."""
+    like = request.like
+    predicted = prediction_of(store.study(like)) if like and "#" not in like else None
+    if like is None or predicted is None:
+        return like
+    hpl, (dat, _) = store.get(like, predicted.trial).hpl, read_dat(request.file)
+    same = hpl is not None and replace(dat, Ns=(hpl.N,)) == HplDat.of(hpl)
+    return f"{like}#{predicted.trial}" if same else like
 
 
 def opened(request: RunRequest, session: Session, *, stored_nodes: bool) -> Workbench:
