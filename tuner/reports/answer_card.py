@@ -4,6 +4,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
@@ -13,12 +14,14 @@ from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
-from ..study.names import FEWEST_EXPLAINED, programs_of, resuming
+from ..study.names import FEWEST_EXPLAINED, WHOLE_MEMORY, programs_of, resuming
 from ..study.objective import merit_text, unit_of
-from ..tuning.prediction import prediction_of
 from ..words import counted
 from .ranking import figures, interval_of
 from .summary import StudySummary
+
+if TYPE_CHECKING:
+    from ..tuning.prediction import NotedPrediction
 
 STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled", "failed"})
 """States of studies that somebody can go on with."""
@@ -87,7 +90,7 @@ def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
     study, fastest = summary.study, summary.fastest
     yield f"{study.how} of the best", f"{rate_text(first.median_gflops)} GFLOPS, {median_text(first)}"
     yield "usual rate", _usual_rate(study, first)
-    if predicted := prediction_of(study):
+    if predicted := _predicted(study):
         yield "whole memory", " ".join(filter(None, (predicted.at_whole_memory, predicted.in_turn)))
     yield "how sure", summary.how_sure or ("A simulation gives the same rate each time." if study.simulated else "")
     if fastest is not None:
@@ -123,7 +126,7 @@ def is_doubtful(first: Ranked) -> bool:
 def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part]:
     """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next, if any."""
     yield Heading("In short")
-    predicted = prediction_of(summary.study)
+    predicted = _predicted(summary.study)
     if predicted is not None:
         yield Sentence(predicted.at_whole_memory, tone=Tone.GOOD if predicted.full.can_tell else Tone.PLAIN)
         yield from map(Sentence, filter(None, (predicted.in_turn,)))
@@ -134,6 +137,15 @@ def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part
         yield Sentence(f"Sure? {summary.how_sure}")
     if following is not None:
         yield replace(following, text=f"Next: {following.text}")
+
+
+def _predicted(study: Study) -> "NotedPrediction | None":
+    """What was predicted of the whole memory, if anything; only then what reads it is imported."""
+    if WHOLE_MEMORY not in study.host:
+        return None
+    from ..tuning.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
+
+    return prediction_of(study)
 
 
 def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:

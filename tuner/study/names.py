@@ -15,6 +15,8 @@ from ..database import db_option
 from ..engines.outcomes import Fidelity
 from ..errors import TunerError, UsageError
 
+WHOLE_MEMORY = "whole_memory"
+"""The fact of a study's host that is what was predicted of the whole memory."""
 KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
 """What a trial is called that an engine asked for."""
 SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})

@@ -11,6 +11,7 @@ from results.record import Study
 from results.stats.noise import Noise
 from results.store.store import Store
 
+from ..study.names import WHOLE_MEMORY
 from .extrapolation import Extrapolation
 
 APART = 0.05
@@ -104,17 +105,14 @@ def probability_faster(rival_gflops: float, gflops: float, larger: float, noise:
     return NormalDist(0.0, max(sd, 1e-9)).cdf(math.log(rival_gflops / gflops))
 
 
-FACT = "whole_memory"
-
-
 def note_prediction(store: Store, study: str, noted: NotedPrediction) -> None:
     """Keep a prediction in place of an older one."""
-    store.note_host(study, {FACT: asdict(noted)})
+    store.note_host(study, {WHOLE_MEMORY: asdict(noted)})
 
 
 def prediction_of(study: Study) -> NotedPrediction | None:
     """Return what was predicted last; None where nothing was, or by an older hpltune."""
-    known = study.host.get(FACT)
+    known = study.host.get(WHOLE_MEMORY)
     if not isinstance(known, Mapping) or "full" not in known:
         return None
     rivals = tuple(Rival(**rival) for rival in known["rivals"])
