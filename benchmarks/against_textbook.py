@@ -64,7 +64,7 @@ def main() -> None:
         for turn in range(options.rounds):
             for name in sorted(files, key=list(files).index, reverse=turn % 2 == 1):
                 [run] = call("run", str(files[name]), *like[name])["runs"]
-                rates[name].append(float(run["gflops"]))
+                rates[name].append(float(run["gflops"] or 0.0))
     lines = [f"| configuration | GFLOPS at N={N}, in turn | median | against the textbook |", "|---|---|---|---|"]
     for name, some in rates.items():
         against = median(some) / median(rates[TEXTBOOK])

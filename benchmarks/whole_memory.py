@@ -137,7 +137,7 @@ def rivals(clusters: Mapping[str, Sequence[Simulated]]) -> list[str]:
             right = np.sign(seen) == np.sign(truth)
             apart = np.sqrt(np.mean((truth - seen) ** 2)) / np.log(ratio)
             cells += [f"{right.mean():.0%}", f"{np.mean(~right * np.expm1(abs(truth))):.2%}", f"{apart:.3f}"]
-            told = [probability_faster(1.0, float(np.exp(one)), ratio, QUIET) for one in seen]
+            told = [probability_faster(float(np.exp(-one)), ratio, FIRST, QUIET) for one in seen]
         faster = np.array(told) > 0.5
         cells.append(f"{np.mean(np.where(faster, told, 1 - np.array(told))):.0%}")
         lines.append("| " + " | ".join(cells) + " |")

@@ -141,7 +141,7 @@ def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part
 
 def _predicted(study: Study) -> "NotedPrediction | None":
     """What was predicted of the whole memory, if anything; only then what reads it is imported."""
-    if WHOLE_MEMORY not in study.host:
+    if not study.host.get(WHOLE_MEMORY):
         return None
     from ..tuning.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
 

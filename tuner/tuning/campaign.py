@@ -1,5 +1,6 @@
 """`hpltune tune` from end to end: build, pilot, search, confirm, predict. `tune` reads as the order of things."""
 
+import math
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +28,7 @@ from ..settings.around_study import prepare_settings
 from ..study.again import SteadyLoad
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
-from ..study.names import resume_command
+from ..study.names import WHOLE_MEMORY, resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
 from ..study.search.drift_monitor import DriftMonitor
@@ -45,7 +46,7 @@ from .parts import evaluators_of
 from .pilot import timed_at_first
 from .seeding import Opening, probes, seed_engine, tell_earlier
 from .sizing import StudySize, load_space, programs_for, searched_n, size
-from .whole_memory import SMALLER_COST, predict_full
+from .whole_memory import SMALLER_COST, kept_for_turns_s, predict_full
 
 if TYPE_CHECKING:
     from .prediction import NotedPrediction
@@ -218,6 +219,7 @@ class Campaign:
         joined: who began the study confirms the winner.
         quiet: waits for a quiet machine before the confirmation; None waits for none.
         opening: simulates before the first full run; None where nothing is simulated.
+        predicts: its end tells of the whole memory.
     """
 
     options: TuneOptions
@@ -228,6 +230,7 @@ class Campaign:
     joined: bool
     quiet: QuietWait | None = None
     opening: Opening | None = None
+    predicts: bool = True
 
     def run(self) -> TuneOutcome:
         """From the pilots to what was found.
@@ -244,7 +247,7 @@ class Campaign:
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
-        sized = size(self._pilot_worker(), self.options)
+        sized = size(self._pilot_worker(), self.options, IN_TURN if self.predicts else 0.0)
         session, options = sized.session, self.options
         noise = session.objective.noise_at_first
         early_stopping, drift = EarlyStopping(noise_at_first=noise), DriftMonitor(noise_at_first=noise)
@@ -253,16 +256,20 @@ class Campaign:
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
         finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
-        reserved_runs = finalists * options.confirm + SMALLER_COST
-        if options.budget.whole_s and sized.run_time.full_s and not (options.full or self._named_n):
-            reserved_runs += IN_TURN * options.budget.whole_s / sized.run_time.full_s
+        confirming_runs, kept_s = finalists * options.confirm + SMALLER_COST, 0.0
+        if self.predicts and not self.joined:
+            session.context.store.note_host(session.study, {WHOLE_MEMORY: None})
+            kept_s = 0.0 if options.full else kept_for_turns_s(workers[0], options)
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(
             session=session,
             ledger=self.opened.ledger,
             workers=LaunchWorkers(deque(workers)),
-            rule=BudgetRule(meter=session.meter, reserved_runs=reserved_runs),
+            rule=BudgetRule(
+                meter=session.meter,
+                reserved_runs=lambda: confirming_runs + kept_s / (sized.run_time.full_s or math.inf),
+            ),
             run_time=sized.run_time,
             ladder=sized.ladder,
             repeats=options.repeats,
@@ -309,14 +316,9 @@ class Campaign:
         _note_unmeasured(session)
         session = replace(session, objective=of_study(store.study(study)))
         ranking = session.ranking()
-        predicted = None if self.options.full else predict_full(worker, ranking, self.options, named_n=self._named_n)
+        predicted = None if self.options.full else predict_full(worker, ranking, self.options)
         session.end()
         return TuneOutcome(study=study, ranking=ranking, predicted=predicted, ended=ended, interrupted=session.stopped)
-
-    @property
-    def _named_n(self) -> bool:
-        """Whether the user named the N that counts."""
-        return self.opened.session.space.asked_n is not None
 
     def _pilot_worker(self) -> LaunchWorker:
         """Runs the pilots, of which nothing is known and from which only the study's size is learnt."""

@@ -371,6 +371,7 @@ class LibrarySearch:
             unavailable=UnavailableParts(context, self.study),
             evaluators=(evaluator,),
             joined=False,
+            predicts=False,
         )
         searched = campaign.search()
         worker, confirmation = searched.worker, searched.confirmation

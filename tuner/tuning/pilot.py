@@ -53,13 +53,14 @@ FIRST_RUN_S = 1.0
 """What the first pilot run should take at most; HPL reaches about half of dgemm's rate at such a size."""
 
 
-def target_s(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math.inf) -> float:
+def target_s(budget: Budget, runs: int = RUNS_IN_BUDGET, longest_s: float = math.inf, kept: float = IN_TURN) -> float:
     """Seconds a run of the study should take: what the search has of the budget among so many; 5 minutes without one.
 
     Args:
+        kept: part of the budget for runs at a larger N.
         longest_s: the most a run may take whatever the budget; half of it leaves room for slow ones.
     """
-    return min(((1 - IN_TURN) * budget.whole_s if budget.whole_s else DEFAULT_WALL_S) / runs, longest_s / 2)
+    return min(((1 - kept) * budget.whole_s if budget.whole_s else DEFAULT_WALL_S) / runs, longest_s / 2)
 
 
 def pilot(

@@ -14,9 +14,9 @@ from results.store.store import Store
 from ..study.names import WHOLE_MEMORY
 from .extrapolation import Extrapolation
 
-APART = 0.05
-"""Standard deviation by which the ratio of two configurations changes from the first tenth of a run up to an N that is
-e times as large (benchmarks/whole_memory.py: 0.03 to 0.05)."""
+APART, APART_OF_FIRST = 0.07, 0.05
+"""Standard deviations by which the ratio of two configurations changes from a run, or from its first tenth, up to an N
+that is e times as large (benchmarks/whole_memory.py: 0.04 to 0.08, and 0.03 to 0.05)."""
 TEXTBOOK = "the textbook"
 
 
@@ -27,14 +27,14 @@ class Rival:
     Attributes:
         trial: its first run in turn.
         called: its name, as "the textbook" or "NB=256".
-        gflops: the median of its runs in turn.
-        faster: the probability that it is faster than the other at the whole memory.
+        gflops: the median of its runs in turn; 0 where none counts.
+        faster: the probability that it is faster than the other at the whole memory; None where that is not known.
     """
 
     trial: int
     called: str
     gflops: float
-    faster: float
+    faster: float | None
 
 
 @dataclass(frozen=True)
@@ -70,16 +70,19 @@ class NotedPrediction:
             return ""
         of = {rival.called: rival.gflops for rival in self.rivals}
         against = ""
-        if textbook_gflops := of.pop(TEXTBOOK, 0.0):
+        if textbook_gflops := of.get(TEXTBOOK):
+            del of[TEXTBOOK]
             percent = 100 * (self.gflops / textbook_gflops - 1)
             side = "more" if percent >= 0 else "less"
             against = f", {abs(percent):.1f}% {side} than the textbook ({four_digits(textbook_gflops)})"
-        others = "".join(f"; {called} gave {four_digits(gflops)}" for called, gflops in of.items())
+        gave = {called: four_digits(gflops) if gflops else "no result" for called, gflops in of.items()}
+        others = "".join(f"; {called} gave {what}" for called, what in gave.items())
         where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
         told = f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{others}"
-        likely = max(rival.faster for rival in self.rivals)
-        sure = self.doubt or f"The probability that another of these is faster there is {likely:.0%} at most."
-        return f"{told}. HPL-full.dat has the values of {self.called}. {sure}"
+        told += f". HPL-full.dat has the values of {self.called}."
+        known = [rival.faster for rival in self.rivals if rival.faster is not None]
+        most = f"At N={self.full.N} each of the others is faster with a probability of at most" if known else ""
+        return " ".join(filter(None, (told, self.doubt or (most and f"{most} {max(known):.0%}."))))
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""
@@ -95,14 +98,15 @@ class NotedPrediction:
         return {**self.full.to_json(), "trial": self.trial, "in_turn": turn if self.N else None}
 
 
-def probability_faster(rival_gflops: float, gflops: float, larger: float, noise: Noise) -> float:
-    """The probability that a rival is faster than another at a larger N, by their rates in turn.
+def probability_faster(ratio: float, larger: float, part: float, noise: Noise) -> float:
+    """The probability that a rival is faster than another at a larger N, by the ratio of their rates in turn.
 
     Args:
         larger: how many times as large that N is.
+        part: of the columns that ran in turn.
     """
-    sd = math.hypot(APART * math.log(larger), noise.sd)
-    return NormalDist(0.0, max(sd, 1e-9)).cdf(math.log(rival_gflops / gflops))
+    sd = math.hypot((APART if part == 1 else APART_OF_FIRST) * math.log(larger), noise.sd)
+    return NormalDist(0.0, max(sd, 1e-9)).cdf(math.log(ratio))
 
 
 def note_prediction(store: Store, study: str, noted: NotedPrediction) -> None:

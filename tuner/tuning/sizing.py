@@ -107,11 +107,12 @@ class StudySize:
     ladder: Ladder = (FULL,)
 
 
-def size(worker: LaunchWorker, options: TuneOptions) -> StudySize:
+def size(worker: LaunchWorker, options: TuneOptions, kept: float) -> StudySize:
     """Run the pilots that the study still needs, choose N and say why.
 
     Args:
         worker: runs the pilots.
+        kept: part of the budget for runs at a larger N.
 
     Raises:
         TunerError: no pilot runs, or the budget or an allocation is smaller than one run.
@@ -119,7 +120,7 @@ def size(worker: LaunchWorker, options: TuneOptions) -> StudySize:
     session, site = worker.session, worker.evaluator.site
     if not site.program.workload.is_hpl:
         return _sized_by_first_run(worker, options)
-    wanted_s = target_s(options.budget, _runs_wanted(options, session.space), site.longest_s)
+    wanted_s = target_s(options.budget, _runs_wanted(options, session.space), site.longest_s, kept)
     session.context.listener(PhaseStarted("pilot", None))
     earlier = session.records()
     asked_n = session.space.asked_n

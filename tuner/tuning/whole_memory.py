@@ -6,6 +6,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
+from hpl.sizing import process_grids
 from results.metrics import prefix_gflops
 from results.record import SMALLER_RUNS, Kind, TrialRecord
 from results.stats.disturbed_runs import DisturbedRuns
@@ -70,19 +71,27 @@ class _Runner:
 
     @property
     def gflops(self) -> float:
-        """The median rate in turn, of undisturbed runs where there are any; 0 without a valid run."""
-        runs = [run for run in self.in_turn if _rate(run)]
-        quiet = [run for run in runs if run.undisturbed]
-        return median([_rate(run) for run in quiet or runs] or [0.0])
+        """The median rate of undisturbed runs in turn, or that of the fastest of others; 0 without a valid run."""
+        quiet = [_rate(run) for run in self.in_turn if _rate(run) and run.undisturbed]
+        return median(quiet) if quiet else max(map(_rate, self.in_turn), default=0.0)
 
 
-def predict_full(
-    worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions, *, named_n: bool = False
-) -> "NotedPrediction | None":
+def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions) -> float:
+    """Seconds of what is left of the budget that a search keeps for runs in turn; 0 where none will be made.
+
+    There are none where time has no limit, the user named N or wants another objective, or N can be hardly larger.
+    """
+    session, site = worker.session, worker.evaluator.site
+    left_s, space = session.meter.remaining_s(), session.space
+    if left_s is None or space.asked_n is not None or not site.program.workload.is_hpl:
+        return 0.0
+    whole_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
+    wanted = session.objective.name == "gflops" and whole_n >= LARGER * space.largest_n
+    return IN_TURN * max(left_s, 0.0) if wanted else 0.0
+
+
+def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> "NotedPrediction | None":
     """Find which of the best is the fastest at a larger N, and note what it should do at the whole memory.
-
-    Args:
-        named_n: the user named the N that counts, so that nothing runs in turn at a larger one.
 
     Returns:
         None where the whole memory holds no larger N than the winner's.
@@ -101,7 +110,7 @@ def predict_full(
 
     rivals = [_runner(worker, _difference(entry, ranking[0]), entry.params, options) for entry in rivals_of(ranking)]
     runners: Sequence[_Runner] = [winner]
-    if not named_n:
+    if kept_for_turns_s(worker, options):
         textbook = _runner(worker, TEXTBOOK, _textbook(worker), options)
         runners = _in_turn(worker, [winner, *rivals, textbook], samples_of([stands]), options)
     shown, ceiling = session.objective.noise_at_first, worker.evaluator.site.ceiling_gflops
@@ -112,17 +121,17 @@ def predict_full(
     full = extrapolate(samples, first.N, noise, ceiling, fastest)
     trial = next((run for run in first.in_turn if _rate(run)), stands)
     N = trial.hpl.N if first.gflops and trial.hpl else None
-    others = tuple(
-        Rival(
-            one.in_turn[0].number,
-            one.called,
-            one.gflops,
-            probability_faster(one.gflops, first.gflops, first.N / N, noise),
-        )
-        for one in runners
-        if N and one.gflops and one is not first
-    )
     doubt = DisturbedRuns.of(run for one in runners for run in one.in_turn).sentence()
+
+    def faster(one: _Runner, larger: float) -> float | None:
+        told = one.gflops and not doubt
+        return probability_faster(one.gflops / first.gflops, larger, trial.part, noise) if told else None
+
+    others = tuple(
+        Rival(one.in_turn[0].number, one.called, one.gflops, faster(one, first.N / N))
+        for one in runners
+        if N and one.in_turn and one is not first
+    )
     noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others, doubt, trial.part)
     note_prediction(session.context.store, session.study, noted)
     return noted
@@ -148,11 +157,19 @@ def _difference(rival: Ranked, winner: Ranked) -> str:
 
 
 def _textbook(worker: LaunchWorker) -> Mapping[str, Scalar]:
-    """The textbook's configuration at the whole memory, with the usual NB, but for what the space holds fast."""
+    """The textbook's configuration at the whole memory, with the usual NB, but for what the space holds fast.
+
+    What goes with that follows: the squarest grid of a layout, the own kernel of a library.
+    """
     space, site = worker.session.space, worker.evaluator.site
     largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
     held = {name: value for name, value in space.first.items() if name not in space.varying and name != "N"}
-    usual = {"NB": NB_UNKNOWN} if site.program.takes_blas else {}
+    usual: dict[str, Scalar] = {"NB": NB_UNKNOWN} if site.program.takes_blas else {}
+    if "layout" in held:
+        P, Q = process_grids(int(str(held["layout"]).split("x")[0]))[0]
+        usual["grid"] = f"{P}x{Q}"
+    if "blas" in held:
+        usual["kernel"] = "auto"
     return {**pilot_point(site, largest_n), **usual, **held}
 
 
@@ -170,10 +187,14 @@ def _in_turn(
     The first columns of a larger N tell more of the whole memory than a whole run that costs as much does
     (docs/search.md); where the program cannot be stopped at a column, the runs end.
 
-    Those that are alike run once. Nothing runs where time has no limit, or pays for no N that is clearly larger.
+    Those that are alike run once. Nothing runs where the time pays for no N that is clearly larger, and nothing counts
+    where not even one round ended.
     """
     session, left_s = worker.session, worker.session.meter.remaining_s()
-    found = list({tuple(sorted({**one.params, "N": 0}.items())): one for one in reversed(runners)}.values())[::-1]
+    alike = dict[object, _Runner]()
+    for one in runners:
+        alike.setdefault(tuple(sorted({**one.params, "N": 0}.items())), one)
+    found = list(alike.values())
     if left_s is None or options.budget.whole_s is None or len(found) < 2:
         return runners
     share_s = min(IN_TURN * options.budget.whole_s, left_s) / (ROUNDS * len(found) + SMALLER_COST)
@@ -187,9 +208,9 @@ def _in_turn(
     for turn in range(ROUNDS):
         for place in sorted(range(len(found)), reverse=turn % 2 == 1):
             if session.stopped or session.meter.out_of_time(run_s):
-                return found
+                return found if turn else runners
             one = found[place]
-            record = worker.expecting(run_s).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
+            record = worker.expecting(run_s / rung.operations).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
             found[place] = replace(one, in_turn=(*one.in_turn, record))
     return found
 
@@ -210,10 +231,11 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
     samples = _samples(session, one, expected)
     sizes = [max(SMALLEST_N, int(samples[-1].N * part) // STEP * STEP) for part in SMALLER_SIZES]
     due = [N for N in sizes if all(abs(sample.N - N) > NEAR * N for sample in samples[:-1])]
+    whole = [sample for sample in samples if sample.part == 1]
     if due:
         session.context.listener(PhaseStarted("extrapolation", len(due)))
     for N in due:
-        if session.stopped or session.meter.out_of_time(launch_s(samples, N)):
+        if session.stopped or session.meter.out_of_time(launch_s(whole or samples, N)):
             break
         worker.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
     return _samples(session, one, expected)

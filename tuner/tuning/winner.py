@@ -69,8 +69,8 @@ def write_winner(
         TunerError: a file cannot be written.
     """
     folder = folder.absolute()
-    for stale in folder.glob("HPL-[0-9]*.dat"):
-        stale.unlink()
+    for stale in (*folder.glob("HPL-[0-9]*.dat"), folder / "HPL-full.dat"):
+        stale.unlink(missing_ok=True)
     winner = outcome.ranking[0]
     best = store.get(outcome.study, winner.best_record_number)
     name = store.study(outcome.study).workload.input_name

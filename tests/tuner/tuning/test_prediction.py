@@ -21,7 +21,7 @@ BEHIND = Rival(5, "blas=blis", 184.0, 0.04)
 
 def faster(rival_gflops: float, larger: float = 2.0, noise: float = 0.003) -> float:
     """The probability for a rival of one that gave 100 GFLOPS."""
-    return probability_faster(rival_gflops, 100.0, larger, noise_of([noise * np.array([-1.0, 0.0, 1.0])] * 3))
+    return probability_faster(rival_gflops / 100, larger, 0.1, noise_of([noise * np.array([-1.0, 0.0, 1.0])] * 3))
 
 
 def test_one_that_was_slower_in_turn_is_probably_slower_at_a_larger_n_but_less_surely_the_larger_that_is() -> None:
@@ -48,12 +48,21 @@ def test_what_ran_in_turn_is_one_sentence() -> None:
     assert NotedPrediction(FULL, 3).to_json()["in_turn"] is None
 
 
+def test_what_gave_no_result_in_turn_is_told_and_no_probability_of_what_is_doubtful() -> None:
+    failed = Rival(9, "the best of the search", 0.0, None)
+    noted = NotedPrediction(FULL, 3, "NB=256", 12_160, 201.0, (failed, Rival(5, "the textbook", 190.0, None)))
+    assert noted.in_turn == (
+        "In turn at N=12160, NB=256 gave 201 GFLOPS, 5.8% more than the textbook (190); the best of the search gave no "
+        "result. HPL-full.dat has the values of NB=256."
+    )
+
+
 def test_where_the_textbook_is_the_fastest_in_turn_no_gain_is_told() -> None:
     noted = NotedPrediction(FULL, 3, "the textbook", 12_160, 201.0, (Rival(9, "the best of the search", 199.0, 0.4),))
     assert noted.in_turn == (
         "In turn at N=12160, the textbook gave 201 GFLOPS; the best of the search gave 199. "
         "HPL-full.dat has the values of the textbook. "
-        "The probability that another of these is faster there is 40% at most."
+        "At N=49664 each of the others is faster with a probability of at most 40%."
     )
 
 

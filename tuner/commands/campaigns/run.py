@@ -214,13 +214,13 @@ def resolved(request: RunRequest, session: Session) -> RunRequest:
 
 
 def _of_whole_memory(request: RunRequest, store: Store) -> str | None:
-    """The trial of a study's HPL-full.dat where the file is this, with any N; else what was asked."""
+    """The trial of a study's HPL-full.dat where the file is this; else what was asked."""
     like = request.like
     predicted = prediction_of(store.study(like)) if like and "#" not in like else None
     if like is None or predicted is None:
         return like
     hpl, (dat, _) = store.get(like, predicted.trial).hpl, read_dat(request.file)
-    same = hpl is not None and replace(dat, Ns=(hpl.N,)) == HplDat.of(hpl)
+    same = hpl is not None and dat == HplDat.of(replace(hpl, N=predicted.full.N))
     return f"{like}#{predicted.trial}" if same else like
 
 

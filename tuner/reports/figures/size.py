@@ -52,7 +52,8 @@ def size(
     for run in records:
         beside = rate_by_size(records, run.params, least=1) if run.number in rivals else None
         series += [replace(one, name=f"{rivals[run.number]}: runs") for one in (beside.series[:1] if beside else ())]
-    return replace(drawn, series=tuple(series), caption=caption)
+    title = f"Rate of {predicted.called} against N" if predicted and predicted.rivals else drawn.title
+    return replace(drawn, title=title, series=tuple(series), caption=caption)
 
 
 def _fitted(predicted: Extrapolation, least_n: float) -> Series:
