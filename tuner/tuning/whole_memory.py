@@ -1,5 +1,6 @@
 """The end of a study at a smaller N: which of its best is the fastest at a larger one, and what that gives at most."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -216,13 +217,18 @@ def _in_turn(
 
 
 def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
-    """The runs of a configuration at any N; what was repeated at the study's N counts with what is expected there."""
-    alike, found = {**one.params, "N": None}, list[TrialRecord]()
+    """The runs of a configuration at any N; what was repeated at the study's N counts with what is expected there.
+
+    Disturbed ones only where all of that N were.
+    """
+    alike, found = {**one.params, "N": None}, defaultdict[object, list[TrialRecord]](list)
     for record in session.records():
         if record.kind not in UNFINISHED and {**record.params, "N": None} == alike:
             rate_there = expected.get(record.key, record.gflops)
-            found.append(record if record.kind in SMALLER_RUNS else replace(record, gflops=rate_there))
-    return samples_of(found)
+            counts = record if record.kind in SMALLER_RUNS else replace(record, gflops=rate_there)
+            found[record.params.get("N")].append(counts)
+    samples = [sample for runs in found.values() for sample in samples_of(runs)]
+    return sorted(samples, key=lambda sample: sample.N)
 
 
 def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:

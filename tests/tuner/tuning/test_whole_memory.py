@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import psutil
 import pytest
 from as_user import Run
 from made_study import MadeStudy, MakeStudy, point, studies
-from record_builders import begun, finished
+from record_builders import DISTURBED, QUIET, begun, finished
 from replayed import replaying
 
 from hpl.params import HplParams
@@ -42,15 +41,16 @@ def make(home: Path) -> Iterator[MakeStudy]:
         yield maker
 
 
-def keep(study: MadeStudy, gflops: float, N: int = 2048, kind: Kind = Kind.SEARCH, **changes: Any) -> None:
+def keep(
+    study: MadeStudy, gflops: float, N: int = 2048, *, measurements: Mapping[str, float] = QUIET, **changes: Any
+) -> None:
     """Keep a run as if the study had made it."""
     params = point(**{"NB": 64, "N": N, **changes})
-    key, number = study.space.key(params), study.store.begin(begun(key=str(params), kind=kind, params=params))
+    key, number = study.space.key(params), study.store.begin(begun(key=str(params), params=params))
     P, Q = map(int, str(params["grid"]).split("x"))
     hpl = HplParams(N, int(params["NB"]), P, Q)
-    study.store.finish(
-        replace(finished(number, gflops, key=key, params=params, hpl=hpl, time_s=0.3, cost_s=0.6), kind=kind)
-    )
+    ran = finished(number, gflops, key=key, measurements=measurements, params=params, hpl=hpl, time_s=0.3, cost_s=0.6)
+    study.store.finish(ran)
 
 
 def predicted(study: MadeStudy, budget: Budget = Budget()) -> NotedPrediction:  # noqa: B008 - it is frozen
@@ -126,6 +126,14 @@ def test_what_the_study_measured_at_smaller_n_does_not_run_again(make: MakeStudy
         keep(study, gflops, N)
     assert not predicted(study).full.too_far
     assert smaller(study) == []
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_a_disturbed_run_tells_of_its_n_where_no_other_ran_there(make: MakeStudy) -> None:
+    study = make(runs=TABLE)
+    for N, gflops in RATES[64].items():
+        keep(study, gflops, N, measurements=DISTURBED if N == 2048 else QUIET)
+    assert predicted(study).full.largest_n == 2048
 
 
 @pytest.mark.heavy
