@@ -277,7 +277,7 @@ def test_everything_says_that_nothing_was_measured(hpltune: Run, table: str, hom
     assert "What matters (replayed)" in (home / "effects.svg").read_text()
     assert hpltune("show", "mine#1").stdout == hpltune("show", "mine", "1").stdout
     named = "mine#1 is a trial, and this is for a whole study: write mine; `hpltune show mine 1` shows the trial"
-    assert hpltune("explain", "mine#1").stderr.startswith(named)
+    assert hpltune("explain", "mine#1").stderr.startswith(f"hpltune: {named}")
     assert hpltune("export", "dat", "mine#1").stdout == hpltune("export", "dat", "mine", "--trial", "1").stdout != ""
 
 
