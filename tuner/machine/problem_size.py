@@ -47,10 +47,22 @@ def first_choice(inventory: Inventory) -> Mapping[str, Scalar]:
     return {"blas": best.name, "kernel": probe.kernel if probe else "auto"}
 
 
-def full_memory_n(inventory: Inventory, NB: int, P: int, Q: int, fraction: float = MEMORY_FRACTION) -> int:
-    """The largest N whose matrix takes `fraction` of the memory that is free now."""
-    node = NodeShare(memory_bytes=matrix_memory_bytes(inventory), ranks=P * Q)
-    return n_for_memory([node], fraction=fraction, NB=NB, P=P, Q=Q)
+STEP = 64
+"""N is rounded down to a multiple of this: a whole number of cache lines, and of most NB worth trying."""
+
+
+def full_memory_n(
+    inventory: Inventory, NB: int = STEP, P: int = 1, Q: int | None = None, fraction: float = MEMORY_FRACTION
+) -> int:
+    """The largest N whose matrix takes `fraction` of the memory that is free now; one process row by default.
+
+    Args:
+        Q: process columns; None for one on each core.
+    """
+    Q = Q or inventory.host.physical_cores
+    return n_for_memory(
+        [NodeShare(memory_bytes=matrix_memory_bytes(inventory), ranks=P * Q)], fraction=fraction, NB=NB, P=P, Q=Q
+    )
 
 
 def matrix_bytes(N: int) -> int:
@@ -58,8 +70,6 @@ def matrix_bytes(N: int) -> int:
     return 8 * N * N
 
 
-STEP = 64
-"""N is rounded down to a multiple of this: a whole number of cache lines, and of most NB worth trying."""
 SMALLEST_N = 512
 RUNS_IN_BUDGET = 30
 """Runs a study should have room for: enough for a few points per dimension and the confirmation of three."""

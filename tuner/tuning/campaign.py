@@ -256,10 +256,11 @@ class Campaign:
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
         finalists = FINALISTS + (len(libraries_of(session.space)) - 1 if self.compares else 0)
-        confirming_runs, kept_s = finalists * options.confirm + SMALLER_COST, 0.0
-        if self.predicts and not self.joined:
+        predicts = self.predicts and not self.joined
+        if predicts:
             session.context.store.note_host(session.study, {WHOLE_MEMORY: None})
-            kept_s = 0.0 if options.full else kept_for_turns_s(workers[0], options)
+        kept_s = kept_for_turns_s(workers[0], options) if predicts and not options.full else 0.0
+        confirming_runs = finalists * options.confirm + SMALLER_COST
         if options.reference and len(workers) == 1 and not self.joined:
             drift.reference = ReferenceRuns(session, workers[0])
         scheduler = Scheduler(

@@ -87,7 +87,7 @@ def pilot(
     session, site = worker.session, worker.evaluator.site
     runs = list(earlier)
     samples = samples_of(runs)
-    largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
+    largest_n = full_memory_n(site)
     largest_n = min(largest_n, largest_asked or largest_n)
     while len(samples) < 2 and not session.stopped:
         N = affordable_n(samples, target_s / 2, largest_n) if samples else _first_n(site, target_s, largest_n)

@@ -68,21 +68,22 @@ class NotedPrediction:
         """What was measured in turn, as a sentence; "" where nothing was."""
         if self.N is None or not self.rivals:
             return ""
-        of = {rival.called: rival.gflops for rival in self.rivals}
-        against = ""
-        if textbook_gflops := of.get(TEXTBOOK):
-            del of[TEXTBOOK]
+        textbook_gflops = next((rival.gflops for rival in self.rivals if rival.called == TEXTBOOK), 0.0)
+        others, against = self.rivals, ""
+        if textbook_gflops:
+            others = tuple(rival for rival in self.rivals if rival.called != TEXTBOOK)
             percent = 100 * (self.gflops / textbook_gflops - 1)
             side = "more" if percent >= 0 else "less"
             against = f", {abs(percent):.1f}% {side} than the textbook ({four_digits(textbook_gflops)})"
-        gave = {called: four_digits(gflops) if gflops else "no result" for called, gflops in of.items()}
-        others = "".join(f"; {called} gave {what}" for called, what in gave.items())
+        gave = "".join(
+            f"; {rival.called} gave {four_digits(rival.gflops) if rival.gflops else 'no result'}" for rival in others
+        )
         where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
-        told = f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{others}"
-        told += f". HPL-full.dat has the values of {self.called}."
-        known = [rival.faster for rival in self.rivals if rival.faster is not None]
-        most = f"At N={self.full.N} each of the others is faster with a probability of at most" if known else ""
-        return " ".join(filter(None, (told, self.doubt or (most and f"{most} {max(known):.0%}."))))
+        told = f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{gave}"
+        known, sure = [rival.faster for rival in self.rivals if rival.faster is not None], self.doubt
+        if known and not sure:
+            sure = f"At N={self.full.N} each of the others is faster with a probability of at most {max(known):.0%}."
+        return f"{told}. HPL-full.dat has the values of {self.called}. {sure}".rstrip()
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""

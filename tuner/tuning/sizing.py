@@ -16,7 +16,6 @@ from ..machine.problem_size import (
     MOST_IN_BUDGET,
     RUNS_IN_BUDGET,
     SMALLEST_N,
-    STEP,
     Sample,
     affordable_n,
     full_memory_n,
@@ -129,7 +128,7 @@ def size(worker: LaunchWorker, options: TuneOptions, kept: float) -> StudySize:
     session = replace(session, objective=replace(session.objective, noise_at_first=noise))
     if not samples:
         return StudySize(session, RunTimeEstimate())
-    largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
+    largest_n = full_memory_n(site, fraction=options.memory_fraction)
     known_n = searched_n(earlier)
     N = known_n or (largest_n if options.full else affordable_n(samples, wanted_s, largest_n))
     if session.shrunk or site.facts().get("nodes") != session.context.store.study(session.study).host.get("nodes"):

@@ -80,13 +80,14 @@ class _Runner:
 def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions) -> float:
     """Seconds of what is left of the budget that a search keeps for runs in turn; 0 where none will be made.
 
-    There are none where time has no limit, the user named N or wants another objective, or N can be hardly larger.
+    None are made where time has no limit, where the user named N or another objective, and where the memory holds no N
+    that is clearly larger.
     """
     session, site = worker.session, worker.evaluator.site
     left_s, space = session.meter.remaining_s(), session.space
     if left_s is None or space.asked_n is not None or not site.program.workload.is_hpl:
         return 0.0
-    whole_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores, fraction=options.memory_fraction)
+    whole_n = full_memory_n(site, fraction=options.memory_fraction)
     wanted = session.objective.name == "gflops" and whole_n >= LARGER * space.largest_n
     return IN_TURN * max(left_s, 0.0) if wanted else 0.0
 
@@ -160,10 +161,9 @@ def _difference(rival: Ranked, winner: Ranked) -> str:
 def _textbook(worker: LaunchWorker) -> Mapping[str, Scalar]:
     """The textbook's configuration at the whole memory, with the usual NB, but for what the space holds fast.
 
-    What goes with that follows: the squarest grid of a layout, the own kernel of a library.
+    A layout that is held has its squarest grid, and a library that is held chooses its own kernel.
     """
     space, site = worker.session.space, worker.evaluator.site
-    largest_n = full_memory_n(site, NB=STEP, P=1, Q=site.host.physical_cores)
     held = {name: value for name, value in space.first.items() if name not in space.varying and name != "N"}
     usual: dict[str, Scalar] = {"NB": NB_UNKNOWN} if site.program.takes_blas else {}
     if "layout" in held:
@@ -171,7 +171,7 @@ def _textbook(worker: LaunchWorker) -> Mapping[str, Scalar]:
         usual["grid"] = f"{P}x{Q}"
     if "blas" in held:
         usual["kernel"] = "auto"
-    return {**pilot_point(site, largest_n), **usual, **held}
+    return {**pilot_point(site, full_memory_n(site)), **usual, **held}
 
 
 def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:

@@ -147,7 +147,7 @@ class TuneResult:
     db: str = ""
 
     def report(self) -> Report:
-        """The best configurations, with their files and the prediction for the whole memory."""
+        """The best configurations with their files, and in short what the whole memory should give."""
         title = f"Study {self.study}"
         if self.summary is None:
             return Report(title)
@@ -155,8 +155,8 @@ class TuneResult:
         if written is None:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
-        predicted = self.predicted
-        facts = self.summary.to_json(more={**written.to_json(), "full": predicted and predicted.to_json()})
+        full = self.predicted and self.predicted.to_json()
+        facts = self.summary.to_json(more={**written.to_json(), "full": full})
         return Report(title, (*ranking, *sentences, *self._end(self.summary, written)), facts)
 
     def _end(self, summary: "StudySummary", written: "WinnerFiles") -> Iterable[Part]:
