@@ -42,7 +42,9 @@ class Extrapolation:
         gflops_range: lowest and highest rate between which one run at N is expected with COVERAGE.
         largest_n: N of the largest run it is made from.
         part: of the columns of that run, 1 where it ended.
-        can_tell: the runs tell the rate at N. They do not where N is too far from theirs.
+        can_tell: the runs tell the rate at N. They do not where N is too far from theirs, or where something disturbed
+            the largest of them.
+        disturbed: something did.
     """
 
     N: int
@@ -53,6 +55,7 @@ class Extrapolation:
     largest_n: int
     can_tell: bool = True
     part: float = 1.0
+    disturbed: bool = False
 
     @property
     def too_far(self) -> bool:
@@ -69,11 +72,13 @@ class Extrapolation:
                 f"expect about {duration(self.time_s)} and {four_digits(self.gflops)} GFLOPS ({COVERAGE:.0%} of runs: "
                 f"{four_digits(low)} to {four_digits(high)}), predicted from runs up to N={self.largest_n}{stopped}"
             )
-        far = (
-            f": N is {self.N / self.largest_n:.0f} times as large, and runs tell the rate of an N that is at most "
-            f"{FARTHEST} times their own"
-        )
-        return f"these runs, up to N={self.largest_n}, cannot tell its rate{far if self.too_far else ''}"
+        why = ": something disturbed the largest of them" if self.disturbed else ""
+        if self.too_far:
+            why = (
+                f": N is {self.N / self.largest_n:.0f} times as large, and runs tell the rate of an N that is at most "
+                f"{FARTHEST} times their own"
+            )
+        return f"these runs, up to N={self.largest_n}, cannot tell its rate{why}"
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it; no rate and no time where the runs cannot tell them."""
@@ -129,8 +134,9 @@ def extrapolate(
         gflops=gflops,
         gflops_range=(min(low, gflops), min(max(high, gflops), most_gflops)),
         largest_n=largest.N,
-        can_tell=FARTHEST * largest.N >= N,
+        can_tell=FARTHEST * largest.N >= N and not largest.disturbed,
         part=largest.part,
+        disturbed=largest.disturbed,
     )
 
 

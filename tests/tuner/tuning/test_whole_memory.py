@@ -136,6 +136,16 @@ def test_a_disturbed_run_tells_of_its_n_where_no_other_ran_there(make: MakeStudy
     assert predicted(study).full.largest_n == 2048
 
 
+@pytest.mark.usefixtures("mpirun")
+def test_a_disturbed_run_at_the_largest_n_tells_no_rate_of_a_larger_one(make: MakeStudy) -> None:
+    study = make(runs=TABLE)
+    for N, gflops in RATES[64].items():
+        keep(study, gflops, N, measurements=DISTURBED if N == 2048 else QUIET)
+    full = predicted(study).full
+    assert (full.can_tell, full.to_json()["gflops"]) == (False, None)
+    assert full.sentence == "these runs, up to N=2048, cannot tell its rate: something disturbed the largest of them"
+
+
 @pytest.mark.heavy
 @pytest.mark.usefixtures("mpirun")
 def test_a_study_too_small_to_predict_the_whole_memory_tells_how_long_a_run_there_takes(
