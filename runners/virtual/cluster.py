@@ -202,6 +202,7 @@ class VirtualCluster(Part):
 
     Attributes:
         basis: what its figures are from: measured where, published by whom, fitted to which runs, or assumed.
+        caution: why they may be wrong, in a sentence that every study with it tells; "" for no known reason.
         price_usd, power_w: of the whole cluster, if they are not the sum of nodes and switches.
         blas, networks: by name; the first of each is the default.
     """
@@ -209,6 +210,7 @@ class VirtualCluster(Part):
     name: Annotated[str, Field(min_length=1, max_length=100)]
     description: str = ""
     basis: str = ""
+    caution: str = ""
     price_usd: PriceUsd | None = None
     power_w: Positive | None = None
     nodes: Annotated[tuple[VirtualNodes, ...], Field(min_length=1)]

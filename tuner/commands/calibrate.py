@@ -11,6 +11,7 @@ from hpl.build.simgrid import find_simgrid
 from hpl.params import Scalar
 from hpl.search_paths import SearchPaths
 from results.report.model import Report
+from results.stats.disturbed_runs import DisturbedRuns
 from runners.virtual.cluster import VirtualCluster
 
 from ..errors import TunerError
@@ -123,6 +124,9 @@ def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) 
         if stop.requested:
             return CalibrateResult(None, interrupted=True)
         cluster = calibrated_cluster(inventory, measured, inventory.host.hostname or "this machine")
+        checked = DisturbedRuns.of(measured.checks).sentence()
+        for caution in filter(None, (cluster.caution, checked and f"Of the HPL runs to check against: {checked}")):
+            listener(Notice(caution, caution=True))
         unwritten = _write(request.out, cluster)
         checks: list[Check] = []
         if points:

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from statistics import median
 
+from results.disturbance import Conditions
 from results.report.model import Column, Figure, Part, Sentence, Series, Table
 from runners.virtual.cluster import VirtualCluster
 
@@ -34,9 +35,10 @@ def check_table(checks: Sequence[Check]) -> Table:
 
 
 def _cells(check: Check) -> tuple[str, ...]:
-    real = f"{median(check.gflops):.2f}" if check.gflops else check.reason
+    least, most = ("at least ", "at most ") if check.conditions is Conditions.DISTURBED else ("", "")
+    real = f"{least}{median(check.gflops):.2f}" if check.gflops else check.reason
     predicted = f"{check.simulated.gflops:.2f}" if check.simulated.gflops else check.simulated.reason
-    error = "" if check.error is None else f"{check.error:+.1%}"
+    error = "" if check.error is None else f"{most}{check.error:+.1%}"
     return (*(str(check.params[name]) for name in PARAMETERS), real, str(len(check.gflops)), predicted, error)
 
 
@@ -44,7 +46,8 @@ def verdict(checks: Sequence[Check]) -> str | None:
     """How good the model is, in a sentence; None where no check was both measured and simulated."""
     found = agreement_of(checks)
     if found is None:
-        return None
+        checked = any(check.error is not None for check in checks)
+        return "The model's error cannot be told: every HPL run to check it against was disturbed." if checked else None
     if len(found.errors) == 1:
         return f"The model's error is {100 * found.bias:+.1f} % on one configuration."
     said = (
@@ -83,6 +86,7 @@ def calibration_facts(cluster: VirtualCluster, checks: Sequence[Check]) -> dict[
                 "reason": check.reason,
                 "predicted_gflops": check.simulated.gflops,
                 "error": check.error,
+                "conditions": check.conditions.value,
             }
             for check in checks
         ],

@@ -15,7 +15,10 @@ from scipy.stats import spearmanr
 from hpl.params import Scalar
 from hpl.private_files import private_folder
 from hpl.rpeak import ROOT
+from hpl.witness import SolveConditions, parse_conditions
+from results.disturbance import Conditions, counting
 from results.record import Kind, TrialRecord, TrialState
+from results.stats.disturbed_runs import DisturbedRuns, undisturbed
 from runners.paths import RunPaths
 from runners.toml_file import GIB
 from runners.virtual.cluster import SharedMemory, VirtualCluster, VirtualNodes
@@ -30,6 +33,7 @@ from ..stopping import StopRequest
 from ..trial.evaluate import Evaluator
 from ..trial.judge import Failure
 from ..trial.launching import NO_STUDY, Launching, LaunchLimits, MemoryBook, PlannedTrial, planned, reject
+from ..trial.observers.conditions import measured as what_ranks_told
 from ..trial.plan import plan
 from ..trial.records import started
 from ..trial.workbench import Workbench
@@ -37,6 +41,7 @@ from .cluster import SimulatedCluster
 from .simulator import Simulated, Wish, simulate
 
 CALIBRATOR_LIMIT_S = CHECK_LIMIT_S = 600.0
+WITHIN = "messages within a node"
 LEAST_N = 1000
 """N of the plan that tells where the calibrator's ranks are; they compute no matrix."""
 
@@ -76,23 +81,23 @@ class Measurements:
     """What was measured.
 
     Attributes:
-        shared: what messages within a node take, where several nodes were measured.
-        figures: what routines and messages take, by BLAS, one for each round.
-        rates: GFLOPS of the valid runs, by the number of their configuration.
-        reasons: why a run of a configuration is not valid, by its number.
+        timings: the runs of the calibrator, each with its BLAS as its key and what routines and messages took; one of
+            messages within a node has the key WITHIN.
+        checks: the HPL runs, each with the number of its configuration as its key.
     """
 
-    shared: SharedMemory = field(default_factory=SharedMemory)
-    figures: dict[str, list[Figures]] = field(default_factory=dict)
-    rates: dict[int, list[float]] = field(default_factory=dict)
-    reasons: dict[int, str] = field(default_factory=dict)
+    timings: list[tuple[TrialRecord, Figures]] = field(default_factory=list)
+    checks: list[TrialRecord] = field(default_factory=list)
 
-    def add_check(self, number: int, record: TrialRecord) -> None:
-        """Take in the real run of a configuration."""
-        if record.state is not TrialState.COMPLETE or record.gflops is None:
-            self.reasons[number] = record.reason or "no result"
-        else:
-            self.rates.setdefault(number, []).append(record.gflops)
+    def counting(self) -> list[tuple[TrialRecord, Figures]]:
+        """The timings that count: of a BLAS only undisturbed ones, where one exists."""
+        counts = {id(record) for record in undisturbed(record for record, _ in self.timings)}
+        return [timing for timing in self.timings if id(timing[0]) in counts]
+
+    def is_disturbed(self, key: str) -> bool:
+        """Whether what was measured of a BLAS or a configuration was disturbed each time."""
+        records = [record for record in (*(record for record, _ in self.timings), *self.checks) if record.key == key]
+        return any(record.disturbed for record in records) and not any(record.undisturbed for record in records)
 
 
 @dataclass(frozen=True)
@@ -109,8 +114,8 @@ class Calibrator:
     folder: Path
     stop: StopRequest
 
-    def time(self, blas: str, kernel: str, name: str, *arguments: str) -> Figures:
-        """Run the program in a folder of that name, and read what it prints.
+    def time(self, blas: str, kernel: str, name: str, *arguments: str) -> tuple[TrialRecord, Figures]:
+        """Run the program in a folder of that name, and read what it prints, and what the machine did meanwhile.
 
         Raises:
             TunerError: it cannot time this BLAS, or it failed.
@@ -126,7 +131,16 @@ class Calibrator:
         status = evaluator.run_program(program, arguments, every_core, folder, CALIBRATOR_LIMIT_S, self.stop)
         if status.exit_code != 0 and not self.stop.requested:
             raise TunerError(f"timing {blas}'s routines failed: {status.message}")
-        return parse_figures(RunPaths(folder).read_stdout())
+        paths = RunPaths(folder)
+        told = parse_conditions(paths.read_stderr()).get(0, SolveConditions())
+        record = replace(
+            started(NO_STUDY, point, Kind.RUN, blas),
+            state=TrialState.COMPLETE,
+            measurements=what_ranks_told(told, cores),
+            ranks=cores // inventory.node_count,
+            threads=1,
+        )
+        return record, parse_figures(paths.read_stdout())
 
     def on_node(self, name: str) -> "Calibrator":
         """The same program on one node of a cluster."""
@@ -137,6 +151,7 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
     """Time the routines and run the checks in turn, several times over: a drift of the machine then hits both alike.
 
     The checks run in another order each time, so that something that repeats itself does not always hit the same ones.
+    What was disturbed each time is measured once more after the last round.
 
     Returns:
         What was measured until somebody stopped it.
@@ -146,33 +161,36 @@ def measure(workbench: Workbench, asked: MeasurementPlan, listener: Listener, st
     """
     with _folder(workbench) as folder:
         calibrator = Calibrator(workbench.evaluator, asked.binding, folder, stop)
-        found = Measurements(_shared(asked, calibrator, listener))
-        numbers = range(len(asked.points))
+        found = Measurements(_within(asked, calibrator, listener))
         launching = Launching(
             evaluator=workbench.evaluator,
             book=MemoryBook(folder / "checks"),
             listener=lambda event: listener(event) if isinstance(event, Notice) else None,
             stop=stop,
         )
-        for turn in range(asked.rounds):
-            head = f"Round {turn + 1} of {asked.rounds}: "
+        for turn in range(asked.rounds + 1):
+            again = turn == asked.rounds
+            head = "Once more, because it was disturbed: " if again else f"Round {turn + 1} of {asked.rounds}: "
             for blas, kernel in asked.kernels.items():
+                if again and not found.is_disturbed(blas):
+                    continue
                 if stop.requested:
                     return found
                 listener(Notice(f"{head}timing {blas}'s routines on all {workbench.site.host.physical_cores} cores"))
-                found.figures.setdefault(blas, []).append(calibrator.time(blas, kernel, f"{blas}-{turn}"))
+                found.timings.append(calibrator.time(blas, kernel, f"{blas}-{turn}"))
+            numbers = [number for number in range(len(asked.points)) if not again or found.is_disturbed(str(number))]
             for number in random.Random(turn).sample(numbers, len(numbers)):  # noqa: S311 - not for secrets
                 if stop.requested:
                     return found
-                found.add_check(number, _checked(launching, asked.points[number]))
+                found.checks.append(_checked(launching, asked.points[number], str(number)))
             if numbers:
                 listener(Notice(f"{head}{len(numbers)} HPL runs to check against are done"))
     return found
 
 
-def _checked(launching: Launching, params: Mapping[str, Scalar]) -> TrialRecord:
+def _checked(launching: Launching, params: Mapping[str, Scalar], key: str) -> TrialRecord:
     """Run a complete point in full in a launch of its own."""
-    new = started(NO_STUDY, params, Kind.RUN, "")
+    new = started(NO_STUDY, params, Kind.RUN, key)
     asked = planned(plan, params, launching.evaluator.site)
     if isinstance(asked, Failure):
         return reject(launching.book, new, asked)
@@ -180,15 +198,16 @@ def _checked(launching: Launching, params: Mapping[str, Scalar]) -> TrialRecord:
     return done.records[0]
 
 
-def _shared(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> SharedMemory:
-    """What messages within a node take; the usual figures where there is one node, or one core on each."""
+def _within(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> list[tuple[TrialRecord, Figures]]:
+    """Time messages within a node; nothing where there is one node, or one core on each."""
     inventory = calibrator.evaluator.site
     if not inventory.nodes or inventory.nodes.cores < 2 or len(inventory.node_names) < 2:
-        return SharedMemory()
+        return []
     first = inventory.node_names[0]
     listener(Notice(f"Timing messages within {first}"))
     blas, kernel = next(iter(asked.kernels.items()))
-    return shared_of(messages_of(calibrator.on_node(first).time(blas, kernel, "shared", "messages")))
+    record, figures = calibrator.on_node(first).time(blas, kernel, "shared", "messages")
+    return [(replace(record, key=WITHIN), figures)]
 
 
 @contextmanager
@@ -217,10 +236,22 @@ def calibrated_cluster(inventory: Inventory, measured: Measurements, name: str) 
     described = f"{inventory.node_count} nodes" if real else host.cpu_model
     today = time.strftime("%Y-%m-%d")
     description = f"{described}, calibrated on {today}"
-    pools = {blas: pooled(runs) for blas, runs in measured.figures.items()}
+    timings = measured.counting()
+    names = dict.fromkeys(record.key for record, _ in timings)
+    pools = {blas: pooled([figures for record, figures in timings if record.key == blas]) for blas in names}
+    within = pools.pop(WITHIN, None)
     cluster = this_machine(name, nodes, cache_kib(), pools, description)
-    cluster = cluster.model_copy(update={"basis": f"measured on {name} by `hpltune calibrate` on {today}"})
-    return between_nodes(cluster, measured.shared) if inventory.node_count > 1 else cluster
+    basis, caution = f"measured on {name} by `hpltune calibrate` on {today}", ""
+    runs = DisturbedRuns.of(record for record, _ in timings)
+    if said := runs.sentence():
+        basis += " in disturbed runs" if runs.disturbed else " in runs that may have been disturbed"
+        caution = (
+            f"The model of {name} may be slower than {name} itself: "
+            f"not all runs that timed it are known to be undisturbed. {said}"
+        )
+    cluster = cluster.model_copy(update={"basis": basis, "caution": caution})
+    shared = SharedMemory() if within is None else shared_of(messages_of(within))
+    return between_nodes(cluster, shared) if inventory.node_count > 1 else cluster
 
 
 def cache_kib(root: Path = ROOT) -> float:
@@ -242,12 +273,14 @@ class Check:
         params: the configuration.
         gflops: each valid real run; none where it failed, with the reason.
         simulated: what the calibrated model predicts.
+        conditions: disturbed where none of the runs was quiet, so that the machine reaches their rates at least.
     """
 
     params: Mapping[str, Scalar]
     gflops: tuple[float, ...]
     reason: str
     simulated: Simulated
+    conditions: Conditions = Conditions.UNDISTURBED
 
     @property
     def error(self) -> float | None:
@@ -304,9 +337,19 @@ def simulate_checks(
     wishes = [Wish.of_real(point) for point in points]
     simulated = simulate(site, wishes, jobs=jobs, limit_s=SIMULATION_LIMIT_S, stop=stop)
     return [
-        Check(point, tuple(measured.rates.get(number, ())), measured.reasons.get(number, ""), one)
+        check_of(point, [record for record in measured.checks if record.key == str(number)], one)
         for number, (point, one) in enumerate(zip(points, simulated, strict=False))
     ]
+
+
+def check_of(params: Mapping[str, Scalar], runs: Sequence[TrialRecord], simulated: Simulated) -> Check:
+    """A configuration's check: of its real runs those that count."""
+    valid = [run for run in undisturbed(runs) if run.state is TrialState.COMPLETE and run.gflops is not None]
+    reasons = [run.reason or "no result" for run in runs if run.state is not TrialState.COMPLETE or run.gflops is None]
+    found = {run.conditions for run in valid}
+    worst = next((one for one in (Conditions.DISTURBED, Conditions.UNKNOWN) if one in found), Conditions.UNDISTURBED)
+    gflops = tuple(run.gflops for run in valid if run.gflops is not None)
+    return Check(params, gflops, reasons[-1] if reasons else "", simulated, worst)
 
 
 @dataclass(frozen=True)
@@ -340,8 +383,12 @@ class Agreement:
 
 
 def agreement_of(checks: Sequence[Check]) -> Agreement | None:
-    """How well the predicted rates agree with the medians of the real ones; None where no check has both."""
-    pairs = [(median(row.gflops), row.simulated.gflops) for row in checks if row.gflops and row.simulated.gflops]
+    """How well the predicted rates agree with the medians of the real ones; None where no check has both.
+
+    A disturbed run tells only what the machine reaches at least, so it counts for nothing here.
+    """
+    told = [row for row in checks if row.error is not None and row.conditions is not Conditions.DISTURBED]
+    pairs = [(median(row.gflops), row.simulated.gflops or 0.0) for row in counting(told, lambda _: None)]
     return agreement(*zip(*pairs, strict=True)) if pairs else None
 
 

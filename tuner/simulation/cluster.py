@@ -17,7 +17,7 @@ from runners.toml_file import GIB
 from runners.virtual.cluster import Switch, VirtualCluster, VirtualNodes
 from runners.virtual.load import checked_cluster
 
-from ..events import BuildStep, Listener
+from ..events import BuildStep, Listener, Notice
 from ..machine.equipment import Equipment, NodeKind
 from ..machine.problem_size import STEP
 from ..user_dirs import UserDirs
@@ -38,11 +38,13 @@ class SimulatedCluster:
     def open(
         cls, cluster: VirtualCluster, user_dirs: UserDirs, hpl_source: Path | None, listener: Listener | None
     ) -> "SimulatedCluster":
-        """Find SimGrid and build the simulated xhpl.
+        """Find SimGrid and build the simulated xhpl; the listener hears why the cluster's figures may be wrong.
 
         Raises:
             hpl.errors.HplError: SimGrid or HPL's source is missing; the sentence says how to get it.
         """
+        if listener is not None and cluster.caution:
+            listener(Notice(cluster.caution, caution=True))
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         simgrid = find_simgrid(search)
         source = obtain(search, hpl_source)

@@ -7,6 +7,7 @@ from io import StringIO
 from rich.console import Console
 
 from hpl.params import Scalar
+from results.disturbance import Conditions
 from results.report.model import Figure
 from results.report.terminal import print_report
 from runners.virtual.load import load_cluster
@@ -17,9 +18,9 @@ from tuner.simulation.simulator import Simulated
 POINT: dict[str, Scalar] = {"N": 2000, "NB": 64, "grid": "1x2", "DEPTH": 0, "SWAP": "mix", "NBMIN": 4}
 
 
-def check(real: tuple[float, ...], predicted: float | None) -> Check:
+def check(real: tuple[float, ...], predicted: float | None, conditions: Conditions = Conditions.UNDISTURBED) -> Check:
     simulated = Simulated(predicted, 1.0, "" if predicted else "the model has no such network")
-    return Check(POINT, real, "" if real else "residual FAILED", simulated)
+    return Check(POINT, real, "" if real else "residual FAILED", simulated, conditions)
 
 
 def result(*checks: Check) -> CalibrateResult:
@@ -44,6 +45,21 @@ def test_real_and_predicted_rates_stand_side_by_side_with_the_error_of_the_media
 
 def test_one_check_has_an_error_and_no_median() -> None:
     assert "The model's error is -5.0 % on one configuration." in shown(result(check((10.0,), 9.5)))
+
+
+def test_a_disturbed_run_tells_least_rates_and_no_error_of_the_model() -> None:
+    disturbed = check((8.0,), 12.0, Conditions.DISTURBED)
+    told = result(disturbed, check((10.0,), 9.5))
+    said = shown(told)
+    assert re.search(r"at least 8\.00 │ +1 │ +12\.00 │ at most \+50\.0% │", said)
+    assert "The model's error is -5.0 % on one configuration." in said
+    alone = result(disturbed)
+    assert "The model's error cannot be told: every HPL run to check it against was disturbed." in shown(alone)
+    assert alone.unchecked is None
+    facts = alone.report().facts
+    assert isinstance(facts, dict)
+    assert facts["median_error"] is None
+    assert facts["checks"][0]["conditions"] == "disturbed"
 
 
 def test_a_model_is_unchecked_where_no_run_was_both_measured_and_simulated() -> None:
