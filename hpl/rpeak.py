@@ -142,11 +142,13 @@ class CoreType:
     Attributes:
         name: the name of a row in the table; "" for a guess.
         reasoning: how the row was found, its source, and its uncertainty.
+        efficiency: the name of the smaller cores, where the CPU has both kinds; "" else.
     """
 
     name: str
     flop_per_cycle: int
     reasoning: str
+    efficiency: str = ""
 
 
 @dataclass(frozen=True)
@@ -336,7 +338,8 @@ def _table() -> dict[str, list[dict[str, Any]]]:
 def _of_row(row: Mapping[str, Any], how: str, *, efficiency: bool) -> CoreType:
     chosen = row.get("efficiency", row) if efficiency else row
     caution = f"; {row['caution']}" if "caution" in row else ""
-    return CoreType(chosen["name"], int(chosen["flop_per_cycle"]), f"{chosen['name']}, {how}: {row['source']}{caution}")
+    reasoning = f"{chosen['name']}, {how}: {row['source']}{caution}"
+    return CoreType(chosen["name"], int(chosen["flop_per_cycle"]), reasoning, row.get("efficiency", {}).get("name", ""))
 
 
 def _by_numbers(row: Mapping[str, Any], info: CpuInfo, cpu: int) -> str:

@@ -132,6 +132,8 @@ def parse_bytes(text: str, field: str) -> int:
     Raises:
         UsageError: it is no size, or it has no unit.
     """
+    if re.search("[KMGT]b$", text.strip()):
+        raise UsageError("b stands for bits: write bytes with B, such as 256GB or 256GiB", field=field, given=text)
     found = _SIZE.fullmatch(text.strip().lower())
     if found is None or not found[2]:
         raise UsageError("write a size with its unit, in MiB, GiB or TiB, such as 256GiB", field=field, given=text)

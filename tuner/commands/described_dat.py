@@ -17,6 +17,7 @@ from hpl.sizing import (
     process_grids,
     seconds,
 )
+from results.metrics import four_digits
 
 from ..asks.dat import LARGEST, DatAsk
 from ..errors import UsageError
@@ -66,7 +67,7 @@ def described_dat(ask: DatAsk) -> DatResult:
         *usual_reasons(params),
         *_expected(ask, machine, params, rpeak_gflops),
         *unusual(params),
-        *_assumed(ask, machine),
+        *_assumed(ask, machine, rpeak_gflops),
     )
     facts = {"ranks_per_node": here, "threads_per_rank": machine.cores // here, "rpeak_gflops": rpeak_gflops}
     rate = _rate(ask, machine, params, rpeak_gflops)
@@ -185,13 +186,15 @@ def _sizes(ask: DatAsk, machine: DescribedMachine, params: HplParams, here: int,
         panels: N is smaller for their sake.
     """
     memory = f"{counted(machine.nodes, 'node')} with {sizes(machine.memory_bytes)[0]} each"
-    rounded = "rounded down to whole blocks of NB."
+    equally = params.N % (params.NB * math.lcm(params.P, params.Q)) == 0
+    rounded = "rounded down to whole blocks of NB" + (", equally many on all ranks." if equally else ".")
     if ask.N:
         yield f"N={params.N}: as asked."
     elif panels:
-        yield f"N={params.N}: its matrix and the panels beside it take {_most_used(ask):.0%} of {memory}, {rounded}"
+        beside = f"its matrix and the panels beside it take at most {_most_used(ask):.0%} of {memory}"
+        yield f"N={params.N}: {beside}, {rounded}"
     else:
-        yield f"N={params.N}: its matrix takes {ask.memory_fraction:.0%} of {memory}, {rounded}"
+        yield f"N={params.N}: its matrix takes at most {ask.memory_fraction:.0%} of {memory}, {rounded}"
     yield f"NB={params.NB}: " + _nb_reason(ask, machine)
     threads, idle = divmod(machine.cores, here)
     ranks = f"{counted(params.ranks, 'rank')}, {here} on each node with {counted(threads, 'thread')} each"
@@ -256,7 +259,7 @@ def _rate(
 ) -> _ExpectedRate | None:
     """The rate to expect; None where nothing tells it."""
     if ask.gflops is not None:
-        return _ExpectedRate(ask.gflops, ask.gflops, f"at {ask.gflops:,.0f} GFLOPS, as asked.")
+        return _ExpectedRate(ask.gflops, ask.gflops, f"at {four_digits(ask.gflops)} GFLOPS, as asked.")
     if rpeak_gflops is None:
         return None
     usual = machine.usual
@@ -288,8 +291,16 @@ def _expected(ask: DatAsk, machine: DescribedMachine, params: HplParams, rpeak_g
     yield f"Expected time: {shortest if shortest == longest else f'{shortest} to {longest}'}; {rate.because}"
 
 
-def _assumed(ask: DatAsk, machine: DescribedMachine) -> Iterator[str]:
+def _assumed(ask: DatAsk, machine: DescribedMachine, rpeak_gflops: float | None) -> Iterator[str]:
     """What was taken so, because it was not told, or could mean something else."""
+    if rpeak_gflops is not None and machine.cpu and machine.cpu.core.efficiency and not ask.flops_per_cycle:
+        yield (
+            f"Caution: {machine.cpu.name} has smaller cores, too ({machine.cpu.core.efficiency}), and nothing tells "
+            f"how many. All {machine.cores} count as the large ones, so Rpeak is {rpeak_gflops:,.1f} GFLOPS at most"
+            f"{'.' if ask.gflops else ', and the time may be longer.'}"
+        )
+    if rpeak_gflops is not None and (ask.gflops or 0.0) > rpeak_gflops:
+        yield f"Caution: {four_digits(ask.gflops or 0.0)} GFLOPS are more than Rpeak: one of both is wrong."
     if re.search(r"[kmgt]b\s*$", (ask.memory or "").lower()):
         there = sizes(machine.memory_bytes)[0]
         yield f"Memory: {ask.memory} is decimal, {there}. If the node has a round number of GiB, write it with GiB."

@@ -43,6 +43,9 @@ def read_network(text: str) -> float:
     Raises:
         UsageError: it is no speed.
     """
+    if re.search("B(/s|ps)?$", text.strip()):
+        bits = "B stands for bytes: write its speed in bits, such as 1g or 100Gb/s for Gbit/s"
+        raise UsageError(bits, field="network", given=text)
     cleaned = text.strip().lower()
     found = _SPEED.fullmatch(cleaned)
     speed = float(found[1]) * _PER_GBIT[found[2]] if found else INFINIBAND_GBIT_S.get(cleaned, 0.0)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from subprocess import CompletedProcess
 
@@ -81,7 +82,7 @@ def test_nb_follows_from_the_cpu_where_its_blocking_is_known(cpu: str, NB: int) 
 
 def test_the_expected_time_is_that_of_a_rate_that_is_asked() -> None:
     result = described_dat(DatAsk(cores=1, memory="1GiB", N=10_000, gflops=2 / 3 * 1e3))
-    assert "Expected time: 1.0 s; at 667 GFLOPS, as asked." in result.reasons
+    assert "Expected time: 1.0 s; at 666.7 GFLOPS, as asked." in result.reasons
 
 
 def test_without_a_rate_the_time_is_a_range_from_what_published_results_reach_of_rpeak() -> None:
@@ -144,7 +145,7 @@ def test_each_plausible_machine_gets_a_file_that_fits_it(nodes: int, cores: int,
 def test_where_panels_take_much_of_the_memory_n_is_smaller_and_the_reason_says_so() -> None:
     result = described_dat(DatAsk(nodes=4, cores=127, memory="8GiB", network="200g", ranks=508))
     assert 127 * memory_bytes(result.params) <= 0.9 * 8 * 2**30
-    assert "its matrix and the panels beside it take 90% of 4 nodes with 8.0 GiB each" in result.reasons[0]
+    assert "its matrix and the panels beside it take at most 90% of 4 nodes with 8.0 GiB each" in result.reasons[0]
 
 
 @pytest.mark.parametrize(("cores", "network", "ranks"), [(97, "25g", 6), (97, "200g", 12), (127, "200g", 18)])
@@ -261,3 +262,45 @@ def test_a_mistake_on_the_command_line_names_its_option(hpltune: Run) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith("hpltune: --memory")
     assert "such as 256GiB" in done.stderr
+
+
+@pytest.mark.parametrize(("cpu", "cores"), [("i9-13900K", 24), ("Apple M1", 8), ("Core Ultra 9 285K", 24)])
+def test_rpeak_of_a_cpu_with_smaller_cores_is_told_as_the_most(cpu: str, cores: int) -> None:
+    ask = DatAsk(cores=cores, memory="64GiB", cpu=cpu, ghz=3.0)
+    (caution,) = [reason for reason in described_dat(ask).reasons if "smaller cores" in reason]
+    assert f"All {cores} count as the large ones, so Rpeak is {cores * 48:,.1f} GFLOPS at most" in caution
+    assert caution.endswith("the time may be longer.")
+    told = described_dat(replace(ask, flops_per_cycle=11))
+    assert not [reason for reason in told.reasons if "smaller cores" in reason]
+    assert not [reason for reason in described_dat(replace(ask, cpu="zen4")).reasons if "smaller cores" in reason]
+
+
+def test_a_rate_above_rpeak_is_doubted_and_a_small_one_keeps_its_digits() -> None:
+    ask = DatAsk(cores=4, memory="16GiB", cpu="zen4", ghz=3.0)
+    above = described_dat(replace(ask, gflops=100_000.0)).reasons
+    assert "Caution: 100,000 GFLOPS are more than Rpeak: one of both is wrong." in above
+    below = described_dat(replace(ask, gflops=0.001)).reasons
+    assert any(reason.endswith("at 0.001 GFLOPS, as asked.") for reason in below)
+    assert not [reason for reason in below if "more than Rpeak" in reason]
+
+
+def test_n_says_why_it_is_smaller_than_the_part_of_the_memory_allows() -> None:
+    reasons = described_dat(DatAsk(cores=4, memory="16GiB", cpu="zen4")).reasons
+    told = (
+        "takes at most 80% of 1 node with 16.0 GiB each, rounded down to whole blocks of NB, equally many on all ranks."
+    )
+    assert any(told in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("ask", "sentence"),
+    [
+        (DatAsk(cores=4, memory="8Gb"), "b stands for bits"),
+        (DatAsk(cores=4, memory="8GiB", network="100MB/s"), "B stands for bytes"),
+        (DatAsk(cores=4, memory="8GiB", network="10GBps"), "B stands for bytes"),
+    ],
+)
+def test_bits_are_no_bytes(ask: DatAsk, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        described_dat(ask)
+    assert described_dat(DatAsk(cores=4, memory="8gb", network="10GbE")).params
