@@ -14,7 +14,7 @@ from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
-from ..study.names import FEWEST_EXPLAINED, WHOLE_MEMORY, programs_of, resuming
+from ..study.names import ALL_TRIED, FEWEST_EXPLAINED, WHOLE_MEMORY, programs_of, resuming
 from ..study.objective import merit_text, unit_of
 from ..words import counted
 from .ranking import figures, interval_of
@@ -176,7 +176,7 @@ def _explained(summary: StudySummary, db: str) -> str:
     """How to learn which parameters matter, or how to measure as much as that needs; only a search can tell that."""
     study = summary.study
     name = f"{shlex.quote(study.name)}{db}"
-    if not study.space_text:
+    if not study.space_text or study.host.get(ALL_TRIED):
         return f"`hpltune best {name}` shows the ranking."
     if study.workload.is_hpl and (summary.known or len(summary.ranking)) >= FEWEST_EXPLAINED:
         return f"`hpltune explain {name}` tells which parameters matter."

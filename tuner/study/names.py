@@ -25,6 +25,8 @@ COUNTED = SEARCHED | {Kind.REFERENCE}
 """Kinds of trials that a budget of trials limits."""
 RANKED = frozenset({Kind.SEARCH, Kind.REFERENCE, Kind.CONFIRMATION})
 """Kinds of trials whose rates are compared."""
+ALL_TRIED = "all_tried"
+"""The fact of a study's host that no configuration of its space is left."""
 PROGRAMS = "programs_of"
 """The fact of a comparison that names the studies whose programs and libraries it ran, where these differ."""
 FEWEST_EXPLAINED = 5

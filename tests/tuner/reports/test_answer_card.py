@@ -16,7 +16,7 @@ from tuner.explain.stored_space import telling
 from tuner.reports.answer_card import answer_card, next_step
 from tuner.reports.ranking import run_sentences
 from tuner.reports.summary import StudySummary
-from tuner.study.names import FEWEST_EXPLAINED, is_shootout, programs_of
+from tuner.study.names import ALL_TRIED, FEWEST_EXPLAINED, is_shootout, programs_of
 
 RUNS = [finished(number, 70.0 + number, key=f"k{number % 2}") for number in range(1, 7)]
 
@@ -66,6 +66,7 @@ KINDS = {
     "imported": a_study(engine=IMPORT, space_text=""),
     "simulated": a_study(space_text="[NB]", versions={SIMULATOR: "SimGrid 3.32"}),
     "replayed": a_study(space_text="[NB]", versions={SIMULATOR: REPLAY_OF + "a.csv"}),
+    "all tried": a_study(space_text="[NB]", host={ALL_TRIED: True}, versions={SIMULATOR: REPLAY_OF + "a.csv"}),
     "libraries": a_study(space_text="[NB]", options={"shootout": True}),
     "HPL-MxP": a_study(space_text="[NB]", host={"workload": "hpl-mxp"}),
     "HPCG": a_study(space_text="[NB]", host={"workload": "hpcg"}),
@@ -92,6 +93,7 @@ def test_the_next_step_is_one_that_the_program_takes(kind: str, ranking: Sequenc
             assert study.simulated
         elif command.startswith(("tune ⟦resume⟧", "blas ⟦resume⟧")):
             assert study.space_text
+            assert ALL_TRIED not in study.host or state != "complete"
             assert command.startswith("blas") == is_shootout(study)
         else:
             assert command == "best study"

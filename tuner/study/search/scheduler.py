@@ -19,7 +19,7 @@ from ...words import counted
 from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
 from ..machine_changes import MOVED
-from ..names import SEARCHED, is_conclusive
+from ..names import ALL_TRIED, SEARCHED, is_conclusive
 from ..objective import Objective
 from ..session import StudySession
 from .drift_monitor import DriftMonitor, anchor_rate
@@ -259,7 +259,11 @@ class Scheduler:
         except Interrupted:
             return [], STOPPED
         self._show_remarks(engine)
-        return batch, None if batch or self.workers.under_way else why_nothing_left(engine)
+        if batch or self.workers.under_way:
+            return batch, None
+        if len(engine.history.points) >= len(engine.space):
+            self.session.context.store.note_host(self.session.study, {ALL_TRIED: True})
+        return [], why_nothing_left(engine)
 
     def _state(self, engine: Engine, repeats: int) -> SearchState:
         """How far the search is, after hearing of other processes."""
