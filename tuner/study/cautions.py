@@ -148,7 +148,14 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
     at, wait = told.pop(OTHERS, (None, ""))
     others = "; ".join(filter(None, (*disturbed_caution(study.host), wait)))
     disturbed = [(at, others)] if others else []
-    return [*disturbed, *told.values(), *changes, *([(None, VIRTUAL)] if virtual else [])]
+    return [*disturbed, *told.values(), *changes, *([(None, VIRTUAL)] if virtual else []), *_of_model(study)]
+
+
+def _of_model(study: Study) -> list[tuple[None, str]]:
+    """Why the figures of the virtual cluster may be wrong that a study simulated."""
+    model = study.options.get("cluster")
+    caution = model.get("caution") if study.simulated and isinstance(model, Mapping) else None
+    return [(None, caution.rstrip("."))] if isinstance(caution, str) else []
 
 
 def small_caution(study: Study, N: int) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from record_builders import DISTURBED, QUIET, START, a_study, begun, finished
 
-from results.record import Kind
+from results.record import SIMULATOR, Kind
 from results.store.store import Store
 from tuner.events import OTHERS, Event, Notice, TrialEnded
 from tuner.study.cautions import CautionKeeper, cautions_of, cautions_of_all, small_caution, told_cautions
@@ -138,6 +138,13 @@ def test_cautions_about_other_programs_are_one_with_the_last_wait(store: Store) 
     store.note_host("study", {"disturbed_runs": {"sentence": "2 of 4 runs were disturbed: other programs in 2."}})
     disturbed, _ = cautions_of(store.study("study"))
     assert disturbed.endswith(f": 2 of 4 runs were disturbed: other programs in 2; {again}.")
+
+
+def test_a_simulated_study_says_why_its_model_may_be_wrong() -> None:
+    options = {"cluster": {"name": "vm", "caution": "The model of vm may be slower."}}
+    simulated = a_study(options=options, versions={SIMULATOR: "SimGrid 3.32"})
+    assert cautions_of(simulated) == ["Caution: The model of vm may be slower."]
+    assert cautions_of(a_study(options=options)) == []
 
 
 def test_an_n_far_below_the_memory_is_told_unless_that_was_told_already() -> None:

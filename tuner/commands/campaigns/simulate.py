@@ -36,7 +36,7 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
             session.listener(Notice(f"{request.file}: {caution}.", caution=True))
         with stop.preparing():
             cluster = cluster_from(options.cluster or {})
-            site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, session.listener)
+            site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, listener)
         how = _how(request, dat, site, store)
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
         study = begin_file(store, request.file, options, facts_of(options, site))
