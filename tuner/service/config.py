@@ -212,6 +212,7 @@ class OffersTable(Part):
 
     Attributes:
         spaces, clusters, programs, libraries: files by the names that people use.
+        parameters: those beside HPL's own that people may set, as env.OMP_PLACES, sys.omp_wait or mpi.btl.
         mpi_parameters: MPI parameters, without "mpi.", that people may set.
     """
 
@@ -219,6 +220,7 @@ class OffersTable(Part):
     clusters: Mapping[OfferedName, Path] = Field(default_factory=dict)
     programs: Mapping[OfferedName, Path] = Field(default_factory=dict)
     libraries: Mapping[OfferedName, Path] = Field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
     mpi_parameters: tuple[str, ...] = ()
 
     def anchored(self, folder: Path) -> Self:

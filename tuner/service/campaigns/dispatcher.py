@@ -19,6 +19,7 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.deliveries import OutgoingMessage
 from results.store.service.queue import BEAT_S
 from results.store.store import Store
+from runners.batch.registry import BATCH_SYSTEMS
 
 from ...user_dirs import UserDirs
 from ..background import Duty
@@ -35,6 +36,35 @@ SILENT_S = 20 * BEAT_S
 DEAF_S = 60.0
 """Seconds between two looks after which nothing is known of the time between them."""
 LOGGER = logging.getLogger("hpltune.campaigns")
+KEPT = frozenset(
+    (
+        *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR", "CPATH", "CC"),
+        *("SSH_AUTH_SOCK", "KRB5CCNAME", "SSL_CERT_FILE", "LOADEDMODULES", "_LMFILES_", "GLIBC_TUNABLES"),
+        *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+    )
+)
+"""Variables that the process of a campaign has of its service: who and where it is, and how it reaches others."""
+KEPT_BEGINNINGS = (
+    *("HPLTUNE_", "LC_", "XDG_", "PG", "MODULE", "LMOD_", "SPACK_", "APPTAINER_", "SINGULARITY_", "CH_"),
+    *("OMPI_", "OPAL_", "PMI", "PRTE_", "MPI", "HYDRA_", "I_MPI_", "UCX_", "FI_", "PSM", "CUDA_", "ROCR_", "HIP_"),
+    *(system.variables for system in BATCH_SYSTEMS.values()),
+)
+"""How variables of databases, modules, containers, MPI libraries, GPUs and batch systems begin."""
+KEPT_ENDS = ("PATH", "ROOT", "_HOME", "_DIR")
+"""How variables end that say where programs and libraries are."""
+OF_CLIENTS = frozenset({"HPLTUNE_TOKEN", "HPLTUNE_SERVER"})
+"""Variables of who asks a service: a campaign asks none."""
+
+
+def environment_of(user_dirs: UserDirs) -> dict[str, str]:
+    """The environment of a campaign's process: what is on the list, and none of what else its service was given."""
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if name in KEPT or name.startswith(KEPT_BEGINNINGS) or name.endswith(KEPT_ENDS)
+    }
+    own = {"HPLTUNE_CACHE": str(user_dirs.cache), "HPLTUNE_DATA": str(user_dirs.data)}
+    return {name: value for name, value in (found | own).items() if name not in OF_CLIENTS}
 
 
 @dataclass
@@ -220,11 +250,7 @@ class Dispatcher:
                     stdout=log,
                     stderr=subprocess.STDOUT,
                     start_new_session=True,
-                    env={
-                        **os.environ,
-                        "HPLTUNE_CACHE": str(self.user_dirs.cache),
-                        "HPLTUNE_DATA": str(self.user_dirs.data),
-                    },
+                    env=environment_of(self.user_dirs),
                 )
         except OSError as error:
             self._not_begun(entry, error)

@@ -67,7 +67,7 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"set": {"NB": ["wide"]}}, "set.NB", "expected a whole number"),
         ({"set": {"NBB": [1]}}, "set.NBB", "did you mean NB?"),
         ({"set": {"NB": []}}, "set.NB", "give a value at least"),
-        ({"set": {"mpi.btl": "tcp"}}, "set.mpi.btl", "does not let documents set this MPI parameter"),
+        ({"set": {"mpi.btl": "tcp"}}, "set.mpi.btl", "the service lets no document set this parameter"),
         ({"engine": "hpll"}, "engine", "did you mean hpl"),
         ({"points": 3}, "points", "add engine grid"),
         ({"objective": "usd-per-gflops"}, "objective", "price_usd"),
