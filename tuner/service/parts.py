@@ -21,7 +21,7 @@ from .campaigns.offered import Offers
 from .live.reader import LiveReader
 from .metrics import ServiceMetrics
 from .pages.campaign.live_pages import LivePages
-from .problems import Problem
+from .problems import LONGEST_PATH, Problem
 from .sessions import SessionKeeper
 from .study_files import StudyFiles
 from .webhook_sender import Announcer
@@ -80,7 +80,7 @@ async def no_query(request: Request) -> None:
         Problem: there is one.
     """
     for word in request.query_params:
-        raise Problem(422, f"query.{word}: this address takes no query.")
+        raise Problem(422, f"query.{word[:LONGEST_PATH]}: this address takes no query.")
 
 
 Parts = Annotated[ServiceParts, Depends(_parts)]
