@@ -97,16 +97,14 @@ class Disturbance:
 
 
 def judge_run(
-    measurements: Mapping[str, float], ranks: int | None, threads: int | None, hosts: int, rates: str
+    measurements: Mapping[str, float], ranks: int | None, threads: int | None, hosts: int, *, untouched: bool
 ) -> tuple[Conditions, Disturbance | None]:
     """Judge a run of so many ranks with threads each on some hosts; what is not known is None or 0.
 
-    Nothing disturbs a simulated run. Of a replayed one its table may tell what disturbed it, and else nothing did.
-
     Args:
-        rates: how its rate came about, as `record.rates_of` tells it.
+        untouched: nothing can have disturbed it.
     """
-    if rates == "simulated" or (rates == "replayed" and "solve_s" not in measurements):
+    if untouched:
         return Conditions.UNDISTURBED, None
     known = ranks is not None and threads is not None
     return judge(measurements, (ranks or 0) * (threads or 0) / max(1, hosts) if known else None)

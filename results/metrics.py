@@ -58,6 +58,20 @@ def mflops_per_watt(gflops: float, power_w: float) -> float:
     return 1000.0 * gflops / power_w
 
 
+MOST_MFLOPS_PER_WATT = 100_000.0
+"""More than any machine reaches: the first of the Green500 has 73,282 (November 2025)."""
+
+
+def too_efficient(mflops_per_watt: float) -> str:
+    """Say that a power cannot be that of the machine; "" where it can."""
+    if mflops_per_watt <= MOST_MFLOPS_PER_WATT:
+        return ""
+    return (
+        f"{mflops_per_watt:,.0f} MFLOPS/W are more than any machine reaches (the Green500's first has about 73,000): "
+        "the power is not that of the whole machine in watts. Look at the unit of the meter."
+    )
+
+
 POWER = "_power_w"
 """Ends the name of what a source measured: "rapl_power_w"."""
 NEAREST_THE_WALL = ("meter", "redfish", "ipmi", "pm_counters", "slurm", "hwmon", "rapl", "nvml", "amdsmi")

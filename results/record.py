@@ -21,6 +21,8 @@ SIMULATOR = "simulator"
 """The key of `versions` that only simulated and replayed studies and trials have."""
 REPLAY_OF = "replay of "
 """What stands in place of a simulator's name, before that of a table, where trials are replayed."""
+SIMULATED_TABLE = "table_simulated"
+"""The fact of a host that the table which is replayed has the rates of a simulator."""
 IMPORT = "import"
 """What stands in place of an engine in a study of imported outputs."""
 IMPORTED_FROM, IMPORTED_SHA256 = "imported_from", "imported_sha256"
@@ -41,6 +43,15 @@ def rates_of(versions: Mapping[str, str]) -> str:
     if SIMULATOR not in versions:
         return MEASURED
     return "replayed" if str(versions[SIMULATOR]).startswith(REPLAY_OF) else "simulated"
+
+
+def is_untouched(versions: Mapping[str, str]) -> bool:
+    """Whether nothing else can have taken the machine: a simulator ran it, or a landscape (*.json) tells its runs.
+
+    A landscape has the runs of a machine that did nothing else; of the rows of other tables nobody knows that.
+    """
+    simulator = str(versions.get(SIMULATOR, ""))
+    return bool(simulator) and (simulator.endswith(".json") or not simulator.startswith(REPLAY_OF))
 
 
 class TrialState(StrEnum):
@@ -294,14 +305,14 @@ class TrialRecord:
     @cached_property
     def _conditions(self) -> tuple[Conditions, Disturbance | None]:
         hosts = len(self.observed.hosts) if self.observed else 0
-        return judge_run(self.measurements, self.ranks, self.threads, hosts, self.rates)
+        return judge_run(self.measurements, self.ranks, self.threads, hosts, untouched=is_untouched(self.versions))
 
     @property
     def conditions(self) -> Conditions:
         """Whether something else took the machine from it.
 
-        A simulated run had no machine that anything could take; of a replayed one its table may tell what did. Of all
-        other runs during which nothing was measured it is not known.
+        A simulated run had no machine that anything could take. Of all other runs during which nothing was measured,
+        or of which a table does not tell it, it is not known.
         """
         return self._conditions[0]
 

@@ -17,7 +17,7 @@ from hpl.workload import HPL, Workload
 
 from ..disturbance import Conditions
 from ..metrics import rate_text
-from ..record import MEASURED, Kind, Study, TrialRecord
+from ..record import MEASURED, SIMULATED_TABLE, Kind, Study, TrialRecord
 from .disturbed_runs import undisturbed
 from .ranking import Ranked, hosts_of, is_full_run, n_of_run, unclear_runs
 
@@ -83,7 +83,7 @@ class FastestRun:
     def of(cls, study: Study, record: TrialRecord) -> "FastestRun":
         """Hold the fastest run of a study against the study's memory."""
         N, memory_bytes = n_of_run(record), _memory_bytes(study, record)
-        source = "" if study.how == MEASURED else study.how
+        source = "simulated" if study.host.get(SIMULATED_TABLE) else "" if study.how == MEASURED else study.how
         filled = DOUBLE * N * N / memory_bytes if N and memory_bytes and study.workload.is_hpl else None
         return cls(record, N, filled if filled and filled <= 1 else None, source, study.workload)
 

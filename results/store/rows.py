@@ -33,6 +33,7 @@ from ..record import (
     Study,
     TrialRecord,
     TrialState,
+    is_untouched,
     rates_of,
 )
 from .schema import HPL_COLUMNS, TRIALS
@@ -249,8 +250,9 @@ def _judged(
     versions: str, measurements: str, ranks: int | None, threads: int | None, hosts: str | None
 ) -> tuple[str, Conditions, Disturbance | None]:
     """Judge a run from its columns; how its rate came about, and what `judge_run` says of it."""
-    rates, there = rates_of(object_of(versions, "versions")), _hosts_of(hosts) if hosts else ()
-    return rates, *judge_run(object_of(measurements, "measurements"), ranks, threads, len(there), rates)
+    known, count = object_of(versions, "versions"), len(_hosts_of(hosts)) if hosts else 0
+    measured = object_of(measurements, "measurements")
+    return rates_of(known), *judge_run(measured, ranks, threads, count, untouched=is_untouched(known))
 
 
 @lru_cache

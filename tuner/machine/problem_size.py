@@ -1,7 +1,7 @@
 """Chooses N so that a study fits its budget, and the textbook's values of the other parameters."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hpl.params import HplParams, Scalar
 from hpl.sizing import NodeShare, flop_count, fraction_done, n_for_memory, process_grids
@@ -87,17 +87,19 @@ class Sample:
         time_s: HPL's own time, or that up to the column.
         cost_s: wall time of the whole launch.
         part: of the columns, 1 for the whole run.
+        disturbed: something took the machine from it, so that it took longer than others will.
     """
 
     N: int
     time_s: float
     cost_s: float
     part: float = 1.0
+    disturbed: bool = False
 
     def first(self, part: float) -> "Sample":
         """What its first columns take, where a whole run was measured."""
         saved_s = self.time_s * (1 - fraction_done(1, part))
-        return Sample(self.N, self.time_s - saved_s, self.cost_s - saved_s, part)
+        return replace(self, time_s=self.time_s - saved_s, cost_s=self.cost_s - saved_s, part=part)
 
 
 def launch_s(samples: Sequence[Sample], N: int) -> float:

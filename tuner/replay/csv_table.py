@@ -159,6 +159,7 @@ def read_csv(path: Path) -> RecordedLandscape:
             for point, each in zip(points, runs.values(), strict=True)
         ),
         nodes=max(1, *(len(run.hosts) for each in runs.values() for run in each)),
+        simulated=any(row.text("rates") == "simulated" or row.text("simulated").lower() == "true" for row in rows),
     )
 
 

@@ -196,7 +196,7 @@ class RecordedLandscape:
         probes: dgemm's rate of a core by BLAS and kernel, as `tune` knows it before the first run.
         small_n: order of the small runs; 0 where there are none.
         messages, half_nb: what a launch on all ranks told, likewise; None where there was none.
-        simulated: its runs are a simulator's, which come out the same each time and start at once.
+        simulated: its runs are a simulator's: no machine gave their rates.
     """
 
     name: Text

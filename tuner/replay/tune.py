@@ -7,7 +7,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from results.record import SIMULATOR, TrialRecord
+from results.record import SIMULATED_TABLE, SIMULATOR, TrialRecord
 from search_spaces.load import space_text
 
 from ..engines.outcomes import FULL, Rung
@@ -99,6 +99,7 @@ def facts_of(options: TuneOptions, table: ReplayTable) -> MachineFacts:
             "description": table.landscape.description,
             "nodes": table.nodes,
             "physical_cores": table.machine.cores,
+            **({SIMULATED_TABLE: True} if table.landscape.simulated else {}),
         },
         rpeak_gflops=options.rpeak_gflops,
         price_usd=options.price_usd,

@@ -50,7 +50,9 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     parts += [_pairs(pairs) if pairs else none, *strongest]
     best = named_values(found.best, found.names, " ")
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
-    rate = f"{four_digits(found.best_gflops)} GFLOPS ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
+    rate = f"{four_digits(found.best_gflops)} GFLOPS"
+    if found.repeats_percent is not None or study.how == "simulated":
+        rate += f" ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
     model = f"Best by the model: {best}, {rate}.{ran}"
     tell = found.one_at_a_time.had and any(not effect.tied for effect in found.effects)
     in_turn = one_by_one_parts(found) if tell else [Sentence(NOT_TOLD_IN_TURN)]
@@ -62,15 +64,17 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
 
 def in_short(found: Explanation) -> str:
     """Say in a sentence or two which parameters matter most, and which value of the first is the best."""
-    told = [effect for effect in found.effects if effect.ran and not effect.tied and effect.total >= MATTERS]
-    if not told:
+    mattering = [effect for effect in found.effects if effect.ran and effect.total >= MATTERS]
+    if all(effect.tied for effect in mattering):
         return "These runs do not tell which parameter matters."
-    first, *others = told[:3]
-    best = (
-        f"it explains {100 * first.total:.0f} % of the speed differences, and {first.ran[0].words} is best on average"
-    )
+    first, *others = sorted(mattering, key=lambda effect: -effect.total)
+    others = [effect for effect in others if not effect.tied][:2]
+    best = f"{first.ran[0].words} is best on average"
+    if first.tied:
+        best = "these runs do not tell its best value from its worst"
+    explains = f"it explains {100 * first.total:.0f} % of the speed differences, and {best}"
     then = " and ".join(f"{effect.name} ({100 * effect.total:.0f} %)" for effect in others)
-    return f"{first.name} matters most: {best}.{f' Next come {then}.' if then else ''}"
+    return f"{first.name} matters most: {explains}.{f' Next come {then}.' if then else ''}"
 
 
 def _noise(study: Study, found: Explanation) -> str:

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from results.metrics import measured_watts, rate_text
+from results.metrics import measured_watts, rate_text, too_efficient
 from results.plain import finite
 from results.record import Study, TrialRecord
 from results.report.model import Figure, Part, Sentence, Series, Table, Tone, outcome
@@ -49,12 +49,13 @@ def interval_of(study: Study, entry: Ranked) -> tuple[float, float] | None:
     """Return the rates between which a configuration is with 95 % probability; None where that is not known.
 
     Simulated runs do not depend on chance, so they have no interval; those of a table did. It ends where no run of the
-    machine can be, unless one was there.
+    machine can be; a bound that one of its runs exceeded is none.
     """
     if study.how == "simulated" or entry.interval_gflops is None:
         return None
     low, high = entry.interval_gflops
-    most = max(ceiling_of(study), *entry.gflops)
+    most = ceiling_of(study)
+    most = most if max(entry.gflops) <= most else math.inf
     return min(low, most), min(high, most)
 
 
@@ -69,6 +70,13 @@ def headline_rates(study: Study, stored: StudyRanking) -> HeadlineRates | None:
 def above_peak_of(study: Study, shown: Sequence[Ranked]) -> str | None:
     """Say in one sentence why configurations are above 100 % of peak; None where none is."""
     return above_peak(study, [merit.get("percent_of_peak") for merit in _merits(Equipment.of(study), shown)])
+
+
+def doubts_of(study: Study, shown: Sequence[Ranked]) -> list[str]:
+    """Say why figures of merit cannot be right, or are of another bound than Rpeak."""
+    merits = _merits(Equipment.of(study), shown)
+    most = max((merit.get("mflops_per_watt", 0.0) for merit in merits), default=0.0)
+    return [*filter(None, [above_peak_of(study, shown), too_efficient(most)])]
 
 
 EXPORTED = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mflops_per_watt": "MFLOPS/W"}
@@ -115,8 +123,7 @@ def _exported(name: str, figure: float) -> str:
 
 def _remarks(study: Study, shown: Sequence[Ranked], ranking: Sequence[Ranked], fastest: FastestRun | None) -> list[str]:
     """Say what a reader must know of the rates: doubts, drift, noise, failures."""
-    doubt = above_peak_of(study, shown)
-    said = [doubt] if doubt else []
+    said = doubts_of(study, shown)
     shown_noise = noise_at_first(study.host)
     changed = change(ranking, shown_noise)
     if changed:
@@ -324,7 +331,7 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     fastest = fastest_run(study, records)
     if fastest is not None and (len(records) > 1 or not fastest.is_rmax):
         sentences.append(fastest.sentence(ranking))
-    sentences += filter(None, (above_peak_of(study, best), DisturbedRuns.of(records).unknown()))
+    sentences += filter(None, (*doubts_of(study, best), DisturbedRuns.of(records).unknown()))
     sentences += [
         f"Trial {record.number} does not count: {outcome(record).strip()}" for record in records if not record.ranked
     ]

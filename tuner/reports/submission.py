@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from hpl.params import HplParams
-from results.metrics import measured_watts, mflops_per_watt, rate_text
+from results.metrics import measured_watts, mflops_per_watt, rate_text, too_efficient
 from results.record import Kind, Study, TrialRecord
 from results.report.model import Column, Heading, Part, Report, Sentence, Table
 from results.stats.headline import ADVISED, LEAST_FILLED, FastestRun, half_rate_n, percent_text
@@ -113,6 +113,7 @@ class Sheet:
                 "The power was given by the user, not measured by hpltune: it counts only as the average over the core "
                 "phase of this run, at one of the levels 1 to 3."
             )
+        found += filter(None, [too_efficient(self._used.merit(self.rmax_gflops).mflops_per_watt or 0.0)])
         if any(record.kind is Kind.EXTRAPOLATION for record in self.records):
             found.append(
                 "The rate that hpltune predicts for the whole memory is not a result: the one here was measured."

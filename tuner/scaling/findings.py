@@ -135,12 +135,13 @@ class ScalingContext:
 
 
 def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> ScalingFindings:
-    """Work out what the runs tell.
+    """Work out what the runs tell; those of which something disturbed all that are alike tell nothing.
 
     Args:
         records: with their outputs.
     """
-    ranked = [record for record in undisturbed(records) if record.ranked]
+    counting = [record for record in undisturbed(records) if record.ranked]
+    ranked = [record for record in counting if record.disturbed is None]
     seen = DisturbedRuns.of(records)
     found = groups(run for record in ranked for run in _runs_of(record, known.plan))
     results = tuple(one for group in found for one in efficiencies(group, exact=known.exact))
@@ -161,7 +162,12 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         growth=growth,
         limits=tuple(limit_of(group, results, spent) for group in compared),
         doublings=_doublings(ranked, compared, results, known),
-        failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
+        failed=tuple(
+            record
+            for record in records
+            if record.state is not TrialState.CANCELLED
+            and (not record.ranked or (record.disturbed and record in counting))
+        ),
         simulated=any(record.simulated for record in records),
         unknown="" if seen.disturbed else seen.unknown(),
         noun="node" if known.plan.size else "core",

@@ -1,7 +1,7 @@
 """A study whose trials are simulated, several at a time, and whose clock is the simulator's."""
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Protocol, Self
@@ -18,7 +18,7 @@ from ..engines.probes import Probes
 from ..engines.registry import make_engine
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.ledger import Ledger
-from ..study.names import KINDS, is_compared
+from ..study.names import KINDS, RANKED, is_compared
 from ..study.objective import Objective
 from ..study.search.scheduler import BudgetRule, FailuresInARow, Scheduler, replay_records
 from ..study.search.workers import Batch, Ended
@@ -134,7 +134,7 @@ class VirtualStudy:
         scheduler = Scheduler(
             session=session,
             ledger=self.ledger,
-            workers=SimulatedWorkers(self.trials, self._begin_asked),
+            workers=SimulatedWorkers(self.trials, self._begin_asked, self._ran_out),
             rule=BudgetRule(
                 meter=session.meter,
                 reserved_runs=reserved if self.most_runs is None else lambda: self._repeats_left(to_confirm),
@@ -156,9 +156,24 @@ class VirtualStudy:
     def _begin_asked(self, question: Question, repeat: int) -> TrialRecord | None:
         """Begin what an engine asked for; where runs differ, each run of a configuration differs from those before."""
         params, kind = self.space.measured(question.params), KINDS[question.rung.fidelity]
-        key = self.space.key(params)
-        before = sum(record.key == key for record in self.session.records((kind,))) if self.noisy else repeat
-        return self._begin(params, kind, before, question.rung)
+        kinds = RANKED if kind in RANKED else {kind}
+        return self._begin(params, kind, len(self._ran(question, kinds)) if self.noisy else repeat, question.rung)
+
+    def _ran(self, question: Question, kinds: Collection[Kind]) -> list[TrialRecord]:
+        """The trials of a configuration."""
+        key = self.space.key(self.space.measured(question.params))
+        return [record for record in self.session.records(kinds) if record.key == key]
+
+    def _ran_out(self, question: Question) -> TrialRecord | None:
+        """The last run of a configuration where no other would tell anything new; None where one may."""
+        if self.most_runs is None or question.rung != FULL:
+            return None
+        ran = self._ran(question, RANKED)
+        if not ran or len(ran) < self.most_runs(self.space.measured(question.params)):
+            return None
+        told = f"The table has no further run of the configuration of trial {ran[-1].number}."
+        self.session.say(told, detail=True)
+        return ran[-1]
 
     def _begin(
         self, params: Mapping[str, Scalar], kind: Kind, before: int = 0, rung: Rung = FULL
@@ -198,6 +213,7 @@ class SimulatedWorkers:
 
     trials: ToldTrials
     begin: Begin
+    ran_out: Callable[[Question], TrialRecord | None]
     share_launches: bool = field(default=False, init=False)
     _asked: deque[Question] = field(default_factory=deque, init=False)
 
@@ -212,9 +228,11 @@ class SimulatedWorkers:
         return tuple(self._asked)
 
     def submit(self, batch: Batch, repeats: int) -> Sequence[Ended]:
-        """Begin all repeats of a question; what cannot run ends at once and is not repeated."""
+        """Begin all repeats of a question; what cannot run, or tells nothing new, ends at once and is not repeated."""
         (question,) = batch
         for repeat in range(repeats if question.rung == FULL else 1):
+            if (known := self.ran_out(question)) is not None:
+                return [] if repeat else [(batch, [known])]
             ended = self.begin(question, repeat)
             if ended is not None:
                 return [(batch, [ended])]

@@ -1,5 +1,6 @@
 """The best of a study are run again before one of them is called the winner."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -84,7 +85,8 @@ class Confirmation:
 
     def _due(self, finalists: Sequence[Ranked], repeats: int) -> list[tuple[Point, int]]:
         """The points to run again in their order, each with how often it ran before."""
-        again = [(one.params, one.runs + turn) for turn, one in product(range(repeats), finalists)]
+        ran = Counter(record.key for record in self.session.records(RANKED))
+        again = [(one.params, ran[one.key] + turn) for turn, one in product(range(repeats), finalists)]
         return again if self.most_runs is None else [run for run in again if run[1] < self.most_runs(run[0])]
 
     def _out_of_time(self, runs: float = 1.0) -> str | None:

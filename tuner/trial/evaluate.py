@@ -42,7 +42,7 @@ from .observers.energy.meters import PowerMeters
 from .observers.sensors import SENSORS, SENSORS_FILE
 from .observers.sensors.registry import FILE_SENSORS
 from .plan import TrialPlan
-from .plausible import UNCHECKED, MachineLimits, MeasuredLaunch, implausible, unchecked
+from .plausible import UNCHECKED, UNSEEN, MachineLimits, MeasuredLaunch, implausible, unchecked
 from .reached import unlike_the_plan
 
 if TYPE_CHECKING:
@@ -293,8 +293,11 @@ class Evaluator:
             limits = limits if limits.dgemm else self._limits(self._timed(), plan)
             accelerated = not plan.program.built and bool(gpus())
             said = implausible(results, measured, replace(limits, core_gflops=0.0) if accelerated else limits)
-        if unchecked(results, measured):
-            self.listener(Notice(f"{UNCHECKED}.", caution=True))
+        unseen = plan.program.workload.is_hpl and not (parse_sights(stderr) or measured.solves or measured.ends)
+        for sentence, is_so in ((UNSEEN, unseen), (UNCHECKED, unchecked(results, measured))):
+            if is_so and sentence not in self._unlike_told:
+                self._unlike_told.add(sentence)
+                self.listener(Notice(f"{sentence}.", caution=True))
         return verdict.doubted(said)
 
     @staticmethod

@@ -41,6 +41,10 @@ UNCHECKED = (
     "HPL's time cannot be checked: a launch took more than twice as long as HPL says of its runs, and the program "
     "prints no time stamps and does not let its clock be watched; unless its start took the rest, its clock is slow"
 )
+UNSEEN = (
+    "Nothing of what this program computed was seen: its ranks told neither their BLAS nor when they began to solve, "
+    "as those of a statically linked program do not; the rate is what the program says"
+)
 ROUNDING_S = 0.05
 """HPL prints a time to 0.01 s, and a launch is seen to end a moment after it did."""
 

@@ -60,7 +60,7 @@ def given_up(record: TrialRecord, hopeless: StopDecision) -> TrialRecord:
         gflops=None,
         reason=(
             f"stopped early: at most {hopeless.most_gflops:.4g} GFLOPS; the best reaches at least "
-            f"{hopeless.best_gflops:.4g} ({100 * CERTAINTY:.0f} % sure)"
+            f"{hopeless.best_gflops:.4g} ({100 * CERTAINTY:.0f} % sure, if nothing disturbed it, which is not known)"
         ),
     )
 

@@ -42,9 +42,9 @@ class Extrapolation:
         gflops_range: lowest and highest rate between which one run at N is expected with COVERAGE.
         largest_n: N of the largest run it is made from.
         part: of the columns of that run, 1 where it ended.
-        can_tell: the runs tell the rate at N. They do not where their curve leads beyond what the machine can do;
-            then `gflops` is that ceiling and `time_s` the least time, and neither is expected. Nor do they where N is
-            too far from theirs.
+        can_tell: the runs tell the rate at N. They do not where N is too far from theirs, or where something disturbed
+            the largest of them.
+        disturbed: something did.
     """
 
     N: int
@@ -55,6 +55,7 @@ class Extrapolation:
     largest_n: int
     can_tell: bool = True
     part: float = 1.0
+    disturbed: bool = False
 
     @property
     def too_far(self) -> bool:
@@ -66,21 +67,18 @@ class Extrapolation:
         """What a run at N is expected to give, or that the runs cannot tell it."""
         low, high = self.gflops_range
         stopped = "" if self.part == 1 else f", of which only the first {self.part:.0%} ran there"
-        if self.too_far:
-            return (
-                f"these runs, up to N={self.largest_n}, cannot tell its rate: N is {self.N / self.largest_n:.0f} times "
-                f"as large, and runs tell the rate of an N that is at most {FARTHEST} times their own"
-            )
         if self.can_tell:
             return (
                 f"expect about {duration(self.time_s)} and {four_digits(self.gflops)} GFLOPS ({COVERAGE:.0%} of runs: "
                 f"{four_digits(low)} to {four_digits(high)}), predicted from runs up to N={self.largest_n}{stopped}"
             )
-        return (
-            f"these runs, up to N={self.largest_n}, cannot tell its rate. It can be anything between "
-            f"{four_digits(low)} GFLOPS and the most that the machine can do, {four_digits(high)}; it takes at least "
-            f"{duration(self.time_s)}"
-        )
+        why = ": something disturbed the largest of them" if self.disturbed else ""
+        if self.too_far:
+            why = (
+                f": N is {self.N / self.largest_n:.0f} times as large, and runs tell the rate of an N that is at most "
+                f"{FARTHEST} times their own"
+            )
+        return f"these runs, up to N={self.largest_n}, cannot tell its rate{why}"
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it; no rate and no time where the runs cannot tell them."""
@@ -91,21 +89,26 @@ class Extrapolation:
 
 
 def extrapolate(
-    samples: Sequence[Sample], N: int, noise: Noise, ceiling_gflops: float = math.inf, fastest_gflops: float = 0.0
+    samples: Sequence[Sample],
+    N: int,
+    noise: Noise,
+    ceiling_gflops: float = math.inf,
+    fastest_gflops: float = 0.0,
+    dgemm_gflops: float = math.inf,
 ) -> Extrapolation:
     """Predict HPL's time at N by non-negative least squares on relative errors of T = a N^3 + b N^2 + c N.
 
     Runs up to 0.4 N predicted the time of 960-rank runs within 1.5 % this way (Dahu data, Cornebize and Legrand);
-    from smaller ones it is optimistic by several percent. How far it may be off is drawn: samples that differ by the
-    noise, what three terms miss, but no less than what no smaller run shows, and a run at N that differs by the noise
-    too.
+    from smaller ones it is optimistic by several percent. T is never below the time of HPL's operations at the rate of
+    dgemm. How far it may be off is drawn: samples that differ by the noise, what three terms miss, but no less than
+    what no smaller run shows, and a run at N that differs by the noise too.
 
     Args:
         samples: runs at one or more N; three different N fix all coefficients.
         noise: by how much runs differ.
-        ceiling_gflops: no more is promised, as runs that differ can bend the curve beyond it; no bound where a run was
-            faster already, for then the machine does not tell its clock.
+        ceiling_gflops: no run is faster; no bound where a run was, for then the machine does not tell its clock.
         fastest_gflops: the fastest single run, where a sample is what is expected of several.
+        dgemm_gflops: no more is expected, where no run was faster; a single run may be, by what runs differ.
 
     Raises:
         ValueError: without samples.
@@ -113,14 +116,13 @@ def extrapolate(
     if not samples:
         raise ValueError("nothing to extrapolate from")
     largest = max(samples, key=lambda sample: (sample.N, sample.part))
-    largest_n = largest.N
     most_gflops = bound(samples, ceiling_gflops, fastest_gflops)
-    terms = _fitted(samples, np.ones(len(samples)))
-    can_tell = _gflops(terms, N) < most_gflops
-    gflops = min(most_gflops, _gflops(terms, N))
+    usual_gflops = min(most_gflops, bound(samples, dgemm_gflops, fastest_gflops))
+    terms = _fitted(samples, np.ones(len(samples)), usual_gflops)
+    gflops = _gflops(terms, N)
     chance = np.random.default_rng(0)
-    steady, before, one_run = drawn_rates(samples, N, most_gflops, noise, chance)
-    farther = math.log(N / largest_n)
+    steady, before, one_run = drawn_rates(samples, N, usual_gflops, noise, chance)
+    farther = math.log(N / largest.N)
     fewer = 0.0 if len({sample.N for sample in samples}) > 2 else MISFIT_OF_FEWER * farther
     misfit = np.maximum(MISFIT * np.abs(np.log(steady / before)) + fewer, UNSEEN * farther**2)
     drawn = steady * one_run * np.exp(misfit * chance.standard_normal(DRAWS))
@@ -131,9 +133,10 @@ def extrapolate(
         time_s=seconds(N, gflops),
         gflops=gflops,
         gflops_range=(min(low, gflops), min(max(high, gflops), most_gflops)),
-        largest_n=largest_n,
-        can_tell=can_tell and FARTHEST * largest_n >= N,
+        largest_n=largest.N,
+        can_tell=FARTHEST * largest.N >= N and not largest.disturbed,
         part=largest.part,
+        disturbed=largest.disturbed,
     )
 
 
@@ -144,7 +147,7 @@ def bound(samples: Sequence[Sample], ceiling_gflops: float, fastest_gflops: floa
 
 
 def drawn_rates(
-    samples: Sequence[Sample], N: int, most_gflops: float, noise: Noise, chance: np.random.Generator
+    samples: Sequence[Sample], N: int, usual_gflops: float, noise: Noise, chance: np.random.Generator
 ) -> tuple[Array, Array, Array]:
     """Draw what runs that differ by the noise would tell.
 
@@ -153,20 +156,24 @@ def drawn_rates(
     """
     sd = chance.choice(noise.sizes, DRAWS, p=noise.weights)[:, None]
     off = np.exp(sd * chance.standard_normal((DRAWS, len(samples) + 1)))
-    fits = [_fitted(samples, row) for row in off[:, 1:]]
+    fits = [_fitted(samples, row, usual_gflops) for row in off[:, 1:]]
     largest_n = max(sample.N for sample in samples)
-    steady, before = (np.array([min(most_gflops, _gflops(fit, size)) for fit in fits]) for size in (N, largest_n))
+    steady, before = (np.array([_gflops(fit, size) for fit in fits]) for size in (N, largest_n))
     return steady, before, off[:, 0]
 
 
-def _fitted(samples: Sequence[Sample], off: Array) -> Terms:
-    """The terms of T(N), where times are off by factors; the first columns take T(N) - T(columns that are left)."""
+def _fitted(samples: Sequence[Sample], off: Array, most_gflops: float) -> Terms:
+    """The terms of T(N), where times are off by factors; the first columns take T(N) - T(columns that are left).
+
+    What is fitted is the time beyond that of HPL's operations, 2/3 N^3 + 3/2 N^2, at `most_gflops`.
+    """
     sizes = np.array([sample.N for sample in samples], dtype=float)
     left = sizes * [1 - sample.part for sample in samples]
     times = off * [sample.time_s for sample in samples]
     terms = np.stack([sizes**power - left**power for power in (3, 2, 1)], axis=1) / times[:, None]
+    least = np.array([2 / 3, 3 / 2, 0.0]) / (1e9 * most_gflops)
     scale = terms.max(axis=0)
-    a, b, c = (float(value) for value in non_negative(terms / scale, np.ones(len(times))) / scale)
+    a, b, c = (float(term) for term in least + non_negative(terms / scale, np.maximum(1 - terms @ least, 0.0)) / scale)
     return a, b, c
 
 

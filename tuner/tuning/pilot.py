@@ -174,9 +174,9 @@ def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
 
     Disturbed ones only where all were, and then of each N the fastest.
     """
-    found = [(record, sample) for record in records if (sample := _sample(record))]
-    quiet = [sample for record, sample in found if record.disturbed is None]
-    slowest_first = sorted((sample for _, sample in found), key=lambda sample: -sample.time_s)
+    found = list(filter(None, map(_sample, records)))
+    quiet = [sample for sample in found if not sample.disturbed]
+    slowest_first = sorted(found, key=lambda sample: -sample.time_s)
     fastest = {(sample.N, sample.part): sample for sample in slowest_first}
     return sorted(quiet or fastest.values(), key=lambda sample: sample.N)
 
@@ -184,11 +184,11 @@ def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:
 def _sample(record: TrialRecord) -> Sample | None:
     if record.hpl is None or not record.cost_s:
         return None
-    N = record.hpl.N
+    N, disturbed = record.hpl.N, record.disturbed is not None
     if record.ranked and record.gflops:
-        return Sample(N, seconds(N, record.gflops), record.cost_s)
+        return Sample(N, seconds(N, record.gflops), record.cost_s, disturbed=disturbed)
     stopped = record.kind is Kind.EXTRAPOLATION and record.part < 1 and record.state is TrialState.COMPLETE
-    return Sample(N, record.time_s, record.cost_s, record.part) if stopped and record.time_s else None
+    return Sample(N, record.time_s, record.cost_s, record.part, disturbed) if stopped and record.time_s else None
 
 
 def _is_quiet(record: TrialRecord) -> bool:

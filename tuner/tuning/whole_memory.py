@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ from ..machine.problem_size import (
     affordable_n,
     full_memory_n,
     launch_s,
+    natural_nb,
 )
 from ..options import TuneOptions
 from ..study.ledger import noise_of_runs
@@ -40,7 +42,7 @@ if TYPE_CHECKING:
     from .prediction import NotedPrediction
 
 ROUNDS = 2
-"""How often each of them runs there."""
+"""How often each of them runs there; once more where all its runs were disturbed."""
 LARGER = 1.2
 """Times the winner's N from which a larger one tells more of the whole memory."""
 SMALLER_SIZES = (0.5, 0.25)
@@ -108,19 +110,19 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
     if winner.N <= stands.hpl.N:
         return None
     from .extrapolation import extrapolate  # noqa: PLC0415 - needed at the end
-    from .prediction import TEXTBOOK, NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
+    from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
 
     rivals = [_runner(worker, _difference(entry, ranking[0]), entry.params, options) for entry in rivals_of(ranking)]
     runners: Sequence[_Runner] = [winner]
     if kept_for_turns_s(worker, options):
-        textbook = _runner(worker, TEXTBOOK, _textbook(worker), options)
-        runners = _in_turn(worker, [winner, *rivals, textbook], samples_of([stands]), options)
-    shown, ceiling = session.objective.noise_at_first, worker.evaluator.site.ceiling_gflops
+        runners = _in_turn(worker, [winner, *_textbooks(worker, options), *rivals], samples_of([stands]), options)
+    shown, site = session.objective.noise_at_first, worker.evaluator.site
     noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
     first = max(runners, key=lambda one: one.gflops)
     samples = _at_smaller_sizes(worker, first, {entry.key: entry.expected_gflops for entry in ranking})
     fastest = max(run.gflops or 0.0 for run in session.records() if run.ranked and run.kind not in UNFINISHED)
-    full = extrapolate(samples, first.N, noise, ceiling, fastest)
+    dgemm_gflops = site.all_dgemm_gflops or inf
+    full = extrapolate(samples, first.N, noise, site.ceiling_gflops, fastest, dgemm_gflops)
     trial = next((run for run in first.in_turn if _rate(run)), stands)
     N = trial.hpl.N if first.gflops and trial.hpl else None
     doubt = DisturbedRuns.of(run for one in runners for run in one.in_turn).sentence()
@@ -158,20 +160,25 @@ def _difference(rival: Ranked, winner: Ranked) -> str:
     return ", ".join(f"{name}={rival.params.get(name, '-')}" for name in names)
 
 
-def _textbook(worker: LaunchWorker) -> Mapping[str, Scalar]:
-    """The textbook's configuration at the whole memory, with the usual NB, but for what the space holds fast.
+def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
+    """The textbook's configuration, and that with the NB that fits the BLAS, but for what the space holds fast.
 
-    A layout that is held has its squarest grid, and a library that is held chooses its own kernel.
+    A layout that is held has its squarest grid, a library that is held chooses its own kernel, and of the NB that were
+    asked for each takes the nearest.
     """
+    from .prediction import TEXTBOOK  # noqa: PLC0415 - needed at the end
+
     space, site = worker.session.space, worker.evaluator.site
     held = {name: value for name, value in space.first.items() if name not in space.varying and name != "N"}
-    usual: dict[str, Scalar] = {"NB": NB_UNKNOWN} if site.program.takes_blas else {}
-    if "layout" in held:
+    point = {**pilot_point(site, full_memory_n(site)), **({"kernel": "auto"} if "blas" in held else {}), **held}
+    if "layout" in held and "grid" not in held:
         P, Q = process_grids(int(str(held["layout"]).split("x")[0]))[0]
-        usual["grid"] = f"{P}x{Q}"
-    if "blas" in held:
-        usual["kernel"] = "auto"
-    return {**pilot_point(site, full_memory_n(site)), **usual, **held}
+        point["grid"] = f"{P}x{Q}"
+    asked = [int(value) for value in space.parameters["NB"].values] if "NB" in (options.overrides or {}) else []
+    sizes = [NB_UNKNOWN, natural_nb(site, str(point["blas"]))] if site.program.takes_blas else [int(str(point["NB"]))]
+    sizes = [min(asked or [NB], key=lambda one: abs(one - NB)) for NB in sizes]
+    names = (TEXTBOOK, f"{TEXTBOOK} with NB={sizes[-1]}")
+    return [_runner(worker, name, {**point, "NB": NB}, options) for name, NB in zip(names, sizes, strict=False)]
 
 
 def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:
@@ -188,8 +195,8 @@ def _in_turn(
     The first columns of a larger N tell more of the whole memory than a whole run that costs as much does
     (docs/search.md); where the program cannot be stopped at a column, the runs end.
 
-    Those that are alike run once. Nothing runs where the time pays for no N that is clearly larger, and nothing counts
-    where not even one round ended.
+    Those that are alike run once, by the name of the first. Nothing runs where the time pays for no N that is clearly
+    larger, and nothing counts where not even one round ended.
     """
     session, left_s = worker.session, worker.session.meter.remaining_s()
     alike = dict[object, _Runner]()
@@ -206,8 +213,10 @@ def _in_turn(
         return runners
     run_s = launch_s(parts, N)
     session.context.listener(PhaseStarted("extrapolation", ROUNDS * len(found)))
-    for turn in range(ROUNDS):
+    for turn in range(ROUNDS + 1):
         for place in sorted(range(len(found)), reverse=turn % 2 == 1):
+            if turn == ROUNDS and all(run.disturbed is None for run in found[place].in_turn):
+                continue
             if session.stopped or session.meter.out_of_time(run_s):
                 return found if turn else runners
             one = found[place]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from as_user import Run
-from record_builders import a_study, begun, finished
+from record_builders import QUIET, a_study, begun, finished
 from report_reading import as_json, printed
 
 from hpl.blas.catalogue import BlasLibrary, Threading
@@ -19,7 +19,7 @@ from results.store.store import Store
 from runners.hosts.cluster import Cluster, NodeFacts
 from runners.hosts.host_facts import host_facts
 from tuner.commands.stored.best import BestRequest, best_of_study
-from tuner.commands.stored.export import ExportRequest, export_study
+from tuner.commands.stored.export import ExportRequest, export_study, submission_sheet
 from tuner.commands.stored.show import TrialRequest, show_trial
 from tuner.machine.cluster_nodes import on_nodes
 from tuner.machine.inventory import Inventory, Nodes
@@ -119,6 +119,27 @@ def test_one_trial_and_the_markdown_table_say_why_they_are_above_the_peak(store:
     table, _, below = export_study(store, ExportRequest("md")).text().partition("\n\n")
     assert "192.7" in table
     assert below.startswith("More than 100 % of peak: ")
+
+
+def test_an_interval_does_not_end_at_a_bound_that_a_run_exceeded(store: Store) -> None:
+    store.finish(finished(store.begin(begun()), 258.0))
+    (entry,) = as_json(best_of_study(store, BestRequest()).report())["ranking"]
+    low, high = entry["interval_gflops"]
+    assert low < entry["expected_gflops"] < high
+    assert high > 259.0
+
+
+def test_more_gflops_for_a_watt_than_any_machine_reaches_are_doubted_wherever_they_are_told(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "kilowatts.db") as store:
+        store.create_study(a_study(host={"power_source": "meter"}))
+        store.finish(finished(store.begin(begun()), 120.0, measurements={**QUIET, "meter_power_w": 0.25}))
+        faces = (
+            printed(best_of_study(store, BestRequest()).report(), width=200),
+            export_study(store, ExportRequest("md")).text(),
+            printed(submission_sheet(store, "study").report(), width=200),
+        )
+    for told in faces:
+        assert "MFLOPS/W are more than any machine reaches" in told
 
 
 def test_nothing_is_said_of_a_study_below_the_peak(tmp_path: Path) -> None:

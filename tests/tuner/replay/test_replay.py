@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 from as_user import HPLTUNE, Run
-from record_builders import QUIET
+from record_builders import DISTURBED, QUIET
 from waiting import PATIENCE_S, until
 
 from results.record import TrialState
@@ -73,14 +73,31 @@ def test_what_disturbed_a_run_of_the_table_disturbed_the_replayed_one(hpltune: R
     found = {
         row["NB"]: row["conditions"] for row in csv.DictReader(hpltune("export", "csv", "own").stdout.splitlines())
     }
-    assert found == {"64": "undisturbed", "96": "disturbed", "128": "undisturbed", "160": "not known"}
+    assert found == {"64": "undisturbed", "96": "disturbed", "128": "not known", "160": "not known"}
     assert {
         trial["params"]["NB"]: trial["conditions"] for trial in json.loads(hpltune("show", "own", "--json").stdout)
     } == {int(NB): conditions for NB, conditions in found.items()}
-    with Store.open(str(home / "data/hpltune.db")) as store:
-        fastest = store.fastest("own")
-    assert fastest is not None
-    assert fastest.params["NB"] == 128, "an empty cell makes no doubt"
+
+
+def test_a_row_is_played_once_however_often_its_configuration_is_asked_for(hpltune: Run, home: Path) -> None:
+    with (home / "own.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(("N", "NB", "grid", "gflops", "measurements"))
+        for NB, gflops in ((64, 20.1), (96, 20.2), (128, 20.3), (160, 19.0)):
+            rows.writerow((10000, NB, "1x2", gflops, json.dumps(QUIET)))
+            rows.writerows((10000, NB, "1x2", gflops / 2, json.dumps(DISTURBED)) for _ in range(2))
+    done = hpltune("tune", "--replay", "own.csv", "--trials", "30", "--repeats", "4", "--study", "own", "--json")
+    assert done.returncode == 0, done.stderr
+    assert [len(entry["gflops"]) for entry in json.loads(done.stdout)["ranking"]] == [1, 1, 1, 1]
+    played = [(row["NB"], row["gflops"]) for row in csv.DictReader(hpltune("export", "csv", "own").stdout.splitlines())]
+    assert max(played.count(one) for one in played if float(one[1]) > 15) == 1
+
+
+def test_the_replayed_runs_of_a_simulator_are_no_machine_s(hpltune: Run, home: Path) -> None:
+    (home / "own.csv").write_text("N,NB,grid,gflops,rates\n10000,64,1x2,20.0,simulated\n10000,96,1x2,21.0,simulated\n")
+    done = hpltune("tune", "--replay", "own.csv", "--trials", "2", "--study", "own")
+    assert done.returncode == 0, done.stderr
+    assert "That is no Rmax: no machine ran it." in " ".join(done.stdout.split())
 
 
 def test_a_replayed_run_of_several_nodes_is_judged_by_the_threads_of_each_node(hpltune: Run, home: Path) -> None:

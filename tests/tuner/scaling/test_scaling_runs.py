@@ -1,13 +1,20 @@
 """The runs of a scaling analysis: what is left out, what is known already, and lost nodes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+
+from record_builders import DISTURBED, QUIET, finished
+from report_reading import printed
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord, TrialState
 from tuner.clock import ToldClock
 from tuner.events import Event, Notice, TrialEnded
+from tuner.machine.problem_size import textbook
+from tuner.scaling.findings import ScalingContext, ScalingFindings, findings_of
+from tuner.scaling.report import scaling_report
 from tuner.scaling.runs import EndedRun, Pace, PlannedRun, ScalingPlan, ScalingRuns, words_of
 from tuner.scaling.statistics import NodeOrder, Scaling
 from tuner.stopping import StopRequest
@@ -117,3 +124,35 @@ def test_a_stop_leaves_what_was_measured() -> None:
 
     end = ScalingRuns(PLAN, site, Pace(lambda _: 1.0), listen, stop, site.clock, limit_s=math.inf).run()
     assert len(end.records) == 3
+
+
+TWO = ScalingPlan((1, 2), (Scaling.STRONG,), (NodeOrder.SORTED,), 1, 0, 1000, 50, 4)
+
+
+class SiteOfTextbooks(MadeUpSite):
+    def params(self, run: PlannedRun) -> dict[str, Scalar]:
+        known = textbook(N=run.N, NB=64, blas="openblas", kernel="auto", ranks=run.count, threads=1)
+        return {**known, **super().params(run)}
+
+
+def ended(number: int, count: int, gflops: float, measurements: Mapping[str, float] = QUIET) -> TrialRecord:
+    params = SiteOfTextbooks(ToldClock()).params(PlannedRun(count, NodeOrder.SORTED, 0, 1000))
+    return finished(number, gflops, params=params, key=str(count), measurements=measurements)
+
+
+def findings(*records: TrialRecord) -> ScalingFindings:
+    return findings_of(records, ScalingContext(TWO, SiteOfTextbooks(ToldClock()), {}))
+
+
+def test_where_all_runs_of_a_number_were_disturbed_nothing_is_told_of_it() -> None:
+    told = findings(ended(1, 1, 10.0), ended(2, 2, 19.0, DISTURBED))
+    assert (len(told.results), told.limits, told.growth) == (1, (), ())
+    said = printed(scaling_report("lab", "mine", told), width=120)
+    assert "Runs on two numbers of nodes must count before anything is told." in said
+    assert "Trial 2 does not count: it was disturbed (others took" in said
+
+
+def test_a_quiet_run_of_the_same_number_stands_for_a_disturbed_one() -> None:
+    told = findings(ended(1, 1, 10.0), ended(2, 2, 12.0, DISTURBED), ended(3, 2, 19.0))
+    assert [one.gflops for one in told.results] == [(10.0,), (19.0,)]
+    assert told.failed == ()

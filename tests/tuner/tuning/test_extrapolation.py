@@ -99,24 +99,30 @@ def test_what_small_runs_tell_ends_where_nothing_was_tested() -> None:
     assert (told["gflops"], told["time_s"], told["gflops_range"], told["can_tell"]) == (None, None, None, False)
 
 
+BENT = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
+"""Runs whose three terms alone lead beyond 100 GFLOPS."""
+
+
 def test_no_more_than_the_peak_is_promised() -> None:
-    bent = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
-    assert extrapolate(bent, 40_000, QUIET).gflops > 100.0
-    found = extrapolate(bent, 40_000, QUIET, ceiling_gflops=100.0)
-    assert found.gflops_range[1] == 100.0 > found.gflops_range[0]
-    assert found.time_s == pytest.approx(flop_count(40_000) / 100e9)
+    assert extrapolate(BENT, 32_000, QUIET).gflops > 100.0
+    found = extrapolate(BENT, 32_000, QUIET, ceiling_gflops=100.0)
+    assert found.can_tell
+    assert found.gflops_range[0] < found.gflops < found.gflops_range[1] == 100.0
+    assert found.time_s > flop_count(32_000) / 100e9
 
 
-def test_runs_whose_curve_leads_beyond_the_peak_are_said_to_tell_nothing() -> None:
-    bent = [sample(1000, 20.0), sample(2000, 50.0), sample(4000, 95.0)]
-    found = extrapolate(bent, 30_000, QUIET, ceiling_gflops=100.0)
-    assert not found.can_tell
-    assert "expect" not in found.sentence
-    assert found.sentence.startswith("these runs, up to N=4000, cannot tell its rate. It can be anything between ")
-    told = found.to_json()
-    assert (told["gflops"], told["time_s"], told["can_tell"]) == (None, None, False)
-    assert told["gflops_range"] == found.gflops_range
-    assert extrapolate(bent, 30_000, QUIET, ceiling_gflops=1000.0).sentence.startswith("expect about ")
+def test_no_more_than_dgemm_gives_is_expected_though_a_run_may_give_more() -> None:
+    steady = noise_of([np.log([50.0, 51.0, 49.0])] * 3)
+    found = extrapolate(BENT, 32_000, steady, ceiling_gflops=150.0, dgemm_gflops=100.0)
+    assert found.gflops < 100.0 < found.gflops_range[1] <= 150.0
+    faster = [sample(1000, 90.0), sample(2000, 100.0), sample(4000, 105.0)]
+    assert extrapolate(faster, 8000, QUIET, dgemm_gflops=100.0) == extrapolate(faster, 8000, QUIET)
+
+
+@given(part=st.floats(0.05, 1.0), gflops=st.floats(60.0, 99.0))
+def test_runs_at_one_rate_below_dgemm_are_expected_to_keep_it(part: float, gflops: float) -> None:
+    runs = [sample(N, gflops).first(part) for N in (4000, 8000, 16_000)]
+    assert extrapolate(runs, 32_000, QUIET, dgemm_gflops=100.0).gflops == pytest.approx(gflops, rel=0.02)
 
 
 def test_a_peak_that_a_run_surpassed_bounds_nothing() -> None:
@@ -130,7 +136,7 @@ def test_nor_does_one_that_a_single_run_surpassed_though_more_is_not_expected() 
     measured = [sample(3008, 123.0), sample(6080, 161.2), sample(12_160, 186.4)]
     found = extrapolate(measured, 49_664, QUIET, ceiling_gflops=188.0, fastest_gflops=190.1)
     assert found == extrapolate(measured, 49_664, QUIET)
-    assert extrapolate(measured, 49_664, QUIET, ceiling_gflops=188.0).gflops == 188.0
+    assert extrapolate(measured, 49_664, QUIET, ceiling_gflops=188.0).gflops < 188.0
 
 
 def test_nothing_can_be_extrapolated_from_nothing() -> None:
@@ -149,9 +155,9 @@ def test_a_study_tells_between_which_rates_a_run_of_the_whole_memory_will_be(hpl
     assert full["N"] > full["largest_n"] == 1000
     low, high = full["gflops_range"] or (full["N"] / 8 - 1000, math.inf)
     assert 0 < low <= high, "a range, unless N is more than eight times as large"
-    assert (full["gflops"] is not None) == full["can_tell"], "runs on a busy machine may lead beyond what it can do"
+    assert (full["gflops"] is not None) == full["can_tell"]
     assert full["gflops"] is None or low <= full["gflops"] <= high
     assert full["coverage"] == COVERAGE
     said = hpltune("tune", *small, "--trials", "1", "--study", "said").stdout
     foretold = r" GFLOPS \(95% of runs: [\d.]+ to [\d.]+\), predicted from runs up to N=1000\."
-    assert re.search(foretold, said) or "these runs, up to N=1000, cannot tell its rate." in said
+    assert re.search(foretold, said) or "these runs, up to N=1000, cannot tell its rate" in said

@@ -18,7 +18,7 @@ from results.store.store import Store
 from ...errors import TunerError
 from ...machine.equipment import Equipment
 from ...reports.context import Context
-from ...reports.ranking import above_peak_of, exported_table, figures, how_sure, interval_of
+from ...reports.ranking import doubts_of, exported_table, figures, how_sure, interval_of
 from ...reports.submission import Sheet
 from ...reports.summary import StudySummary
 from ...study.cautions import cautions_of, small_caution
@@ -121,7 +121,7 @@ def export_study(store: Store, request: ExportRequest) -> ExportResult:
 
 def _report(study: Study, stored: StudyRanking) -> Report:
     """The whole ranking, and what a reader must know of it."""
-    said = filter(None, (stored.left_out, above_peak_of(study, stored.ranking)))
+    said = filter(None, (stored.left_out, *doubts_of(study, stored.ranking)))
     sizes = frozenset(int(entry.params["N"]) for entry in stored.ranking if "N" in entry.params)
     below = map(Sentence, (*said, *Context([study], sizes).cautions(), *_below(study, stored)))
     return Report("", (exported_table(study, stored.ranking), *below))

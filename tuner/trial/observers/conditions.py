@@ -62,6 +62,8 @@ class ConditionsObserver(LaunchObserver):
 def measured(told: SolveConditions, ranks: int) -> Measurements:
     """Return what was told of one solve as measurements; what is not known of all ranks or nodes is left out.
 
+    A rank that begins after the first of its node stood still till then: that is in HPL's time.
+
     Args:
         ranks: of the launch, which all solve where a program does not tell how many do.
     """
@@ -74,7 +76,8 @@ def measured(told: SolveConditions, ranks: int) -> Measurements:
     figures = {"solve_s": solve_s}
     figures |= _sums([rank.figures for rank in told.ranks], OF_RANKS) if complete else {}
     if complete and all("still_s" in rank.figures for rank in told.ranks):
-        still_s = [rank.figures["still_s"] for rank in told.ranks]
+        first_s = {rank.host: min(one.begin_s for one in told.ranks if one.host == rank.host) for rank in told.ranks}
+        still_s = [rank.figures["still_s"] + rank.begin_s - first_s[rank.host] for rank in told.ranks]
         figures |= {"still_s": max(still_s), "least_still_s": min(still_s)}
     figures |= _others(told)
     figures |= _worst(told.nodes)

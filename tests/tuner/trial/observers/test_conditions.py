@@ -4,6 +4,7 @@ import json
 import os
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -68,6 +69,15 @@ class TestConditions(ObserverContract):
             "steal_s": 0.0,
         }
         assert second == {}, "of which nothing is known"
+
+
+def test_a_rank_that_begins_after_the_first_of_its_node_stood_still_till_then() -> None:
+    late = replace(rank(1, still_s=0.1), begin_s=101.5)
+    told = measured(SolveConditions([rank(0, still_s=0.2), late], [node()]), 2)
+    assert (told["still_s"], told["least_still_s"]) == (pytest.approx(1.6), pytest.approx(0.2))
+    elsewhere = replace(late, host="n2")
+    told = measured(SolveConditions([rank(0, still_s=0.2), elsewhere], [node()]), 2)
+    assert told["still_s"] == pytest.approx(0.2), "another node has another clock"
 
 
 def test_what_others_took_is_told_of_the_node_on_which_it_was_most() -> None:
