@@ -23,7 +23,9 @@ TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check"
 ALL_TAKEN = f"{', '.join(TAKEN[:-1])} and {TAKEN[-1]}"
 HERE_ONLY = {
     "study": "a service deletes and renames nothing: do that on its machine",
+    "token": "a service makes no tokens: do that on its machine",
 }
+"""Commands that would change something here that a service has, too."""
 Url = Annotated[
     str | None,
     typer.Option(
@@ -48,7 +50,7 @@ class Asked:
 
 
 def choose_server(context: typer.Context, url: str | None) -> None:
-    """Note which service is asked; commands that have no use for one work here, unless it is named on their line.
+    """Note which service is asked; commands that have no use for one say that they work here, or refuse.
 
     Raises:
         UsageError: such a command is asked of a service.
@@ -58,8 +60,10 @@ def choose_server(context: typer.Context, url: str | None) -> None:
         return
     if command in {taken.partition(" ")[0] for taken in TAKEN}:
         context.obj = (url, f"{NAME} --server {shlex.quote(url)}" if on_line else NAME)
-    elif on_line:
-        raise _not_taken(command)
+    elif on_line or command in HERE_ONLY:
+        raise _not_taken(command, "--server" if on_line else VARIABLE)
+    else:
+        _say_here(command)
 
 
 def choose_server_of_group(context: typer.Context) -> None:
@@ -73,14 +77,20 @@ def choose_server_of_group(context: typer.Context) -> None:
         return
     root.obj, words = None, root.obj[1]
     if words != NAME:
-        raise _not_taken(command)
+        raise _not_taken(command, "--server")
+    _say_here(command)
 
 
-def _not_taken(command: str) -> "UsageError":
+def _say_here(command: str) -> None:
+    remark(f"{command} works on this machine: {VARIABLE} is for {ALL_TAKEN}")
+
+
+def _not_taken(command: str, asked_by: str) -> "UsageError":
     from ..errors import UsageError
 
     why = HERE_ONLY.get(command, f"a service is asked for {ALL_TAKEN}")
-    return UsageError(f"--server is not for {command}: {why}")
+    here = f", or unset {VARIABLE} to do it here" if asked_by == VARIABLE else ""
+    return UsageError(f"{asked_by} is not for {command}: {why}{here}")
 
 
 def asked_server(context: typer.Context, not_there: "AbstractSet[str]" = frozenset()) -> Asked | None:
