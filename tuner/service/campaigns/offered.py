@@ -28,6 +28,7 @@ class Offers:
         parameters: those that a document may set beside those of HPL; a space of the service may set any.
         machine: the identity of this machine; "" where nobody asked for it.
         most_of_one: campaigns that may wait for one caller.
+        most_budget_s: seconds by the clock that a campaign may ask for.
     """
 
     spaces: Mapping[str, Path] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Offers:
     parameters: frozenset[str] = frozenset()
     machine: str = ""
     most_of_one: int = 200
+    most_budget_s: float = 720 * 3600.0
 
     def starts(self, entry: CampaignEntry) -> bool:
         """Whether this service can start a campaign: it is for this machine, or for a cluster that is offered here.
@@ -109,6 +111,7 @@ def offered_by(config: ServiceConfig, machine: str = "") -> Offers:
         frozenset((*table.parameters, *(f"{MPI_PARAMETERS}{name}" for name in table.mpi_parameters))),
         machine,
         config.limits.waiting_of_one,
+        config.limits.most_budget * 3600.0,
     )
 
 

@@ -15,6 +15,7 @@ from ...asks.tune import TuneAsk
 from ...commands.campaigns.reading import NamedThings
 from ...options import TuneOptions
 from ...settings.dimensions import setting_dimensions
+from ...units import duration
 from .offered import Offers
 from .wrong import WrongDocumentError, read_as_document
 
@@ -65,6 +66,10 @@ def offered_options(ask: AnyAsk, offered: Offers, read: Callable[[AnyAsk, NamedT
     if options.cluster is None and ask.space not in offered.spaces:
         text = read_as_document(lambda: space_text(options.space))
         check_names(entries(ask.space, None, text), offered, "space", f"space {ask.space}")
+    asked_s = max(options.budget.wall_s or 0.0, options.budget.run_s or 0.0)
+    if asked_s > offered.most_budget_s and options.cluster is None:
+        most = duration(offered.most_budget_s)
+        raise WrongDocumentError("budget", f"a campaign may ask for {most} here: ask for less, or ask who runs it")
     return options
 
 

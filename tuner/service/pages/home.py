@@ -45,7 +45,7 @@ SHOWN = 50
 
 Names = Annotated[list[Word], Field(default_factory=list, max_length=SHOWN)]
 
-FILTERS = ("name", "tag", "state", "space", "engine", "simulated")
+FILTERS = ("name", "tag", "by", "state", "space", "engine", "simulated")
 
 
 class HomeQuery(AskedQuery):
@@ -53,6 +53,7 @@ class HomeQuery(AskedQuery):
 
     name: Word = ""
     tag: Word = ""
+    by: Word = ""
     state: Literal[""] | CampaignStanding = ""
     space: Word = ""
     engine: Word = ""
@@ -74,6 +75,7 @@ class HomeQuery(AskedQuery):
             space=self.space or None,
             named=self.name or None,
             tagged=self.tag or None,
+            by=self.by or None,
             simulated=None if not self.simulated else self.simulated == "yes",
         )
         return CampaignsRequest(SHOWN, asked)
@@ -175,6 +177,7 @@ class CampaignRow:
         at, when: it began, for programs and for people.
         state: how the campaign stands, in the queue where that tells more than its study.
         how: its rates came about, as "measured".
+        by: who handed it in; "" for a study of the command line.
         fastest, expected: GFLOPS of the fastest run, and of one more run of no. 1 where that was estimated.
     """
 
@@ -189,7 +192,8 @@ class CampaignRow:
     how: str
     fastest: str
     expected: str
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...]
+    by: str
 
 
 def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> str:
@@ -251,6 +255,7 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         "" if rates is None else rates.fastest_text,
         "" if rates is None else rates.expected_text(),
         study.tags,
+        "" if entry is None else entry.order.handed_in_by,
     )
 
 
