@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ..client.client import Client
     from ..client.server import Server
-    from ..errors import UsageError
 
 NAME, VARIABLE = "hpltune", "HPLTUNE_SERVER"
 TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check", "compare")
@@ -60,10 +59,8 @@ def choose_server(context: typer.Context, url: str | None) -> None:
         return
     if command in {taken.partition(" ")[0] for taken in TAKEN}:
         context.obj = (url, f"{NAME} --server {shlex.quote(url)}" if on_line else NAME)
-    elif on_line or command in HERE_ONLY:
-        raise _not_taken(command, "--server" if on_line else VARIABLE)
     else:
-        _say_here(command)
+        _work_here(command, asked=on_line)
 
 
 def choose_server_of_group(context: typer.Context) -> None:
@@ -76,21 +73,26 @@ def choose_server_of_group(context: typer.Context) -> None:
     if command in TAKEN or not isinstance(root.obj, tuple):
         return
     root.obj, words = None, root.obj[1]
-    if words != NAME:
-        raise _not_taken(command, "--server")
-    _say_here(command)
+    _work_here(command, asked=words != NAME)
 
 
-def _say_here(command: str) -> None:
-    remark(f"{command} works on this machine: {VARIABLE} is for {ALL_TAKEN}")
+def _work_here(command: str, *, asked: bool) -> None:
+    """Say that a command works on this machine.
 
+    Args:
+        asked: the command line names a service.
 
-def _not_taken(command: str, asked_by: str) -> "UsageError":
+    Raises:
+        UsageError: it does, or the command would change what a service has, too.
+    """
     from ..errors import UsageError
 
+    if not asked and command not in HERE_ONLY:
+        remark(f"{command} works on this machine: {VARIABLE} is for {ALL_TAKEN}")
+        return
     why = HERE_ONLY.get(command, f"a service is asked for {ALL_TAKEN}")
-    here = f", or unset {VARIABLE} to do it here" if asked_by == VARIABLE else ""
-    return UsageError(f"{asked_by} is not for {command}: {why}{here}")
+    named, here = ("--server", "") if asked else (VARIABLE, f", or unset {VARIABLE} to do it here")
+    raise UsageError(f"{named} is not for {command}: {why}{here}")
 
 
 def asked_server(context: typer.Context, not_there: "AbstractSet[str]" = frozenset()) -> Asked | None:

@@ -56,7 +56,7 @@ class Problem(HTTPException):
         super().__init__(status, sentence, headers)
 
 
-OF_SET = "expected a value or a list of values, each a word or a number"
+OF_SET = "expected a value or a list of values, at least one, each a word or a number"
 
 
 MOST_SHOWN, LONGEST_PATH = 40, 200

@@ -3,7 +3,6 @@
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -75,8 +74,7 @@ def test_a_duty_that_is_stuck_makes_a_service_unready(
     monkeypatch.setattr(background, "STUCK_S", 0.05)
     duty = Duty("the cook", stopped.wait, pause_s=1.0)
     duty.start()
-    state = of_client(client).state
-    state.parts = replace(state.parts, duties=(duty,))
+    of_client(client).state.parts.dispatcher.duty = duty
     until(lambda: client.get("/readyz").status_code == 503, "that the duty counts as stuck")
     assert "the cook has done nothing for" in client.get("/readyz").json()["detail"]
 

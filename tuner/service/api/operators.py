@@ -18,7 +18,6 @@ from results.store.store import Store
 
 from ...messages.campaigns import AskedQuery, Cursor
 from ..authentication import needs
-from ..background import stuck
 from ..parts import OpenStore, Parts, ServiceParts, no_query
 from ..problems import Problem
 from .campaigns import Moment, Word
@@ -120,9 +119,9 @@ async def readyz(parts: Parts) -> Health:
             await to_thread.run_sync(_require_room, parts, abandon_on_cancel=True)
     except TimeoutError:
         raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.") from None
-    stopped = stuck(parts.duties)
-    if stopped:
-        raise Problem(503, f"{'; '.join(stopped)}: start the service again.")
+    duty = parts.dispatcher.duty
+    if duty.stuck_s is not None:
+        raise Problem(503, f"{duty.name} has done nothing for {duty.stuck_s:.0f} s: start the service again.")
     return Health(status="ready")
 
 

@@ -21,7 +21,7 @@ from ..callers import Caller
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.wrong import WrongDocumentError
-from ..parts import Parts, ServiceParts
+from ..parts import Parts
 from ..problems import Problem
 
 Runner = Annotated[Caller, needs("run")]
@@ -69,8 +69,8 @@ def _read_json(body: bytes) -> Any:
 class QueueAccess:
     """Somebody who may hand in campaigns, at the service that takes them."""
 
-    caller: Caller
-    parts: ServiceParts
+    caller: Runner
+    parts: Parts
 
     def hand_in(self, document: Document, key: str | None = None) -> CampaignEntry:
         """Check a campaign and put it into the queue.
@@ -112,11 +112,7 @@ class QueueAccess:
             raise Problem(429, f"{said} Cancel some, or wait.", {"Retry-After": "600"})
 
 
-def _access(caller: Runner, parts: Parts) -> QueueAccess:
-    return QueueAccess(caller, parts)
-
-
-OpenQueue = Annotated[QueueAccess, Depends(_access)]
+OpenQueue = Annotated[QueueAccess, Depends()]
 
 
 def ask_of(store: Store, caller: Caller, name: str, wanted: WantedState) -> HandedInModel:

@@ -52,19 +52,17 @@ KEPT_BEGINNINGS = (
 """How variables of databases, modules, containers, MPI libraries, GPUs and batch systems begin."""
 KEPT_ENDS = ("PATH", "ROOT", "_HOME", "_DIR")
 """How variables end that say where programs and libraries are."""
-OF_CLIENTS = frozenset({"HPLTUNE_TOKEN", "HPLTUNE_SERVER"})
-"""Variables of who asks a service: a campaign asks none."""
 
 
 def environment_of(user_dirs: UserDirs) -> dict[str, str]:
-    """The environment of a campaign's process: what is on the list, and none of what else its service was given."""
+    """The environment of a campaign's process: what is on the list, and nothing of who asks a service."""
     found = {
         name: value
         for name, value in os.environ.items()
         if name in KEPT or name.startswith(KEPT_BEGINNINGS) or name.endswith(KEPT_ENDS)
     }
     own = {"HPLTUNE_CACHE": str(user_dirs.cache), "HPLTUNE_DATA": str(user_dirs.data)}
-    return {name: value for name, value in (found | own).items() if name not in OF_CLIENTS}
+    return {name: value for name, value in (found | own).items() if name not in {"HPLTUNE_TOKEN", "HPLTUNE_SERVER"}}
 
 
 @dataclass

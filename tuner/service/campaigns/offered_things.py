@@ -9,8 +9,6 @@ from search_spaces.load import entries, space_text
 from search_spaces.parameters.dimension import dimension
 
 from ...asks.blas import BlasAsk
-from ...asks.field import Scalar
-from ...asks.texts import override_texts
 from ...asks.tune import TuneAsk
 from ...commands.campaigns.reading import NamedThings
 from ...options import TuneOptions
@@ -61,7 +59,7 @@ def offered_options(ask: AnyAsk, offered: Offers, read: Callable[[AnyAsk, NamedT
     Raises:
         WrongDocumentError: something in it is wrong or not offered; it says where.
     """
-    check_set(ask.set, offered)
+    check_names(ask.set, offered)
     options = read_as_document(lambda: read(ask, OfferedThings(offered)))
     if options.cluster is None and ask.space not in offered.spaces:
         text = read_as_document(lambda: space_text(options.space))
@@ -71,18 +69,6 @@ def offered_options(ask: AnyAsk, offered: Offers, read: Callable[[AnyAsk, NamedT
         most = duration(offered.most_budget_s)
         raise WrongDocumentError("budget", f"a campaign may ask for {most} here: ask for less, or ask who runs it")
     return options
-
-
-def check_set(given: Mapping[str, Scalar | Sequence[Scalar]], offered: Offers) -> None:
-    """Check that parameters have values, and are ones that a document may set.
-
-    Raises:
-        WrongDocumentError: one is not allowed, or has no value.
-    """
-    for name, values in given.items():
-        if not override_texts(values):
-            raise WrongDocumentError(f"set.{name}", "give a value at least")
-    check_names(given, offered)
 
 
 def check_names(names: Iterable[str], offered: Offers, path: str = "", whose: str = "") -> None:

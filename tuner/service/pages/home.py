@@ -106,7 +106,6 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
     """Show machines, the queue and campaigns."""
     offered, answers = parts.offered, parts.answers
     part = await answers.of_all(request, lambda: board(parts.store, offered, answers.line, query))
-    choices = filter_choices(offered)
     kept = {**query.filters, **({"cursor": query.cursor} if query.cursor else {})}
     values: dict[str, Any] = {
         "board": part.decode(),
@@ -114,9 +113,9 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
         "filtered": bool(query.filters),
         "polled": urlencode(kept),
         "goes_on": await answers.read(lambda: goes_on(parts.store)),
-        "states": [(one, one) for one in choices["state"]],
-        "spaces": [(one, one) for one in choices["space"]],
-        "engines": [(one, one) for one in choices["engine"]],
+        "states": [(one, one) for one in STATES],
+        "spaces": [(one, one) for one in offered.space_names],
+        "engines": [(one, one) for one in descriptions()],
         "refresh_s": REFRESH_S,
         "look_s": LOOK_S,
     }
@@ -212,8 +211,8 @@ def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> s
         "early": early,
         "rows": [_row(line, handed_in.get(line.study.name)) for line in found.lines],
         "picked": query.studies,
-        "newest": _first_page(query) if query.cursor else None,
-        "older": _older(found.older, query),
+        "newest": f"/?{urlencode(query.filters)}" if query.cursor else None,
+        "older": found.older and f"/?{urlencode({**query.filters, 'cursor': campaign_cursor(found.older)})}",
         "filtered": bool(query.filters or query.cursor),
         "address_of": address_of,
     }
@@ -231,11 +230,6 @@ def goes_on(store: Store) -> bool:
     """Whether the first page changes by itself: something runs or waits."""
     counts = store.queue_facts().counts
     return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
-
-
-def filter_choices(offered: Offers) -> dict[str, Sequence[str]]:
-    """What the filters let people choose from."""
-    return {"state": STATES, "engine": tuple(descriptions()), "space": offered.space_names}
 
 
 def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
@@ -257,14 +251,6 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         study.tags,
         "" if entry is None else entry.order.handed_in_by,
     )
-
-
-def _first_page(query: HomeQuery) -> str:
-    return f"/?{urlencode(query.filters)}" if query.filters else "/"
-
-
-def _older(place: Any, query: HomeQuery) -> str | None:
-    return f"/?{urlencode({**query.filters, 'cursor': campaign_cursor(place)})}" if place else None
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"trials": 0}, "trials", "write 1 or more"),
         ({"set": {"NB": ["wide"]}}, "set.NB", "expected a whole number"),
         ({"set": {"NBB": [1]}}, "set.NBB", "did you mean NB?"),
-        ({"set": {"NB": []}}, "set.NB", "give a value at least"),
+        ({"set": {"NB": []}}, "set.NB", "a list of values, at least one"),
         ({"set": {"mpi.btl": "tcp"}}, "set.mpi.btl", "the service lets no document set this parameter"),
         ({"engine": "hpll"}, "engine", "did you mean hpl"),
         ({"points": 3}, "points", "add engine grid"),

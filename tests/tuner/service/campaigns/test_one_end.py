@@ -18,7 +18,6 @@ from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
-from tuner.service.campaigns import dispatcher
 from tuner.service.campaigns.dispatcher import Dispatcher
 from tuner.service.campaigns.kinds.registry import KINDS
 from tuner.service.campaigns.kinds.tune import TuneKind
@@ -164,7 +163,7 @@ def test_each_call_may_fail_once_and_the_campaign_has_an_end(
 
 def starts(store: Store, home: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Callable[[], CampaignEntry]:
     """Let a campaign's process be a script; what is given looks at the queue once that has ended."""
-    monkeypatch.setattr(dispatcher.sys, "executable", str(program(home / "python", f"#!/bin/sh\n{script}\n")))
+    monkeypatch.setattr(sys, "executable", str(program(home / "python", f"#!/bin/sh\n{script}\n")))
     service = Dispatcher(store, UserDirs.of_user(), None)
     handed_in(store)
     log = log_file(store, UserDirs.of_user(), "first")

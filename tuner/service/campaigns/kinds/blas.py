@@ -17,7 +17,7 @@ from ....stopping import StopRequest
 from ..expected import CampaignEstimate
 from ..expected_tuning import expected_of
 from ..offered import Offers
-from ..offered_things import check_set, offered_options
+from ..offered_things import check_names, offered_options
 from ..wrong import read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -51,7 +51,7 @@ class BlasKind(CampaignKind):
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
         ask: BlasAsk = document_of(self.name).model_validate(order.document).ask
-        check_set(ask.set, order.offered)  # also where the comparison began when more was offered
+        check_names(ask.set, order.offered)  # also where the comparison began when more was offered
         options = TuneOptions() if begun else offered_options(ask, order.offered, blas_options)
         result = blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop)
         return WorkResult(bool(result.on))

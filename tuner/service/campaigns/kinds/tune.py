@@ -20,7 +20,7 @@ from ..expected import CampaignEstimate, SpaceSize
 from ..expected_tuning import expected_of, size_of
 from ..host_survey import HostSurvey
 from ..offered import Offers
-from ..offered_things import check_set, offered_options
+from ..offered_things import check_names, offered_options
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -63,7 +63,7 @@ class TuneKind(CampaignKind):
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
             ask: TuneAsk = document_of(self.name).model_validate(order.document).ask
-            check_set(ask.set, order.offered)  # also where the campaign began when more was offered
+            check_names(ask.set, order.offered)  # also where the campaign began when more was offered
             options = TuneOptions() if begun else options_of(ask, order.offered, session.store)
         result = tune(TuneRequest(options, order.name, resume=begun, db=order.db), listener, stop)
         if result.failure is not None:  # what it found until then is stored
