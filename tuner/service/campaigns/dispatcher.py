@@ -242,15 +242,18 @@ class Dispatcher:
         try:
             private_folder(file.parent)
             with file.open("ab") as log:
-                process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    env=environment_of(self.user_dirs),
+                begins_at = log.tell()  # the process moves it
+                self._started[entry.name] = (
+                    subprocess.Popen(
+                        command,
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                        env=environment_of(self.user_dirs),
+                    ),
+                    begins_at,
                 )
-                self._started[entry.name] = process, log.tell()
         except OSError as error:
             self._not_begun(entry, error)
             return

@@ -68,8 +68,7 @@ def test_a_form_that_is_not_of_our_page_changes_nothing(hooked: TestClient, stor
     store.tokens.create("ada", AccessScope.RUN, None)
     for fields in ({"do": "it"}, {"do": "it", "form_token": "guessed"}):
         assert hooked.post(address, data=fields, headers=root).status_code == 403
-    ada = store.tokens.of_name("ada")
-    assert ada is not None
+    ada = next(one for one in store.tokens.entries() if one.name == "ada")
     assert ada.revoked_at is None
     assert store.deliveries.newest("chat", 1) == []
 
@@ -94,8 +93,7 @@ def test_an_admin_revokes_a_token(client: TestClient, store: Store, people: dict
     assert page.count("You came in with it") == 1
     assert "hpltune_" not in page
     assert send(client, "/tokens", "/tokens/ada/revoke", people["root"]) == 303
-    entry = store.tokens.of_name("ada")
-    assert entry is not None
+    entry = next(one for one in store.tokens.entries() if one.name == "ada")
     assert entry.state(datetime.now(UTC)) is TokenState.REVOKED
     assert client.get("/compare", headers=people["ada"]).status_code == 401
     assert send(client, "/tokens", "/tokens/nobody/revoke", people["root"]) == 404
