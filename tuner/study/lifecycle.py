@@ -165,7 +165,7 @@ def withdraw(store: Store, name: str, folder: Path) -> None:
     Raises:
         StudyBusyError: another living process works on it.
     """
-    store.delete_study(name)
+    store.delete_study(name, campaigns=False)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -189,7 +189,7 @@ def closing_study(name: str, store: Store, stop: Stopping | None = None) -> Iter
             if store.records(name) or store.others(name):
                 store.end_study(name, INTERRUPTED)
             else:
-                store.delete_study(name)
+                store.delete_study(name, campaigns=False)
             ended = not isinstance(error, Exception)
             if (ended or lacks_space(error)) and store.study(name).space_text and not store.others(name):
                 error.add_note(f"{resume_command(name, store)} goes on{'' if ended else ' once there is room'}")
