@@ -240,20 +240,36 @@ def _results(launch: _Launch, number: int, every: Sequence[HplResult], doubts: S
             words = _words(every[row], launch.values)
             place = (number, closed, table_number) if table_number and row == rows[0] else None
             doubt = doubts[len(found)] if len(found) < len(doubts) else ""
-            doubt = doubt or (_unlike_head(every[row], launch.sizes) if place and not closed else "")
+            doubt = doubt or (_unlike_head(every[row], words, launch) if place and not closed else "")
             found.append(LoggedResult(every[row], launch.program, words, launch.threshold, text, *stamps, place, doubt))
         closed += table.count(CLOSING)
     return found
 
 
-def _unlike_head(result: HplResult, sizes: Mapping[str, Sequence[int]]) -> str:
-    """Say which size of a result the head of its launch does not list; "" where it lists all."""
-    for name, value in {"N": result.N, "NB": result.NB, "P": result.P, "Q": result.Q}.items():
-        listed = sizes.get(name, [value])
+def _unlike_head(result: HplResult, words: Mapping[str, Scalar], launch: _Launch) -> str:
+    """Say which value of a result the head of its launch does not list; "" where it lists all."""
+    sizes: Mapping[str, Scalar] = {"N": result.N, "NB": result.NB, "P": result.P, "Q": result.Q}
+    heads: dict[str, Sequence[Scalar]] = {name: [value] for name, value in launch.values.items()}
+    heads |= launch.sizes
+    for name, value in {**words, **sizes}.items():
+        listed = heads.get(name, [value])
         if value not in listed and len(listed) < _LISTED:
             said = " ".join(map(str, listed))
             return f"it is of {name}={value}, and the head of its output says {name} : {said}"
     return ""
+
+
+def unlike_asked(text: str, asked: Mapping[str, Scalar]) -> str:
+    """Say which parameter the head of an output tells otherwise than was asked, as "SWAP=long"; "" where it tells none.
+
+    Args:
+        asked: the words of a single run.
+    """
+    launch = _Launch()
+    for line in lines(text):
+        _read_head(launch, line)
+    other = (f"{name}={value}" for name, value in launch.values.items() if name in asked and value != asked[name])
+    return next(other, "")
 
 
 def _printed(launch: _Launch) -> HplOutput:

@@ -14,8 +14,8 @@ from typing import Protocol, TypeVar
 MOST_TAKEN = 0.03
 """Part of a node, or of the time that ranks want, which others may take before a run is disturbed.
 
-A core that others take for so long delays all ranks, because they wait for each other at each panel. A quiet Linux
-takes well below 1 %."""
+So is the time of the rank that waits most, because all ranks wait for it at each panel. A quiet Linux takes well below
+1 %."""
 UNSURE_S = 0.02
 """Seconds by which the CPU time of others may be wrong for each CPU: /proc/stat counts in steps of 10 ms."""
 MOST_THROTTLED = 0.01
@@ -208,7 +208,8 @@ class _Seen:
     def waited(self) -> Reason | None:
         """Say what ranks waited, where no other reason is known."""
         got = self._got(self._unsure_s)
-        return Reason(Cause.WAITED, f"its ranks got {_percent(got)} of their time") if got < 1 - MOST_TAKEN else None
+        who, their = ("a rank", "its") if "most_waited_s" in self.measured else ("its ranks", "their")
+        return Reason(Cause.WAITED, f"{who} got {_percent(got)} of {their} time") if got < 1 - MOST_TAKEN else None
 
     def stopped(self) -> Reason | None:
         """Say how long a rank stood still, where the others did not: these wait for it by asking again and again."""
@@ -263,14 +264,23 @@ class _Seen:
         return min(waited_s, taken_s) if "foreign_cpu_s" in self.measured else waited_s
 
     def _got(self, unsure_s: float) -> float:
-        """Return the part of the time that ranks wanted which they got; 1 where that is not known.
+        """Return the part of the time that ranks wanted which they got, or the one that waited most.
+
+        It is 1 where that is not known. Where nobody knows what the one waited, it may have been all that they waited.
 
         Args:
             unsure_s: the counts of what others took may be so much too high.
         """
-        cpu_s = self._figure("cpu_s")
-        lost_s = self._waited_s(unsure_s) + max(0.0, self._figure("steal_s") - max(0.0, unsure_s))
-        return cpu_s / (cpu_s + lost_s) if cpu_s > 0 else 1.0
+        cpu_s, waited_s = self._figure("cpu_s"), self._waited_s(unsure_s)
+        lost_s = waited_s + max(0.0, self._figure("steal_s") - max(0.0, unsure_s))
+        every = cpu_s / (cpu_s + lost_s) if cpu_s > 0 else 1.0
+        one = "most_waited_s" in self.measured or unsure_s < 0
+        worst_s = (
+            min((self._figure("most_waited_s") if "most_waited_s" in self.measured else waited_s), waited_s)
+            if one
+            else 0.0
+        )
+        return min(every, max(0.0, 1 - worst_s / self.solve_s))
 
     def _is_much(self, taken_s: float) -> bool:
         """Return whether that is surely more than others may take of the CPUs that ranks use."""

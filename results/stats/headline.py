@@ -56,8 +56,8 @@ LEAST_FILLED = 0.5
 parts of the time that grow with N^2 have 1.4 times their share: a reader of lists would be misled by more."""
 DOUBLE = 8
 """Bytes of an element of the matrix."""
-_MEMORY = ("memory_available_bytes", "memory_bytes", "memory_total_bytes")
-"""Facts of a machine that tell its memory, the one that HPL may really take first."""
+_MEMORY = ("memory_total_bytes", "memory_bytes", "memory_available_bytes")
+"""Facts of a machine that tell its memory: all of it first, because what others hold is no reason for a smaller N."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class FastestRun:
         """Whether its rate may be called Rmax: it took long enough, and its matrix fills the memory, if one knows."""
         return (
             self.workload.is_hpl
-            and not (self.source or self.record.too_short)
+            and not (self.source or self.record.too_short or self.record.disturbed)
             and (self.filled is None or self.filled >= LEAST_FILLED * ADVISED)
         )
 
@@ -170,6 +170,8 @@ class FastestRun:
                 if self.source == "simulated"
                 else "Whether that is an Rmax is not known: nothing tells the memory of its machine."
             )
+        if self.record.disturbed:
+            return f"That is no Rmax: something disturbed it ({self.record.disturbed})."
         filled = percent_text(self.filled or 0.0)
         return "" if self.is_rmax else f"That is no Rmax: its matrix takes {filled} of the memory."
 

@@ -170,8 +170,11 @@ class Store(Reader, ServiceBooks):
             connection.execute(update(STUDIES).where(STUDIES.c.name == name).values(values))
             tell_state(connection, name)
 
-    def delete_study(self, *names: str) -> None:
+    def delete_study(self, *names: str, campaigns: bool = True) -> None:
         """Remove studies with all their trials, all of them or none.
+
+        Args:
+            campaigns: what was handed in as a campaign is removed with its study; else it stays, to end with a reason.
 
         Raises:
             StudyBusyError: another living process works on one of them.
@@ -181,9 +184,11 @@ class Store(Reader, ServiceBooks):
             for name in names:
                 self._take(connection, name)
             connection.execute(delete(STUDIES).where(STUDIES.c.name.in_(names)))
-            connection.execute(delete(CAMPAIGNS).where(CAMPAIGNS.c.name.in_(names)))
+            if campaigns:
+                connection.execute(delete(CAMPAIGNS).where(CAMPAIGNS.c.name.in_(names)))
             for name in names:
                 tell_removed(connection, name)
+                tell_state(connection, name)
 
     def rename_study(self, old: str, new: str, moved: tuple[str, str] | None = None) -> None:
         """Rename a study; if this process works on it, it releases its lease.

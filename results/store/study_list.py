@@ -39,6 +39,7 @@ class StudiesAsked:
         space: the name of a space, or the last part of the path of its file.
         named: a part of the name, in any case of letters.
         tagged: one of its tags.
+        by: who handed it in as a campaign.
         like: the name of a study: only those of a file that ran like one of its trials. The text is looked for in what
             is stored, so that more may be found; who asks looks again.
     """
@@ -51,6 +52,7 @@ class StudiesAsked:
     space: str | None = None
     named: str | None = None
     tagged: str | None = None
+    by: str | None = None
     simulated: bool | None = None
     like: str | None = None
 
@@ -221,6 +223,8 @@ def _conditions(asked: StudiesAsked) -> Iterator[ColumnElement[bool]]:
         yield STUDIES.c.name.icontains(asked.named, autoescape=True)
     if asked.tagged is not None:
         yield STUDIES.c.host.contains(json_text({f"{TAG}{asked.tagged}": True})[1:-1], autoescape=True)
+    if asked.by is not None:
+        yield exists().where((CAMPAIGNS.c.name == STUDIES.c.name) & (CAMPAIGNS.c.handed_in_by == asked.by))
     if asked.like is not None:
         yield STUDIES.c.host.contains(json_text({LIKE: f"{asked.like}#"})[1:-2], autoescape=True)
     if asked.simulated is not None:

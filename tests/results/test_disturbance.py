@@ -36,7 +36,19 @@ def test_an_imported_run_is_not_known_and_a_simulated_one_had_no_machine_to_be_d
     imported = finished(1, measurements={}, versions={"imported_from": "hpl.out"})
     assert imported.conditions is Conditions.UNKNOWN
     assert finished(1, measurements=DISTURBED, versions={"simulator": "SimGrid 3.36"}).undisturbed
-    assert finished(1, measurements={}, versions={"simulator": "replay of table.csv"}).undisturbed
+    assert finished(1, measurements={}, versions={"simulator": "replay of landscape.json"}).undisturbed
+    assert finished(1, measurements={}, versions={"simulator": "replay of table.csv"}).conditions is Conditions.UNKNOWN
+
+
+LARGE = {"solve_s": 183.0, "cores": 64.0, "cpu_s": 64 * 182.0, "waited_s": 91.0, "foreign_cpu_s": 92.0}
+"""A process of another user has half of one of 64 cores, so that all ranks wait for the one there."""
+
+
+def test_however_many_ranks_there_are_the_one_that_waits_most_decides() -> None:
+    conditions, why = judge({**LARGE, "most_waited_s": 91.0}, 64.0)
+    assert (conditions, str(why)) == (Conditions.DISTURBED, "a rank got 50 % of its time")
+    assert judge({**LARGE, "most_waited_s": 1.5}, 64.0)[0] is Conditions.UNDISTURBED, "each waited a little"
+    assert judge(LARGE, 64.0)[0] is Conditions.UNKNOWN, "it may have been one of them"
 
 
 SHORT = {"solve_s": 0.42, "cores": 2.0, "cpu_s": 0.83, "waited_s": 0.004, "foreign_cpu_s": 0.05}

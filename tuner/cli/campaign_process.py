@@ -41,6 +41,7 @@ def campaign_process(
         raise UsageError("--starter needs a process as `hpltune serve` writes it")
     read = ServiceConfig() if config is None else read_config(config)
     request = ProcessRequest(name, lease, db, offered_by(read), announcer_of(read), _signal_itself)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # it is how Pause asks; a script may have ignored it
     try:
         with watched(output()) as (listener, stop):
             state = work_on(request, listener, stop)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from ..client.client import Client
     from ..client.server import Server
-    from ..errors import UsageError
 
 NAME, VARIABLE = "hpltune", "HPLTUNE_SERVER"
 TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check", "nodes check", "compare")
@@ -23,7 +22,9 @@ TAKEN = ("tune", "show", "best", "report", "export", "campaign", "blas", "check"
 ALL_TAKEN = f"{', '.join(TAKEN[:-1])} and {TAKEN[-1]}"
 HERE_ONLY = {
     "study": "a service deletes and renames nothing: do that on its machine",
+    "token": "a service makes no tokens: do that on its machine",
 }
+"""Commands that would change something here that a service has, too."""
 Url = Annotated[
     str | None,
     typer.Option(
@@ -48,7 +49,7 @@ class Asked:
 
 
 def choose_server(context: typer.Context, url: str | None) -> None:
-    """Note which service is asked; commands that have no use for one work here, unless it is named on their line.
+    """Note which service is asked; commands that have no use for one say that they work here, or refuse.
 
     Raises:
         UsageError: such a command is asked of a service.
@@ -58,8 +59,8 @@ def choose_server(context: typer.Context, url: str | None) -> None:
         return
     if command in {taken.partition(" ")[0] for taken in TAKEN}:
         context.obj = (url, f"{NAME} --server {shlex.quote(url)}" if on_line else NAME)
-    elif on_line:
-        raise _not_taken(command)
+    else:
+        _work_here(command, asked=on_line)
 
 
 def choose_server_of_group(context: typer.Context) -> None:
@@ -72,15 +73,26 @@ def choose_server_of_group(context: typer.Context) -> None:
     if command in TAKEN or not isinstance(root.obj, tuple):
         return
     root.obj, words = None, root.obj[1]
-    if words != NAME:
-        raise _not_taken(command)
+    _work_here(command, asked=words != NAME)
 
 
-def _not_taken(command: str) -> "UsageError":
+def _work_here(command: str, *, asked: bool) -> None:
+    """Say that a command works on this machine.
+
+    Args:
+        asked: the command line names a service.
+
+    Raises:
+        UsageError: it does, or the command would change what a service has, too.
+    """
     from ..errors import UsageError
 
+    if not asked and command not in HERE_ONLY:
+        remark(f"{command} works on this machine: {VARIABLE} is for {ALL_TAKEN}")
+        return
     why = HERE_ONLY.get(command, f"a service is asked for {ALL_TAKEN}")
-    return UsageError(f"--server is not for {command}: {why}")
+    named, here = ("--server", "") if asked else (VARIABLE, f", or unset {VARIABLE} to do it here")
+    raise UsageError(f"{named} is not for {command}: {why}{here}")
 
 
 def asked_server(context: typer.Context, not_there: "AbstractSet[str]" = frozenset()) -> Asked | None:

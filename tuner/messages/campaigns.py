@@ -53,6 +53,7 @@ class CampaignModel(BaseModel):
     in_queue: QueueState | None = Field(
         default=None, description="how it stands in the queue; null where nobody handed it in"
     )
+    handed_in_by: str | None = Field(default=None, description="who; null where the command line began it")
     created_at: datetime
     space: str
     engine: str
@@ -96,6 +97,7 @@ class CampaignModel(BaseModel):
         return cls(
             name=study.name,
             in_queue=None if entry is None else entry.state,
+            handed_in_by=None if entry is None else entry.order.handed_in_by,
             state=standing(line.state, entry),  # type: ignore[arg-type]  # one of these words; pydantic checks it
             created_at=study.created_at,
             space=Path(study.space_name).name,
@@ -117,6 +119,7 @@ class CampaignModel(BaseModel):
             name=entry.name,
             state=entry.state,  # type: ignore[arg-type]  # a word of the queue; pydantic checks it
             in_queue=entry.state,
+            handed_in_by=entry.order.handed_in_by,
             created_at=entry.handed_in_at,
             space=document.get("space", ""),
             engine=document.get("engine", ""),

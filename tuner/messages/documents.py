@@ -34,7 +34,7 @@ Name = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
 """Of a campaign; `check_name` says more of what is wrong with one."""
 Value = Annotated[str, Field(max_length=200), AfterValidator(printable_text)] | int | float | bool
 """Of a parameter."""
-Values = Annotated[list[Value], Field(max_length=1000)]
+Values = Annotated[list[Value], Field(min_length=1, max_length=1000)]
 
 
 class Document(BaseModel):

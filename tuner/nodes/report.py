@@ -109,8 +109,8 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
         more = "" if verdict.alike else ", and not all is as it should be"
         yield Sentence(f"No node is unlike the others, but HPL waits for {ranges(waited)}{more}.", tone=Tone.CAUTION)
     elif verdict.ready and (always := verdict.check.always_disturbed()):
-        count = counted(len(always), "benchmark")
-        told = f"Whether a node is slow cannot be told: in {count} all runs of a node were disturbed."
+        some = counted(len(always), "benchmark")
+        told = f"Whether a node is slow cannot be told: in {some} all runs of a node were disturbed."
         yield Sentence(told, tone=Tone.CAUTION)
     elif verdict.ready and not verdict.alike:
         yield Sentence("No node is slow or wrong, but not all is as it should be.", tone=Tone.CAUTION)

@@ -33,7 +33,7 @@ from ..simulation.simulator import SimulatedTrials, Simulator
 from ..stopping import StopRequest
 from ..study.cautions import disturbed_caution
 from ..study.file_run import FileBook
-from ..study.lifecycle import SCALE, MachineFacts, begin_scaling, closing_study, go_on
+from ..study.lifecycle import SCALE, MachineFacts, begin_runs, closing_study, go_on
 from ..study.trust import may_reach, note_named
 from ..trial.plan import TrialPlan, label
 from ..trial.workbench import Workbench
@@ -180,7 +180,7 @@ def begun(store: Store, request: ScaleRequest, options: TuneOptions, machine: Ma
     """Begin the study of the runs, or go on with it, and return its name."""
     name = request.study
     if name is None or name not in {study.name for study in store.studies()}:
-        return begin_scaling(store, options, machine, name)
+        return begin_runs(store, options, machine, SCALE, name=name)
     return go_on(store, name, options, run="run").name
 
 

@@ -99,6 +99,7 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
     """Make the parts of a service that works on a database."""
     dirs, config = settings.user_dirs, settings.config
     place = settings.db or str(dirs.database)
+    file = None if "://" in store.place else Path(store.place).resolve()
     offered = offered_by(config, await run_in_threadpool(machine_id, dirs.data))
     announcer = announcer_of(config)
     dispatcher = Dispatcher(store, dirs, settings.db, settings.config_file, offered, announcer)
@@ -108,7 +109,8 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
     reader = LiveReader(store, runs, config.limits.watchers)
     return ServiceParts(
         store=store,
-        folders={dirs.data, *([] if "://" in store.place else [Path(store.place).resolve().parent])},
+        database=file.stat() if file else None,
+        folders={dirs.data, *([file.parent] if file else [])},
         sessions=sessions,
         authenticator=Authenticator(store, config, sessions, settings.uid_of),
         metrics=ServiceMetrics(store, lambda: reader.watchers),

@@ -5,7 +5,7 @@ import logging
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from time import monotonic
@@ -85,12 +85,6 @@ class Duty:
             if not more:
                 self._wake.wait(self.pause_s)
             self._wake.clear()
-
-
-def stuck(duties: Sequence[Duty]) -> list[str]:
-    """Say of each duty that does nothing any more."""
-    silent = [(duty.name, duty.stuck_s) for duty in duties]
-    return [f"{name} has done nothing for {since_s:.0f} s" for name, since_s in silent if since_s is not None]
 
 
 class BackgroundChild:

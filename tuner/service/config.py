@@ -199,12 +199,14 @@ class LimitsTable(Part):
         body_bytes: of one request.
         watchers: live views at the same time, of all callers.
         waiting_of_one: campaigns that may wait for one caller.
+        most_budget: hours by the clock that one campaign may ask for.
     """
 
     requests_per_minute: int = Field(default=1200, ge=1, le=10**6)
     body_bytes: int = Field(default=1_000_000, ge=1000, le=10**9)
     watchers: int = Field(default=500, ge=1, le=10**4)
     waiting_of_one: int = Field(default=200, ge=1, le=10**5)
+    most_budget: float = Field(default=720.0, gt=0.0, le=10**5)
 
 
 class OffersTable(Part):
@@ -212,6 +214,7 @@ class OffersTable(Part):
 
     Attributes:
         spaces, clusters, programs, libraries: files by the names that people use.
+        parameters: those beside HPL's own that people may set, as env.OMP_PLACES, sys.omp_wait or mpi.btl.
         mpi_parameters: MPI parameters, without "mpi.", that people may set.
     """
 
@@ -219,6 +222,7 @@ class OffersTable(Part):
     clusters: Mapping[OfferedName, Path] = Field(default_factory=dict)
     programs: Mapping[OfferedName, Path] = Field(default_factory=dict)
     libraries: Mapping[OfferedName, Path] = Field(default_factory=dict)
+    parameters: tuple[str, ...] = ()
     mpi_parameters: tuple[str, ...] = ()
 
     def anchored(self, folder: Path) -> Self:

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse, Response
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import ImmutableMultiDict
 
 from .pages.rendering import FILLED_HEADERS, rendered
@@ -65,9 +66,11 @@ async def form_fields(request: Request) -> FormFields:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/x-www-form-urlencoded":
         raise Problem(415, "This address takes a form: its type is application/x-www-form-urlencoded.")
+    body = await request.body()
     try:
-        text = (await request.body()).decode()
-        pairs = parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
+        pairs = await run_in_threadpool(
+            parse_qsl, body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS
+        )
     except ValueError:
         raise Problem(422, f"The form cannot be read: it may have {MOST_FIELDS} fields in UTF-8.") from None
     return ImmutableMultiDict(pairs)

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from os import stat_result
 from pathlib import Path
 from typing import Annotated
 
@@ -21,7 +22,7 @@ from .campaigns.offered import Offers
 from .live.reader import LiveReader
 from .metrics import ServiceMetrics
 from .pages.campaign.live_pages import LivePages
-from .problems import Problem
+from .problems import LONGEST_PATH, Problem
 from .sessions import SessionKeeper
 from .study_files import StudyFiles
 from .webhook_sender import Announcer
@@ -32,11 +33,13 @@ class ServiceParts:
     """All that a service works with between its start and its end.
 
     Attributes:
+        database: its file as it was opened; None for a database on a server.
         folders: where it writes: there must be room.
         duties: what it does besides answering.
     """
 
     store: Store
+    database: stat_result | None
     folders: Collection[Path]
     sessions: SessionKeeper
     authenticator: Authenticator
@@ -80,7 +83,7 @@ async def no_query(request: Request) -> None:
         Problem: there is one.
     """
     for word in request.query_params:
-        raise Problem(422, f"query.{word}: this address takes no query.")
+        raise Problem(422, f"query.{word[:LONGEST_PATH]}: this address takes no query.")
 
 
 Parts = Annotated[ServiceParts, Depends(_parts)]

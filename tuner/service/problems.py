@@ -27,6 +27,7 @@ from runners.wrong_value import IN_OUR_WORDS, in_our_words
 
 from ..errors import UsageError
 from ..messages.plain_paths import without_paths
+from ..words import counted
 from .campaigns.kinds.registry import KINDS
 from .campaigns.wrong import WrongDocumentError
 from .pages.site import page
@@ -55,11 +56,13 @@ class Problem(HTTPException):
         super().__init__(status, sentence, headers)
 
 
-OF_SET = "expected a value or a list of values, each a word or a number"
+OF_SET = "expected a value or a list of values, at least one, each a word or a number"
 
 
-MOST_SHOWN = 40
-"""Characters of what somebody wrote that are repeated."""
+MOST_SHOWN, LONGEST_PATH = 40, 200
+"""Characters of what somebody wrote that are repeated, and of a place."""
+MOST_TOLD = 20
+"""Mistakes that are told; one sentence counts the others."""
 
 
 class DocumentProblem(Problem):
@@ -176,16 +179,20 @@ def _summary(errors: Sequence[Mapping[str, str]]) -> str:
 
 
 def _all_wrong(errors: Sequence[Any]) -> list[dict[str, str]]:
-    """All that is wrong, each place once: a value of several types is refused by each of them."""
+    """What is wrong, each place once: a value of several types is refused by each of them."""
     found: dict[str, dict[str, str]] = {}
-    for wrong in map(_wrong, errors):
+    for number, error in enumerate(errors):
+        wrong = _wrong(error)
+        if len(found) == MOST_TOLD and wrong["path"] not in found:
+            more = {"path": "document", "sentence": f"and {counted(len(errors) - number, 'more mistake')}"}
+            return [*found.values(), more]
         found.setdefault(wrong["path"], wrong)
     return list(found.values())
 
 
 def _wrong(error: Any) -> dict[str, str]:
     """One thing that is wrong, with its place: query.limit, path.number, set.NB."""
-    place, kind = [str(part) for part in error["loc"]], error["type"]
+    place, kind = [str(part)[:LONGEST_PATH] for part in error["loc"]], error["type"]
     if place[:1] == ["body"]:
         place = [] if kind == "json_invalid" else place[1:]
     if kind.startswith("union_tag"):

@@ -134,7 +134,7 @@ def log_config(kind: LogKind) -> dict[str, Any]:
     handler = {"class": "logging.StreamHandler", "formatter": kind, "filters": ["people"] if kind == "plain" else []}
     return {
         "version": 1,
-        "disable_existing_LOGGERs": False,
+        "disable_existing_loggers": False,
         "filters": {"people": {"()": ForPeople}},
         "formatters": {"plain": {"()": PlainLogLines}, "json": {"()": JsonLogLines}},
         "handlers": {"stderr": handler},
@@ -142,4 +142,5 @@ def log_config(kind: LogKind) -> dict[str, Any]:
             "hpltune": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
             "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
         },
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
     }

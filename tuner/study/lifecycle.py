@@ -21,7 +21,7 @@ from ..options import TuneOptions
 from ..stopping import Stopping
 from ..trial.records import not_reached
 from ..words import counted
-from .names import PROGRAMS, counts, create_unnamed, resume_command
+from .names import counts, create_unnamed, resume_command
 from .objective import ranking_of
 
 INTERRUPTED: Final = "interrupted"
@@ -68,88 +68,47 @@ def begin(
         space_text=space_text(options.space) if text is None else text,
         engine=options.engine,
     )
-    return BegunStudy(_begin(store, study, None, name))
-
-
-def begin_file(
-    store: Store,
-    file: Path,
-    options: TuneOptions,
-    machine: MachineFacts,
-    like: TrialRecord | None = None,
-    name: str | None = None,
-) -> str:
-    """Create the study of a file that is only measured, and return its name.
-
-    Args:
-        like: the trial whose launch it has.
-        name: None takes "run-NAME-K" after the file.
-
-    Raises:
-        StudyExistsError: the name is taken.
-    """
-    return _begin(store, _study(name or f"run-{file.stem}", str(file), options, machine), like, name)
-
-
-def _begin(store: Store, study: Study, like: TrialRecord | None, name: str | None) -> str:
-    """Store a new study, and return its name.
-
-    Args:
-        like: the trial that it measures again.
-        name: None takes the next free one after the study's own.
-    """
-    if like is not None:
-        study = replace(study, host={**study.host, LIKE: f"{like.study}#{like.number}"})
-    if name is None:
-        return create_unnamed(store, study)
-    store.create_study(study)
-    return name
+    return BegunStudy(_begin(store, study, name))
 
 
 TURNS = "compare"
 """What a study of `hpltune compare --interleaved` has in place of a space's name."""
 SIDE = "side"
 """The parameter of its trials that tells the study whose best configuration ran."""
-
-
-def begin_turns(
-    store: Store,
-    options: TuneOptions,
-    machine: MachineFacts,
-    programs: Sequence[str],
-    like: TrialRecord | None = None,
-    name: str | None = None,
-) -> str:
-    """Create the study of configurations of other studies that run in turn, and return its name.
-
-    Args:
-        options: with the program of the first.
-        programs: the studies whose programs differ; none where all have the same.
-        like: the trial that is measured again, where it is a check.
-        name: None takes "compare-K".
-
-    Raises:
-        StudyExistsError: the name is taken.
-    """
-    if programs:
-        machine = replace(machine, host={**machine.host, PROGRAMS: list(programs)})
-    return _begin(store, _study(name or TURNS, TURNS, options, machine), like, name)
-
-
 SCALE = "scale"
 """What a study of `hpltune scale` has in place of a space's name."""
 
 
-def begin_scaling(store: Store, options: TuneOptions, machine: MachineFacts, name: str | None = None) -> str:
-    """Create the study of a scaling analysis, and return its name.
+def begin_runs(
+    store: Store,
+    options: TuneOptions,
+    machine: MachineFacts,
+    of: str | Path,
+    like: TrialRecord | None = None,
+    name: str | None = None,
+) -> str:
+    """Create the study of runs that are asked for and not searched, and return its name.
 
     Args:
-        name: None takes "scale-K".
+        of: the file that is measured, TURNS or SCALE.
+        like: the trial that it measures again, or whose launch it has.
+        name: None takes "run-FILE-K", "compare-K" or "scale-K".
 
     Raises:
         StudyExistsError: the name is taken.
     """
-    return _begin(store, _study(name or SCALE, SCALE, options, machine), None, name)
+    called = f"run-{of.stem}" if isinstance(of, Path) else of
+    if like is not None:
+        machine = replace(machine, host={**machine.host, LIKE: f"{like.study}#{like.number}"})
+    return _begin(store, _study(name or called, str(of), options, machine), name)
+
+
+def _begin(store: Store, study: Study, name: str | None) -> str:
+    """Store a new study, and return its name; where it was given none, the next free one after its own."""
+    if name is None:
+        return create_unnamed(store, study)
+    store.create_study(study)
+    return name
 
 
 def _study(name: str, space_name: str, options: TuneOptions, machine: MachineFacts) -> Study:
@@ -206,7 +165,7 @@ def withdraw(store: Store, name: str, folder: Path) -> None:
     Raises:
         StudyBusyError: another living process works on it.
     """
-    store.delete_study(name)
+    store.delete_study(name, campaigns=False)
     shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -230,7 +189,7 @@ def closing_study(name: str, store: Store, stop: Stopping | None = None) -> Iter
             if store.records(name) or store.others(name):
                 store.end_study(name, INTERRUPTED)
             else:
-                store.delete_study(name)
+                store.delete_study(name, campaigns=False)
             ended = not isinstance(error, Exception)
             if (ended or lacks_space(error)) and store.study(name).space_text and not store.others(name):
                 error.add_note(f"{resume_command(name, store)} goes on{'' if ended else ' once there is room'}")

@@ -1,9 +1,10 @@
 """Whose programs run here: those that the user of this process named, and none that only a shared database names.
 
 A database that others can write may hold their command lines: for ssh, for HPL, files of libraries and of HPL's
-source; parameters by which MPI would start a program are refused whoever names them. What a user names on a command
-line, or in a file, is noted with checksums in a file of the user's own; what a database names besides runs only after
-`hpltune study trust`. A database that nobody else can write is one's own.
+source, and variables by which a program loads others; parameters by which MPI would start a program are refused
+whoever names them. What a user names on a command line, or in a file, is noted with checksums in a file of the user's
+own; what a database names besides runs only after `hpltune study trust`. A database that nobody else can write is
+one's own.
 """
 
 import json
@@ -11,7 +12,8 @@ import os
 import shlex
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import file_digest
 from pathlib import Path
@@ -19,6 +21,9 @@ from pathlib import Path
 from results.record import Study
 from results.store.store import Store
 from runners.batch.registry import BATCH_SYSTEMS, batch_system
+from runners.settings.sys import ENVIRONMENT
+from search_spaces.errors import SpaceError
+from search_spaces.load import entries, space_text
 
 from ..errors import UsageError
 from ..options import TuneOptions
@@ -84,7 +89,8 @@ class TrustedPrograms:
 def note_named(store: Store, folders: UserDirs, options: TuneOptions) -> None:
     """Note what a user names in the options of a new study, or beside those of a stored one."""
     if not is_own(store):
-        TrustedPrograms(folders).note(list(programs_of(options)))
+        named = entries(options.space, options.overrides, space_text(options.space))
+        TrustedPrograms(folders).note([*programs_of(options), *_variables(named)])
 
 
 def require_trusted(store: Store, folders: UserDirs, study: Study) -> None:
@@ -106,7 +112,11 @@ def strange_programs(store: Store, folders: UserDirs, study: Study) -> list[Name
     """What a study of a shared database would run that this user has not named."""
     if is_own(store):
         return []
-    return TrustedPrograms(folders).unknown(list(programs_of(TuneOptions.from_json(study.options))))
+    options = TuneOptions.from_json(study.options)
+    names = set(options.overrides or {}).union(*(record.params for record in store.records(study.name)))
+    with suppress(SpaceError):  # what is no space runs nothing
+        names.update(entries(study.space_name, None, study.space_text))
+    return TrustedPrograms(folders).unknown([*programs_of(options), *_variables(names)])
 
 
 def may_reach(store: Store, folders: UserDirs, ssh: tuple[str, ...]) -> bool:
@@ -152,6 +162,11 @@ def _around_ranks(options: TuneOptions) -> Iterator[NamedProgram]:
         yield NamedProgram("the image", (options.image.rpartition("=")[2],))
     if options.power_command:
         yield NamedProgram("the meter", tuple(options.power_command.split()))
+
+
+def _variables(names: Iterable[str]) -> Iterator[NamedProgram]:
+    """The variables of ranks among parameters: libraries load what some of them name."""
+    return (NamedProgram("ranks with the variable", (name,)) for name in sorted(names) if name.startswith(ENVIRONMENT))
 
 
 def _ssh(command: tuple[str, ...]) -> NamedProgram:

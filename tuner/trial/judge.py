@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from hpl import output, variant
+from hpl.log import unlike_asked
 from hpl.output import HplOutput, HplResult, contradictions
 from hpl.params import HplParams
 from hpl.programs.family import AskedLibrary
@@ -14,6 +15,7 @@ from runners.launchers.base import words_of_ranks
 
 from .plan import TrialPlan
 
+NOT_ASKED = "HPL ran a configuration that was not asked for"
 HPL_SAYS = "HPL says: "
 """Stands before an error that HPL itself explains."""
 
@@ -72,6 +74,11 @@ def judge(plan: TrialPlan, status: JobStatus, stdout: str, stderr: str) -> Verdi
         for i, asked in enumerate(plan.runs)
     )
     verdict = Verdict(found.results, faults, observed, status.state is JobState.CANCELLED)
+    if len(plan.runs) == 1 and plan.program.workload.is_hpl:
+        terms = plan.program.terms
+        asked = {name: value for name, value in plan.runs[0].words().items() if not terms.lacks(name)}
+        if other := unlike_asked(stdout, asked):
+            verdict = verdict.doubted([f"{NOT_ASKED}: the head of its output says {other}"], Invalidity.RUNTIME)
     return verdict.doubted(contradictions(found.results[: len(plan.runs)], found.passed_told))
 
 
@@ -136,7 +143,7 @@ def another_run(asked: HplParams, result: HplResult) -> Failure | None:
     if same and not variant.contradicts(result.code, asked):
         return None
     ran = f"{result.code} N={result.N} NB={result.NB} {result.P}x{result.Q}"
-    return Failure(Invalidity.RUNTIME, f"HPL ran a configuration that was not asked for: {ran}")
+    return Failure(Invalidity.RUNTIME, f"{NOT_ASKED}: {ran}")
 
 
 def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:

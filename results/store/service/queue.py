@@ -270,7 +270,9 @@ class CampaignQueue:
             _tell(connection, [_entry(_row(connection, name))], tell)
             return True
 
-    def recover(self, tell: Tell | None = None, silent: Collection[Lease] = ()) -> Sequence[CampaignEntry]:
+    def recover(
+        self, tell: Tell | None = None, silent: Collection[Lease] = (), begun: Collection[str] | None = None
+    ) -> Sequence[CampaignEntry]:
         """Queue campaigns again whose process died without a word; return them as they are now.
 
         Those that somebody wanted to pause or cancel are paused or cancelled; after `MOST_ATTEMPTS` one counts as
@@ -279,10 +281,12 @@ class CampaignQueue:
         Args:
             tell: messages to webhooks about those; None for none.
             silent: processes that have not been heard of for so long that they count as dead.
+            begun: campaigns whose processes this one has started, and which have not ended: others that it claimed
+                are lost; None where it claims none that it does not work on itself.
         """
         with self.alone() as connection:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
-            lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry, silent)]
+            lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry, silent, begun)]
             for entry in lost:
                 _take_away(connection, entry, *_recovered(entry))
             left = [_entry(_row(connection, entry.name)) for entry in lost]
@@ -316,11 +320,13 @@ class CampaignQueue:
             _tell(connection, [left], tell)
             return left
 
-    def _is_lost(self, connection: Connection, entry: CampaignEntry, silent: Collection[Lease]) -> bool:
+    def _is_lost(
+        self, connection: Connection, entry: CampaignEntry, silent: Collection[Lease], begun: Collection[str] | None
+    ) -> bool:
         if entry.owner is None:
             return True
         if entry.owner == Lease.mine():
-            return False
+            return begun is not None and entry.name not in begun
         # A process of this machine is seen, silent or not; it may have been stopped for a while.
         dead = entry.owner in silent and not entry.owner.of_this_boot
         return dead or not self.alive(connection, entry.owner)

@@ -144,12 +144,6 @@ class TokenBook:
             row = connection.execute(select(TOKENS).where(TOKENS.c.hash == digest)).mappings().first()
         return None if row is None else _entry(row)
 
-    def of_name(self, name: str) -> TokenEntry | None:
-        """Read what is known of the token with this name; None where there was never one."""
-        with self.reading() as connection:
-            row = _named(connection, name)
-        return None if row is None else _entry(row)
-
     def revoke(self, name: str) -> TokenEntry:
         """Let a token open nothing from now on.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from record_builders import a_study, begun, finished
+from record_builders import DISTURBED, a_study, begun, finished
 
 from hpl.params import HplParams
 from results.record import IMPORT, REPLAY_OF, SIMULATOR, BlasObservation, Kind, TrialRecord
@@ -48,6 +48,19 @@ def test_without_a_run_that_counts_there_is_none() -> None:
 def test_a_matrix_of_less_than_half_of_what_hpls_rule_fills_gives_no_rmax(N: int, called: str) -> None:
     """HPL's rule fills 80 % of the memory: 8 N^2 bytes of 0.4 times 16 GiB are N = 29,308."""
     assert fastest(run(1, 60.0, N=N)).called == called
+
+
+def test_what_others_hold_of_the_memory_makes_no_rmax_of_a_small_matrix() -> None:
+    host = {"memory_total_bytes": SIXTEEN_GIB, "memory_available_bytes": 8 * 6_000**2}
+    found = fastest_run(a_study(host=host), [run(2, 62.0, N=6_000)])
+    assert found is not None
+    assert found.called == "rate at N=6,000"
+
+
+def test_a_disturbed_run_gives_no_rmax() -> None:
+    found = fastest_run(a_study(host={}), [run(2, 62.0, measurements=DISTURBED)])
+    assert found is not None
+    assert "That is no Rmax: something disturbed it (others took" in found.sentence([])
 
 
 def test_a_rate_at_a_small_n_is_told_with_its_n_and_why() -> None:

@@ -196,7 +196,13 @@ def test_the_variable_names_a_server_and_other_commands_work_here(
     assert (
         hpltune("best").stderr == "hpltune: the service has no campaign yet: `hpltune --server URL tune` hands one in\n"
     )
-    assert "quick" in hpltune("spaces").stdout
+    here = hpltune("spaces")
+    assert "quick" in here.stdout
+    assert here.stderr.startswith("hpltune: spaces works on this machine: HPLTUNE_SERVER is for tune, show, best")
+    assert "nodes list works on this machine" in hpltune("nodes", "list").stderr
+    for command in (("token", "create", "ada"), ("study", "delete", "x")):
+        refused = hpltune(*command)
+        assert (refused.returncode, "or unset HPLTUNE_SERVER to do it here" in refused.stderr) == (2, True)
     monkeypatch.setenv("HPLTUNE_SERVER", "http://127.0.0.1:1")
     assert hpltune("show").returncode == 1
     assert hpltune("campaign", "pause", "x").stderr.startswith("hpltune: nobody answers at http://127.0.0.1:1 (")

@@ -25,9 +25,10 @@ from tuner.asks.check import CheckAsk, CheckVerdict
 from tuner.commands.campaigns.check import CheckRequest, CheckResult, check
 from tuner.commands.stored.import_outputs import ImportRequest, import_outputs
 from tuner.errors import TunerError, UsageError
-from tuner.events import Event, Notice, TrialEnded
+from tuner.events import OTHERS, Event, Notice, TrialEnded
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
+from tuner.study.cautions import FACT
 
 HPL = HplParams(1000, 100, 1, 1)
 PRINTS = """#!{python}
@@ -80,7 +81,7 @@ def database(home: Path) -> str:
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Measures of every run that nothing took the machine from it, as the program of these tests does not."""
-    monkeypatch.setattr("results.record.judge_run", lambda *_: (Conditions.UNDISTURBED, None))
+    monkeypatch.setattr("results.record.judge_run", lambda *_, **__: (Conditions.UNDISTURBED, None))
 
 
 def checked(request: CheckRequest) -> CheckResult:
@@ -195,7 +196,18 @@ def test_a_loss_of_runs_of_which_nothing_is_known_is_at_most_slower_today(databa
     xhpl(1.5, 1.501, 1.499)
     result = checked(CheckRequest(CheckAsk("before"), db=database))
     assert result.verdict is CheckVerdict.SLOWER_TODAY
-    assert "Whether something disturbed its runs is not known." in result.sentence
+    assert "if nothing disturbed its runs, which is not known." in result.sentence
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_of_runs_of_which_nothing_is_known_on_a_busy_machine_nothing_is_told(database: str, xhpl: Fake) -> None:
+    xhpl(1.5, 1.501, 1.499)
+    result = checked(CheckRequest(CheckAsk("before"), db=database))
+    busy = {f"{FACT}the machine was busy": {"at": "2026-01-01T00:00:00+00:00", "about": OTHERS}}
+    study = replace(result.measured.study, host={**result.measured.study.host, **busy})
+    result = replace(result, measured=replace(result.measured, study=study))
+    assert result.verdict is CheckVerdict.CANNOT_TELL
+    assert result.sentence.startswith("Cannot tell: other programs were busy, and whether they disturbed the runs")
 
 
 @pytest.mark.usefixtures("mpirun")
@@ -203,7 +215,7 @@ def test_of_runs_that_were_all_disturbed_no_interval_is_told(
     database: str, xhpl: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     busy = Disturbance((Reason(Cause.OTHERS, "others took 1 of 2 cores for 2 of 2 s"),), 0.5)
-    monkeypatch.setattr("results.record.judge_run", lambda *_: (Conditions.DISTURBED, busy))
+    monkeypatch.setattr("results.record.judge_run", lambda *_, **__: (Conditions.DISTURBED, busy))
     xhpl(1.5, 1.501, 1.499)
     result = checked(CheckRequest(CheckAsk("before"), db=database))
     assert result.verdict is CheckVerdict.CANNOT_TELL

@@ -3,13 +3,14 @@
 import logging
 import threading
 from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 from service_client import of_client
 from waiting import until
 
+from results.store.store import Store
 from tuner.service import background
 from tuner.service.background import Duty
 
@@ -73,7 +74,26 @@ def test_a_duty_that_is_stuck_makes_a_service_unready(
     monkeypatch.setattr(background, "STUCK_S", 0.05)
     duty = Duty("the cook", stopped.wait, pause_s=1.0)
     duty.start()
-    state = of_client(client).state
-    state.parts = replace(state.parts, duties=(duty,))
+    of_client(client).state.parts.dispatcher.duty = duty
     until(lambda: client.get("/readyz").status_code == 503, "that the duty counts as stuck")
     assert "the cook has done nothing for" in client.get("/readyz").json()["detail"]
+
+
+def test_a_service_that_would_lose_what_it_takes_is_not_ready(client: TestClient, store: Store) -> None:
+    file = Path(store.place)
+    kept = file.rename(file.with_name("kept.db"))
+    said = "The file of the database was removed or replaced: start the service again."
+    assert (client.get("/readyz").status_code, client.get("/readyz").json()["detail"]) == (503, said)
+    file.write_bytes(kept.read_bytes())
+    assert client.get("/readyz").json()["detail"] == said
+    kept.replace(file)
+    assert client.get("/readyz").status_code == 200
+
+
+def test_a_service_whose_database_takes_no_writes_is_not_ready_within_its_deadline(
+    client: TestClient, store: Store
+) -> None:
+    with store._database.alone():
+        answer = client.get("/readyz")
+    assert (answer.status_code, answer.json()["detail"]) == (503, "The database or the disk has not answered for 2 s.")
+    assert client.get("/readyz").status_code == 200

@@ -1,6 +1,8 @@
 """Log lines of a real server."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from running_service import running_service
@@ -36,3 +38,16 @@ def test_people_are_told_what_changed_something_or_failed() -> None:
     told = [line.split(" (")[0].split(" ", 2)[2] for line in service.said[:2]]
     assert told == ["127.0.0.1 GET /nothing 404", "127.0.0.1 POST /api/v1/campaigns/monday/pause 404"]
     assert service.said[2:] == ["hpltune: the service has ended\n"]
+
+
+@pytest.mark.process
+def test_loggers_that_were_there_before_speak() -> None:
+    """Those of asyncio, SQLAlchemy and others, with what nobody foresaw."""
+    script = (
+        "import logging, logging.config; names = ['asyncio', 'sqlalchemy.pool', 'of.others']\n"
+        "early = [logging.getLogger(name) for name in names]\n"
+        "from tuner.service.request_log import log_config; logging.config.dictConfig(log_config('plain'))\n"
+        "for one in early: one.error('%s failed', one.name)"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stderr
+    assert said.splitlines() == ["asyncio failed", "sqlalchemy.pool failed", "of.others failed"]

@@ -101,11 +101,32 @@ def test_what_is_trusted_once_runs_until_it_is_changed(hpltune: Run, home: Path,
     assert (home / "data/trusted.json").stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.parametrize("where", ["space", "set", "trial"])
+def test_a_variable_that_only_a_shared_database_names_reaches_no_rank(
+    hpltune: Run, home: Path, shared: Path, where: str
+) -> None:
+    name = "env.GCONV_PATH"
+    text = "[parameters]\nNB = [192]\n" + (f'{name} = ["/x"]\n' if where == "space" else "")
+    stored = TuneOptions(overrides={name: ["/x"]} if where == "set" else None).to_json()
+    params = {"NB": 192, "grid": "1x2", "blas": "openblas", **({name: "/x"} if where == "trial" else {})}
+    with Store.open(shared) as store:
+        store.create_study(a_study("theirs", options=stored, space_name="quick", space_text=text))
+        plain = begun("theirs", params=params)
+        store.finish(finished(store.begin(plain), 75.0, "theirs", params=params))
+    for command in ways(shared, home):
+        done = hpltune(*command)
+        assert (done.returncode, f"ranks with the variable `{name}`" in done.stderr) == (2, True), (
+            command,
+            done.stderr,
+        )
+
+
 @pytest.mark.heavy
 def test_nothing_is_asked_of_what_one_named_oneself(hpltune: Run, home: Path, shared: Path) -> None:
     mine = replaying(home, name="mine")
     db = ("--db", str(shared))
-    first = hpltune("tune", "--xhpl", str(mine), *SMALL, "--trials", "1", "--study", "own", *db)
+    places = ("--set", "env.OMP_PLACES=cores,threads")
+    first = hpltune("tune", "--xhpl", str(mine), *SMALL, *places, "--trials", "1", "--study", "own", *db)
     assert first.returncode == 0, first.stderr
     more = hpltune("tune", "--resume", "--study", "own", "--trials", "2", *db)
     assert more.returncode == 0, more.stderr

@@ -102,6 +102,22 @@ def test_another_configuration_than_asked_does_not_count() -> None:
 
 
 @pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        ("SWAP   : Spread-roll (long)", "SWAP=long"), ("L1     : no-transposed form", "L1=notransposed"),
+        ("EQUIL  : no", "EQUIL=no"), ("ALIGN  : 16 double precision words", "alignment=16"),
+        ("SWAP   : Mix (threshold = 600)", "swap_threshold=600"),
+    ],
+)  # fmt: skip
+def test_a_head_that_tells_other_values_than_were_asked_does_not_count(head: str, told: str) -> None:
+    assert fault(f"{head}\n{output()}") == (
+        "runtime", f"HPL ran a configuration that was not asked for: the head of its output says {told}"
+    )  # fmt: skip
+    several = plan(ASKED, replace(ASKED, NB=2 * ASKED.NB))
+    assert judge(several, DONE, f"{head}\n{output()}", report()).faults[0] is None, "the file may list several"
+
+
+@pytest.mark.parametrize(
     ("changed", "words"),
     [
         ({"library": "/lib/libblas.so"}, "the program loaded /lib/libblas.so"),

@@ -24,7 +24,7 @@ from ...asks.check import FAILABLE, CheckAsk, CheckVerdict
 from ...asks.compare import CompareAsk
 from ...database import open_store
 from ...errors import TunerError
-from ...events import Listener, Notice
+from ...events import OTHERS, Listener, Notice
 from ...machine.quiet import longest_wait_s
 from ...reports.context import Context
 from ...stopping import StopRequest
@@ -44,6 +44,7 @@ from .run import Baseline, RunResult, baseline_of, run
 SUITE = "hpltune check"
 """Name of the test suite in JUnit's file."""
 QUIET = "Check again when the machine is quiet."
+IF_QUIET = " That is so if nothing disturbed its runs, which is not known."
 
 HOST_FACTS = {
     "hostname": "host",
@@ -164,7 +165,7 @@ class CheckResult:
             return CheckVerdict.STOPPED
         if self.change is None or not self.measured.all_count:
             return CheckVerdict.FAILED
-        if self.disturbed is not None:
+        if self.disturbed is not None or self.unknown_on_busy:
             return CheckVerdict.CANNOT_TELL
         if self.change.slower or (self.control and self.control.against.slower):
             return CheckVerdict.SLOWER_TODAY if self.unknown else CheckVerdict.SLOWER
@@ -184,6 +185,11 @@ class CheckResult:
     def unknown(self) -> bool:
         """Whether it is known of no run of now that nothing disturbed it."""
         return not any(run.undisturbed for run in self.measured.records if run.ranked)
+
+    @property
+    def unknown_on_busy(self) -> bool:
+        """Whether that is so, and other programs were busy when the check began."""
+        return self.unknown and OTHERS in told_cautions(self.measured.study)
 
     @property
     def disturbed(self) -> Disturbance | None:
@@ -254,7 +260,9 @@ class CheckResult:
         if self.disturbed is not None:
             runs = counted(len(self.gflops), "run")
             return f"Cannot tell: of {runs} all were disturbed, the last one because {self.disturbed}. {QUIET}"
-        return f"{self._answer(change)}{' Whether something disturbed its runs is not known.' if self.unknown else ''}"
+        if self.unknown_on_busy:
+            return f"Cannot tell: other programs were busy, and whether they disturbed the runs is not known. {QUIET}"
+        return f"{self._answer(change)}{IF_QUIET if self.unknown else ''}"
 
     def _answer(self, change: SpeedChange) -> str:
         """What the rates say, in one sentence or two."""

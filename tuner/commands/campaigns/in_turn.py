@@ -23,15 +23,14 @@ from ...clock import RealClock
 from ...errors import UsageError
 from ...events import Listener, Notice, PhaseStarted
 from ...machine.equipment import CONTAINER, WRAP
-from ...machine.quiet import QuietWait, look_at
 from ...options import TuneOptions
-from ...preflight.looking import before_runs
 from ...reports.comparison import InTurn
 from ...settings.around_study import prepare_settings, recover_at_start, settings_around
 from ...stopping import StopRequest
 from ...study.again import MOST_IN_A_ROW, SteadyLoad, again_sentence, may_win
 from ...study.file_run import FileBook, FileRun
-from ...study.lifecycle import SIDE, begin_turns, closing_study
+from ...study.lifecycle import SIDE, TURNS, begin_runs, closing_study
+from ...study.names import PROGRAMS
 from ...study.occasions import MACHINE
 from ...study.trust import may_reach
 from ...trial.plan import TrialPlan
@@ -41,7 +40,18 @@ from ...units import compact, duration
 from ...words import counted, listed
 from ..session import Session, open_session
 from ..stored.compare import CompareResult, compared_in_turn, require_comparable
-from .run import Baseline, RunRequest, baseline_of, nodes_like, opened, plan_of, ran_on, resolved, what_is_not_alike
+from .run import (
+    Baseline,
+    RunRequest,
+    baseline_of,
+    looked_before,
+    nodes_like,
+    opened,
+    plan_of,
+    ran_on,
+    resolved,
+    what_is_not_alike,
+)
 
 COMMAND = "a comparison in turn"
 """Words for what refuses sides: `compare ⟦interleaved⟧`, or `check ⟦reference⟧`."""
@@ -287,15 +297,14 @@ def _played(
     first = takers[0].workbench
     most = max((one.plan for one in takers), key=lambda plan: plan.ranks * plan.threads)
     memory_bytes = max(one.plan.memory_bytes for one in takers)
-    quiet = QuietWait(look_at(first.site), request.quiet_s, listener, stop)
-    planned = (most.ranks, most.threads, memory_bytes)
-    for spoiler in before_runs(first.site, session.context.runs, *planned, waits=quiet.waits):
-        listener(Notice(f"{spoiler}.", caution=True))
+    quiet = looked_before(first.site, session, request.quiet_s, (most.ranks, most.threads, memory_bytes))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)
-    programs = names if len({id(one.workbench) for one in takers}) > 1 else []
-    study = begin_turns(store, options, machine_facts(options, first), programs, like, request.study)
+    facts = machine_facts(options, first)
+    if len({id(one.workbench) for one in takers}) > 1:
+        facts = replace(facts, host={**facts.host, PROGRAMS: names})
+    study = begin_runs(store, options, facts, TURNS, like, request.study)
     session.cautions.begun(study)
     wanted: dict[str, list[Scalar]] = {}
     for one in takers:

@@ -33,7 +33,7 @@ from ...settings.around_study import prepare_settings, recover_at_start, setting
 from ...stopping import StopRequest
 from ...study.again import SteadyLoad, extra_runs, extra_sentence, may_win
 from ...study.file_run import FileBook, FileRun
-from ...study.lifecycle import begin_file, closing_study
+from ...study.lifecycle import begin_runs, closing_study
 from ...study.names import programs_of
 from ...study.objective import ranking_of
 from ...study.trust import may_reach, note_named, require_trusted
@@ -171,6 +171,18 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
         return RunResult(session.store.study(study), tuple(records), stop.requested)
 
 
+def looked_before(site: Inventory, session: Session, quiet_s: float, planned: tuple[int, int, int]) -> QuietWait:
+    """Say what would spoil runs on a site, and return what waits for a quiet machine.
+
+    Args:
+        planned: ranks, threads of each, and bytes of memory.
+    """
+    quiet = QuietWait(look_at(site), quiet_s, session.listener, session.stop)
+    for spoiler in before_runs(site, session.context.runs, *planned, waits=quiet.waits):
+        session.listener(Notice(f"{spoiler}.", caution=True))
+    return quiet
+
+
 def _measured(
     request: RunRequest, plan: TrialPlan, workbench: Workbench, session: Session
 ) -> tuple[str, list[TrialRecord]]:
@@ -179,15 +191,11 @@ def _measured(
     for caution in what_is_not_alike(request, store):
         listener(Notice(caution, caution=True))
     model = like_trial(request.like, store) if request.like else None
-    quiet = QuietWait(look_at(workbench.site), request.quiet_s, listener, stop)
-    planned = (plan.ranks, plan.threads, plan.memory_bytes)
-    for spoiler in before_runs(workbench.site, session.context.runs, *planned, waits=quiet.waits):
-        listener(Notice(f"{spoiler}.", caution=True))
+    quiet = looked_before(workbench.site, session, request.quiet_s, (plan.ranks, plan.threads, plan.memory_bytes))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
-    study = begin_file(
-        store, request.file, request.options, machine_facts(request.options, workbench), model, request.study
-    )
+    facts = machine_facts(request.options, workbench)
+    study = begin_runs(store, request.options, facts, request.file, model, request.study)
     session.cautions.begun(study)
     with closing_study(study, store, stop), settings_around(workbench, store, study, listener, plan.settings) as ready:
         prepare_settings(ready.evaluator, {name: [value] for name, value in plan.settings.items()})

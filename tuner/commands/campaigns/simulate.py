@@ -16,7 +16,7 @@ from ...simulation.session import facts_of
 from ...simulation.simulator import SimulatedTrials, Simulator
 from ...stopping import StopRequest
 from ...study.file_run import FileBook, key_of
-from ...study.lifecycle import begin_file, closing_study
+from ...study.lifecycle import begin_runs, closing_study
 from ...trial.records import started
 from ...words import counted
 from ..session import open_session
@@ -39,7 +39,7 @@ def simulate(request: RunRequest, listener: Listener, stop: StopRequest) -> RunR
             site = SimulatedCluster.open(cluster, session.user_dirs, options.hpl_source, listener)
         how = _how(request, dat, site, store)
         listener(Notice(f"Simulated: {request.file} on {site.cluster.name} with {how['blas']}; nothing is measured."))
-        study = begin_file(store, request.file, options, facts_of(options, site))
+        study = begin_runs(store, options, facts_of(options, site), request.file)
         session.cautions.begun(study)
         book = FileBook(store, study, session.context.runs)
         with closing_study(study, store, stop), closing(Simulator(site, 1, request.walltime_s)) as simulator:

@@ -34,6 +34,7 @@ class CampaignsQuery(AskedQuery):
     engine: Word | None = None
     space: Word | None = None
     name: Word | None = Field(None, description="a part of the name; capital letters do not matter")
+    by: Word | None = Field(None, description="who handed it in")
     since: Moment | None = Field(None, description="created then or later, with its time zone")
     limit: int = Field(50, ge=1, le=200)
     cursor: Cursor | None = None
@@ -48,6 +49,7 @@ class CampaignsQuery(AskedQuery):
             engine=self.engine,
             space=self.space,
             named=self.name,
+            by=self.by,
             simulated=self.simulated,
         )
 

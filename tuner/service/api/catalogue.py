@@ -1,19 +1,15 @@
-"""What comes with hpltune: search spaces, virtual clusters, and published results of other machines."""
+"""What comes with hpltune: search spaces and virtual clusters."""
 
 from functools import cache
 
 from fastapi import APIRouter, Depends
-from fastapi.responses import Response
-from pydantic import BaseModel, Field, TypeAdapter
+from pydantic import BaseModel, Field
 
 from runners.virtual import load as clusters_of
 from search_spaces import load as spaces_of
 
-from ...commands.known import KnownRequest, list_known
-from ...machine.known_machines import KnownMachine
 from ..authentication import needs
 from ..parts import no_query
-from ..responses import as_json
 
 router = APIRouter(prefix="/api/v1", tags=["catalogue"], dependencies=[needs("read"), Depends(no_query)])
 
@@ -50,17 +46,6 @@ def spaces() -> list[SpaceModel]:
 def virtual_clusters() -> list[VirtualClusterModel]:
     """List the shipped virtual clusters."""
     return [_cluster(name) for name in clusters_of.shipped()]
-
-
-@router.get("/known-machines", response_model=list[KnownMachine])
-def known() -> Response:
-    """List published HPL results, by the name of the machine."""
-    return as_json(_known())
-
-
-@cache
-def _known() -> bytes:
-    return TypeAdapter(list[KnownMachine]).dump_json(list(list_known(KnownRequest()).machines))
 
 
 @cache

@@ -20,9 +20,9 @@ from ..campaigns.logs import last_lines, log_file
 from ..parts import CampaignName, OpenStore, Parts, no_query
 from ..problems import wrong_document
 from ..responses import PlainPathsResponse, as_json
-from .queue_access import OpenQueue, QueueAccess, Runner, ask_of, demand_own, handed_in_entry, shown
+from .queue_access import DocumentRoute, OpenQueue, QueueAccess, Runner, ask_of, demand_own, handed_in_entry, shown
 
-router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
+router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)], route_class=DocumentRoute)
 LOG_LINES = 200
 """Of the end of a log that are shown."""
 Key = Annotated[
@@ -125,10 +125,10 @@ def clone(
 ) -> HandedInModel:
     """Hand in a campaign once more, with some keys of its document changed; its name must be another."""
     document = {**handed_in_entry(store, name).order.document, "name": None, **changes}
-    return _handed_in(queue, _read(document), response)
+    return _handed_in(queue, read_document(document), response)
 
 
-def _read(document: Mapping[str, Any]) -> Document:
+def read_document(document: Mapping[str, Any]) -> Document:
     """Read a document that was put together here.
 
     Raises:

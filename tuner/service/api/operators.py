@@ -1,16 +1,16 @@
 """What operators, supervisors and load balancers ask: who did what, metrics, whether the service lives and can work."""
 
 import asyncio
-from collections.abc import Collection
 from dataclasses import asdict
 from datetime import datetime
+from os.path import samestat
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated
 
+from anyio import to_thread
 from fastapi import APIRouter, Depends, Query
 from pydantic import BaseModel, Field
-from starlette.concurrency import run_in_threadpool
 from starlette.responses import PlainTextResponse
 
 from results.store.service.audit import AuditAsked, AuditRow
@@ -18,8 +18,7 @@ from results.store.store import Store
 
 from ...messages.campaigns import AskedQuery, Cursor
 from ..authentication import needs
-from ..background import stuck
-from ..parts import OpenStore, Parts, no_query
+from ..parts import OpenStore, Parts, ServiceParts, no_query
 from ..problems import Problem
 from .campaigns import Moment, Word
 from .cursors import campaign_cursor, campaign_place
@@ -114,26 +113,33 @@ async def healthz() -> Health:
 
 @router.get("/readyz", tags=["health"])
 async def readyz(parts: Parts) -> Health:
-    """Tell that the database can be read, that there is room on the disk, and that campaigns are started; else 503."""
+    """Tell that a campaign can be taken now: what is needed can be stored, and campaigns are started; else 503."""
     try:
         async with asyncio.timeout(MOST_S):
-            await parts.answers.read(parts.store.lists.check)
-            await run_in_threadpool(_require_room, parts.folders)
+            await to_thread.run_sync(_require_room, parts, abandon_on_cancel=True)
     except TimeoutError:
         raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.") from None
-    stopped = stuck(parts.duties)
-    if stopped:
-        raise Problem(503, f"{'; '.join(stopped)}: start the service again.")
+    duty = parts.dispatcher.duty
+    if duty.stuck_s is not None:
+        raise Problem(503, f"{duty.name} has done nothing for {duty.stuck_s:.0f} s: start the service again.")
     return Health(status="ready")
 
 
-def _require_room(folders: Collection[Path]) -> None:
-    """Write a little into each folder.
+def _require_room(parts: ServiceParts) -> None:
+    """Write to the database, which must be the one that was opened, and a little into each folder.
 
     Raises:
-        Problem: nothing can be written.
+        Problem: nothing can be written, or it would be lost.
+        ResultsError: the database cannot be read or written.
     """
-    for folder in folders:
+    try:
+        if parts.database is not None and not samestat(Path(parts.store.place).stat(), parts.database):
+            raise FileNotFoundError
+    except FileNotFoundError:
+        raise Problem(503, "The file of the database was removed or replaced: start the service again.") from None
+    parts.store.lists.check()
+    parts.store.queue.beat()
+    for folder in parts.folders:
         try:
             with TemporaryFile(dir=folder) as file:
                 file.write(bytes(PROBE_BYTES))

@@ -7,9 +7,9 @@ from ..campaigns.kinds.registry import AnyDocument
 from ..campaigns.preview import Preview, PreviewRequest, preview
 from ..parts import no_query
 from ..responses import PlainPathsResponse
-from .queue_access import OpenQueue
+from .queue_access import DocumentRoute, OpenQueue
 
-router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)])
+router = APIRouter(prefix="/api/v1", tags=["queue"], dependencies=[Depends(no_query)], route_class=DocumentRoute)
 
 
 class PreviewModel(BaseModel):

@@ -1,9 +1,14 @@
 """Where requests reach the queue: who may change which campaign, and how one stands."""
 
+import json
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
-from fastapi import Depends
+from fastapi import Depends, Request
+from fastapi.responses import Response
+from fastapi.routing import APIRoute
+from starlette.concurrency import run_in_threadpool
 
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 from results.store.service.tokens import AccessScope
@@ -16,19 +21,56 @@ from ..callers import Caller
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.wrong import WrongDocumentError
-from ..parts import Parts, ServiceParts
+from ..parts import Parts
 from ..problems import Problem
 
 Runner = Annotated[Caller, needs("run")]
 """A caller who may hand in campaigns, and change those of their own."""
 
 
+MOST_VALUES = 2_000
+"""Of a document: what is said of each that is wrong takes time of all."""
+BEFORE_VALUES = (b",", b"[", b"{")
+"""One of these stands before each value of JSON but the whole."""
+
+
+class DocumentRequest(Request):
+    """A request whose JSON is read beside the event loop, and refused where it has too many values to look at."""
+
+    async def json(self) -> Any:
+        """Read the body.
+
+        Raises:
+            Problem: it has too many values.
+        """
+        return await run_in_threadpool(_read_json, await self.body())
+
+
+class DocumentRoute(APIRoute):
+    """An address that takes a document."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """What answers a request."""
+        answer = super().get_route_handler()
+
+        async def answer_document(request: Request) -> Response:
+            return await answer(DocumentRequest(request.scope, request.receive))
+
+        return answer_document
+
+
+def _read_json(body: bytes) -> Any:
+    if sum(map(body.count, BEFORE_VALUES)) > MOST_VALUES:
+        raise Problem(422, f"document: it may have {MOST_VALUES:,} values at most.")
+    return json.loads(body)
+
+
 @dataclass(frozen=True)
 class QueueAccess:
     """Somebody who may hand in campaigns, at the service that takes them."""
 
-    caller: Caller
-    parts: ServiceParts
+    caller: Runner
+    parts: Parts
 
     def hand_in(self, document: Document, key: str | None = None) -> CampaignEntry:
         """Check a campaign and put it into the queue.
@@ -70,11 +112,7 @@ class QueueAccess:
             raise Problem(429, f"{said} Cancel some, or wait.", {"Retry-After": "600"})
 
 
-def _access(caller: Runner, parts: Parts) -> QueueAccess:
-    return QueueAccess(caller, parts)
-
-
-OpenQueue = Annotated[QueueAccess, Depends(_access)]
+OpenQueue = Annotated[QueueAccess, Depends()]
 
 
 def ask_of(store: Store, caller: Caller, name: str, wanted: WantedState) -> HandedInModel:

@@ -6,19 +6,18 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from time import monotonic
 
 from hpl.private_files import private_folder
-from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.deliveries import OutgoingMessage
 from results.store.service.queue import BEAT_S
 from results.store.store import Store
+from runners.batch.registry import BATCH_SYSTEMS
 
 from ...user_dirs import UserDirs
 from ..background import Duty
@@ -34,7 +33,36 @@ SILENT_S = 20 * BEAT_S
 """Seconds of silence after which a process on another machine counts as dead; if it is not, it sees this, and ends."""
 DEAF_S = 60.0
 """Seconds between two looks after which nothing is known of the time between them."""
+FIRST_SIGNAL = 128
+"""Added to the number of a signal, it is the code of a process that left in order for one (as shells tell it)."""
 LOGGER = logging.getLogger("hpltune.campaigns")
+KEPT = frozenset(
+    (
+        *("HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TERM", "TMPDIR", "CPATH", "CC"),
+        *("SSH_AUTH_SOCK", "KRB5CCNAME", "SSL_CERT_FILE", "LOADEDMODULES", "_LMFILES_", "GLIBC_TUNABLES"),
+        *("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+    )
+)
+"""Variables that the process of a campaign has of its service: who and where it is, and how it reaches others."""
+KEPT_BEGINNINGS = (
+    *("HPLTUNE_", "LC_", "XDG_", "PG", "MODULE", "LMOD_", "SPACK_", "APPTAINER_", "SINGULARITY_", "CH_"),
+    *("OMPI_", "OPAL_", "PMI", "PRTE_", "MPI", "HYDRA_", "I_MPI_", "UCX_", "FI_", "PSM", "CUDA_", "ROCR_", "HIP_"),
+    *(system.variables for system in BATCH_SYSTEMS.values()),
+)
+"""How variables of databases, modules, containers, MPI libraries, GPUs and batch systems begin."""
+KEPT_ENDS = ("PATH", "ROOT", "_HOME", "_DIR")
+"""How variables end that say where programs and libraries are."""
+
+
+def environment_of(user_dirs: UserDirs) -> dict[str, str]:
+    """The environment of a campaign's process: what is on the list, and nothing of who asks a service."""
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if name in KEPT or name.startswith(KEPT_BEGINNINGS) or name.endswith(KEPT_ENDS)
+    }
+    own = {"HPLTUNE_CACHE": str(user_dirs.cache), "HPLTUNE_DATA": str(user_dirs.data)}
+    return {name: value for name, value in (found | own).items() if name not in {"HPLTUNE_TOKEN", "HPLTUNE_SERVER"}}
 
 
 @dataclass
@@ -127,7 +155,7 @@ class Dispatcher:
     offered: Offers = field(default_factory=Offers)
     announcer: Announcer = field(default_factory=Announcer)
     duty: Duty = field(init=False)
-    _started: "dict[str, subprocess.Popen[bytes]]" = field(default_factory=dict, init=False)
+    _started: "dict[str, tuple[subprocess.Popen[bytes], int]]" = field(default_factory=dict, init=False)
     _pause: StartPause = field(default_factory=StartPause, init=False)
     _queue: WaitingAndRunning = field(init=False)
     _listening: Listening = field(default_factory=Listening, init=False)
@@ -162,7 +190,7 @@ class Dispatcher:
         self._say_that_it_runs()
         running = [entry for entry in self._queue.entries() if entry.state is QueueState.RUNNING]
         silent = self._listening.silent(running)
-        for entry in self.store.queue.recover(self._tell, silent):
+        for entry in self.store.queue.recover(self._tell, silent, self._started):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self._queue.entries()
         busy = {place for entry in entries if entry.state is QueueState.RUNNING for place in self._places(entry)}
@@ -214,17 +242,17 @@ class Dispatcher:
         try:
             private_folder(file.parent)
             with file.open("ab") as log:
-                self._started[entry.name] = subprocess.Popen(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    start_new_session=True,
-                    env={
-                        **os.environ,
-                        "HPLTUNE_CACHE": str(self.user_dirs.cache),
-                        "HPLTUNE_DATA": str(self.user_dirs.data),
-                    },
+                begins_at = log.tell()  # the process moves it
+                self._started[entry.name] = (
+                    subprocess.Popen(
+                        command,
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=subprocess.STDOUT,
+                        start_new_session=True,
+                        env=environment_of(self.user_dirs),
+                    ),
+                    begins_at,
                 )
         except OSError as error:
             self._not_begun(entry, error)
@@ -243,27 +271,27 @@ class Dispatcher:
         LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", entry.name, reason, pause_s)
 
     def _reap(self) -> None:
-        """Forget processes that have ended; a campaign that its process never took has failed."""
-        for name, process in list(self._started.items()):
+        """Forget processes that have ended; a campaign that its process never took has failed.
+
+        One whose process a signal ended is lost, and goes on as those do whose process died later.
+        """
+        for name, (process, begins_at) in list(self._started.items()):
             if process.poll() is None:
                 continue
-            if process.returncode == os.EX_TEMPFAIL:
-                self._put_off(name)
-            elif process.returncode != 0:
-                said = last_lines(log_file(self.store, self.user_dirs, name), 1)
-                with suppress(ResultsError):
-                    self._fail(name, said[0] if said else "its process could not begin")
+            if 0 < process.returncode < FIRST_SIGNAL:
+                said = "".join(last_lines(log_file(self.store, self.user_dirs, name), 1, begins_at))
+                if process.returncode == os.EX_TEMPFAIL:
+                    self._put_off(name, said or "the database was away")
+                else:
+                    self._fail(name, said or "its process could not begin")
             del self._started[name]
 
-    def _put_off(self, name: str) -> None:
+    def _put_off(self, name: str, reason: str) -> None:
         """Queue a campaign again that its process did not take, because the database was away."""
         entry = self.store.queue.find(name)
-        said = last_lines(log_file(self.store, self.user_dirs, name), 1)
         if entry is not None:
             faults = faults_with(entry)
-            self.store.queue.put_off(
-                name, said[0] if said else "the database was away", faults, wait_s(faults), self._tell
-            )
+            self.store.queue.put_off(name, reason, faults, wait_s(faults), self._tell)
 
     def _fail(self, name: str, reason: str) -> None:
         self.store.queue.end(name, QueueState.FAILED, reason, tell=self._tell)

@@ -18,11 +18,15 @@ def log_file(store: Store, user_dirs: UserDirs, name: str) -> Path:
     return folder_of("campaigns", store, user_dirs) / f"{study_folder(name)}.log"
 
 
-def last_lines(file: Path, count: int) -> Sequence[str]:
-    """The last lines of a log; none where there is no log."""
+def last_lines(file: Path, count: int, begins_at: int = 0) -> Sequence[str]:
+    """The last lines of a log; none where there is no log.
+
+    Args:
+        begins_at: where that of one process begins.
+    """
     try:
         with file.open("rb") as opened:
-            opened.seek(max(0, file.stat().st_size - MOST_BYTES))
+            opened.seek(max(begins_at, file.stat().st_size - MOST_BYTES))
             text = opened.read().decode(errors="replace")
     except OSError:
         return []

@@ -10,6 +10,7 @@ from hpl.blas.registry import CATALOGUE
 from results.store.service.campaign_entry import CampaignEntry
 from runners.virtual.load import shipped as shipped_clusters
 from search_spaces.load import shipped as shipped_spaces
+from search_spaces.parameters.dimension import MPI_PARAMETERS
 
 from ..config import ServiceConfig
 from .wrong import WrongDocumentError
@@ -24,18 +25,20 @@ class Offers:
         clusters: real and virtual clusters.
         programs: programs xhpl.
         libraries: BLAS libraries.
-        mpi_parameters: MPI parameters that a document may set; a space of the service may set any.
+        parameters: those that a document may set beside those of HPL; a space of the service may set any.
         machine: the identity of this machine; "" where nobody asked for it.
         most_of_one: campaigns that may wait for one caller.
+        most_budget_s: seconds by the clock that a campaign may ask for.
     """
 
     spaces: Mapping[str, Path] = field(default_factory=dict)
     clusters: Mapping[str, Path] = field(default_factory=dict)
     programs: Mapping[str, Path] = field(default_factory=dict)
     libraries: Mapping[str, Path] = field(default_factory=dict)
-    mpi_parameters: frozenset[str] = frozenset()
+    parameters: frozenset[str] = frozenset()
     machine: str = ""
     most_of_one: int = 200
+    most_budget_s: float = 720 * 3600.0
 
     def starts(self, entry: CampaignEntry) -> bool:
         """Whether this service can start a campaign: it is for this machine, or for a cluster that is offered here.
@@ -105,9 +108,10 @@ def offered_by(config: ServiceConfig, machine: str = "") -> Offers:
         table.clusters,
         table.programs,
         table.libraries,
-        frozenset(table.mpi_parameters),
+        frozenset((*table.parameters, *(f"{MPI_PARAMETERS}{name}" for name in table.mpi_parameters))),
         machine,
         config.limits.waiting_of_one,
+        config.limits.most_budget * 3600.0,
     )
 
 

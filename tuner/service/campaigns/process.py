@@ -1,5 +1,6 @@
 """The process of one campaign: it takes the campaign from the service that started it, and works on it to its end."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -25,7 +26,9 @@ from .faults import MOST_FAULTS, faults_with, may_pass, wait_s
 from .kinds.base import WorkOrder, WorkResult
 from .kinds.registry import kind_of
 from .offered import Offers
+from .wrong import WrongDocumentError
 
+LOGGER = logging.getLogger("hpltune.campaigns")
 LOOK_S = 1.0
 """Seconds between two looks at what people want of the campaign."""
 STORED_FOR_S = 3600.0
@@ -105,16 +108,17 @@ class _Outcome:
 def _outcome(
     request: ProcessRequest, entry: CampaignEntry, listener: Listener, stop: StopRequest, store: Store
 ) -> _Outcome:
-    """Work, and tell how it ended."""
+    """Work, and tell how it ended, whatever ended it."""
     order = WorkOrder(entry.name, entry.order.document, request.db, request.offered)
     try:
         result = kind_of(entry.order.kind).work(order, listener, stop)
-    except (*OUR_ERRORS, OSError) as error:
-        passes = may_pass(error)
-        if isinstance(error, OSError) and not passes:
-            raise
+    except Exception as error:
+        foreseen = isinstance(error, (*OUR_ERRORS, WrongDocumentError))
+        if not foreseen:
+            LOGGER.exception("campaign %s", entry.name)
         if not stop.requested:
-            return _after_fault(entry, error) if passes else _Outcome(QueueState.FAILED, str(error))
+            reason = str(error) if foreseen else f"hpltune failed, its log says where: {type(error).__name__}: {error}"
+            return _after_fault(entry, error) if may_pass(error) else _Outcome(QueueState.FAILED, reason)
         result = WorkResult(interrupted=True)
     if not result.interrupted:
         return _Outcome(QueueState.DONE, result.reason, result.slower)

@@ -45,7 +45,7 @@ SHOWN = 50
 
 Names = Annotated[list[Word], Field(default_factory=list, max_length=SHOWN)]
 
-FILTERS = ("name", "tag", "state", "space", "engine", "simulated")
+FILTERS = ("name", "tag", "by", "state", "space", "engine", "simulated")
 
 
 class HomeQuery(AskedQuery):
@@ -53,6 +53,7 @@ class HomeQuery(AskedQuery):
 
     name: Word = ""
     tag: Word = ""
+    by: Word = ""
     state: Literal[""] | CampaignStanding = ""
     space: Word = ""
     engine: Word = ""
@@ -74,6 +75,7 @@ class HomeQuery(AskedQuery):
             space=self.space or None,
             named=self.name or None,
             tagged=self.tag or None,
+            by=self.by or None,
             simulated=None if not self.simulated else self.simulated == "yes",
         )
         return CampaignsRequest(SHOWN, asked)
@@ -104,7 +106,6 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
     """Show machines, the queue and campaigns."""
     offered, answers = parts.offered, parts.answers
     part = await answers.of_all(request, lambda: board(parts.store, offered, answers.line, query))
-    choices = filter_choices(offered)
     kept = {**query.filters, **({"cursor": query.cursor} if query.cursor else {})}
     values: dict[str, Any] = {
         "board": part.decode(),
@@ -112,9 +113,9 @@ async def home(request: Request, parts: Parts, query: Asked) -> HTMLResponse:
         "filtered": bool(query.filters),
         "polled": urlencode(kept),
         "goes_on": await answers.read(lambda: goes_on(parts.store)),
-        "states": [(one, one) for one in choices["state"]],
-        "spaces": [(one, one) for one in choices["space"]],
-        "engines": [(one, one) for one in choices["engine"]],
+        "states": [(one, one) for one in STATES],
+        "spaces": [(one, one) for one in offered.space_names],
+        "engines": [(one, one) for one in descriptions()],
         "refresh_s": REFRESH_S,
         "look_s": LOOK_S,
     }
@@ -175,6 +176,7 @@ class CampaignRow:
         at, when: it began, for programs and for people.
         state: how the campaign stands, in the queue where that tells more than its study.
         how: its rates came about, as "measured".
+        by: who handed it in; "" for a study of the command line.
         fastest, expected: GFLOPS of the fastest run, and of one more run of no. 1 where that was estimated.
     """
 
@@ -189,7 +191,8 @@ class CampaignRow:
     how: str
     fastest: str
     expected: str
-    tags: tuple[str, ...] = ()
+    tags: tuple[str, ...]
+    by: str
 
 
 def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> str:
@@ -208,8 +211,8 @@ def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> s
         "early": early,
         "rows": [_row(line, handed_in.get(line.study.name)) for line in found.lines],
         "picked": query.studies,
-        "newest": _first_page(query) if query.cursor else None,
-        "older": _older(found.older, query),
+        "newest": f"/?{urlencode(query.filters)}" if query.cursor else None,
+        "older": found.older and f"/?{urlencode({**query.filters, 'cursor': campaign_cursor(found.older)})}",
         "filtered": bool(query.filters or query.cursor),
         "address_of": address_of,
     }
@@ -229,11 +232,6 @@ def goes_on(store: Store) -> bool:
     return any(counts.get(state) for state in OF_THE_QUEUE) or bool(store.queue.hosts_at_work())
 
 
-def filter_choices(offered: Offers) -> dict[str, Sequence[str]]:
-    """What the filters let people choose from."""
-    return {"state": STATES, "engine": tuple(descriptions()), "space": offered.space_names}
-
-
 def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
     rates = line.rates
     study, tally = line.study, line.tally
@@ -251,15 +249,8 @@ def _row(line: StudyLine, entry: CampaignEntry | None) -> CampaignRow:
         "" if rates is None else rates.fastest_text,
         "" if rates is None else rates.expected_text(),
         study.tags,
+        "" if entry is None else entry.order.handed_in_by,
     )
-
-
-def _first_page(query: HomeQuery) -> str:
-    return f"/?{urlencode(query.filters)}" if query.filters else "/"
-
-
-def _older(place: Any, query: HomeQuery) -> str | None:
-    return f"/?{urlencode({**query.filters, 'cursor': campaign_cursor(place)})}" if place else None
 
 
 @dataclass(frozen=True)

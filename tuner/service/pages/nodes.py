@@ -23,12 +23,12 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
 
-from ...messages.documents import document_of
 from ...messages.plain_paths import without_paths
 from ...nodes.figures import moment, node_scores, standing
 from ...nodes.keeping import ShownCheck, show_check
 from ...nodes.statistics.verdict import ReadinessVerdict
 from ...words import all_with_options, counted
+from ..api.handed_in import read_document
 from ..api.node_checks import CheckNumber, require_check
 from ..api.queue_access import OpenQueue
 from ..authentication import needs
@@ -74,7 +74,7 @@ async def checks_page(request: Request, parts: Parts) -> HTMLResponse:
 @router.post("/node-checks", dependencies=[needs("run")])
 def start_check(request: Request, queue: OpenQueue, sent: Form) -> Response:
     """Start a check of nodes; its campaign's page leads to it."""
-    document = document_of("nodes").model_validate({"cluster": sent.get("cluster") or None})
+    document = read_document({"kind": "nodes", "cluster": sent.get("cluster") or None})
     try:
         entry = queue.hand_in(document)
     except WrongDocumentError as error:

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from typing import Annotated
@@ -22,14 +21,11 @@ from ...messages.campaigns import AskedQuery, Cursor
 from ..api import operators, webhooks
 from ..api.campaigns import EARLIEST, LATEST, Word
 from ..authentication import needs
-from ..callers import Caller
 from ..forms import Form, csrf_field
-from ..parts import OpenStore, Parts, ServiceParts, no_query
+from ..parts import OpenStore, Parts, no_query
 from ..problems import Problem
-from . import new_webhook
 from .frames import address_of
 from .site import page
-from .start.filled_in import WrongFormError
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 Named = Annotated[str, InPath(max_length=200)]
@@ -90,30 +86,12 @@ def _day(text: str, field: str) -> datetime | None:
 @router.get("/webhooks", dependencies=[Depends(no_query)])
 def webhooks_page(request: Request, parts: Parts, admin: webhooks.Admin) -> HTMLResponse:
     """Tell how the last messages to each webhook stand."""
-    return _webhooks(request, parts, admin, new_webhook.FRESH)
-
-
-@router.post("/webhooks")
-def write_webhook(request: Request, parts: Parts, admin: webhooks.Admin, sent: Form) -> HTMLResponse:
-    """Write what the service's file needs for a webhook, with a fresh secret; nothing is stored."""
-    form = new_webhook.filled_form(sent)
-    request.state.target = sent.get("name", "")
-    try:
-        form = replace(form, written=new_webhook.written_webhook(form.texts, parts.announcer.webhooks))
-    except WrongFormError as error:
-        form = replace(form, errors=tuple(error.errors))
-    return _webhooks(request, parts, admin, form)
-
-
-def _webhooks(request: Request, parts: ServiceParts, admin: Caller, form: new_webhook.WebhookForm) -> HTMLResponse:
     return page(
         request,
         "operation/webhooks.html.j2",
-        422 if form.errors else 200,
         webhooks=webhooks.webhooks(parts, admin).webhooks,
         csrf=csrf_field(request),
         address_of=address_of,
-        **form.values(),
     )
 
 

@@ -67,7 +67,8 @@ class NodesTaken:
         running, before = _of_nodes(self._running, nodes), _of_nodes(self._before, nodes)
         if running:
             after = f", and {counted(len(before), 'campaign')} before it" if before else ""
-            return f"It waits for {_named(running)}, which {_works(running)} on {_machines(nodes)}{after}."
+            work = "works" if len(running) == 1 else "work"
+            return f"It waits for {_named(running)}, which {work} on {_machines(nodes)}{after}."
         others = [name for node, name in self.others if node in nodes]
         if others:
             return f"It waits for {_named(others)}, which the command line began on {_machines(nodes)}."
@@ -104,10 +105,6 @@ def _of_nodes(known: Mapping[str, Sequence[str]], nodes: Sequence[str]) -> list[
 def _named(names: Sequence[str]) -> str:
     more = len(names) - MOST_NAMED
     return listed([*names[:MOST_NAMED], *([f"{more} more"] if more > 0 else [])])
-
-
-def _works(names: Sequence[str]) -> str:
-    return "works" if len(names) == 1 else "work"
 
 
 def _machines(nodes: Sequence[str]) -> str:

@@ -75,6 +75,8 @@ def measured(told: SolveConditions, ranks: int) -> Measurements:
     everywhere = complete and {rank.host for rank in told.ranks} <= {node.host for node in told.nodes}
     figures = {"solve_s": solve_s}
     figures |= _sums([rank.figures for rank in told.ranks], OF_RANKS) if complete else {}
+    if "waited_s" in figures and len(told.ranks) > 1:
+        figures["most_waited_s"] = max(rank.figures["waited_s"] for rank in told.ranks)
     if complete and all("still_s" in rank.figures for rank in told.ranks):
         first_s = {rank.host: min(one.begin_s for one in told.ranks if one.host == rank.host) for rank in told.ranks}
         still_s = [rank.figures["still_s"] + rank.begin_s - first_s[rank.host] for rank in told.ranks]

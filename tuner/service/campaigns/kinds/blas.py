@@ -17,7 +17,7 @@ from ....stopping import StopRequest
 from ..expected import CampaignEstimate
 from ..expected_tuning import expected_of
 from ..offered import Offers
-from ..offered_things import OfferedThings, check_set
+from ..offered_things import check_names, offered_options
 from ..wrong import read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -29,13 +29,13 @@ class BlasKind(CampaignKind):
 
     def check(self, document: Document, offered: Offers, store: Store) -> tuple[str, ...]:  # noqa: ARG002 - the contract's
         """Check a document as the contract says."""
-        nodes, options = node_set(document.ask.cluster, offered), _options(document.ask, offered)
+        nodes, options = node_set(document.ask.cluster, offered), offered_options(document.ask, offered, blas_options)
         read_as_document(lambda: check_options(options))
         return nodes
 
     def expected(self, document: Document, offered: Offers, store: Store) -> CampaignEstimate:  # noqa: ARG002 - the contract's
         """Its budget, and what that costs."""
-        return expected_of(_options(document.ask, offered))
+        return expected_of(offered_options(document.ask, offered, blas_options))
 
     def base_name(self, document: Document) -> str:
         """The name of the space, as `blas` takes."""
@@ -51,16 +51,7 @@ class BlasKind(CampaignKind):
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
         ask: BlasAsk = document_of(self.name).model_validate(order.document).ask
-        options = TuneOptions() if begun else _options(ask, order.offered)
+        check_names(ask.set, order.offered)  # also where the comparison began when more was offered
+        options = TuneOptions() if begun else offered_options(ask, order.offered, blas_options)
         result = blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop)
         return WorkResult(bool(result.on))
-
-
-def _options(ask: BlasAsk, offered: Offers) -> TuneOptions:
-    """Read what is asked as `blas` reads its options.
-
-    Raises:
-        WrongDocumentError: something in it is wrong; it says where.
-    """
-    check_set(ask.set, offered)
-    return read_as_document(lambda: blas_options(ask, OfferedThings(offered)))

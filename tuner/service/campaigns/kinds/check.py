@@ -10,7 +10,7 @@ from runners.hosts.cluster import stored_cluster
 
 from ....asks.check import CheckAsk, CheckVerdict
 from ....commands.campaigns.check import CheckRequest, check, check_of_study
-from ....commands.campaigns.run import baseline_of
+from ....commands.campaigns.run import Baseline, baseline_of
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
@@ -19,6 +19,7 @@ from ....stopping import StopRequest
 from ....words import counted
 from ..expected import CampaignEstimate
 from ..offered import Offers
+from ..offered_things import check_names
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, nodes_of
 
@@ -28,17 +29,12 @@ class CheckKind(CampaignKind):
 
     name: ClassVar = "check"
 
-    def check(self, document: Document, _offered: Offers, store: Store) -> tuple[str, ...]:
+    def check(self, document: Document, offered: Offers, store: Store) -> tuple[str, ...]:
         """Check a document as the contract says."""
         ask: CheckAsk = document.ask
-        try:
-            before = read_as_document(lambda: baseline_of(store, ask.baseline))
-        except UnknownStudyError as error:
-            said = f"there is no study {ask.baseline}: /api/v1/campaigns lists all"
-            raise WrongDocumentError("baseline", said) from error
-        except WrongDocumentError as error:
-            raise WrongDocumentError("baseline", error.sentence) from error
-        cluster = before.study.options.get("real_cluster")
+        cluster = _measured_before("baseline", ask.baseline, offered, store).study.options.get("real_cluster")
+        if ask.reference is not None:
+            _measured_before("reference", ask.reference, offered, store)
         return nodes_of(stored_cluster(cluster)) if isinstance(cluster, dict) else (platform.node(),)
 
     def expected(self, document: Document, _offered: Offers, store: Store) -> CampaignEstimate:
@@ -59,8 +55,10 @@ class CheckKind(CampaignKind):
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
         """Measure; a check that was stopped measures from its beginning, in another study."""
-        ask: CheckAsk = document_of(self.name).model_validate(order.document).ask
+        document = document_of(self.name).model_validate(order.document)
+        ask: CheckAsk = document.ask
         with open_session(order.db, listener, stop) as session:
+            self.check(document, order.offered, session.store)
             begun = session.store.queue.is_study(order.name)
         request = CheckRequest(ask, db=order.db, study=None if begun else order.name)
         result = check(request, listener, stop)
@@ -68,3 +66,21 @@ class CheckKind(CampaignKind):
             raise TunerError(result.sentence)
         slower = result.verdict in {CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY}
         return WorkResult(result.verdict is CheckVerdict.STOPPED, result.sentence, slower=slower)
+
+
+def _measured_before(key: str, name: str, offered: Offers, store: Store) -> Baseline:
+    """The best configuration of a study; what a campaign set is offered still, what a command line set is trusted.
+
+    Raises:
+        WrongDocumentError: there is none, or the service offers no longer what it sets.
+    """
+    try:
+        before = read_as_document(lambda: baseline_of(store, name, field=key))
+    except UnknownStudyError as error:
+        raise WrongDocumentError(key, f"there is no study {name}: /api/v1/campaigns lists all") from error
+    except WrongDocumentError as error:
+        raise WrongDocumentError(key, error.sentence) from error
+    campaign = store.queue.find(before.study.name)
+    if campaign is not None:
+        check_names(campaign.order.document.get("set", {}), offered, key, f"campaign {name}")
+    return before

@@ -3,7 +3,7 @@
 from typing import ClassVar
 
 from results.store.store import Store
-from search_spaces.load import check_overrides, space_text
+from search_spaces.load import check_overrides
 
 from ....asks.tune import TuneAsk
 from ....commands.campaigns.reading import tune_options
@@ -20,7 +20,7 @@ from ..expected import CampaignEstimate, SpaceSize
 from ..expected_tuning import expected_of, size_of
 from ..host_survey import HostSurvey
 from ..offered import Offers
-from ..offered_things import OfferedThings, check_set
+from ..offered_things import check_names, offered_options
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -36,7 +36,6 @@ class TuneKind(CampaignKind):
         options = options_of(document.ask, offered, store)
         simulated = options.cluster is not None
         read_as_document(lambda: check_engine(options.engine, of_two_objectives=options.pareto is not None))
-        read_as_document(lambda: space_text(options.space))
         read_as_document(lambda: check_overrides(options.overrides or {}, setting_dimensions()))
         if not simulated:
             facts = facts_that_count(options)
@@ -64,6 +63,7 @@ class TuneKind(CampaignKind):
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
             ask: TuneAsk = document_of(self.name).model_validate(order.document).ask
+            check_names(ask.set, order.offered)  # also where the campaign began when more was offered
             options = TuneOptions() if begun else options_of(ask, order.offered, session.store)
         result = tune(TuneRequest(options, order.name, resume=begun, db=order.db), listener, stop)
         if result.failure is not None:  # what it found until then is stored
@@ -81,8 +81,7 @@ def options_of(ask: TuneAsk, offered: Offers, store: Store) -> TuneOptions:
         _require_study(store, name, "warm_start")
     if ask.from_simulation is not None:
         _require_study(store, ask.from_simulation, "from_simulation")
-    check_set(ask.set, offered)
-    return read_as_document(lambda: tune_options(ask, OfferedThings(offered)))
+    return offered_options(ask, offered, tune_options)
 
 
 def _require_study(store: Store, name: str, path: str) -> None:

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from search_spaces.parameters.dimension import DIMENSIONS
 
-from ....messages.documents import Document, document_of
+from ....messages.documents import MOST_SET, Document, document_of
 from ...problems import wrong_document
 from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
 
@@ -141,6 +141,8 @@ def on_lines(texts: Texts) -> dict[str, str]:
             raise _wrong_line(f"{shown}: write NAME = VALUE, VALUE")
         if name in DIMENSIONS and "=" in values:
             raise _wrong_line(f"{shown}: no value of {name} has a =: write NAME = VALUE, VALUE")
+        if len(found) == MOST_SET:
+            raise _wrong_line(f"give values of {MOST_SET} parameters at most")
         if name in found:
             raise _wrong_line(f"{shown}: {name} has a line already")
         if any(texts.get(_SET + name, ())):
