@@ -338,8 +338,12 @@ def _table() -> dict[str, list[dict[str, Any]]]:
 def _of_row(row: Mapping[str, Any], how: str, *, efficiency: bool) -> CoreType:
     chosen = row.get("efficiency", row) if efficiency else row
     caution = f"; {row['caution']}" if "caution" in row else ""
-    reasoning = f"{chosen['name']}, {how}: {row['source']}{caution}"
-    return CoreType(chosen["name"], int(chosen["flop_per_cycle"]), reasoning, row.get("efficiency", {}).get("name", ""))
+    return CoreType(
+        chosen["name"],
+        int(chosen["flop_per_cycle"]),
+        f"{chosen['name']}, {how}: {row['source']}{caution}",
+        row.get("efficiency", {}).get("name", ""),
+    )
 
 
 def _by_numbers(row: Mapping[str, Any], info: CpuInfo, cpu: int) -> str:
@@ -363,9 +367,7 @@ def _named(value: str, name: str) -> bool:
 
 
 def _within(model: str, ranges: Iterable[Sequence[int]] | None) -> bool:
-    if ranges is None:
-        return True
-    return model.isdecimal() and any(low <= int(model) <= high for low, high in ranges)
+    return ranges is None or (model.isdecimal() and any(low <= int(model) <= high for low, high in ranges))
 
 
 @dataclass(frozen=True)

@@ -132,11 +132,11 @@ def parse_bytes(text: str, field: str) -> int:
     Raises:
         UsageError: it is no size, or it has no unit.
     """
-    if re.search("[KMGT]b$", text.strip()):
-        raise UsageError("b stands for bits: write bytes with B, such as 256GB or 256GiB", field=field, given=text)
-    found = _SIZE.fullmatch(text.strip().lower())
+    found = None if re.search("[KMGT]b$", text.strip()) else _SIZE.fullmatch(text.strip().lower())
     if found is None or not found[2]:
-        raise UsageError("write a size with its unit, in MiB, GiB or TiB, such as 256GiB", field=field, given=text)
+        raise UsageError(
+            "write a size with its unit, in MiB, GiB or TiB, such as 256GiB (Gb is bits)", field=field, given=text
+        )
     if float(found[1]) <= 0:
         raise UsageError("a size must be more than 0, such as 256GiB", field=field, given=text)
     return int(float(found[1]) * (1000 if found[3] == "b" else 1024) ** " kmgt".index(found[2]))

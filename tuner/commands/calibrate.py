@@ -117,7 +117,8 @@ def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) 
             inventory = workbench.site
             for spoiler in before_runs(workbench.whole or inventory, user_dirs.data):
                 listener(Notice(f"{spoiler}.", caution=True))
-            kernels = _kernels(request, inventory)
+            names = request.options.blas_only or (inventory.ranked_blas()[0].name,)
+            kernels = {name: inventory.kernels(name, slow=True)[0] for name in names}
             points = _points(request, inventory, kernels)
             asked = MeasurementPlan(kernels, points, request.rounds, request.binding)
             measured = measure(workbench, asked, listener, stop)
@@ -135,12 +136,6 @@ def calibrate(request: CalibrateRequest, listener: Listener, stop: StopRequest) 
             listener(Notice(f"Simulating the {counted(len(points), 'checked configuration')}"))
             checks = simulate_checks(virtual, points, measured, cores_here(), stop)
     return CalibrateResult(cluster, tuple(checks), stop.requested, unwritten)
-
-
-def _kernels(request: CalibrateRequest, inventory: Inventory) -> dict[str, str]:
-    """The BLAS libraries to time, each with its best kernel."""
-    names = request.options.blas_only or (inventory.ranked_blas()[0].name,)
-    return {name: inventory.kernels(name, slow=True)[0] for name in names}
 
 
 def _points(

@@ -74,8 +74,8 @@ def described_dat(ask: DatAsk) -> DatResult:
     if rate is not None:
         facts["shortest_time_s"] = seconds(params.N, rate.fastest_gflops)
         facts["longest_time_s"] = seconds(params.N, rate.slowest_gflops)
-    note = HOSTS_NOTE if machine.nodes > 1 else ""
-    return DatResult(params, reasons, _commands(machine, ranks, here), tuple(facts.items()), note)
+    commands = _commands(machine, ranks, here)
+    return DatResult(params, reasons, commands, tuple(facts.items()), HOSTS_NOTE if machine.nodes > 1 else "")
 
 
 HOSTS_NOTE = (
@@ -186,15 +186,16 @@ def _sizes(ask: DatAsk, machine: DescribedMachine, params: HplParams, here: int,
         panels: N is smaller for their sake.
     """
     memory = f"{counted(machine.nodes, 'node')} with {sizes(machine.memory_bytes)[0]} each"
-    equally = params.N % (params.NB * math.lcm(params.P, params.Q)) == 0
-    rounded = "rounded down to whole blocks of NB" + (", equally many on all ranks." if equally else ".")
+    equally = "" if params.N % (params.NB * math.lcm(params.P, params.Q)) else ", equally many on all ranks"
     if ask.N:
         yield f"N={params.N}: as asked."
-    elif panels:
-        beside = f"its matrix and the panels beside it take at most {_most_used(ask):.0%} of {memory}"
-        yield f"N={params.N}: {beside}, {rounded}"
     else:
-        yield f"N={params.N}: its matrix takes at most {ask.memory_fraction:.0%} of {memory}, {rounded}"
+        takes, part = (
+            ("its matrix and the panels beside it take", _most_used(ask))
+            if panels
+            else ("its matrix takes", ask.memory_fraction)
+        )
+        yield f"N={params.N}: {takes} at most {part:.0%} of {memory}, rounded down to whole blocks of NB{equally}."
     yield f"NB={params.NB}: " + _nb_reason(ask, machine)
     threads, idle = divmod(machine.cores, here)
     ranks = f"{counted(params.ranks, 'rank')}, {here} on each node with {counted(threads, 'thread')} each"
@@ -236,8 +237,9 @@ def _layout_reason(machine: DescribedMachine, threads: int) -> str:
 
 def _grid_reason(ask: DatAsk, machine: DescribedMachine, params: HplParams) -> str:
     if machine.slow_network and params.ranks > 1:
-        squarest = process_grids(params.ranks)[0] == (params.P, params.Q)
-        smaller = "." if squarest else ": behind a slow network P is smaller."
+        smaller = (
+            "." if process_grids(params.ranks)[0] == (params.P, params.Q) else ": behind a slow network P is smaller."
+        )
         why = f"with {counted(params.ranks, 'rank')} this grid sends least, as 3 P + Q tells{smaller}"
     else:
         why = "the squarest grid with P <= Q."

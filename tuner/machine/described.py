@@ -43,15 +43,13 @@ def read_network(text: str) -> float:
     Raises:
         UsageError: it is no speed.
     """
-    if re.search("B(/s|ps)?$", text.strip()):
-        bits = "B stands for bytes: write its speed in bits, such as 1g or 100Gb/s for Gbit/s"
-        raise UsageError(bits, field="network", given=text)
     cleaned = text.strip().lower()
-    found = _SPEED.fullmatch(cleaned)
+    found = None if re.search("B(/s|ps)?$", text.strip()) else _SPEED.fullmatch(cleaned)
     speed = float(found[1]) * _PER_GBIT[found[2]] if found else INFINIBAND_GBIT_S.get(cleaned, 0.0)
     if not 0.0 < speed <= 1e5:
         raise UsageError(
-            f"write its speed in Gbit/s such as 1g, 25g or 100g, or one of {', '.join(INFINIBAND_GBIT_S)}",
+            "write its speed in Gbit/s (bits, where GB is bytes) such as 1g, 25g or 100g, "
+            f"or one of {', '.join(INFINIBAND_GBIT_S)}",
             field="network",
             given=text,
         )

@@ -12,8 +12,6 @@ from ..simulation.calibration import Check, agreement_of
 from ..simulation.cluster import cluster_dict
 
 PARAMETERS = ("N", "NB", "grid", "DEPTH", "SWAP", "NBMIN")
-HEADS = (*PARAMETERS, "real GFLOPS", "runs", "predicted", "error")
-WORDS = frozenset({"grid", "SWAP"})
 
 
 def calibration_parts(checks: Sequence[Check]) -> tuple[Part, ...]:
@@ -29,7 +27,10 @@ def check_table(checks: Sequence[Check]) -> Table:
     """Real runs beside what the model says of them."""
     return Table(
         title="HPL runs that nothing was fitted to",
-        columns=tuple(Column(head, words=head in WORDS) for head in HEADS),
+        columns=(
+            *(Column(name, words=name in {"grid", "SWAP"}) for name in PARAMETERS),
+            *map(Column, ("real GFLOPS", "runs", "predicted", "error")),
+        ),
         rows=tuple(_cells(check) for check in checks),
     )
 

@@ -345,11 +345,10 @@ def simulate_checks(
 def check_of(params: Mapping[str, Scalar], runs: Sequence[TrialRecord], simulated: Simulated) -> Check:
     """A configuration's check: of its real runs those that count."""
     valid = [run for run in undisturbed(runs) if run.state is TrialState.COMPLETE and run.gflops is not None]
-    reasons = [run.reason or "no result" for run in runs if run.state is not TrialState.COMPLETE or run.gflops is None]
+    reason = runs[-1].reason or "no result" if runs and not valid else ""
     found = {run.conditions for run in valid}
     worst = next((one for one in (Conditions.DISTURBED, Conditions.UNKNOWN) if one in found), Conditions.UNDISTURBED)
-    gflops = tuple(run.gflops for run in valid if run.gflops is not None)
-    return Check(params, gflops, reasons[-1] if reasons else "", simulated, worst)
+    return Check(params, tuple(run.gflops for run in valid if run.gflops is not None), reason, simulated, worst)
 
 
 @dataclass(frozen=True)

@@ -148,14 +148,10 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
     at, wait = told.pop(OTHERS, (None, ""))
     others = "; ".join(filter(None, (*disturbed_caution(study.host), wait)))
     disturbed = [(at, others)] if others else []
-    return [*disturbed, *told.values(), *changes, *([(None, VIRTUAL)] if virtual else []), *_of_model(study)]
-
-
-def _of_model(study: Study) -> list[tuple[None, str]]:
-    """Why the figures of the virtual cluster may be wrong that a study simulated."""
-    model = study.options.get("cluster")
-    caution = model.get("caution") if study.simulated and isinstance(model, Mapping) else None
-    return [(None, caution.rstrip("."))] if isinstance(caution, str) else []
+    cluster = study.options.get("cluster")
+    model = cluster.get("caution") if study.simulated and isinstance(cluster, Mapping) else None
+    follow = [*([VIRTUAL] if virtual else []), *([str(model).rstrip(".")] if model else [])]
+    return [*disturbed, *told.values(), *changes, *((None, text) for text in follow)]
 
 
 def small_caution(study: Study, N: int) -> str | None:

@@ -397,8 +397,8 @@ class Evaluator:
         self._set_hosts(plan)
         private_folder(directory)
         job = self._job(plan, program, directory, walltime_s)
-        job = _sampled(replace(job, program=(*job.program, *arguments), inputs=()))
-        return self.run_job(job, LaunchWatch(), stop)
+        sampled = _sampled(replace(job, program=(*job.program, *arguments), inputs=()))
+        return self.run_job(sampled, LaunchWatch(), stop)
 
     def run_job(self, job: Job, watch: LaunchWatch, stop: Stopping, *, begins_s: float = math.inf) -> JobStatus:
         """Start a job and wait for its end, watching it and looking whether it shall be ended at once.

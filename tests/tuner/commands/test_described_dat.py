@@ -295,9 +295,9 @@ def test_n_says_why_it_is_smaller_than_the_part_of_the_memory_allows() -> None:
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [
-        (DatAsk(cores=4, memory="8Gb"), "b stands for bits"),
-        (DatAsk(cores=4, memory="8GiB", network="100MB/s"), "B stands for bytes"),
-        (DatAsk(cores=4, memory="8GiB", network="10GBps"), "B stands for bytes"),
+        (DatAsk(cores=4, memory="8Gb"), "Gb is bits"),
+        (DatAsk(cores=4, memory="8GiB", network="100MB/s"), "GB is bytes"),
+        (DatAsk(cores=4, memory="8GiB", network="10GBps"), "GB is bytes"),
     ],
 )
 def test_bits_are_no_bytes(ask: DatAsk, sentence: str) -> None:

@@ -259,11 +259,10 @@ class Scheduler:
         except Interrupted:
             return [], STOPPED
         self._show_remarks(engine)
-        if batch or self.workers.under_way:
-            return batch, None
-        if len(engine.history.points) >= len(engine.space):
+        over = not (batch or self.workers.under_way)
+        if over and len(engine.history.points) >= len(engine.space):
             self.session.context.store.note_host(self.session.study, {ALL_TRIED: True})
-        return [], why_nothing_left(engine)
+        return batch, why_nothing_left(engine) if over else None
 
     def _state(self, engine: Engine, repeats: int) -> SearchState:
         """How far the search is, after hearing of other processes."""
