@@ -28,7 +28,6 @@ from tuner.stopping import StopRequest
 from tuner.study.ledger import Incumbent, Ledger
 from tuner.study.lifecycle import MachineFacts, begin
 from tuner.study.objective import of_study
-from tuner.study.search.drift_monitor import DriftMonitor
 from tuner.study.search.scheduler import BudgetRule, OtherProcesses, Scheduler
 from tuner.study.search.search_limits import RunTimeEstimate, SearchLimits
 from tuner.study.search.workers import LaunchWorker, LaunchWorkers, UnavailableParts
@@ -142,7 +141,6 @@ class MadeStudy:
             run_time=self.limits.run_time,
             ladder=ladder,
             first=first,
-            drift=DriftMonitor(),
             others=OtherProcesses(self.session, self.ledger),
             unavailable=UnavailableParts(self.session.context, self.session.study),
         ).search(engine)

@@ -1,10 +1,9 @@
 """What can be asked of `dat`."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated
 
-from .field import MOST_FIGURE, SIZES, Ask, AskedField, AskField, fields_of
+from .field import MOST_FIGURE, SIZES, Ask, AskField, fields_of
 from .shared import Libraries
 
 ANOTHER = "Another machine, by a few figures"
@@ -149,10 +148,6 @@ class DatAsk(Ask):
         ),
     ] = None
     blas: Libraries = ()
-
-    def describing(self) -> Iterator[AskedField]:
-        """The options given that describe a machine which is not here."""
-        return (field for field in self.changed() if field.said.panel == ANOTHER)
 
 
 FORM = tuple(field for field in fields_of(DatAsk) if field.key != "blas")

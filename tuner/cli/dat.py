@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from ..asks.dat import DatAsk
+from ..asks.dat import ANOTHER, DatAsk
 from .common import Force, Json, console, user_dirs
 from .terminal import show_report
 
@@ -56,7 +56,8 @@ def dat(
     if place is not None:
         require_folder(place)
         require_new(place, force=force)
-    result = described_dat(ask) if any(ask.describing()) else dat_here(ask, user_dirs())
+    elsewhere = any(field.said.panel == ANOTHER for field in ask.changed())
+    result = described_dat(ask) if elsewhere else dat_here(ask, user_dirs())
     show_report(console(stderr=True), result.report(), as_json=as_json)
     if place is not None:
         result.write(place)

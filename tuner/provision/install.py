@@ -182,8 +182,7 @@ class Candidates:
 def lists_are_old(lists: Path = LISTS) -> bool:
     """Whether the lists of packages are missing, or older than a day."""
     files = [file for pattern in ("*_InRelease", "*_Packages*") for file in lists.glob(pattern)]
-    newest = max((file.stat().st_mtime for file in files), default=0.0)
-    return time.time() - newest > OLD_S
+    return time.time() - max((file.stat().st_mtime for file in files), default=0.0) > OLD_S
 
 
 def candidates(packages: Sequence[Package]) -> Candidates:

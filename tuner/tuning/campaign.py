@@ -31,7 +31,6 @@ from ..study.lifecycle import BegunStudy
 from ..study.names import WHOLE_MEMORY, resume_command
 from ..study.objective import Objective, of_study
 from ..study.open import OpenStudy, StudyOpener, next_session
-from ..study.search.drift_monitor import DriftMonitor
 from ..study.search.reference_runs import ReferenceRuns, tell_changes
 from ..study.search.scheduler import BudgetRule, OtherProcesses, Scheduler
 from ..study.search.search_limits import RunTimeEstimate, SearchLimits, unknown_limit_s
@@ -249,9 +248,8 @@ class Campaign:
         """
         sized = size(self._pilot_worker(), self.options, IN_TURN if self.predicts else 0.0)
         session, options = sized.session, self.options
-        noise = session.objective.noise_at_first
-        early_stopping, drift = EarlyStopping(noise_at_first=noise), DriftMonitor(noise_at_first=noise)
-        engine, first = self._engine(session, drift, early_stopping)
+        early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
+        engine, first = self._engine(session, early_stopping)
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
@@ -261,8 +259,7 @@ class Campaign:
             session.context.store.note_host(session.study, {WHOLE_MEMORY: None})
         kept_s = kept_for_turns_s(workers[0], options) if predicts and not options.full else 0.0
         confirming_runs = finalists * options.confirm + SMALLER_COST
-        if options.reference and len(workers) == 1 and not self.joined:
-            drift.reference = ReferenceRuns(session, workers[0])
+        repeats_one = options.reference and len(workers) == 1 and not self.joined
         scheduler = Scheduler(
             session=session,
             ledger=self.opened.ledger,
@@ -275,7 +272,7 @@ class Campaign:
             ladder=sized.ladder,
             repeats=options.repeats,
             first=first,
-            drift=drift,
+            reference=ReferenceRuns(session, workers[0]) if repeats_one else None,
             others=OtherProcesses(session, self.opened.ledger),
             unavailable=self.unavailable,
             load=load,
@@ -284,9 +281,7 @@ class Campaign:
         session.say(f"Search stopped: {ended}.")
         return SearchResult(confirmation, workers[0], ended)
 
-    def _engine(
-        self, session: StudySession, drift: DriftMonitor, early_stopping: EarlyStopping
-    ) -> tuple[Engine, Sequence[Point]]:
+    def _engine(self, session: StudySession, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
         evaluator, options, incumbent = self.evaluators[0], self.options, self.opened.ledger.incumbent
         measured = timed_at_first(session, evaluator, probes(evaluator.site))
@@ -296,7 +291,7 @@ class Campaign:
             programs = starts_of_each(session.space, PROGRAM)
             first = [*seed_engine(options, session, engine, simulated), *programs, *_power_starts(session)]
             earlier = [record for record in session.records() if record.state is not TrialState.RUNNING]
-            tell_earlier(session, engine, earlier, drift=drift, early_stopping=early_stopping, incumbent=incumbent)
+            tell_earlier(session, engine, earlier, early_stopping=early_stopping, incumbent=incumbent)
         self.opened.ledger.count(earlier)
         return engine, first
 

@@ -13,18 +13,15 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from ..engines.base import Engine
-from ..engines.outcomes import FULL, Question
 from ..engines.probes import Probes
 from ..errors import UsageError
 from ..machine.inventory import Inventory
 from ..options import TuneOptions
 from ..study.ledger import Incumbent
 from ..study.names import SEARCHED
-from ..study.search.drift_monitor import DriftMonitor, anchor_rate
 from ..study.search.scheduler import replay_records
 from ..study.session import StudySession
 from ..trial.early_stopping import EarlyStopping
-from ..trial.ladder import rung_of
 
 if TYPE_CHECKING:
     from .warm_start import Advice, Source
@@ -122,7 +119,6 @@ def tell_earlier(
     engine: Engine,
     earlier: Sequence[TrialRecord],
     *,
-    drift: DriftMonitor,
     early_stopping: EarlyStopping,
     incumbent: Incumbent,
 ) -> None:
@@ -136,10 +132,6 @@ def tell_earlier(
         return
     confirmed = [record for record in earlier if record.kind is Kind.CONFIRMATION]
     replay_records(engine, [*searched, *confirmed], session.objective)
-    for record in searched:
-        asked = FULL if record.kind is Kind.GIVEN_UP else rung_of(record)
-        drift.note(Question(dict(record.params), asked), anchor_rate(record))
-    drift.soon = True
     full = [
         record
         for record in session.context.store.records(session.study, kinds=(Kind.SEARCH,), outputs=True)

@@ -17,10 +17,8 @@ from results.record import Kind, TrialRecord
 from results.stats.noise import noise_of
 from results.stats.ranking import Ranked
 from results.store.store import Store
-from tuner.engines.outcomes import Fidelity, Question, Rung
 from tuner.study.machine_changes import BUSY_NOISE, noise_at_first, noise_of_pilots, note_noise
 from tuner.study.objective import of_study
-from tuner.study.search.drift_monitor import DriftMonitor
 from tuner.trial.early_stopping import CERTAINTY, FEWEST, EarlyStopping
 
 BEST, NEXT = 16.1, 8.93
@@ -101,28 +99,9 @@ def test_a_run_is_stopped_later_or_not_at_all_where_what_is_left_of_it_may_diffe
     assert stopped_at(EarlyStopping(noise_at_first=BUSY_NOISE)) > stopped_at(EarlyStopping())
 
 
-def test_a_busy_machine_is_not_said_to_have_changed_for_what_its_noise_explains() -> None:
-    question = Question({"NB": 64}, Rung(Fidelity.SMALL, 0.35))
-
-    def told(drift: DriftMonitor) -> str | None:
-        return [drift.note(question, gflops) for gflops in (50.0, 50.4, 40.0, 40.0)][-1]
-
-    assert told(DriftMonitor()) is not None
-    assert told(DriftMonitor(noise_at_first=BUSY_NOISE)) is None
-
-
 def test_a_change_during_the_search_is_kept_and_the_best_gets_no_percentage() -> None:
-    drift, question = DriftMonitor(), Question({"NB": 64}, Rung(Fidelity.SMALL, 0.35))
-    for rate in (100.0, 100.1, 99.9):
-        drift.note(question, rate)
-    assert drift.moved == 0.0
-    assert drift.note(question, 80.0) is None
-    assert drift.note(question, 79.9) is not None
-    assert drift.moved == pytest.approx(-0.2, abs=0.01)
     entries = [Ranked(name, {}, (rate, rate * 1.001), 1) for name, rate in (("a", 100.0), ("b", 90.0))]
-    steady, moved = (
-        of_study(a_study(host=host)).standing(entries) for host in ({}, {"moved_during_search": drift.moved})
-    )
+    steady, moved = (of_study(a_study(host=host)).standing(entries) for host in ({}, {"moved_during_search": -0.2}))
     assert steady is not None
     assert not steady.unfit
     assert moved is not None

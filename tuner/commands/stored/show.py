@@ -105,13 +105,9 @@ def show_studies(store: Store, request: StudiesRequest) -> StudiesResult:
         shown = listed[max(0, last - count) : max(0, last)]
         more = request.page.rest("Studies", len(shown), before, len(listed))
     others = Counter(filter(None, map(made_by, known)))
-    lines = [study_line(store, study, tallies.get(study.name, Tally())) for study in shown]
+    counted = ((study, tallies.get(study.name, Tally())) for study in shown)
+    lines = [StudyLine(study, state(study, store, tally), tally, rates_of(store, study)) for study, tally in counted]
     return StudiesResult(str(store.place), lines, len(known), {} if every else others, more, request.tag)
-
-
-def study_line(store: Store, study: Study, tally: Tally) -> StudyLine:
-    """What a list says of a study."""
-    return StudyLine(study, state(study, store, tally), tally, rates_of(store, study))
 
 
 def rates_of(store: Store, study: Study) -> HeadlineRates | None:

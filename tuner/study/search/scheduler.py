@@ -18,11 +18,10 @@ from ...trial.ladder import outcomes_of, rung_of
 from ...words import counted
 from ..again import FullRuns, SteadyLoad, doubted_sentence
 from ..ledger import Ledger
-from ..machine_changes import MOVED
 from ..names import ALL_TRIED, SEARCHED, is_conclusive
 from ..objective import Objective
 from ..session import StudySession
-from .drift_monitor import DriftMonitor, anchor_rate
+from .reference_runs import ReferenceRuns
 from .search_limits import RunTime
 from .workers import Ended, UnavailableParts, Workers
 
@@ -201,7 +200,7 @@ class Scheduler:
     ladder: Ladder = (FULL,)
     repeats: int = 1
     first: Sequence[Point] = ()
-    drift: DriftMonitor | None = None
+    reference: ReferenceRuns | None = None
     others: OtherProcesses | None = None
     unavailable: UnavailableParts | None = None
     load: SteadyLoad | None = None
@@ -221,7 +220,7 @@ class Scheduler:
         """
         self.session.context.listener(PhaseStarted("search", self.session.meter.budget.trials))
         self.session.explain()
-        in_rounds = engine.wants_every_rate and self.drift is not None
+        in_rounds = engine.wants_every_rate and not self.rule.virtual_clock
         rounds, repeats = (self.repeats, 1) if in_rounds else (1, self.repeats)
         ended: str | None = None
         with self.workers:
@@ -277,10 +276,9 @@ class Scheduler:
 
     def _reference_ran(self, now: SearchState) -> bool:
         """Run the reference configuration where it is time, and say whether it ran."""
-        reference = self.drift.reference if self.drift else None
-        if reference is None or self.rule.is_last(now) or self.ledger.is_shared():
+        if self.reference is None or self.rule.is_last(now) or self.ledger.is_shared():
             return False
-        return reference.run_if_due()
+        return self.reference.run_if_due()
 
     def _first(self, engine: Engine) -> list[Question]:
         """The first of the points to try at first that the engine does not know; or nothing."""
@@ -292,17 +290,12 @@ class Scheduler:
         return [question]
 
     def _asked(self, engine: Engine, now: SearchState) -> list[Question]:
-        """The monitor's question or the engine's, with what may share its launch; or nothing.
+        """The engine's question, with what may share its launch; or nothing.
 
         Raises:
             Interrupted: the user wants nothing more to be started.
         """
-        last = self.rule.is_last(now)
-        watched = self.drift is not None and not last and tuple(self.ladder) != (FULL,)
-        question = self.drift.due() if self.drift and watched else None
-        if question:
-            return [question]
-        rungs = (FULL,) if last or self.rule.counts_only(now) else self.ladder
+        rungs = (FULL,) if self.rule.is_last(now) or self.rule.counts_only(now) else self.ladder
         with self.session.context.stop.thinking():
             if self.workers.share_launches:
                 batch = engine.choose_launch(rungs, lambda one: self.rule.room(now) if one.rung != FULL else 0)
@@ -340,17 +333,13 @@ class Scheduler:
         return [Question(dict(params[min(again, key=lambda key: runs[key])]))] if again else []
 
     def _tell(self, engine: Engine, ended: Sequence[Ended]) -> None:
-        """Tell the engine, and the monitor, what came of batches; what another process runs is left to that."""
+        """Tell the engine what came of batches; what another process runs is left to that."""
         for batch, records in ended:
             for question, record, outcome in zip(batch, records, outcomes_of(records), strict=True):
                 if not record.number:
                     continue
                 engine.tell(question.params, self.session.objective.outcome(record, outcome))
                 self._full_runs.note(question, record, self.ledger.incumbent.gflops)
-                sentence = self.drift.note(question, anchor_rate(record)) if self.drift else None
-                if sentence and self.drift:
-                    self.session.context.store.note_host(self.session.study, {MOVED: self.drift.moved})
-                    self.session.say(sentence)
 
     def _show_remarks(self, engine: Engine) -> None:
         """Show what the engine has to say; of a simulated cluster, which is as its file says, no cautions."""

@@ -12,7 +12,6 @@ from search_spaces.load import load
 from tuner.engines.outcomes import FULL, Question
 from tuner.engines.registry import make_engine
 from tuner.study.machine_changes import BUSY_NOISE
-from tuner.study.search.drift_monitor import DriftMonitor
 from tuner.trial.early_stopping import FEWEST, EarlyStopping
 from tuner.tuning.seeding import tell_earlier
 
@@ -101,7 +100,6 @@ def hear_of_earlier_sessions(later: MadeStudy) -> None:
         later.session,
         make_engine("random", later.space, 0),
         later.records(),
-        drift=DriftMonitor(),
         early_stopping=EarlyStopping(),
         incumbent=later.ledger.incumbent,
     )
@@ -148,21 +146,6 @@ def test_a_repeat_is_not_given_up_and_nothing_is_where_every_rate_is_wanted(hard
     repeated = study.trial(point(N=4500, NB=128), Kind.SEARCH)
     assert repeated.ranked
     assert [record.kind for record in study.records()] == [Kind.SEARCH] * 3
-
-
-def test_a_run_that_was_given_up_does_not_watch_the_machine_in_a_later_session(make_study: MakeStudy) -> None:
-    study = make_study()
-    study.store.finish(finished(study.store.begin(begun()), None, kind=Kind.GIVEN_UP, part=0.3, passed=None))
-    drift = DriftMonitor()
-    tell_earlier(
-        study.session,
-        make_engine("random", study.space, 0),
-        study.records(),
-        drift=drift,
-        early_stopping=EarlyStopping(),
-        incumbent=study.ledger.incumbent,
-    )
-    assert drift.due() is None
 
 
 def test_a_full_run_is_given_up_only_when_it_is_alone(hard_to_beat: MadeStudy) -> None:
