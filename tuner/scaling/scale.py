@@ -353,7 +353,7 @@ def scale_virtual(request: ScaleRequest, listener: Listener, stop: StopRequest) 
     with open_session(request.db, listener, stop) as session:
         with stop.preparing():
             cluster = cluster_from(request.options.cluster or {})
-            opened = SimulatedCluster.open(cluster, session.user_dirs, request.options.hpl_source, session.listener)
+            opened = SimulatedCluster.open(cluster, session.user_dirs, request.options.hpl_source, listener)
         listener(Notice(f"Simulated: {cluster.name}; nothing is measured."))
         stored = stored_n(session.store, request.study)
         nb = request.nb or (stored[1] if stored else USUAL_NB)
