@@ -208,7 +208,7 @@ class _Seen:
     def waited(self) -> Reason | None:
         """Say what ranks waited, where no other reason is known."""
         got = self._got(self._unsure_s)
-        who, their = ("a rank", "its") if "most_waited_s" in self.measured else ("its ranks", "their")
+        who, their = ("a rank", "its") if "most_waited" in self.measured else ("its ranks", "their")
         return Reason(Cause.WAITED, f"{who} got {_percent(got)} of {their} time") if got < 1 - MOST_TAKEN else None
 
     def stopped(self) -> Reason | None:
@@ -266,7 +266,7 @@ class _Seen:
     def _got(self, unsure_s: float) -> float:
         """Return the part of the time that ranks wanted which they got, or the one that waited most.
 
-        It is 1 where that is not known. Where nobody knows what the one waited, it may have been all that they waited.
+        It is 1 where that is not known.
 
         Args:
             unsure_s: the counts of what others took may be so much too high.
@@ -274,13 +274,8 @@ class _Seen:
         cpu_s, waited_s = self._figure("cpu_s"), self._waited_s(unsure_s)
         lost_s = waited_s + max(0.0, self._figure("steal_s") - max(0.0, unsure_s))
         every = cpu_s / (cpu_s + lost_s) if cpu_s > 0 else 1.0
-        one = "most_waited_s" in self.measured or unsure_s < 0
-        worst_s = (
-            min((self._figure("most_waited_s") if "most_waited_s" in self.measured else waited_s), waited_s)
-            if one
-            else 0.0
-        )
-        return min(every, max(0.0, 1 - worst_s / self.solve_s))
+        by_others = waited_s / self._figure("waited_s") if waited_s > 0 else 0.0
+        return min(every, 1 - min(1.0, self._figure("most_waited")) * by_others)
 
     def _is_much(self, taken_s: float) -> bool:
         """Return whether that is surely more than others may take of the CPUs that ranks use."""

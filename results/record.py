@@ -51,7 +51,7 @@ def is_untouched(versions: Mapping[str, str]) -> bool:
     A landscape has the runs of a machine that did nothing else; of the rows of other tables nobody knows that.
     """
     simulator = str(versions.get(SIMULATOR, ""))
-    return bool(simulator) and (simulator.endswith(".json") or not simulator.startswith(REPLAY_OF))
+    return bool(simulator) and (simulator.lower().endswith(".json") or not simulator.startswith(REPLAY_OF))
 
 
 class TrialState(StrEnum):

@@ -171,7 +171,7 @@ class FastestRun:
                 else "Whether that is an Rmax is not known: nothing tells the memory of its machine."
             )
         if self.record.disturbed:
-            return f"That is no Rmax: something disturbed it ({self.record.disturbed})."
+            return "That is no Rmax: the machine can do more."
         filled = percent_text(self.filled or 0.0)
         return "" if self.is_rmax else f"That is no Rmax: its matrix takes {filled} of the memory."
 

@@ -45,10 +45,9 @@ LARGE = {"solve_s": 183.0, "cores": 64.0, "cpu_s": 64 * 182.0, "waited_s": 91.0,
 
 
 def test_however_many_ranks_there_are_the_one_that_waits_most_decides() -> None:
-    conditions, why = judge({**LARGE, "most_waited_s": 91.0}, 64.0)
+    conditions, why = judge({**LARGE, "most_waited": 0.5}, 64.0)
     assert (conditions, str(why)) == (Conditions.DISTURBED, "a rank got 50 % of its time")
-    assert judge({**LARGE, "most_waited_s": 1.5}, 64.0)[0] is Conditions.UNDISTURBED, "each waited a little"
-    assert judge(LARGE, 64.0)[0] is Conditions.UNKNOWN, "it may have been one of them"
+    assert judge({**LARGE, "most_waited": 0.008}, 64.0)[0] is Conditions.UNDISTURBED, "each waited a little"
 
 
 SHORT = {"solve_s": 0.42, "cores": 2.0, "cpu_s": 0.83, "waited_s": 0.004, "foreign_cpu_s": 0.05}

@@ -1,6 +1,7 @@
 """`--server URL`: the same commands, asked of a service."""
 
 import shlex
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -87,7 +88,8 @@ def _work_here(command: str, *, asked: bool) -> None:
     """
     from ..errors import UsageError
 
-    if not asked and command not in HERE_ONLY:
+    harmless = command not in HERE_ONLY or not {"--help", "trust"}.isdisjoint(sys.argv)
+    if harmless and not asked:
         remark(f"{command} works on this machine: {VARIABLE} is for {ALL_TAKEN}")
         return
     why = HERE_ONLY.get(command, f"a service is asked for {ALL_TAKEN}")

@@ -149,12 +149,7 @@ class Inventory:
 
         If the cluster's file gives the peak of its nodes, only Rpeak counts: dgemm may have been timed on this host.
         """
-        return max(self.rpeak.gflops, self.all_dgemm_gflops)
-
-    @property
-    def all_dgemm_gflops(self) -> float:
-        """The rate of dgemm on one core times all cores; 0 where it is not known."""
-        return self.host.physical_cores * self.dgemm_gflops / self.rpeak.strongest
+        return max(self.rpeak.gflops, self.host.physical_cores * self.dgemm_gflops / self.rpeak.strongest)
 
     @property
     def peak_doubt(self) -> str | None:

@@ -96,7 +96,9 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
     if findings.lost_nodes:
         yield Sentence(f"Lost on the way: {listed(findings.lost_nodes)}.", tone=Tone.BAD)
     for record in findings.failed[:SHOWN_FAILED]:
-        why = f"it was disturbed ({record.disturbed})" if record.disturbed else outcome(record).strip()
+        why = (
+            f"it was disturbed ({record.disturbed})" if record.ranked and record.disturbed else outcome(record).strip()
+        )
         yield Sentence(f"Trial {record.number} does not count: {why}", tone=Tone.BAD)
     if len(findings.failed) > SHOWN_FAILED:
         yield Sentence(f"{counted(len(findings.failed) - SHOWN_FAILED, 'more run')} did not count.", tone=Tone.BAD)

@@ -98,8 +98,8 @@ class ScalingPlan:
     def _run(self, count: int, order: NodeOrder, repeat: int, N: int) -> PlannedRun:
         nodes = tuple(range(count)) if self.size else ()
         if order is NodeOrder.SHUFFLED:
-            chance = random.Random(f"{self.seed} {repeat} {count} {N}")  # noqa: S311 - not for secrets
-            nodes = tuple(chance.sample(range(self.size), count))
+            seed = f"{self.seed} {repeat} {count} {N}"
+            nodes = tuple(random.Random(seed).sample(range(self.size), count))  # noqa: S311 - not for secrets
         return PlannedRun(count, order, repeat, N, nodes)
 
 

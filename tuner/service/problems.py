@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -181,13 +182,10 @@ def _summary(errors: Sequence[Mapping[str, str]]) -> str:
 def _all_wrong(errors: Sequence[Any]) -> list[dict[str, str]]:
     """What is wrong, each place once: a value of several types is refused by each of them."""
     found: dict[str, dict[str, str]] = {}
-    for number, error in enumerate(errors):
-        wrong = _wrong(error)
-        if len(found) == MOST_TOLD and wrong["path"] not in found:
-            more = {"path": "document", "sentence": f"and {counted(len(errors) - number, 'more mistake')}"}
-            return [*found.values(), more]
+    for wrong in map(_wrong, errors):
         found.setdefault(wrong["path"], wrong)
-    return list(found.values())
+    more = [f"and {counted(len(found) - MOST_TOLD, 'more mistake')}"] if len(found) > MOST_TOLD else []
+    return [*islice(found.values(), MOST_TOLD), *({"path": "document", "sentence": sentence} for sentence in more)]
 
 
 def _wrong(error: Any) -> dict[str, str]:

@@ -59,8 +59,7 @@ class ShownFileBook(FileBook):
         if record.hpl is not None:
             if record.ranked and self.plan.runs.index(record.hpl) >= SHOWN_RUNS:
                 return record
-            alone = replace(self.plan, runs=(record.hpl,))
-            self.listener(TrialStarted(record.number, label(alone), None))
+            self.listener(TrialStarted(record.number, label(replace(self.plan, runs=(record.hpl,))), None))
         if record.hpl is not None or record.state is TrialState.FAILED:
             self.listener(TrialEnded(record))
         return record

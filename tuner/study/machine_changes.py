@@ -54,7 +54,7 @@ def _program(record: TrialRecord) -> tuple[object, ...]:
 
 
 MOVED = "moved_during_search"
-"""The fact of the largest relative change of the machine that its small anchor runs showed during the search."""
+"""The fact of a machine's largest relative change, which older studies have of a small run that they repeated."""
 REFERENCE = "reference trial "
 """Begins the name of the fact of a reference configuration, whose first run has that number."""
 APART = "two_speeds_apart"

@@ -26,6 +26,8 @@ UNSEEN = 0.1
 beyond the largest run, as a slow memory or a hot processor, does not show in how the rate grew before."""
 FARTHEST = 8
 """Times the largest N up to which it was tested what runs tell of a larger one (benchmarks/whole_memory.py)."""
+ABOVE_RUNS = 1.05
+"""Times the rate of the fastest run that a larger N may give where that run was as fast as dgemm, whose rate differs."""
 MISFIT_OF_FEWER = 0.1
 """What fewer than three sizes miss beside, which do not fix three terms, at e times the largest of them."""
 DRAWS = 500
@@ -108,7 +110,7 @@ def extrapolate(
         noise: by how much runs differ.
         ceiling_gflops: no run is faster; no bound where a run was, for then the machine does not tell its clock.
         fastest_gflops: the fastest single run, where a sample is what is expected of several.
-        dgemm_gflops: no more is expected, where no run was faster; a single run may be, by what runs differ.
+        dgemm_gflops: no more is expected, or no more than a little above the fastest run; a single run may give more.
 
     Raises:
         ValueError: without samples.
@@ -116,8 +118,9 @@ def extrapolate(
     if not samples:
         raise ValueError("nothing to extrapolate from")
     largest = max(samples, key=lambda sample: (sample.N, sample.part))
-    most_gflops = bound(samples, ceiling_gflops, fastest_gflops)
-    usual_gflops = min(most_gflops, bound(samples, dgemm_gflops, fastest_gflops))
+    fastest_gflops = max([fastest_gflops, *(rate(one.N, one.time_s) for one in samples if one.part == 1)])
+    most_gflops = ceiling_gflops if fastest_gflops <= ceiling_gflops else math.inf
+    usual_gflops = min(most_gflops, max(dgemm_gflops, ABOVE_RUNS * fastest_gflops))
     terms = _fitted(samples, np.ones(len(samples)), usual_gflops)
     gflops = _gflops(terms, N)
     chance = np.random.default_rng(0)
@@ -138,12 +141,6 @@ def extrapolate(
         part=largest.part,
         disturbed=largest.disturbed,
     )
-
-
-def bound(samples: Sequence[Sample], ceiling_gflops: float, fastest_gflops: float = 0.0) -> float:
-    """The most that is promised of a run: the ceiling, and no bound where a run was faster already."""
-    fastest = max([fastest_gflops, *(rate(sample.N, sample.time_s) for sample in samples if sample.part == 1)])
-    return ceiling_gflops if fastest <= ceiling_gflops else math.inf
 
 
 def drawn_rates(

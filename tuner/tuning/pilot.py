@@ -105,7 +105,7 @@ def pilot(
         if samples and len(found) <= len(samples):
             break  # the larger one was disturbed each time: the smaller one tells more
         samples = found
-    if samples and not any(map(_is_quiet, runs)):
+    if samples and not any(run.ranked and run.disturbed is None for run in runs):
         session.say(
             "All first runs were disturbed: HPL looks slower than it is, and N may be smaller than the budget allows."
         )
@@ -189,10 +189,6 @@ def _sample(record: TrialRecord) -> Sample | None:
         return Sample(N, seconds(N, record.gflops), record.cost_s, disturbed=disturbed)
     stopped = record.kind is Kind.EXTRAPOLATION and record.part < 1 and record.state is TrialState.COMPLETE
     return Sample(N, record.time_s, record.cost_s, record.part, disturbed) if stopped and record.time_s else None
-
-
-def _is_quiet(record: TrialRecord) -> bool:
-    return record.ranked and record.disturbed is None
 
 
 def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:

@@ -61,8 +61,7 @@ def programs_for(space: SearchSpace) -> tuple[Sequence[str], Sequence[int], Sequ
         [str(value) for value in (space.parameters[name].values if name in space.parameters else [fixed.get(name, "")])]
         for name in ("blas", "layout", "mpi")
     )
-    threads = sorted({parse_layout(layout)[1] for layout in layouts} | {1})
-    return names, threads, mpis
+    return names, sorted({parse_layout(layout)[1] for layout in layouts} | {1}), mpis
 
 
 def searched_n(earlier: Sequence[TrialRecord]) -> int | None:

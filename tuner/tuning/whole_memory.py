@@ -121,7 +121,7 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
     first = max(runners, key=lambda one: one.gflops)
     samples = _at_smaller_sizes(worker, first, {entry.key: entry.expected_gflops for entry in ranking})
     fastest = max(run.gflops or 0.0 for run in session.records() if run.ranked and run.kind not in UNFINISHED)
-    dgemm_gflops = site.all_dgemm_gflops or inf
+    dgemm_gflops = site.host.physical_cores * site.dgemm_gflops / site.rpeak.strongest or inf
     full = extrapolate(samples, first.N, noise, site.ceiling_gflops, fastest, dgemm_gflops)
     trial = next((run for run in first.in_turn if _rate(run)), stands)
     N = trial.hpl.N if first.gflops and trial.hpl else None
@@ -174,7 +174,8 @@ def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
     if "layout" in held and "grid" not in held:
         P, Q = process_grids(int(str(held["layout"]).split("x")[0]))[0]
         point["grid"] = f"{P}x{Q}"
-    asked = [int(value) for value in space.parameters["NB"].values] if "NB" in (options.overrides or {}) else []
+    given = space.parameters.get("NB") if "NB" in {*held, *(options.overrides or {})} else None
+    asked = [int(value) for value in given.values] if given else []
     sizes = [NB_UNKNOWN, natural_nb(site, str(point["blas"]))] if site.program.takes_blas else [int(str(point["NB"]))]
     sizes = [min(asked or [NB], key=lambda one: abs(one - NB)) for NB in sizes]
     names = (TEXTBOOK, f"{TEXTBOOK} with NB={sizes[-1]}")

@@ -71,8 +71,7 @@ def write_winner(
     folder = folder.absolute()
     for stale in (*folder.glob("HPL-[0-9]*.dat"), folder / "HPL-full.dat"):
         stale.unlink(missing_ok=True)
-    winner = outcome.ranking[0]
-    best = store.get(outcome.study, winner.best_record_number)
+    best = store.get(outcome.study, outcome.ranking[0].best_record_number)
     name = store.study(outcome.study).workload.input_name
     dat, command = folder / name, folder / "command.sh"
     sentences = _write_input(dat, best)

@@ -60,7 +60,8 @@ def test_what_others_hold_of_the_memory_makes_no_rmax_of_a_small_matrix() -> Non
 def test_a_disturbed_run_gives_no_rmax() -> None:
     found = fastest_run(a_study(host={}), [run(2, 62.0, measurements=DISTURBED)])
     assert found is not None
-    assert "That is no Rmax: something disturbed it (others took" in found.sentence([])
+    assert "That is no Rmax: the machine can do more." in found.sentence([])
+    assert found.called == "rate at N=6,000"
 
 
 def test_a_rate_at_a_small_n_is_told_with_its_n_and_why() -> None:

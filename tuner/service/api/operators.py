@@ -1,6 +1,7 @@
 """What operators, supervisors and load balancers ask: who did what, metrics, whether the service lives and can work."""
 
 import asyncio
+import threading
 from dataclasses import asdict
 from datetime import datetime
 from os.path import samestat
@@ -27,6 +28,8 @@ router = APIRouter()
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 MOST_S = 2.0
 """Seconds that the database and the disk have to answer."""
+ASKED = threading.Lock()
+"""Held while they are asked: where they hang, one thread waits for them, and who asks meanwhile gives up."""
 PROBE_BYTES = 65_536
 """So much is written, and removed, to see that there is room; a trial needs less."""
 
@@ -132,6 +135,15 @@ def _require_room(parts: ServiceParts) -> None:
         Problem: nothing can be written, or it would be lost.
         ResultsError: the database cannot be read or written.
     """
+    if not ASKED.acquire(timeout=MOST_S):
+        raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.")
+    try:
+        _write_a_little(parts)
+    finally:
+        ASKED.release()
+
+
+def _write_a_little(parts: ServiceParts) -> None:
     try:
         if parts.database is not None and not samestat(Path(parts.store.place).stat(), parts.database):
             raise FileNotFoundError

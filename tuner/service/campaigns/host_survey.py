@@ -12,6 +12,7 @@ from hpl.rpeak import Rpeak, detect
 from runners.hosts.host_facts import HostFacts, host_facts
 
 from ...errors import TunerError
+from ...machine.equipment import PROGRAM
 from ...machine.inventory import Inventory
 from ...options import TuneOptions
 from ...trial.workbench import look_around
@@ -56,8 +57,8 @@ class HostSurvey:
 
 def _key(options: TuneOptions) -> Hashable:
     files: Any = sorted((options.blas_files or {}).items())
-    asked = (options.overrides or {}).get("blas", ())
-    return options.blas_only, tuple(files), tuple(asked), options.xhpl, options.rpeak_gflops
+    asked = tuple(tuple((options.overrides or {}).get(name, ())) for name in ("blas", PROGRAM))
+    return options.blas_only, tuple(files), asked, options.xhpl, options.rpeak_gflops
 
 
 def _look(options: TuneOptions, user_dirs: UserDirs) -> HostView:

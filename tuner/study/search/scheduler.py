@@ -186,7 +186,7 @@ class Scheduler:
         repeats: how often each configuration is run in full: at once, because the engine learns from it; or in rounds
             where the machine may drift and the engine's choice does not depend on it, so that drift hits all alike.
         first: points to try before the engine is asked, as far as it does not know them.
-        drift: watches the machine; None where it cannot change.
+        reference: one configuration that runs again every so often; None where the machine cannot change.
         others: tells of other processes; None where there cannot be any.
         unavailable: what the nodes cannot have; None where they have all that the space asks for.
         load: of the machine, as the study's other runs hear of it, too; None where there are none.

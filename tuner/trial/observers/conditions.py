@@ -76,7 +76,8 @@ def measured(told: SolveConditions, ranks: int) -> Measurements:
     figures = {"solve_s": solve_s}
     figures |= _sums([rank.figures for rank in told.ranks], OF_RANKS) if complete else {}
     if "waited_s" in figures and len(told.ranks) > 1:
-        figures["most_waited_s"] = max(rank.figures["waited_s"] for rank in told.ranks)
+        waited = [(rank.figures["waited_s"], rank.figures.get("cpu_s", 0.0)) for rank in told.ranks]
+        figures["most_waited"] = max(waited_s / max(waited_s + cpu_s, 1e-9) for waited_s, cpu_s in waited)
     if complete and all("still_s" in rank.figures for rank in told.ranks):
         first_s = {rank.host: min(one.begin_s for one in told.ranks if one.host == rank.host) for rank in told.ranks}
         still_s = [rank.figures["still_s"] + rank.begin_s - first_s[rank.host] for rank in told.ranks]

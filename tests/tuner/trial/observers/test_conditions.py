@@ -64,7 +64,7 @@ class TestConditions(ObserverContract):
             "solve_s": 10.0,
             "cpu_s": 18.0,
             "waited_s": 2.0,
-            "most_waited_s": 1.0,
+            "most_waited": 0.1,
             "cores": 2,
             "foreign_cpu_s": 2.0,
             "steal_s": 0.0,
@@ -154,7 +154,7 @@ CORE = "/sys/bus/platform/drivers/coretemp/coretemp.0/hwmon/hwmon3/temp1_input"
 
 def of_files(*told: NodeSeries) -> dict[str, float]:
     found = measured(SolveConditions([rank(0), rank(1)], [], told), 2)
-    of_ranks = ("solve_s", "cpu_s", "waited_s", "most_waited_s")
+    of_ranks = ("solve_s", "cpu_s", "waited_s", "most_waited")
     return {name: figure for name, figure in found.items() if name not in of_ranks}
 
 
