@@ -127,8 +127,7 @@ def judge(
     if seen.solve_s == 0:
         return Conditions.UNKNOWN, None
     reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.stopped(), seen.swap(), seen.heat())))
-    waited = None if reasons else seen.waited()
-    reasons = (waited,) if waited else reasons
+    reasons = reasons or tuple(filter(None, (seen.waited(),)))
     if reasons:
         return Conditions.DISTURBED, Disturbance(reasons, seen.got(reasons))
     return Conditions.UNDISTURBED if seen.surely_quiet() else Conditions.UNKNOWN, None
@@ -274,13 +273,8 @@ class _Seen:
         cpu_s, waited_s = self._figure("cpu_s"), self._waited_s(unsure_s)
         lost_s = waited_s + max(0.0, self._figure("steal_s") - max(0.0, unsure_s))
         every = cpu_s / (cpu_s + lost_s) if cpu_s > 0 else 1.0
-        one = "most_waited_s" in self.measured or unsure_s < 0
-        worst_s = (
-            min((self._figure("most_waited_s") if "most_waited_s" in self.measured else waited_s), waited_s)
-            if one
-            else 0.0
-        )
-        return min(every, max(0.0, 1 - worst_s / self.solve_s))
+        one_s = _positive(self.measured.get("most_waited_s", waited_s if unsure_s < 0 else 0.0))
+        return min(every, max(0.0, 1 - min(one_s, waited_s) / self.solve_s))
 
     def _is_much(self, taken_s: float) -> bool:
         """Return whether that is surely more than others may take of the CPUs that ranks use."""
