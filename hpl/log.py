@@ -285,9 +285,8 @@ def _words(result: HplResult, values: Mapping[str, Scalar]) -> dict[str, Scalar]
         said = variant.decode(result.code)
     except HplError:
         return {**words, VARIANT: result.code}
-    enumerations = ("PMAP", "BCAST", "RFACT", "PFACT")
-    words.update({name: getattr(said, name).word for name in enumerations})
-    return {**words, "DEPTH": said.DEPTH, "NDIV": said.NDIV, "NBMIN": said.NBMIN}
+    of_code = {name: getattr(said, name).word for name in ("PMAP", "BCAST", "RFACT", "PFACT")}
+    return {**words, **of_code, "DEPTH": said.DEPTH, "NDIV": said.NDIV, "NBMIN": said.NBMIN}
 
 
 def _told(name: str, words: Sequence[str]) -> dict[str, Scalar]:

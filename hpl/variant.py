@@ -33,18 +33,13 @@ class Variant:
     PFACT: Fact
     NBMIN: int
 
-    @property
-    def code(self) -> str:
-        """The code as HPL prints it."""
-        return (
-            f"W{self.PMAP.name[0]}{self.DEPTH}{int(self.BCAST)}"
-            f"{self.RFACT.name[0]}{self.NDIV}{self.PFACT.name[0]}{self.NBMIN}"
-        )
-
 
 def encode(params: HplParams) -> str:
     """Return the T/V code that HPL prints for a run, for example "WR11C2R4"."""
-    return Variant(params.PMAP, params.DEPTH, params.BCAST, params.RFACT, params.NDIV, params.PFACT, params.NBMIN).code
+    return (
+        f"W{params.PMAP.name[0]}{params.DEPTH}{int(params.BCAST)}"
+        f"{params.RFACT.name[0]}{params.NDIV}{params.PFACT.name[0]}{params.NBMIN}"
+    )
 
 
 def is_code(word: str) -> bool:

@@ -127,8 +127,7 @@ def judge(
     if seen.solve_s == 0:
         return Conditions.UNKNOWN, None
     reasons = tuple(filter(None, (seen.others(), seen.steal(), seen.quota(), seen.stopped(), seen.swap(), seen.heat())))
-    waited = None if reasons else seen.waited()
-    reasons = (waited,) if waited else reasons
+    reasons = reasons or tuple(filter(None, (seen.waited(),)))
     if reasons:
         return Conditions.DISTURBED, Disturbance(reasons, seen.got(reasons))
     return Conditions.UNDISTURBED if seen.surely_quiet() else Conditions.UNKNOWN, None

@@ -285,11 +285,6 @@ class TrialRecord:
         return SIMULATOR in self.versions
 
     @property
-    def replayed(self) -> bool:
-        """Whether a table told what it gave."""
-        return rates_of(self.versions) == "replayed"
-
-    @property
     def rates(self) -> str:
         """How its rate came about, in a word: measured, imported, simulated or replayed."""
         return rates_of(self.versions)

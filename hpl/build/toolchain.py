@@ -175,6 +175,12 @@ class Mpi:
         return {**os.environ, **dict(self.environment)}
 
 
+VERSION_SAYS = {
+    "openmpi": r"Open(?: MPI|RTE)\D*(\d+\.\d+\S*)",
+    "intelmpi": r"Intel\(R\) MPI Library.*?Version (\d+\.\d+\S*)",
+    "mpich": r"(?:HYDRA|Version:)\D*(\d+\.\d+\S*)",
+}
+"""What `mpirun --version` of each library says, the strictest pattern first."""
 ProgramFolder = tuple[Path, dict[str, str], str]
 """A folder of programs, the variables that they need, and a phrase that says how it was found."""
 
@@ -282,20 +288,12 @@ def _private(search: SearchPaths) -> Iterator[ProgramFolder]:
 
 def _identified(mpicc: Path, mpirun: Path, environment: dict[str, str], origin: str) -> Mpi:
     version_text = program_output([str(mpirun), "--version"], {**os.environ, **environment})
-    open_mpi = re.search(r"Open(?: MPI|RTE)\D*(\d+\.\d+\S*)", version_text)
-    intel = re.search(r"Intel\(R\) MPI Library.*?Version (\d+\.\d+\S*)", version_text)
-    mpich = re.search(r"(?:HYDRA|Version:)\D*(\d+\.\d+\S*)", version_text)
-    if open_mpi:
-        name, version = "openmpi", open_mpi[1]
-    elif intel:
-        name, version = "intelmpi", intel[1]
-    elif mpich:
-        name, version = "mpich", mpich[1]
-    else:
-        raise ToolchainError(
-            f"{mpirun} is neither Open MPI nor MPICH nor Intel MPI: it says {version_text.strip().splitlines()[:1]}"
-        )
-    return Mpi(name, version, mpicc, mpirun, tuple(sorted(environment.items())), origin)
+    for name, says in VERSION_SAYS.items():
+        if found := re.search(says, version_text):
+            return Mpi(name, found[1], mpicc, mpirun, tuple(sorted(environment.items())), origin)
+    raise ToolchainError(
+        f"{mpirun} is neither Open MPI nor MPICH nor Intel MPI: it says {version_text.strip().splitlines()[:1]}"
+    )
 
 
 def _with_own_compiler(mpi: Mpi) -> Mpi:

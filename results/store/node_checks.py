@@ -135,8 +135,7 @@ class NodeChecks:
         """Note that a process which checked nodes for a campaign of the service does so no more."""
         running = (_COLUMNS.campaign == campaign) & (_COLUMNS.state == NodeCheckState.RUNNING.value)
         with self.writing() as connection:
-            values = {"state": NodeCheckState.INTERRUPTED.value}
-            connection.execute(update(NODE_CHECKS).where(running).values(**values))
+            connection.execute(update(NODE_CHECKS).where(running).values(state=NodeCheckState.INTERRUPTED.value))
 
     def read(self, number: int) -> KeptCheck:
         """Read a check.
@@ -191,8 +190,7 @@ class NodeChecks:
     def mark_baseline(self, number: int) -> NodeCheckLine:
         """Let later checks of the same cluster be compared with this one, and with no other; errors as of `read`."""
         with self.alone() as connection:
-            cluster = _row(connection, number)["cluster"]
-            own = _COLUMNS.cluster == cluster
+            own = _COLUMNS.cluster == _row(connection, number)["cluster"]
             connection.execute(update(NODE_CHECKS).where(own).values(baseline=_COLUMNS.number == number))
             return line_of_check(_row(connection, number))
 
@@ -346,17 +344,17 @@ def _damaged(row: RowMapping, error: Exception) -> DamagedError:
 
 
 def _run_of(row: RowMapping) -> NodeRun:
-    own = {name: row[name] for name in (*_RUN_TEXTS, *_RUN_PLAIN, "value")}
-    return _built(NodeRun, own, row["more"])
+    return _built(NodeRun, row, (*_RUN_TEXTS, *_RUN_PLAIN, "value"))
 
 
 def _pair_of(row: RowMapping) -> PairRate:
-    own = {name: row[name] for name in (*_PAIR_TEXTS, *_PAIR_FIGURES)}
-    return _built(PairRate, own, row["more"])
+    return _built(PairRate, row, (*_PAIR_TEXTS, *_PAIR_FIGURES))
 
 
-def _built(kind: type[T], own: Mapping[str, Any], more: str) -> T:
+def _built(kind: type[T], row: RowMapping, columns: Sequence[str]) -> T:
     """Make a record; most have nothing in `more`, and need no reading of that."""
+    own = {name: row[name] for name in columns}
+    more = row["more"]
     return kind(**own) if more == "{}" else _FORMS[kind].validate_python({**object_of(more, "more"), **own})
 
 

@@ -325,8 +325,7 @@ def _in_turn(connection: Connection, campaign: str, but: Collection[int] = ()) -
     if row is None:
         return _Last(_last_id(connection), None, Totals())
     top, state, *totals = row
-    counted = totals[0] is not None
-    return _Last(top, state, Totals(*totals) if counted else count_up(connection, campaign, but))
+    return _Last(top, state, count_up(connection, campaign, but) if totals[0] is None else Totals(*totals))
 
 
 def _add(
@@ -397,10 +396,6 @@ def _state(connection: Connection, campaign: str) -> LiveState:
     return live_state(_queue_state(connection, campaign), study)
 
 
-def _totals(row: RowMapping) -> Totals:
-    return Totals(row["ended"], row["failed"], row["machine_s"], row["best_gflops"], row["best_trial"])
-
-
 def _standing(connection: Connection, last: RowMapping) -> StoredEvent:
     """How a campaign stands after its last event; its fastest run is looked for anew, among all that ended."""
     campaign, state = last["campaign"], last["state"]
@@ -424,7 +419,11 @@ def _told(connection: Connection, rows: Sequence[RowMapping]) -> Sequence[Stored
 
 def _event(connection: Connection, row: RowMapping, trial: TrialRecord | None) -> StoredEvent:
     name = EventName(row["event"])
-    totals = _totals(row) if row["ended"] is not None else count_up(connection, row["campaign"])
+    totals = (
+        count_up(connection, row["campaign"])
+        if row["ended"] is None
+        else Totals(row["ended"], row["failed"], row["machine_s"], row["best_gflops"], row["best_trial"])
+    )
     data = None if row["data"] is None else json.loads(row["data"])
     event = StoredEvent(row["id"], row["campaign"], name, row["state"], totals, trial)
     return replace(event, shown=data) if name is EventName.SHOWN else replace(event, running=data or ())

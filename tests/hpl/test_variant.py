@@ -11,7 +11,6 @@ from hpl.variant import VariantError, contradicts, decode, encode
 @given(PARAMS)
 def test_a_code_says_its_seven_parameters(params: HplParams) -> None:
     variant = decode(encode(params))
-    assert variant.code == encode(params)
     for name in ("PMAP", "DEPTH", "BCAST", "RFACT", "NDIV", "PFACT", "NBMIN"):
         assert getattr(variant, name) == getattr(params, name)
 

@@ -126,7 +126,7 @@ def taught(
         )
     if not space.varying:
         raise TunerError("nothing varies in this space, so there is nothing to explain")
-    if any(record.replayed or not record.simulated for record in records):
+    if any(record.rates != "simulated" for record in records):
         engine.expect_noise(*_noise(rank(records), shown))
     return engine, ran
 

@@ -23,7 +23,7 @@ from search_spaces.machine import BlasFacts, Machine, MachineNode
 from ..errors import TunerError
 from ..words import counted
 from .equipment import CONTAINER, CONTAINER_SHA256, GPUS, PROGRAM, WRAP
-from .peak import CORE_DGEMM, CORE_RPEAK, dgemm_beats_peak, fastest_dgemm_gflops
+from .peak import CORE_DGEMM, CORE_RPEAK, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
     from runners.containers.contract import Container
@@ -150,11 +150,6 @@ class Inventory:
         If the cluster's file gives the peak of its nodes, only Rpeak counts: dgemm may have been timed on this host.
         """
         return max(self.rpeak.gflops, self.host.physical_cores * self.dgemm_gflops / self.rpeak.strongest)
-
-    @property
-    def peak_doubt(self) -> str | None:
-        """The sentence that dgemm on one core is faster than Rpeak allows, or None."""
-        return dgemm_beats_peak(self.rpeak, self.dgemm_gflops)
 
     @property
     def dgemm_gflops(self) -> float:

@@ -298,8 +298,7 @@ class NodeCpu:
             return {"error": NO_ANSWER}
         if said.exit_code == NO_PYTHON:
             raise NodeCpuError(f"node {self.node}: it has no python3 of version 3.9 or newer")
-        signalled = said.exit_code > FIRST_SIGNAL
-        code = FIRST_SIGNAL - said.exit_code if signalled else said.exit_code
+        code = FIRST_SIGNAL - said.exit_code if said.exit_code > FIRST_SIGNAL else said.exit_code
         return child_answer(code, said.stdout, said.stderr)
 
     def close(self) -> None:

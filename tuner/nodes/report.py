@@ -87,8 +87,7 @@ def readiness_facts(verdict: ReadinessVerdict) -> dict[str, object]:
 
 
 def _run_facts(run: NodeRun) -> dict[str, object]:
-    disturbed = run.disturbed
-    return {**asdict(run), "disturbed": None if disturbed is None else str(disturbed)}
+    return {**asdict(run), "disturbed": None if run.disturbed is None else str(run.disturbed)}
 
 
 def _title(verdict: ReadinessVerdict) -> str:
@@ -110,14 +109,14 @@ def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
         yield Sentence(f"No node is unlike the others, but HPL waits for {ranges(waited)}{more}.", tone=Tone.CAUTION)
     elif verdict.ready and (always := verdict.check.always_disturbed()):
         some = counted(len(always), "benchmark")
-        told = f"Whether a node is slow cannot be told: in {some} all runs of a node were disturbed."
-        yield Sentence(told, tone=Tone.CAUTION)
+        yield Sentence(
+            f"Whether a node is slow cannot be told: in {some} all runs of a node were disturbed.", tone=Tone.CAUTION
+        )
     elif verdict.ready and not verdict.alike:
         yield Sentence("No node is slow or wrong, but not all is as it should be.", tone=Tone.CAUTION)
     elif verdict.ready:
         which = f"one of {count} nodes" if count > 1 else "the node"
-        said = f"Ready: nothing was found that makes {which} slow or wrong."
-        yield Sentence(said, tone=Tone.GOOD)
+        yield Sentence(f"Ready: nothing was found that makes {which} slow or wrong.", tone=Tone.GOOD)
     else:
         yield Sentence(f"Not ready: {', and '.join(_reasons(verdict))}.", tone=Tone.BAD)
     if disturbed := DisturbedRuns.of(verdict.check.runs).sentence():

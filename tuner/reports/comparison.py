@@ -132,7 +132,15 @@ class Comparison:
                 "needed_runs": _listed(contrast.needed_runs),
                 "confirming_runs": _listed(contrast.confirming_runs),
                 "interval_on_these_occasions_percent": _listed(in_percent(contrast.same_occasion)),
-                "occasions": None if contrast.occasions is None else _occasion_facts(contrast.occasions),
+                "occasions": (
+                    None
+                    if (apart := contrast.occasions) is None
+                    else {
+                        "sd_percent": 100 * apart.sd,
+                        "seen": apart.seen,
+                        "apart_percent": 100 * math.expm1(apart.reach(LEVEL)),
+                    }
+                ),
                 "measured_in_turn": None if self.in_turn is None else asdict(self.in_turn),
                 "conditions": [side.best.conditions.value for side in (one, other)],
                 "disturbed": [str(side.best.disturbance) for side in (one, other) if side.best.disturbance],
@@ -245,10 +253,9 @@ def _shown(one: Side, other: Side, contrast: Contrast, *, then: bool = False) ->
         then: it holds for the two occasions only.
     """
     ends = in_percent(contrast.same_occasion if then else contrast.interval)
-    percent, faster, slower = contrast.effect_percent, one, other
-    if percent < 0:
-        faster, slower = other, one
-        percent, ends = _inverse(percent), ends and (_inverse(ends[1]), _inverse(ends[0]))
+    faster, slower, percent = _faster_first(one, other, contrast)
+    if ends and faster is other:
+        ends = _inverse(ends[1]), _inverse(ends[0])
     interval = f" (95 % interval {ends[0]:.2f} to {ends[1]:.2f} %)" if ends else ""
     if then:
         return f"On these two occasions {faster.name} was {percent:.2f} % faster than {slower.name}{interval}."
@@ -260,9 +267,7 @@ def _shown(one: Side, other: Side, contrast: Contrast, *, then: bool = False) ->
 
 def _once_each(one: Side, other: Side, contrast: Contrast) -> str:
     """Say what two single runs gave, of which nothing tells how much they owe to chance."""
-    faster, slower, percent = one, other, contrast.effect_percent
-    if percent < 0:
-        faster, slower, percent = other, one, _inverse(percent)
+    faster, slower, percent = _faster_first(one, other, contrast)
     ran = f"The run of {faster.name} was {percent:.2f} % faster than that of {slower.name}"
     return f"{ran}. There is no interval: neither side ran twice, so nothing tells how much is chance."
 
@@ -312,24 +317,19 @@ def _listed(ends: Sequence[float] | None) -> list[float] | None:
     return None if ends is None else list(ends)
 
 
-def _occasion_facts(occasions: Occasions) -> dict[str, object]:
-    """How far apart occasions are taken to be, for scripts."""
-    return {
-        "sd_percent": 100 * occasions.sd,
-        "seen": occasions.seen,
-        "apart_percent": 100 * math.expm1(occasions.reach(LEVEL)),
-    }
-
-
 def _simulated(one: Side, other: Side, contrast: Contrast) -> str:
     """Say how two simulated sides differ, whose runs do not depend on chance."""
     certain = "simulated runs do not depend on chance."
     if not contrast.shown:
         return f"{one.name} and {other.name} are equally fast: {certain}"
-    faster, slower, percent = (one, other, contrast.effect_percent)
-    if percent < 0:
-        faster, slower, percent = other, one, _inverse(percent)
+    faster, slower, percent = _faster_first(one, other, contrast)
     return f"{faster.name} is {percent:.2f} % faster than {slower.name}: {certain}"
+
+
+def _faster_first(one: Side, other: Side, contrast: Contrast) -> tuple[Side, Side, float]:
+    """Return the faster side, the slower one, and how much faster it is in percent."""
+    percent = contrast.effect_percent
+    return (other, one, _inverse(percent)) if percent < 0 else (one, other, percent)
 
 
 def _inverse(percent: float) -> float:

@@ -44,14 +44,9 @@ class Context:
         return cls([study], sizes, len(runs), began, max(ends) if known and ends else None)
 
     @classmethod
-    def of_baseline(cls, study: Study, trial: TrialRecord, runs: int) -> "Context":
-        """That of the runs of one configuration, of which only this one is at hand."""
-        return cls([study], frozenset([trial.hpl.N] if trial.hpl else []), runs)
-
-    @classmethod
-    def of_one(cls, study: Study, run: TrialRecord) -> "Context":
-        """That of one run."""
-        return cls([study], frozenset([run.hpl.N] if run.hpl else []))
+    def of_one(cls, study: Study, run: TrialRecord, runs: int | None = None) -> "Context":
+        """That of one run, or of so many of its configuration, of which only this one is at hand."""
+        return cls([study], frozenset([run.hpl.N] if run.hpl else []), runs)
 
     def page(self, report: Report) -> Report:
         """The page of a report: it begins with what to know first, and each figure says where it is from."""

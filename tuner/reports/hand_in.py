@@ -6,7 +6,6 @@ from datetime import date
 
 from hpl.params import Scalar
 from results.metrics import rate_text
-from results.record import Study
 from results.report.model import Blank, Copied, Folded, Heading, Part, Report, Sentence, Table
 from runners.virtual.cluster import VirtualCluster
 
@@ -197,8 +196,7 @@ def _against(rate: float, earlier: ComparedTest | None, *, simulated: bool) -> s
 
 def _study_title(page: StudyPage) -> str:
     """A study in a line: its name, its runs and its best rate."""
-    study: Study = page.study
     runs = counted(len(page.found.records), "run")
     summary = page.found.summary
     best = f", best {rate_text(summary.ranking[0].expected_gflops)} GFLOPS" if summary else ""
-    return f"Study {study.marked_name}: {runs}{best}"
+    return f"Study {page.study.marked_name}: {runs}{best}"

@@ -125,7 +125,6 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
     fastest = "" if line.rates is None else line.rates.fastest_text
     estimate = None if line.rates is None else line.rates.expected_gflops
     expected = "" if estimate is None else rate_text(estimate)
-    tally = line.tally
     of = "" if line.study.workload.is_hpl else f", {line.study.workload.title}"
     how = [f"{line.study.how}{of}"] if apart else []
     return (
@@ -133,8 +132,8 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
         when,
         line.state,
         line.study.engine,
-        str(tally.trials),
-        str(tally.failed),
+        str(line.tally.trials),
+        str(line.tally.failed),
         *how,
         fastest,
         expected,
@@ -261,7 +260,7 @@ def _figures(study: Study, record: TrialRecord) -> dict[str, str]:
     doubt = above_peak(study, [merits.get("percent_of_peak")])
     checked = f"{record.residual} ({'PASSED' if record.passed else 'not passed'})"
     residual = "none, because nothing was computed: simulated" if record.simulated else checked
-    if record.replayed:
+    if record.rates == "replayed":
         residual = "not in the table that is replayed" if record.residual is None else f"{checked}, as the table has it"
     return {"GFLOPS": rate, **({"peak": doubt} if doubt else {}), **_power(record), "residual": residual}
 
@@ -292,11 +291,11 @@ def _launch(record: TrialRecord, others: Sequence[int]) -> dict[str, str]:
 def _origin(record: TrialRecord) -> dict[str, str]:
     """Which library really ran, when, with which command and in which folder."""
     facts = {}
-    if record.replayed:
+    if record.rates == "replayed":
         facts["not measured"] = f"{record.versions[SIMULATOR]}: a table told the result"
     if IMPORTED_FROM in record.versions:
         facts["imported from"] = record.versions[IMPORTED_FROM]
-    if record.observed and not record.replayed:
+    if record.observed and record.rates != "replayed":
         seen = record.observed
         threads = "? threads" if seen.threads is None else counted(seen.threads, "thread")
         version = f" ({seen.version})" if seen.version else ""

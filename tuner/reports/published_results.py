@@ -129,8 +129,7 @@ def published_standing(study: Study, fastest: FastestRun | None) -> PublishedSta
         ("% of peak", lambda machine: machine.percent_of_peak, used.merit(rate).percent_of_peak),
         ("GFLOPS per core", lambda machine: machine.gflops_per_core, rate / cores if cores else None),
     )
-    told = [(unit, own, _measured(machines, measure)) for unit, measure, own in measures]
-    known = [(unit, own, values) for unit, own, values in told if values]
+    known = [(unit, own, values) for unit, measure, own in measures if (values := _measured(machines, measure))]
     if not known:
         return None
     unit, own, values = next((each for each in known if each[1] is not None), known[0])

@@ -53,9 +53,10 @@ def interval_of(study: Study, entry: Ranked) -> tuple[float, float] | None:
     """
     if study.how == "simulated" or entry.interval_gflops is None:
         return None
-    low, high = entry.interval_gflops
     most = ceiling_of(study)
-    most = most if max(entry.gflops) <= most else math.inf
+    if max(entry.gflops) > most:
+        return entry.interval_gflops
+    low, high = entry.interval_gflops
     return min(low, most), min(high, most)
 
 
@@ -154,8 +155,10 @@ def how_sure(study: Study, ranking: Sequence[Ranked], sure: Standing | None) -> 
     if sure is None and study.imported:
         return "No configuration ran twice, so the confidence is unknown."
     if sure is None and study.replayed:
-        advice = "⟦confirm⟧ 2 repeats the best where the table has further runs of them"
-        return f"No configuration ran twice, so the confidence is unknown: {advice}."
+        return (
+            "No configuration ran twice, so the confidence is unknown: ⟦confirm⟧ 2 repeats the best where the table "
+            "has further runs of them."
+        )
     if sure is None and any(map(has_doubtful_runs, ranking)):
         return "No configuration ran twice undisturbed, so the confidence is unknown."
     return sentence(sure, of_study(study).best)

@@ -168,7 +168,15 @@ def article_facts(published: PublishedTuning) -> list[Sentence]:
 def best_parts(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> list[Part]:
     """The best published configuration with its figures of merit, and why one is above its peak."""
     doubt = above_peak(cluster, published, tests)
-    return [_summary_table(cluster, published, tests), *([Sentence(doubt, unbroken=True)] if doubt else [])]
+    table = Table(
+        title="The best published configuration",
+        columns=(Column("", words=True), Column("published"), Column("simulated")),
+        rows=tuple(
+            (name, f"{said:,.10g}", "" if simulated is None else f"{simulated:.4g}")
+            for name, said, simulated in summary(cluster, published, tests)
+        ),
+    )
+    return [table, *([Sentence(doubt, unbroken=True)] if doubt else [])]
 
 
 def test_table(published: PublishedTuning, tests: Sequence[ComparedTest]) -> Table:
@@ -248,17 +256,6 @@ def above_peak(cluster: VirtualCluster, published: PublishedTuning, tests: Seque
     """Why the best published configuration is above 100 % of peak as simulated; None where it is not."""
     rate = simulated_gflops(tests, int(published.best["test"]))
     return model_above_peak(merit(rate, rpeak_gflops=cluster.rpeak_gflops).percent_of_peak) if rate else None
-
-
-def _summary_table(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> Table:
-    return Table(
-        title="The best published configuration",
-        columns=(Column("", words=True), Column("published"), Column("simulated")),
-        rows=tuple(
-            (name, f"{said:,.10g}", "" if simulated is None else f"{simulated:.4g}")
-            for name, said, simulated in summary(cluster, published, tests)
-        ),
-    )
 
 
 def summary(cluster: VirtualCluster, published: PublishedTuning, tests: Sequence[ComparedTest]) -> list[SummaryRow]:

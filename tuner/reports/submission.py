@@ -94,7 +94,7 @@ class Sheet:
         best, power = self.best, None if self._source else self.study.power_w
         found = []
         if best.simulated:
-            how = "replayed from a table" if best.replayed else "simulated"
+            how = "replayed from a table" if best.rates == "replayed" else "simulated"
             found.append(f"The run was {how}: only a run on the machine itself is a result.")
         if not best.simulated and not best.passed:
             found.append("The residual was not checked.")

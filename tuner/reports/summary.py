@@ -120,9 +120,8 @@ class StudySummary:
             these = "one of these" if len(self.front) > 1 else "this one" if self.front else "no. 1"
             known = counted(self.known or len(self.ranking), "configuration")
             parts.append(Sentence(f"Of {known}, none is both faster and {BETTER[against.name]} than {these}."))
-        published = self.published if others else None
-        if published:
-            parts.append(Sentence(published.sentence()))
+        if others and self.published:
+            parts.append(Sentence(self.published.sentence()))
         return parts
 
     def _sizes_that_never_ran(self) -> list[str]:

@@ -126,22 +126,19 @@ class CampaignQueue:
 
     def entries(self, states: Collection[QueueState]) -> Sequence[CampaignEntry]:
         """Read campaigns in these states, oldest first."""
-        query = (
-            select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states)).order_by(CAMPAIGNS.c.handed_in_at, CAMPAIGNS.c.name)
-        )
-        return self._read(query)
+        query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states))
+        return self._read(query.order_by(CAMPAIGNS.c.handed_in_at, CAMPAIGNS.c.name))
 
     def without_study(self, states: Collection[QueueState], count: int) -> Sequence[CampaignEntry]:
         """Read campaigns in these states that have no study, newest first."""
         study = exists().where(STUDIES.c.name == CAMPAIGNS.c.name)
         query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states), ~study)
-        query = query.order_by(CAMPAIGNS.c.handed_in_at.desc(), CAMPAIGNS.c.name).limit(count)
-        return self._read(query)
+        return self._read(query.order_by(CAMPAIGNS.c.handed_in_at.desc(), CAMPAIGNS.c.name).limit(count))
 
     def recent(self, since: datetime) -> Sequence[CampaignEntry]:
         """Read campaigns that a process worked on since a moment, without those that run."""
-        query = select(CAMPAIGNS).where(CAMPAIGNS.c.ended_at >= time_text(since), CAMPAIGNS.c.started_at.is_not(None))
-        return self._read(query)
+        ended = CAMPAIGNS.c.ended_at >= time_text(since)
+        return self._read(select(CAMPAIGNS).where(ended, CAMPAIGNS.c.started_at.is_not(None)))
 
     def _read(self, query: Select[Any]) -> list[CampaignEntry]:
         with self.reading() as connection:
@@ -173,7 +170,6 @@ class CampaignQueue:
             UnknownStudyError: nobody handed in a campaign of this name.
         """
         with self.writing() as connection:
-            _row(connection, name)
             return _changed(connection, name, {"priority": priority})
 
     def claim(self, name: str) -> bool:
@@ -287,9 +283,7 @@ class CampaignQueue:
         with self.alone() as connection:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
             lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry, silent, begun)]
-            for entry in lost:
-                _take_away(connection, entry, *_recovered(entry))
-            left = [_entry(_row(connection, entry.name)) for entry in lost]
+            left = [_take_away(connection, entry, *_recovered(entry)) for entry in lost]
             _tell(connection, left, tell)
             return left
 
@@ -315,8 +309,7 @@ class CampaignQueue:
                     f"process {lease.pid}, which works on campaign {name}, runs on this machine: cancel the campaign"
                 )
             state = _STOPPED.get(entry.wanted, QueueState.QUEUED)
-            _take_away(connection, entry, state, "" if state is not QueueState.QUEUED else DECLARED_DEAD)
-            left = _entry(_row(connection, name))
+            left = _take_away(connection, entry, state, "" if state is not QueueState.QUEUED else DECLARED_DEAD)
             _tell(connection, [left], tell)
             return left
 
@@ -357,26 +350,22 @@ def _after(entry: CampaignEntry, wanted: WantedState) -> QueueState:
 
 
 def _recovered(entry: CampaignEntry) -> tuple[QueueState, str]:
-    if entry.wanted is WantedState.CANCEL:
-        return QueueState.CANCELLED, ""
-    if entry.wanted is WantedState.PAUSE:
-        return QueueState.PAUSED, ""
+    if entry.wanted in _STOPPED:
+        return _STOPPED[entry.wanted], ""
     if entry.attempts >= MOST_ATTEMPTS:
         return QueueState.FAILED, DIED
     return QueueState.QUEUED, "its process died; it goes on where it was"
 
 
-def _take_away(connection: Connection, entry: CampaignEntry, state: QueueState, reason: str) -> None:
-    """Take a campaign and its study from the process that works on them, which is dead."""
+def _take_away(connection: Connection, entry: CampaignEntry, state: QueueState, reason: str) -> CampaignEntry:
+    """Take a campaign and its study from the process that works on them, which is dead; return it as it is then."""
+    if entry.owner is not None:
+        study = STUDIES.c.name == entry.name
+        held = connection.execute(select(STUDIES.c.owner).where(study)).scalar()
+        others = [lease for lease in (held or "").splitlines() if lease != str(entry.owner)]
+        connection.execute(update(STUDIES).where(study).values(owner="\n".join(others) or None))
     values = {"state": state, "reason": reason, "owner": None, "ended_at": _now()}
-    connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == entry.name).values(values))
-    if entry.owner is None:
-        return
-    gone = str(entry.owner)
-    study = STUDIES.c.name == entry.name
-    held = connection.execute(select(STUDIES.c.owner).where(study)).scalar()
-    left = [lease for lease in (held or "").splitlines() if lease != gone]
-    connection.execute(update(STUDIES).where(study).values(owner="\n".join(left) or None))
+    return _changed(connection, entry.name, values)
 
 
 def _tell(connection: Connection, entries: Sequence[CampaignEntry], tell: Tell | None) -> None:

@@ -234,7 +234,7 @@ class CheckResult:
 
     def _then_and_now(self) -> list[Sentence]:
         """Where and when the baseline and the runs of now were made, and the cautions of both."""
-        before = Context.of_baseline(self.baseline.study, self.baseline.trial, len(self.baseline.gflops))
+        before = Context.of_one(self.baseline.study, self.baseline.trial, len(self.baseline.gflops))
         now = Context.of_runs(self.measured.study, [run for run in self.measured.records if run.ranked])
         return [
             replace(sentence, text=f"{when}: {sentence.text}")

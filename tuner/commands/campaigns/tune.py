@@ -24,6 +24,7 @@ from ...database import db_option, folder_of
 from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
 from ...events import Listener, Notice
+from ...machine.peak import dgemm_beats_peak
 from ...machine.problem_size import SMALLEST_N, matrix_bytes
 from ...machine.quiet import longest_wait_s
 from ...machine.survey import program_of, require_gpus
@@ -511,7 +512,7 @@ def introduce(name: str, options: TuneOptions, workbench: Workbench, session: Se
     spoilers = before_runs(
         workbench.whole or inventory, session.context.runs, memory_bytes=matrix_bytes(N), waits=waits
     )
-    for caution in (*spoilers, inventory.peak_doubt):
+    for caution in (*spoilers, dgemm_beats_peak(inventory.rpeak, inventory.dgemm_gflops)):
         if caution:
             listener(Notice(f"{caution}.", caution=True))
 

@@ -339,14 +339,12 @@ def _with_fact(finding: Finding, check: NodeCheck) -> Finding:
     odd = {
         fact: f"its {_words(fact)} is {values[node]}, not {usual}"
         for fact, values in check.facts.items()
-        if _of_network(fact) and node in values and (usual := _usual(values, node)) not in {"", values[node]}
+        if (fact == "mtu" or fact.startswith("nic_"))
+        and node in values
+        and (usual := _usual(values, node)) not in {"", values[node]}
     }
     said = "; ".join([finding.sentence, *odd.values()])
     return replace(finding, sentence=said, facts=tuple(odd))
-
-
-def _of_network(fact: str) -> bool:
-    return fact == "mtu" or fact.startswith("nic_")
 
 
 def _words(fact: str) -> str:
