@@ -88,8 +88,7 @@ def show(
     if asked_there is not None:
         from .served import ShowWords, show_there
 
-        words = ShowWords(study, trial, failed, output, everything, page, count)
-        show_there(asked_there, words, as_json=as_json)
+        show_there(asked_there, ShowWords(study, trial, failed, output, everything, page, count), as_json=as_json)
         return
     files, trial_page = ReportFiles(html), None
     files.require()

@@ -72,8 +72,7 @@ def dat(ask: DatAsk, user_dirs: UserDirs) -> DatResult:
         HplError, TunerError: MPI or a BLAS is missing.
     """
     names, files = parse_blas(ask.blas)
-    options = TuneOptions(blas_only=names, blas_files=files)
-    inventory = look_around(options, user_dirs, lambda _: None)
+    inventory = look_around(TuneOptions(blas_only=names, blas_files=files), user_dirs, lambda _: None)
     params, reasons = sensible(ask, inventory)
     return DatResult(params, (*reasons, *unusual(params), *beyond_here(params, inventory)))
 

@@ -96,8 +96,7 @@ class PredictResult:
 
     def page(self) -> Report:
         """The same as a page, which also says what each design is made of."""
-        parts = design_page(self.predictions, self.simulator, self.command)
-        return replace(self.report(), parts=parts)
+        return replace(self.report(), parts=design_page(self.predictions, self.simulator, self.command))
 
     def figures(self) -> Sequence[Drawable]:
         """What a picture of the designs shows; nothing where none is predicted."""

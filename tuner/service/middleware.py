@@ -133,8 +133,7 @@ def _is_open(path: str) -> bool:
 
 
 def _check(request: HTTPConnection, found: Admission) -> None:
-    changes = request.scope["method"] not in READING
-    demand(found.caller, AccessScope.RUN if changes else AccessScope.READ)
+    demand(found.caller, AccessScope.READ if request.scope["method"] in READING else AccessScope.RUN)
 
 
 def _refused(request: HTTPConnection, problem: Problem) -> ASGIApp:

@@ -194,8 +194,7 @@ def _checked(launching: Launching, params: Mapping[str, Scalar], key: str) -> Tr
     asked = planned(plan, params, launching.evaluator.site)
     if isinstance(asked, Failure):
         return reject(launching.book, new, asked)
-    done = launching.measure({0: PlannedTrial(new, asked)}, LaunchLimits(limit_s=CHECK_LIMIT_S))
-    return done.records[0]
+    return launching.measure({0: PlannedTrial(new, asked)}, LaunchLimits(limit_s=CHECK_LIMIT_S)).records[0]
 
 
 def _within(asked: MeasurementPlan, calibrator: Calibrator, listener: Listener) -> list[tuple[TrialRecord, Figures]]:

@@ -27,7 +27,7 @@ beyond the largest run, as a slow memory or a hot processor, does not show in ho
 FARTHEST = 8
 """Times the largest N up to which it was tested what runs tell of a larger one (benchmarks/whole_memory.py)."""
 ABOVE_RUNS = 1.05
-"""Times the rate of the fastest run that a larger N may give where that run was as fast as dgemm, which differs, too."""
+"""Times the rate of the fastest run that a larger N may give where dgemm was no faster: its rate differs, too."""
 MISFIT_OF_FEWER = 0.1
 """What fewer than three sizes miss beside, which do not fix three terms, at e times the largest of them."""
 DRAWS = 500

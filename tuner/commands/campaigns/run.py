@@ -416,8 +416,7 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
         own=model.params if model else {},
     )
     printed = text if dat.device == DEVICE_STDOUT else render(replace(dat, device=DEVICE_STDOUT))
-    plan = placed(site, tuple(dat.runs()), printed, placement)
-    return replace(plan, oversubscribe=request.oversubscribe)
+    return replace(placed(site, tuple(dat.runs()), printed, placement), oversubscribe=request.oversubscribe)
 
 
 def _kernel(request: RunRequest, blas: str, model: TrialRecord | None, site: Inventory) -> str:

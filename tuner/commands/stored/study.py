@@ -58,8 +58,7 @@ class DeleteResult:
     def report(self) -> Report:
         """Report what was done, and what remains."""
         done = "Deleted. Folders of runs on other hosts, and files written with ⟦out⟧, remain."
-        facts = {"deleted": [name for name, _ in self.planned.trials]}
-        return Report("Delete studies", (Sentence(done),), facts)
+        return Report("Delete studies", (Sentence(done),), {"deleted": [name for name, _ in self.planned.trials]})
 
 
 def plan_deletion(store: Store, request: DeleteRequest) -> PlannedDeletion:

@@ -76,8 +76,7 @@ def entry_of(store: OpenStore, name: CampaignName) -> HandedInModel:
 def log(parts: Parts, name: CampaignName) -> LogModel:
     """Read the end of what the process of a campaign said."""
     file = log_file(parts.store, parts.dispatcher.user_dirs, handed_in_entry(parts.store, name).name)
-    lines = last_lines(file, LOG_LINES)
-    return LogModel(lines=list(lines))
+    return LogModel(lines=list(last_lines(file, LOG_LINES)))
 
 
 @router.patch("/queue/{name}")

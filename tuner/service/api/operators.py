@@ -138,22 +138,18 @@ def _require_room(parts: ServiceParts) -> None:
     if not ASKED.acquire(timeout=MOST_S):
         raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.")
     try:
-        _write_a_little(parts)
+        try:
+            if parts.database is not None and not samestat(Path(parts.store.place).stat(), parts.database):
+                raise FileNotFoundError
+        except FileNotFoundError:
+            raise Problem(503, "The file of the database was removed or replaced: start the service again.") from None
+        parts.store.lists.check()
+        parts.store.queue.beat()
+        for folder in parts.folders:
+            try:
+                with TemporaryFile(dir=folder) as file:
+                    file.write(bytes(PROBE_BYTES))
+            except OSError as error:
+                raise Problem(503, f"Nothing can be stored: {error.strerror}.") from error
     finally:
         ASKED.release()
-
-
-def _write_a_little(parts: ServiceParts) -> None:
-    try:
-        if parts.database is not None and not samestat(Path(parts.store.place).stat(), parts.database):
-            raise FileNotFoundError
-    except FileNotFoundError:
-        raise Problem(503, "The file of the database was removed or replaced: start the service again.") from None
-    parts.store.lists.check()
-    parts.store.queue.beat()
-    for folder in parts.folders:
-        try:
-            with TemporaryFile(dir=folder) as file:
-                file.write(bytes(PROBE_BYTES))
-        except OSError as error:
-            raise Problem(503, f"Nothing can be stored: {error.strerror}.") from error

@@ -60,8 +60,7 @@ class CheckKind(CampaignKind):
         with open_session(order.db, listener, stop) as session:
             self.check(document, order.offered, session.store)
             begun = session.store.queue.is_study(order.name)
-        request = CheckRequest(ask, db=order.db, study=None if begun else order.name)
-        result = check(request, listener, stop)
+        result = check(CheckRequest(ask, db=order.db, study=None if begun else order.name), listener, stop)
         if result.verdict is CheckVerdict.FAILED:
             raise TunerError(result.sentence)
         slower = result.verdict in {CheckVerdict.SLOWER, CheckVerdict.SLOWER_TODAY}
