@@ -1,5 +1,6 @@
 """What a tuning may take, and how large its space is."""
 
+import threading
 from collections.abc import Callable
 from math import prod
 
@@ -17,6 +18,8 @@ from .expected import CampaignEstimate, SpaceSize
 from .host_survey import HostSurvey
 from .wrong import WrongDocumentError, read_as_document
 
+COUNTING, PATIENT_S = threading.Lock(), 5.0
+"""One space is counted at a time, so that many large ones leave time for others; who waits longer is sent away."""
 MOST_COUNTED = 1000
 """Combinations of the values in a document; more are not counted in the process that answers everybody."""
 TOO_MANY = "There are too many combinations to count them beforehand."
@@ -60,12 +63,16 @@ def _counted(load: Callable[[], SearchSpace]) -> SearchSpace:
     """Load a space.
 
     Raises:
-        WrongDocumentError: it has no valid combination, or a value in it is wrong.
+        WrongDocumentError: it has no valid combination, a value in it is wrong, or others are counted now.
     """
+    if not COUNTING.acquire(timeout=PATIENT_S):
+        raise WrongDocumentError("space", "the service counts the spaces of others now: ask again in a moment")
     try:
         return read_as_document(load)
     except WrongDocumentError as error:
         raise WrongDocumentError("space" if error.path == "document" else error.path, error.sentence) from error
+    finally:
+        COUNTING.release()
 
 
 def _not_timed(space: SearchSpace, inventory: Inventory) -> tuple[str, ...]:

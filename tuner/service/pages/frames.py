@@ -57,8 +57,7 @@ def links_of(name: str, best: TrialRecord | None) -> tuple[tuple[str, str], ...]
         best: the run that stands for the best configuration; None where none counts.
     """
     offered = (*([] if best is None else _of_best(best)), *OF_ALL_TRIALS)
-    files = ((label, f"/api/v1{address_of(name)}/{file}") for label, file in offered)
-    return tuple(files)
+    return tuple((label, f"/api/v1{address_of(name)}/{file}") for label, file in offered)
 
 
 def links_of_trial(record: TrialRecord, trials: int) -> tuple[tuple[str, str], ...]:

@@ -31,8 +31,7 @@ class NodesKind(CampaignKind):
         """Check a document as the contract says."""
         ask: NodesAsk = document.ask
         nodes = node_set(ask.cluster, offered)
-        file = _file(ask, offered)
-        cluster = cluster_name(file)
+        cluster = cluster_name(_file(ask, offered))
         for name in ask.benchmarks:
             if name not in STEPS or name == GROUPS:
                 offered_names = ", ".join(known for known in STEPS if known != GROUPS)

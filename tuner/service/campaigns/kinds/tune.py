@@ -38,8 +38,7 @@ class TuneKind(CampaignKind):
         read_as_document(lambda: check_engine(options.engine, of_two_objectives=options.pareto is not None))
         read_as_document(lambda: check_overrides(options.overrides or {}, setting_dimensions()))
         if not simulated:
-            facts = facts_that_count(options)
-            read_as_document(lambda: check_inputs(options.objective, options.pareto, **facts))
+            read_as_document(lambda: check_inputs(options.objective, options.pareto, **facts_that_count(options)))
         return nodes
 
     def expected(self, document: Document, offered: Offers, store: Store) -> CampaignEstimate:

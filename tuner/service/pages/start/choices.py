@@ -57,8 +57,7 @@ def choices(offered: Offers, seen: HostView) -> Mapping[str, Sequence[FormChoice
 def _said(offered: Offers, name: str) -> str:
     """The description of a space, whose names of options are not for people at a form."""
     file = offered.spaces.get(name)
-    said = describe(str(file)) if file else _described(name)
-    return said.partition(" (--")[0]
+    return (describe(str(file)) if file else _described(name)).partition(" (--")[0]
 
 
 @cache
