@@ -215,7 +215,7 @@ async def _unknown(request: Request, error: Exception) -> JSONResponse:
     name = request.path_params.get("name", "")
     if isinstance(error, UnknownTrialError):
         return answer(404, f"Campaign {name} has no trial {request.path_params.get('number')}.")
-    return answer(404, f"There is no campaign {name}: /api/v1/campaigns lists all.")
+    return answer(404, f"There is no campaign {name} that has begun: /api/v1/campaigns lists all.")
 
 
 async def _no_valid_run(request: Request, _error: Exception) -> JSONResponse:

@@ -114,7 +114,7 @@ class StudyFiles:
         try:
             return await self._answers.read(lambda: self._answers.known(name))
         except UnknownStudyError as error:
-            raise Problem(404, f"There is no campaign {name}: /api/v1/campaigns lists all.") from error
+            raise Problem(404, f"There is no campaign {name} that has begun: /api/v1/campaigns lists all.") from error
 
     async def _of(self, key: Hashable, stamp: object, kind: str, **asked: object) -> bytes:
         known = self._kept.peek(key, stamp)

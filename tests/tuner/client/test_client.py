@@ -101,7 +101,7 @@ def test_a_wrong_document_is_refused_with_the_place_of_each_mistake(asking: Clie
 
 
 def test_a_campaign_that_is_not_there_is_told_in_a_sentence(asking: Client) -> None:
-    with pytest.raises(ServiceError, match="There is no campaign nope: `show` lists all") as error:
+    with pytest.raises(ServiceError, match="There is no campaign nope that has begun: `show` lists all") as error:
         asking.campaign("nope").info()
     assert error.value.status == 404
 

@@ -248,7 +248,10 @@ def test_studies_are_compared_by_a_service_as_here(there: Run, hpltune: Run) -> 
     )
     assert there("compare", "--by", "NB").stdout == hpltune("compare", "--by", "NB").stdout
     gone = there("compare", "one", "gone")
-    assert (gone.returncode, gone.stderr) == (1, "hpltune: There is no campaign gone: `show` lists all\n")
+    assert (gone.returncode, gone.stderr) == (
+        1,
+        "hpltune: There is no campaign gone that has begun: `show` lists all\n",
+    )
 
 
 def test_campaign_without_a_server_says_how_to_name_one(hpltune: Run) -> None:

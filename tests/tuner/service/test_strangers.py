@@ -18,6 +18,7 @@ from service_client import bearer
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.messages.plain_paths import without_paths
+from tuner.service.campaigns import expected_tuning
 
 CAMPAIGNS, PREVIEWS = "/api/v1/campaigns", "/api/v1/previews"
 QUICK = {"kind": "tune", "space": "quick", "trials": 3}
@@ -88,6 +89,19 @@ def test_a_large_space_is_not_counted_beforehand(client: TestClient) -> None:
     assert answer.status_code == 200, answer.text
     assert answer.json()["points"] is None
     assert "There are too many combinations to count them beforehand." in answer.json()["cautions"]
+
+
+def test_one_space_is_counted_at_a_time(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected_tuning, "PATIENT_S", 0.01)
+    with expected_tuning.COUNTING:
+        answer = client.post(PREVIEWS, json={**QUICK, "cluster": "kronos"})
+    assert answer.status_code == 422, answer.text
+    assert "the service counts the spaces of others now: ask again in a moment" in answer.json()["detail"]
+
+
+def test_what_one_document_names_stands_in_no_other_preview(client: TestClient) -> None:
+    client.post(PREVIEWS, json={**QUICK, "set": {"program": "ghost"}})
+    assert "ghost" not in client.post(PREVIEWS, json=QUICK).text
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from .expected import CampaignEstimate, SpaceSize
 from .host_survey import HostSurvey
 from .wrong import WrongDocumentError, read_as_document
 
-COUNTING, PATIENT_S = threading.Lock(), 5.0
+COUNTING, PATIENT_S = threading.Lock(), 1.0
 """One space is counted at a time, so that many large ones leave time for others; who waits longer is sent away."""
-MOST_COUNTED = 1000
+MOST_COUNTED = 300
 """Combinations of the values in a document; more are not counted in the process that answers everybody."""
 TOO_MANY = "There are too many combinations to count them beforehand."
 NODES_TELL = "How many combinations there are is counted when the campaign asks the nodes of the cluster."
