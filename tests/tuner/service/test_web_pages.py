@@ -151,7 +151,7 @@ def test_a_campaign_whose_space_no_longer_loads_has_its_pages(client: TestClient
 def test_an_unknown_campaign_has_no_page(client: TestClient) -> None:
     answer = client.get("/campaigns/nobody")
     assert answer.status_code == 404
-    assert answer.json()["detail"] == "There is no campaign nobody that has begun: /api/v1/campaigns lists all."
+    assert answer.json()["detail"] == "There is no campaign nobody: /api/v1/campaigns lists all."
 
 
 @pytest.mark.usefixtures("three")
