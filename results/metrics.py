@@ -127,9 +127,22 @@ def merit(
     )
 
 
-def prefix_gflops(record: TrialRecord) -> float | None:
-    """Return the rate of a run until it was stopped, in GFLOPS; None if it failed."""
+def prefix_gflops(record: TrialRecord, part: float | None = None) -> float | None:
+    """Return the rate of a run until it was stopped, in GFLOPS; None if it failed.
+
+    Args:
+        part: of the columns that count as done; None for all that it began.
+    """
     if record.state is not TrialState.COMPLETE or record.hpl is None or not record.time_s:
         return None
     N = record.hpl.N
-    return fraction_done(N, round(record.part * N)) * flop_count(N) / record.time_s / 1e9
+    return fraction_done(N, round((record.part if part is None else part) * N)) * flop_count(N) / record.time_s / 1e9
+
+
+def updated_part(record: TrialRecord) -> float:
+    """Return the part of the columns by which a run that was stopped had updated the whole matrix.
+
+    With a look-ahead, the last DEPTH panels that it began have updated next to nothing yet (HPL_pdgesvK1.c, K2.c).
+    """
+    ahead = record.hpl.DEPTH * record.hpl.NB / record.hpl.N if record.hpl and record.part < 1 else 0.0
+    return max(0.0, record.part - ahead)

@@ -242,8 +242,7 @@ class NodeCheck:
 
     def deciding(self) -> list[NodeRun]:
         """Return the runs that decide: right ones, and of each node in each benchmark only undisturbed ones, if any."""
-        right = [run for run in self.runs if run.counts]
-        return counting(right, lambda run: (run.benchmark, run.node))
+        return counting((run for run in self.runs if run.counts), lambda run: (run.benchmark, run.node))
 
     def always_disturbed(self) -> dict[str, dict[str, Disturbance]]:
         """Return for each benchmark the nodes all of whose right runs were disturbed, with what disturbed the best."""

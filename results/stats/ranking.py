@@ -198,8 +198,7 @@ def hosts_of(record: TrialRecord) -> int:
 
 def _hosts_there(record: TrialRecord) -> int:
     """Return how many hosts there were for a trial: those that it ran on, and those that its configuration dropped."""
-    dropped = record.params.get("nodes_dropped", 0)
-    return hosts_of(record) + int(dropped)
+    return hosts_of(record) + int(record.params.get("nodes_dropped", 0))
 
 
 def _summary(

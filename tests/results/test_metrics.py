@@ -1,10 +1,23 @@
 """Figures of merit, checked against those published for the Kronos cluster (Eadline and Layton, Table 2)."""
 
 import math
+from dataclasses import replace
 
 import pytest
+from record_builders import finished
 
-from results.metrics import Merit, four_digits, merit, mflops_per_watt, percent_of_peak, rate_text, usd_per_gflops
+from hpl.params import HplParams
+from results.metrics import (
+    Merit,
+    four_digits,
+    merit,
+    mflops_per_watt,
+    percent_of_peak,
+    prefix_gflops,
+    rate_text,
+    updated_part,
+    usd_per_gflops,
+)  # fmt: skip
 
 KRONOS_GFLOPS = 14.53
 
@@ -49,3 +62,15 @@ def test_what_is_not_known_of_a_machine_gives_no_figure() -> None:
     assert merit(KRONOS_GFLOPS) == Merit(None, None, None)
     known = merit(KRONOS_GFLOPS, rpeak_gflops=28.10, power_w=900)
     assert known == Merit(percent_of_peak(14.53, 28.10), None, mflops_per_watt(14.53, 900))
+
+
+def test_of_a_run_that_was_stopped_the_panels_of_the_look_ahead_are_not_done() -> None:
+    """Of 1,152 columns begun with NB=384 and a look-ahead of one panel, 768 have updated the matrix."""
+    stopped = finished(1, None, hpl=HplParams(9344, 384, 1, 2, DEPTH=1), part=1152 / 9344, time_s=1.117)
+    assert updated_part(stopped) == pytest.approx(768 / 9344)
+    begun, done = prefix_gflops(stopped), prefix_gflops(stopped, updated_part(stopped))
+    assert begun == pytest.approx(159, abs=2)
+    assert done == pytest.approx(110, abs=2)
+    without = replace(stopped, hpl=HplParams(9344, 384, 1, 2, DEPTH=0))
+    assert prefix_gflops(without, updated_part(without)) == prefix_gflops(without) == begun
+    assert updated_part(replace(stopped, part=1.0)) == 1.0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hpl.errors import HplError
 from hpl.params import Scalar
 from hpl.sizing import seconds
+from results.metrics import updated_part
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from results.store.networks import NetworkProbe
 from results.store.store import Store
@@ -187,8 +188,8 @@ def _sample(record: TrialRecord) -> Sample | None:
     N, disturbed = record.hpl.N, record.disturbed is not None
     if record.ranked and record.gflops:
         return Sample(N, seconds(N, record.gflops), record.cost_s, disturbed=disturbed)
-    stopped = record.kind is Kind.EXTRAPOLATION and record.part < 1 and record.state is TrialState.COMPLETE
-    return Sample(N, record.time_s, record.cost_s, record.part, disturbed) if stopped and record.time_s else None
+    part = updated_part(record) if record.kind is Kind.EXTRAPOLATION and record.state is TrialState.COMPLETE else 1.0
+    return Sample(N, record.time_s, record.cost_s, part, disturbed) if 0 < part < 1 and record.time_s else None
 
 
 def pilot_point(site: Inventory, N: int) -> dict[str, str | int | float | bool]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from hpl.params import Scalar
 from hpl.sizing import process_grids
-from results.metrics import prefix_gflops
+from results.metrics import prefix_gflops, updated_part
 from results.record import SMALLER_RUNS, Kind, TrialRecord
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import UNFINISHED
@@ -259,4 +259,4 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
 
 def _rate(run: TrialRecord) -> float:
     """The rate of a run in turn, of its first columns where it was stopped there; 0 where it does not count."""
-    return (prefix_gflops(run) if run.part < 1 else run.gflops if run.ranked else None) or 0.0
+    return (prefix_gflops(run, updated_part(run)) if run.part < 1 else run.gflops if run.ranked else None) or 0.0

@@ -364,8 +364,7 @@ def _take_away(connection: Connection, entry: CampaignEntry, state: QueueState, 
         held = connection.execute(select(STUDIES.c.owner).where(study)).scalar()
         others = [lease for lease in (held or "").splitlines() if lease != str(entry.owner)]
         connection.execute(update(STUDIES).where(study).values(owner="\n".join(others) or None))
-    values = {"state": state, "reason": reason, "owner": None, "ended_at": _now()}
-    return _changed(connection, entry.name, values)
+    return _changed(connection, entry.name, {"state": state, "reason": reason, "owner": None, "ended_at": _now()})
 
 
 def _tell(connection: Connection, entries: Sequence[CampaignEntry], tell: Tell | None) -> None:
