@@ -186,7 +186,11 @@ def unclear_runs(records: Iterable[TrialRecord]) -> frozenset[int]:
 
 def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
     """Drop results of a cluster that was larger or smaller than at the last one, as it has lost or got hosts since."""
-    counts = {record.number: _hosts_there(record) for record in records if record.ranked and hosts_of(record)}
+    counts = {
+        record.number: hosts_of(record) + int(record.params.get("nodes_dropped", 0))
+        for record in records
+        if record.ranked and hosts_of(record)
+    }
     last = counts[max(counts)] if counts else 0
     return [record for record in records if counts.get(record.number, last) == last]
 
@@ -194,11 +198,6 @@ def on_the_hosts_left(records: Sequence[TrialRecord]) -> Sequence[TrialRecord]:
 def hosts_of(record: TrialRecord) -> int:
     """Return on how many hosts a trial ran; 0 if that is not known, and where no machine ran it."""
     return len(record.observed.hosts) if record.observed and not record.simulated else 0
-
-
-def _hosts_there(record: TrialRecord) -> int:
-    """Return how many hosts there were for a trial: those that it ran on, and those that its configuration dropped."""
-    return hosts_of(record) + int(record.params.get("nodes_dropped", 0))
 
 
 def _summary(
