@@ -69,8 +69,9 @@ class KnownMachine:
 
     @property
     def percent_of_peak(self) -> float | None:
-        """Rmax in percent of Rpeak."""
-        return None if self.rpeak_gflops is None else 100.0 * self.rmax_gflops / self.rpeak_gflops
+        """Rmax in percent of Rpeak; None where that is not known, or was too low a clock's."""
+        percent = 100.0 * self.rmax_gflops / (self.rpeak_gflops or math.inf)
+        return percent if 0.0 < percent <= 100.0 else None
 
     @property
     def gflops_per_core(self) -> float | None:

@@ -157,8 +157,7 @@ class Simulator:
         stdout, asked = paths.read_stdout(), pending.plan.runs[0]
         if pending.outgrown:
             status = JobStatus(JobState.FAILED, status.exit_code, pending.outgrown)
-        nodes = len(self.site.cluster.node_list)
-        verdict = judge_simulated(asked, status, stdout, self.site.simulator, nodes)
+        verdict = judge_simulated(asked, status, stdout, self.site.simulator, len(self.site.cluster.node_list))
         rate = verdict.results[0].gflops if verdict.results else 0.0
         return LaunchResult(
             verdict=verdict,

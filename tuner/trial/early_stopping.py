@@ -3,9 +3,10 @@
 import math
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import fmean
 
+from hpl.params import HplParams
 from hpl.sizing import flop_count, fraction_done
 from hpl.witness import Panel
 from results.stats.intervals import prediction_margin
@@ -58,7 +59,7 @@ class EarlyStopping:
         """Take in a run that went to its end.
 
         Args:
-            panels: all of its panels.
+            panels: all of its panels, as `updated` returns them.
         """
         for stop in STOPS:
             panel = next((panel for panel in panels if panel.column >= stop * panel.N), None)
@@ -91,6 +92,12 @@ class EarlyStopping:
         ahead = mean + prediction_margin(ratios, usual_sd, 1 - (1 - CERTAINTY) / len(STOPS))
         most = rate_until(panel) * math.exp(ahead)
         return None if most >= best_gflops else StopDecision(stop, panel.column, panel.time_s, most, best_gflops)
+
+
+def updated(panels: Sequence[Panel], hpl: HplParams | None) -> list[Panel]:
+    """Panels with the columns by which the whole matrix was updated: with a look-ahead DEPTH panels less than begun."""
+    ahead = hpl.DEPTH * hpl.NB if hpl else 0
+    return [replace(panel, column=max(0, panel.column - ahead)) for panel in panels]
 
 
 def rate_until(panel: Panel) -> float:

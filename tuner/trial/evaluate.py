@@ -251,7 +251,7 @@ class Evaluator:
             verdict=verdict.doubted([disturbed] * len(verdict.faults), Invalidity.CONSTRAINTS),
             command=paths.read_command(),
             output=stdout,
-            errors_text=_with_lines(stderr, lines),
+            errors_text=stderr + ("\n" if lines and stderr and not stderr.endswith("\n") else "") + lines,
             started_at=started_at,
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
@@ -549,8 +549,3 @@ def memory_shortage(plan: TrialPlan, site: Inventory) -> str | None:
     if plan.program.terms.lacks("N"):
         return f"the run {needs}: choose fewer equations of a rank, or end other programs"
     return f"N={N} {needs}: choose a smaller N or end other programs"
-
-
-def _with_lines(stderr: str, lines: str) -> str:
-    """Add lines to what was said on standard error, which may have ended within a line."""
-    return f"{stderr}\n{lines}" if lines and stderr and not stderr.endswith("\n") else stderr + lines

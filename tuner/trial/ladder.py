@@ -44,8 +44,7 @@ def takes_s(rung: Rung, full_s: float, launch_s: float) -> float:
     Args:
         full_s: seconds HPL takes for a full run, `launch_s` seconds of a launch beside it.
     """
-    slower = SLOWER if rung.fidelity is Fidelity.SMALL else 1.0
-    return launch_s + slower * rung.operations * full_s
+    return launch_s + (SLOWER if rung.fidelity is Fidelity.SMALL else 1.0) * rung.operations * full_s
 
 
 def small_n(N: int, part: float) -> int:

@@ -304,6 +304,7 @@ class Launching:
             expected_s=limits.expected_s,
             early_stopping=limits.early_stopping,
             must_reach_gflops=limits.must_reach_gflops,
+            hpl=plan.runs[0] if len(plan.runs) == 1 else None,
             meters=self.evaluator.meters,
         )
         watch = LaunchWatch(observers_of(watched), ends_between=not self.whole_file)

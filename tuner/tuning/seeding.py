@@ -21,7 +21,7 @@ from ..study.ledger import Incumbent
 from ..study.names import SEARCHED
 from ..study.search.scheduler import replay_records
 from ..study.session import StudySession
-from ..trial.early_stopping import EarlyStopping
+from ..trial.early_stopping import EarlyStopping, updated
 
 if TYPE_CHECKING:
     from .warm_start import Advice, Source
@@ -139,6 +139,6 @@ def tell_earlier(
     ]
     for record in full:
         if record.disturbed is None:
-            early_stopping.learn(parse_panels(record.errors_text), record.gflops or 0.0)
+            early_stopping.learn(updated(parse_panels(record.errors_text), record.hpl), record.gflops or 0.0)
     incumbent.remember(earlier)
     incumbent.replace_by([record for record in earlier if session.space.why_not(record.params) is None])

@@ -6,9 +6,10 @@ from itertools import pairwise
 
 import pytest
 
+from hpl.params import HplParams
 from hpl.sizing import flop_count, fraction_done
 from hpl.witness import Panel
-from tuner.trial.early_stopping import FEWEST, EarlyStopping
+from tuner.trial.early_stopping import FEWEST, EarlyStopping, updated
 
 N, NB = 10_000, 100
 
@@ -104,3 +105,23 @@ def test_a_run_is_not_ended_where_that_takes_longer_than_the_run() -> None:
 @pytest.mark.parametrize("panel", [Panel(N, 0, 0.0), Panel(N, 5000, 0.0)])
 def test_a_panel_without_time_says_nothing(panel: Panel) -> None:
     assert taught(1.03, 0.003, 8).hopeless(panel, -1, 100.0) is None
+
+
+def ahead(gflops: float, hpl: HplParams) -> list[Panel]:
+    """The panels that a run with a look-ahead has begun: the matrix is updated by DEPTH of them less."""
+    whole_s, late = flop_count(hpl.N) / gflops / 1e9, hpl.DEPTH * hpl.NB
+    begun = range(late + hpl.NB, hpl.N, hpl.NB)
+    return [Panel(hpl.N, column, fraction_done(hpl.N, column - late) * whole_s) for column in begun]
+
+
+def test_a_run_without_a_look_ahead_is_not_held_against_the_beginnings_of_those_with_one() -> None:
+    early_stopping = EarlyStopping()
+    with_one, without = HplParams(N, NB, 1, 2, DEPTH=1), HplParams(N, NB, 1, 2, DEPTH=0)
+    for gflops in (79.0, 80.0, 81.0, 80.5, 79.5):
+        early_stopping.learn(updated(ahead(gflops, with_one), with_one), gflops)
+    run = updated(ahead(82.0, without), without)
+    assert first_stop(early_stopping, run, 81.0) is None
+    blind = EarlyStopping()
+    for gflops in (79.0, 80.0, 81.0, 80.5, 79.5):
+        blind.learn(ahead(gflops, with_one), gflops)
+    assert first_stop(blind, run, 81.0) is not None, "which looks slower than they do"

@@ -143,8 +143,7 @@ class BudgetRule:
         """The sentence why the time that is left is too short, or None."""
         if self.virtual_clock:
             over = self.meter.out_of_time(now.full_s, self._following_runs(now)) if now.full_asked else None
-            wanted = self.wanted_runs or 1.0
-            return over and (self.meter.budget.too_small(now.full_s, wanted) or over)
+            return over and (self.meter.budget.too_small(now.full_s, self.wanted_runs or 1.0) or over)
         nothing_yet = now.without_result and not now.running
         if nothing_yet and not self.meter.trials:
             return None

@@ -8,7 +8,7 @@ from hpl.witness import parse_panels
 from results.record import Invalidity, Kind, TrialRecord
 
 from ...engines.outcomes import Rung
-from ...trial.early_stopping import EarlyStopping
+from ...trial.early_stopping import EarlyStopping, updated
 from ...trial.ladder import takes_s
 from ...trial.launching import LaunchLimits
 from ...units import duration
@@ -136,7 +136,7 @@ class SearchLimits:
         if record.kind is not Kind.SEARCH:
             return
         if record.ranked and record.gflops and record.disturbed is None:
-            self.early_stopping.learn(parse_panels(record.errors_text), record.gflops)
+            self.early_stopping.learn(updated(parse_panels(record.errors_text), record.hpl), record.gflops)
         if record.invalidity is Invalidity.TIMEOUT and self.incumbent.gflops is None:
             self._raise_run_time(record.cost_s or 0.0)
 

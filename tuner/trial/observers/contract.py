@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from hpl.params import HplParams
 from hpl.witness import Panel, SolveConditions
 from runners.job import Job
 
@@ -44,6 +45,7 @@ class WatchedLaunch:
         expected_s: seconds that one of them will probably take; None where nobody knows.
         early_stopping: what ended runs told of how runs go on; None where no run may be ended early.
         must_reach_gflops: what the run must be able to reach; None where it goes to its end.
+        hpl: parameters of its only run, by which a look-ahead is known; None where it has several.
         meters: what tells the power of the machine; None where nobody looked for it.
     """
 
@@ -53,6 +55,7 @@ class WatchedLaunch:
     expected_s: float | None = None
     early_stopping: EarlyStopping | None = None
     must_reach_gflops: float | None = None
+    hpl: HplParams | None = None
     meters: PowerMeters | None = None
 
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from hpl.params import HplParams
 from hpl.witness import Panel
 
-from ..early_stopping import EarlyStopping, StopDecision
+from ..early_stopping import EarlyStopping, StopDecision, updated
 from .contract import LaunchObserver, WatchedLaunch
 
 
@@ -16,6 +17,7 @@ class EarlyStoppingObserver(LaunchObserver):
 
     early_stopping: EarlyStopping
     must_reach_gflops: float
+    hpl: HplParams | None = None
     _column: int = field(default=0, init=False)
 
     @classmethod
@@ -23,11 +25,11 @@ class EarlyStoppingObserver(LaunchObserver):
         """Only a launch whose run must reach something."""
         if launch.early_stopping is None or launch.must_reach_gflops is None:
             return None
-        return cls(launch.early_stopping, launch.must_reach_gflops)
+        return cls(launch.early_stopping, launch.must_reach_gflops, launch.hpl)
 
     def look(self, panels: Sequence[Panel]) -> StopDecision | None:
         """Hold the beginning of the run against those of the runs before."""
-        for panel in panels:
+        for panel in updated(panels, self.hpl):
             before, self._column = self._column, panel.column
             found = self.early_stopping.hopeless(panel, before, self.must_reach_gflops)
             if found is not None:
