@@ -81,6 +81,5 @@ def _measured_before(key: str, name: str, offered: Offers, store: Store) -> Base
         raise WrongDocumentError(key, error.sentence) from error
     campaign = store.queue.find(before.study.name)
     if campaign is not None:
-        ran = {parameter for parameter in before.trial.params if "." in parameter}
-        check_names({*campaign.order.document.get("set", {}), *ran}, offered, key, f"campaign {name}")
+        check_names(campaign.order.document.get("set", {}), offered, key, f"campaign {name}")
     return before
