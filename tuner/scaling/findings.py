@@ -25,6 +25,7 @@ from results.stats.intervals import half_95
 from ..engines.hpl_time import Shapes, shape_row, straightened
 from ..engines.points import Vector
 from ..engines.probes import Prior, Probes, prior
+from ..words import listed
 from .runs import COUNT, ORDER, PlannedRun, ScalingPlan, ScalingSite
 from .statistics import (
     CountResult,
@@ -49,6 +50,7 @@ from .statistics import (
 
 MISFIT = 0.03
 """By how much the model is off at a number of nodes, as a standard deviation of the logarithm: assumed."""
+ALL_DISTURBED = "All runs on {} {} were disturbed: they may be faster, and nothing follows from their rates."
 UNFIT = 0.15
 """How far model and runs may be apart, in the logarithm: with more the model is not one of this machine."""
 STEPS = 20
@@ -100,7 +102,7 @@ class ScalingFindings:
         noun: what is counted: "node", or "core" on one machine.
         depth: of the look-ahead.
         lost_nodes: nodes that no longer answer.
-        unknown: of how many runs nobody knows whether something disturbed them, where none surely was; else "".
+        unknown: on what numbers of nodes all runs were disturbed, or of how many runs nobody knows it; "" for nothing.
     """
 
     results: tuple[CountResult, ...] = ()
@@ -135,16 +137,21 @@ class ScalingContext:
 
 
 def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> ScalingFindings:
-    """Work out what the runs tell; those of which something disturbed all that are alike tell nothing.
+    """Work out what the runs tell; where all that are alike were disturbed, no more than the rates that they gave.
 
     Args:
         records: with their outputs.
     """
     counting = [record for record in undisturbed(records) if record.ranked]
     ranked = [record for record in counting if record.disturbed is None]
-    seen = DisturbedRuns.of(records)
-    found = groups(run for record in ranked for run in _runs_of(record, known.plan))
-    results = tuple(one for group in found for one in efficiencies(group, exact=known.exact))
+    seen, disturbed = DisturbedRuns.of(records), {int(record.params[COUNT]) for record in counting if record.disturbed}
+    every, found = (groups(run for one in some for run in _runs_of(one, known.plan)) for some in (counting, ranked))
+    results = tuple(
+        replace(one, interval=None if disturbed & {*group.runs} else one.interval)
+        for group in every
+        for one in efficiencies(group, exact=known.exact)
+    )
+    sure = tuple(one for group in found for one in efficiencies(group, exact=known.exact))
     spent = tuple(one for group in found for one in overheads(group))
     compared = [group for group in found if len(group.runs) > 1]
     by_key = {(group.scaling, group.order): group for group in found}
@@ -160,16 +167,15 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         overheads=spent,
         orders=orders,
         growth=growth,
-        limits=tuple(limit_of(group, results, spent) for group in compared),
-        doublings=_doublings(ranked, compared, results, known),
-        failed=tuple(
-            record
-            for record in records
-            if record.state is not TrialState.CANCELLED
-            and (not record.ranked or (record.disturbed and record in counting))
-        ),
+        limits=tuple(limit_of(group, sure, spent) for group in compared),
+        doublings=_doublings(ranked, compared, sure, known),
+        failed=tuple(record for record in records if not record.ranked and record.state is not TrialState.CANCELLED),
         simulated=any(record.simulated for record in records),
-        unknown="" if seen.disturbed else seen.unknown(),
+        unknown=ALL_DISTURBED.format(listed(list(map(str, sorted(disturbed)))), "nodes" if known.plan.size else "cores")
+        if disturbed
+        else ""
+        if seen.disturbed
+        else seen.unknown(),
         noun="node" if known.plan.size else "core",
         depth=known.depth,
     )

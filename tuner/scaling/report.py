@@ -96,10 +96,7 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
     if findings.lost_nodes:
         yield Sentence(f"Lost on the way: {listed(findings.lost_nodes)}.", tone=Tone.BAD)
     for record in findings.failed[:SHOWN_FAILED]:
-        why = (
-            f"it was disturbed ({record.disturbed})" if record.ranked and record.disturbed else outcome(record).strip()
-        )
-        yield Sentence(f"Trial {record.number} does not count: {why}", tone=Tone.BAD)
+        yield Sentence(f"Trial {record.number} does not count: {outcome(record).strip()}", tone=Tone.BAD)
     if len(findings.failed) > SHOWN_FAILED:
         yield Sentence(f"{counted(len(findings.failed) - SHOWN_FAILED, 'more run')} did not count.", tone=Tone.BAD)
     yield Sentence(
@@ -211,6 +208,7 @@ def scaling_facts(machine: str, study: str, findings: ScalingFindings) -> dict[s
         ],
         "predictions": [_doubling(one) for one in findings.doublings],
         "lost_nodes": list(findings.lost_nodes),
+        "doubt": findings.unknown,
         "failed": [{"trial": record.number, "reason": record.reason} for record in findings.failed],
         "verdict": list(verdicts(findings)),
     }
@@ -429,8 +427,7 @@ def _bound(growth: ScalingGrowth) -> str:
     """How fast any number of nodes can be by Amdahl's law."""
     low, high = growth.interval or (growth.part, growth.part)
     if growth.part <= 0:
-        below = f" below {1 / high:.3g} times" if high > 0 else ""
-        return f"no bound on the speed{below} is seen"
+        return f"no bound on the speed{f' below {1 / high:.3g} times' if high > 0 else ''} is seen"
     if growth.interval is None:
         return f"at most {1 / growth.part:.3g} times the speed"
     between = f"{1 / high:.3g} to {1 / low:.3g}" if low > 0 else f"{1 / high:.3g} or more"

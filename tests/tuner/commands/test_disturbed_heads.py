@@ -55,7 +55,7 @@ def test_a_page_of_scaling_begins_with_it_and_with_where_it_was_measured(
     scale = ("scale", "--xhpl", str(prints_hpl), "--n", "400", "--nodes", "1,2", "--repeats", "2", "--binding", "none")
     with disturbing(monkeypatch, {1, 2, 3}):
         done = hpltune(*scale, "--html", "page.html")
-    assert done.returncode == 1, "only one number of cores has an undisturbed run"
+    assert done.returncode == 0, done.stderr
     said = " ".join(done.stdout.split())
     assert f"runs were {BY.format(3)}" in said
     head = page(home).partition("<h2")[0]

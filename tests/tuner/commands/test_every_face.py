@@ -128,9 +128,8 @@ def test_the_end_of_what_measures_is_no_surer_than_the_record(
         texts = {
             "tune": said(hpltune, "tune", *xhpl, *small, "--trials", "3", "--confirm", "1"),
         }
-        scaled = hpltune("scale", *xhpl, "--n", "400", "--nodes", "1,2", "--repeats", "2", "--html", "p.html")
-        assert scaled.returncode == (conditions == "disturbed"), "disturbed runs tell nothing"
-        texts["scale"] = " ".join(scaled.stdout.split())
+        scale = ("scale", *xhpl, "--n", "400", "--nodes", "1,2", "--repeats", "2", "--html", "p.html")
+        texts["scale"] = said(hpltune, *scale)
         checked = " ".join(hpltune("check", "--baseline", "new", "--runs", "3").stdout.split())
         hpltune("dat", "HPL.dat", "--N", "1000", "--ranks", "1")
         texts["run"] = said(hpltune, "run", "HPL.dat", *xhpl)

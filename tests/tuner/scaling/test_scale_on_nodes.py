@@ -108,7 +108,7 @@ def test_the_rest_goes_on_without_a_node_that_goes_down_in_a_run(
     assert runs == dict.fromkeys(product(("sorted", "shuffled"), (1, 2)), 2), "a run that died is run again on others"
     assert told["lost_nodes"] == ["h3"]
     assert told["failed"] == []
-    assert told["predictions"], "what was measured is told"
+    assert told["predictions"] or told["doubt"], "what was measured is told"
     assert left_behind(lab) == []
 
 
