@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from ..metrics import prefix_gflops, rate_text
+from ..metrics import prefix_gflops, rate_text, updated_part
 from ..record import Kind, TrialRecord, TrialState
 
 
@@ -12,12 +12,12 @@ def outcome(record: TrialRecord) -> str:
     """Describe the GFLOPS of a trial, or the stage that failed with its reason."""
     disturbed = ", disturbed" if record.disturbed else ""
     if record.ranked and record.gflops is not None:
-        small = " small" if record.kind is Kind.SMALL else ""
-        return f"{rate_text(record.gflops):>8} GFLOPS{small}{disturbed}"
+        return f"{rate_text(record.gflops):>8} GFLOPS{' small' if record.kind is Kind.SMALL else ''}{disturbed}"
     if record.kind is Kind.GIVEN_UP:
         return record.reason
     if record.part < 1 and record.state is TrialState.COMPLETE:
-        return f"{rate_text(prefix_gflops(record) or 0.0):>8} GFLOPS in its first {record.part:.0%}{disturbed}"
+        gflops = prefix_gflops(record, updated_part(record) or record.part) or 0.0
+        return f"{rate_text(gflops):>8} GFLOPS in its first {record.part:.0%}{disturbed}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)
     return f"{record.invalidity}: {record.reason}"
