@@ -77,7 +77,9 @@ def doubts_of(study: Study, shown: Sequence[Ranked]) -> list[str]:
     """Say why figures of merit cannot be right, or are of another bound than Rpeak."""
     merits = _merits(Equipment.of(study), shown)
     most = max((merit.get("mflops_per_watt", 0.0) for merit in merits), default=0.0)
-    return [*filter(None, [above_peak_of(study, shown), too_efficient(most)])]
+    return [
+        *filter(None, [above_peak(study, [one.get("percent_of_peak") for one in merits]), too_efficient(most)]),
+    ]
 
 
 EXPORTED = {"percent_of_peak": "% of peak", "usd_per_gflops": "USD/GFLOPS", "mflops_per_watt": "MFLOPS/W"}

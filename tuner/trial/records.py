@@ -49,7 +49,7 @@ def not_reached(begun: TrialRecord) -> TrialRecord:
 
 
 def given_up(record: TrialRecord, hopeless: StopDecision) -> TrialRecord:
-    """A full run that was ended because it could not win any more, with the columns by which it was updated."""
+    """A full run that was ended because it could not win any more; its part is of the columns that were updated."""
     N = record.hpl.N if record.hpl else 0
     return replace(
         record,

@@ -44,7 +44,7 @@ from .run import (
     Baseline,
     RunRequest,
     baseline_of,
-    looked_before,
+    look_before_runs,
     nodes_like,
     opened,
     plan_of,
@@ -297,7 +297,7 @@ def _played(
     first = takers[0].workbench
     most = max((one.plan for one in takers), key=lambda plan: plan.ranks * plan.threads)
     memory_bytes = max(one.plan.memory_bytes for one in takers)
-    quiet = looked_before(first.site, session, request.quiet_s, (most.ranks, most.threads, memory_bytes))
+    quiet = look_before_runs(first.site, session, request.quiet_s, (most.ranks, most.threads, memory_bytes))
     names = [one.name for one in takers]
     options = TuneOptions.from_json(store.study(names[0]).options)
     options = replace(options, budget=Budget(wall_s=request.wall_s), shootout=False)

@@ -171,7 +171,7 @@ def run(request: RunRequest, listener: Listener, stop: StopRequest) -> RunResult
         return RunResult(session.store.study(study), tuple(records), stop.requested)
 
 
-def looked_before(site: Inventory, session: Session, quiet_s: float, planned: tuple[int, int, int]) -> QuietWait:
+def look_before_runs(site: Inventory, session: Session, quiet_s: float, planned: tuple[int, int, int]) -> QuietWait:
     """Say what would spoil runs on a site, and return what waits for a quiet machine.
 
     Args:
@@ -191,7 +191,7 @@ def _measured(
     for caution in what_is_not_alike(request, store):
         listener(Notice(caution, caution=True))
     model = like_trial(request.like, store) if request.like else None
-    quiet = looked_before(workbench.site, session, request.quiet_s, (plan.ranks, plan.threads, plan.memory_bytes))
+    quiet = look_before_runs(workbench.site, session, request.quiet_s, (plan.ranks, plan.threads, plan.memory_bytes))
     with stop.preparing():
         workbench.build([plan.blas], [plan.threads], listener, [plan.launch.mpi])
     facts = machine_facts(request.options, workbench)
