@@ -7,6 +7,7 @@ from concurrent.futures import Executor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
+import optuna_tpe
 from pydantic import TypeAdapter, ValidationError
 from replay import Played
 
@@ -91,7 +92,7 @@ def checked(engines: str) -> list[str]:
         TunerError: there is no such engine.
     """
     names = engines.split(",")
-    for name in names:
+    for name in {*names} - {optuna_tpe.NAME}:
         check_engine(name)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     return names

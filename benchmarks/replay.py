@@ -5,8 +5,11 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from statistics import median
+
+import optuna_tpe
+from optuna_tpe import OptunaTpe
 
 from hpl.params import Scalar
 from hpl.sizing import flop_count, fraction_done
@@ -203,7 +206,8 @@ def _played(board: Board, name: str, seed: int, most_s: float, most_trials: int)
     chance = random.Random(f"{board.landscape.name} {seed}")
     batches = not name.endswith(ONE_A_LAUNCH)
     plain = name.removesuffix(AFTER_SIMULATION).removesuffix(ONE_A_LAUNCH)
-    engine: Engine = make_engine(plain, board.space, seed, EngineContext(probes=board.probes))
+    make = OptunaTpe if plain == optuna_tpe.NAME else partial(make_engine, plain)
+    engine: Engine = make(board.space, seed, EngineContext(probes=board.probes))
     first: list[dict[str, Scalar]] = []
     spent_s = 0.0
     if name.endswith(AFTER_SIMULATION):

@@ -28,6 +28,7 @@ from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 
+import optuna_tpe
 from games import WITHIN, Kept, checked, quantile
 from replay import AFTER_SIMULATION, ONE_A_LAUNCH, Board, Played, Step, play
 from script import SHIPPED, as_script, count, opened
@@ -226,7 +227,7 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("landscapes", nargs="*", type=Path, help="files; without any, all that are shipped")
     parser.add_argument("--real", type=Path, default=None, metavar="FOLDER", help="tables of real runs")
-    parser.add_argument("--engines", default=",".join(ENGINES))
+    parser.add_argument("--engines", default=",".join((*ENGINES, optuna_tpe.NAME)))
     parser.add_argument("--seeds", type=count, default=10, help="games on the whole of each, and without each advice")
     parser.add_argument("--parts", type=count, default=10, help="random parts of each")
     parser.add_argument("--disturbed", type=float, default=0.0, help="part of the runs made slower by 10 to 40 %%")

@@ -25,6 +25,7 @@ from script import as_script
 from hpl.sizing import flop_count
 from results.stats.noise import noise_of
 from runners.virtual.load import load_cluster
+from tuner.engines.base import CLOSE
 from tuner.machine.problem_size import STEP, Sample
 from tuner.replay.landscape import RecordedLandscape
 from tuner.simulation.cluster import SimulatedCluster
@@ -34,7 +35,6 @@ from tuner.stopping import StopRequest
 from tuner.trial.ladder import PREFIX_PARTS
 from tuner.tuning.extrapolation import extrapolate
 from tuner.tuning.prediction import probability_faster
-from tuner.tuning.whole_memory import CLOSE
 from tuner.user_dirs import UserDirs
 
 SAVED = Path(__file__).with_suffix(".json")

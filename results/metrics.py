@@ -127,16 +127,15 @@ def merit(
     )
 
 
-def prefix_gflops(record: TrialRecord, part: float | None = None) -> float | None:
+def prefix_gflops(record: TrialRecord) -> float | None:
     """Return the rate of a run until it was stopped, in GFLOPS; None if it failed.
 
-    Args:
-        part: of the columns that count as done; None for all that it began.
+    Where no part of the columns was worked off (`updated_part`), all that it began count.
     """
     if record.state is not TrialState.COMPLETE or record.hpl is None or not record.time_s:
         return None
-    N = record.hpl.N
-    return fraction_done(N, round((record.part if part is None else part) * N)) * flop_count(N) / record.time_s / 1e9
+    N, part = record.hpl.N, updated_part(record) or record.part
+    return fraction_done(N, round(part * N)) * flop_count(N) / record.time_s / 1e9
 
 
 def updated_part(record: TrialRecord) -> float:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-from ..metrics import prefix_gflops, rate_text, updated_part
+from ..metrics import prefix_gflops, rate_text
 from ..record import Kind, TrialRecord, TrialState
 
 
@@ -16,7 +16,7 @@ def outcome(record: TrialRecord) -> str:
     if record.kind is Kind.GIVEN_UP:
         return record.reason
     if record.part < 1 and record.state is TrialState.COMPLETE:
-        gflops = prefix_gflops(record, updated_part(record) or record.part) or 0.0
+        gflops = prefix_gflops(record) or 0.0
         return f"{rate_text(gflops):>8} GFLOPS in its first {record.part:.0%}{disturbed}"
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)

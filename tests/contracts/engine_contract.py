@@ -335,6 +335,17 @@ class EngineContract:
         assert_new_and_legal(conditional, asked)
         assert len(asked) > 10
 
+    def test_hopes_for_close_points_that_differ_where_it_matters(
+        self, make_engine: MakeEngine, conditional: SearchSpace
+    ) -> None:
+        engine, landscape = make_engine(conditional, 7), Landscape(conditional, 7)
+        assert engine.hopeful(4.0, ("NB", "blas"), 3) == []
+        drive(engine, landscape, 12)
+        found = engine.hopeful(4.0, ("NB", "blas"), 3)
+        assert 1 <= len(found) <= 3
+        assert len({(point["NB"], point["blas"]) for point in found}) == len(found)
+        assert all(conditional.why_not(point) is None for point in found)
+
     # what shares a launch
 
     def test_what_it_puts_into_one_launch_is_new_and_fits_one_file(

@@ -42,7 +42,7 @@ def _price_usd(text: str) -> float | None:
 Engine = Annotated[
     str,
     AskField(
-        "hpl, bayes, grid, one-at-a-time or random; for comparison also optuna-tpe.",
+        "hpl, bayes, grid, one-at-a-time or random.",
         metavar="ENGINE",
         panel=SEARCH,
         label="Engine",

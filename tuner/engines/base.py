@@ -1,7 +1,7 @@
 """The contract of an engine; `tests/contracts/engine_contract.py` checks it for every one of them."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hpl.params import Scalar
@@ -9,7 +9,7 @@ from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
 from .outcomes import FULL, GIVEN_UP, Ladder, Outcome, Question, RunHistory
-from .points import own_point
+from .points import own_point, unlike
 from .probes import Probes
 
 
@@ -77,6 +77,8 @@ class EngineRemark:
     caution: bool = False
 
 
+CLOSE = 0.95
+"""Part of the highest rate that others are expected to reach which may be the fastest at a larger N."""
 MOST_KEYS = 30_000
 """Points whose key is remembered."""
 
@@ -198,13 +200,23 @@ class Engine(ABC):
         self.history.add(key, point, outcome)
         self._learn(point, outcome)
 
-    def rate(self, point: Point) -> float | None:
-        """The median GFLOPS of a point, or None if no run of it counted so far."""
-        return self.history.median(self.key(point))
-
     def choice(self) -> dict[str, Scalar] | None:
         """The best point now among those that were run in full; None before the first full run."""
         return self.history.fastest()
+
+    def hopeful(self, larger: float, names: Collection[str], most: int) -> list[dict[str, Scalar]]:
+        """Points that may be the fastest at an N so many times as large, the most hopeful first.
+
+        Most engines know of none but those that were run in full.
+
+        Args:
+            names: parameters in which no two of them are alike.
+        """
+        del larger
+        rates = {key: self.history.median(key) or 0.0 for key in self.history.rates}
+        close = [key for key in rates if rates[key] >= CLOSE * max(rates.values())]
+        close.sort(key=lambda key: -rates[key])
+        return unlike((self.history.points[key] for key in close), names, most)
 
     def seen(self, point: Point) -> bool:
         """Whether the point, or one that is the same to HPL, was asked, told or barred."""

@@ -28,7 +28,7 @@ class Rung:
 
     Attributes:
         part: of N for a small run, of the columns for a prefix run, above 0 and at most 1; of an earlier run the
-            number of its source.
+            number of its source. A model may be asked of a whole run at a larger N, too: then it is above 1.
     """
 
     fidelity: Fidelity

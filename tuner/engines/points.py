@@ -1,6 +1,6 @@
 """Makes points of a space: first ones, completed ones, neighbours, and the space's own for what others ran."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -106,6 +106,16 @@ def neighbours(space: SearchSpace, point: Point, held: Collection[str] = ()) -> 
                 changed = with_value(space, point, name, value)
                 if changed is not None:
                     yield changed
+
+
+def unlike(points: Iterable[Point], names: Collection[str], most: int) -> list[dict[str, Scalar]]:
+    """The first of the points that are alike in the named parameters, of at most so many kinds."""
+    found = dict[tuple[Scalar | None, ...], dict[str, Scalar]]()
+    for point in points:
+        if len(found) == most:
+            break
+        found.setdefault(tuple(point.get(name) for name in names), dict(point))
+    return list(found.values())
 
 
 def own_point(space: SearchSpace, params: Point) -> dict[str, Scalar] | None:

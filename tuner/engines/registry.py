@@ -22,7 +22,6 @@ ENGINES: Mapping[str, tuple[str, str, str]] = {
         "OneAtATime",
         "one parameter after the other, as the Kronos authors worked",
     ),
-    "optuna-tpe": ("baselines.optuna_plain", "OptunaPlain", "Optuna's TPE as it comes, for comparison"),
     "random": ("baselines.random_search", "RandomSearch", "valid combinations at random, none twice"),
 }
 """Name: module, class, and what it does in a phrase."""

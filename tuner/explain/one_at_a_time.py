@@ -149,7 +149,7 @@ class Way:
 
     def gflops(self, point: Point) -> float:
         """The rate of one of the runs."""
-        return self._walker.rate(point) or 0.0
+        return self._walker.worth(point)
 
     def swept(self) -> Iterator[SweptParameter]:
         """Yield the sweeps with their rates and counts of runs."""

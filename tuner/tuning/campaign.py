@@ -197,11 +197,13 @@ class SearchResult:
     """A search that has ended.
 
     Attributes:
+        engine: what chose the trials.
         confirmation: repeats what it found.
         worker: runs further trials.
         ended: the sentence why it ended.
     """
 
+    engine: Engine
     confirmation: Confirmation
     worker: LaunchWorker
     ended: str
@@ -279,7 +281,7 @@ class Campaign:
         )
         ended = scheduler.search(engine)
         session.say(f"Search stopped: {ended}.")
-        return SearchResult(confirmation, workers[0], ended)
+        return SearchResult(engine, confirmation, workers[0], ended)
 
     def _engine(self, session: StudySession, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
@@ -312,7 +314,7 @@ class Campaign:
         _note_unmeasured(session)
         session = replace(session, objective=of_study(store.study(study)))
         ranking = session.ranking()
-        predicted = None if self.options.full else predict_full(worker, ranking, self.options)
+        predicted = None if self.options.full else predict_full(worker, ranking, self.options, searched.engine)
         session.end()
         return TuneOutcome(study=study, ranking=ranking, predicted=predicted, ended=ended, interrupted=session.stopped)
 

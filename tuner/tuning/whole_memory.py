@@ -1,4 +1,4 @@
-"""The end of a study at a smaller N: which of its best is the fastest at a larger one, and what that gives at most."""
+"""The end of a study at a smaller N: which configuration is the fastest at a larger one, and what it gives there."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ from results.stats.headline import UNFINISHED
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
 
+from ..engines.base import Engine
 from ..engines.outcomes import FULL, Fidelity, Rung
 from ..events import PhaseStarted
 from ..machine.equipment import PROGRAM
@@ -42,7 +43,11 @@ if TYPE_CHECKING:
     from .prediction import NotedPrediction
 
 ROUNDS = 2
-"""How often each of them runs there; once more where all its runs were disturbed."""
+"""How often the best of them run there; once more where all runs of one were disturbed."""
+STAY = 2
+"""How many run again after the first round, beside the textbook and those that were disturbed."""
+MOST_HOPEFUL = 3
+"""Configurations that run because the engine expects them to be the fastest at the whole memory."""
 LARGER = 1.2
 """Times the winner's N from which a larger one tells more of the whole memory."""
 SMALLER_SIZES = (0.5, 0.25)
@@ -51,8 +56,6 @@ NEAR = 0.25
 """Part of such an N by which one that ran already may differ, so that it stands for it."""
 SMALLER_COST = 0.5
 """What those smaller runs cost in runs at the largest N, start-up included."""
-CLOSE = 0.95
-"""Part of the winner's rate that a rival is expected to reach at the study's N."""
 CHANGES_WITH_N = ("NB", "grid", "layout", "blas", PROGRAM)
 """Parameters whose best value depends on N most."""
 BEST = "the best of the search"
@@ -65,12 +68,14 @@ class _Runner:
     Attributes:
         N: what the whole memory holds.
         in_turn: its runs beside the others at a larger N.
+        out: its first run there was slower than those of others, so that it was its last.
     """
 
     called: str
     params: Mapping[str, Scalar]
     N: int
     in_turn: tuple[TrialRecord, ...] = ()
+    out: bool = False
 
     @property
     def gflops(self) -> float:
@@ -89,13 +94,17 @@ def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions) -> float:
     left_s, space = session.meter.remaining_s(), session.space
     if left_s is None or space.asked_n is not None or not site.program.workload.is_hpl:
         return 0.0
-    whole_n = full_memory_n(site, fraction=options.memory_fraction)
-    wanted = session.objective.name == "gflops" and whole_n >= LARGER * space.largest_n
-    return IN_TURN * max(left_s, 0.0) if wanted else 0.0
+    larger = full_memory_n(site, fraction=options.memory_fraction) >= LARGER * space.largest_n
+    return IN_TURN * max(left_s, 0.0) if larger and session.objective.name == "gflops" else 0.0
 
 
-def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions) -> "NotedPrediction | None":
-    """Find which of the best is the fastest at a larger N, and note what it should do at the whole memory.
+def predict_full(
+    worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneOptions, engine: Engine
+) -> "NotedPrediction | None":
+    """Find which configuration is the fastest at a larger N, and note what it should do at the whole memory.
+
+    Args:
+        engine: names those that may be.
 
     Returns:
         None where the whole memory holds no larger N than the winner's.
@@ -112,13 +121,17 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
     from .extrapolation import extrapolate  # noqa: PLC0415 - needed at the end
     from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
 
-    rivals = [_runner(worker, _difference(entry, ranking[0]), entry.params, options) for entry in rivals_of(ranking)]
     runners: Sequence[_Runner] = [winner]
     if kept_for_turns_s(worker, options):
-        runners = _in_turn(worker, [winner, *_textbooks(worker, options), *rivals], samples_of([stands]), options)
+        hopeful = [
+            _runner(worker, _difference(params, winner.params), params, options)
+            for point in engine.hopeful(winner.N / stands.hpl.N, CHANGES_WITH_N, MOST_HOPEFUL)
+            for params in [session.space.measured(point)]
+        ]
+        runners = _in_turn(worker, [winner, *_textbooks(worker, options), *hopeful], samples_of([stands]), options)
     shown, site = session.objective.noise_at_first, worker.evaluator.site
     noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
-    first = max(runners, key=lambda one: one.gflops)
+    first = max(runners, key=lambda one: (not one.out, one.gflops))
     samples = _at_smaller_sizes(worker, first, {entry.key: entry.expected_gflops for entry in ranking})
     fastest = max(run.gflops or 0.0 for run in session.records() if run.ranked and run.kind not in UNFINISHED)
     dgemm_gflops = site.host.physical_cores * site.dgemm_gflops / site.rpeak.strongest or inf
@@ -141,23 +154,11 @@ def predict_full(worker: LaunchWorker, ranking: Sequence[Ranked], options: TuneO
     return noted
 
 
-def rivals_of(ranking: Sequence[Ranked]) -> Sequence[Ranked]:
-    """The one that is most likely to overtake the winner at a larger N, if any.
-
-    It is nearly as fast, and other in what changes with N.
-    """
-    winner = ranking[0]
-    for entry in ranking[1:]:
-        close = CLOSE * winner.expected_gflops <= entry.expected_gflops and not entry.unclear
-        if close and entry.params.get("N") == winner.params.get("N") and _difference(entry, winner):
-            return [entry]
-    return []
-
-
-def _difference(rival: Ranked, winner: Ranked) -> str:
-    """What a rival has in place of the winner's values, of what changes with N."""
-    names = [name for name in CHANGES_WITH_N if rival.params.get(name) != winner.params.get(name)]
-    return ", ".join(f"{name}={rival.params.get(name, '-')}" for name in names)
+def _difference(params: Mapping[str, Scalar], winner: Mapping[str, Scalar]) -> str:
+    """What a configuration has in place of the winner's values; of what changes with N, if it differs in that."""
+    differing = [name for name in params if name != "N" and params[name] != winner.get(name)]
+    names = [name for name in CHANGES_WITH_N if name in differing] or differing
+    return ", ".join(f"{name}={params[name]}" for name in names)
 
 
 def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
@@ -178,8 +179,10 @@ def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
     asked = [int(value) for value in given.values] if given else []
     sizes = [NB_UNKNOWN, natural_nb(site, str(point["blas"]))] if site.program.takes_blas else [int(str(point["NB"]))]
     sizes = [min(asked or [NB], key=lambda one: abs(one - NB)) for NB in sizes]
-    names = (TEXTBOOK, f"{TEXTBOOK} with NB={sizes[-1]}")
-    return [_runner(worker, name, {**point, "NB": NB}, options) for name, NB in zip(names, sizes, strict=False)]
+    return [
+        _runner(worker, f"{TEXTBOOK} with NB={NB}" if number else TEXTBOOK, {**point, "NB": NB}, options)
+        for number, NB in enumerate(sizes)
+    ]
 
 
 def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:
@@ -206,24 +209,35 @@ def _in_turn(
     found = list(alike.values())
     if left_s is None or options.budget.whole_s is None or len(found) < 2:
         return runners
-    share_s = min(IN_TURN * options.budget.whole_s, left_s) / (ROUNDS * len(found) + SMALLER_COST)
+    runs = len(found) + (ROUNDS - 1) * min(len(found), STAY + 1)
+    share_s = min(IN_TURN * options.budget.whole_s, left_s) / (runs + SMALLER_COST)
     rung = Rung(Fidelity.PREFIX, PREFIX_PARTS[0]) if worker.evaluator.site.program.stops_at_column else FULL
     parts = [sample.first(rung.part) for sample in samples]
     N = affordable_n(parts, share_s, min(one.N for one in found))
     if N < LARGER * samples[0].N:
         return runners
     run_s = launch_s(parts, N)
-    session.context.listener(PhaseStarted("extrapolation", ROUNDS * len(found)))
+    session.context.listener(PhaseStarted("extrapolation", runs))
     for turn in range(ROUNDS + 1):
         for place in sorted(range(len(found)), reverse=turn % 2 == 1):
-            if turn == ROUNDS and all(run.disturbed is None for run in found[place].in_turn):
+            one = found[place]
+            if one.out or (turn == ROUNDS and all(run.disturbed is None for run in one.in_turn)):
                 continue
             if session.stopped or session.meter.out_of_time(run_s):
                 return found if turn else runners
-            one = found[place]
             record = worker.expecting(run_s / rung.operations).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
             found[place] = replace(one, in_turn=(*one.in_turn, record))
+        if turn == 0:
+            found = _without_slower(found)
     return found
+
+
+def _without_slower(runners: Sequence[_Runner]) -> list[_Runner]:
+    """Of those that ran once all but the fastest, the textbook and those that were disturbed are out."""
+    from .prediction import TEXTBOOK  # noqa: PLC0415 - needed at the end
+
+    others = sorted((one for one in runners if one.called != TEXTBOOK), key=lambda one: -one.gflops)
+    return [replace(one, out=one in others[STAY:] and one.in_turn[0].disturbed is None) for one in runners]
 
 
 def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:
@@ -247,11 +261,12 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
     samples = _samples(session, one, expected)
     sizes = [max(SMALLEST_N, int(samples[-1].N * part) // STEP * STEP) for part in SMALLER_SIZES]
     due = [N for N in sizes if all(abs(sample.N - N) > NEAR * N for sample in samples[:-1])]
-    whole = [sample for sample in samples if sample.part == 1]
     if due:
         session.context.listener(PhaseStarted("extrapolation", len(due)))
     for N in due:
-        if session.stopped or session.meter.out_of_time(launch_s(whole or samples, N)):
+        if session.stopped or session.meter.out_of_time(
+            launch_s([one for one in samples if one.part == 1] or samples, N)
+        ):
             break
         worker.trial({**one.params, "N": N}, Kind.EXTRAPOLATION)
     return _samples(session, one, expected)
@@ -259,4 +274,4 @@ def _at_smaller_sizes(worker: LaunchWorker, one: _Runner, expected: Mapping[str,
 
 def _rate(run: TrialRecord) -> float:
     """The rate of a run in turn, of its first columns where it was stopped there; 0 where it does not count."""
-    return (prefix_gflops(run, updated_part(run)) if run.part < 1 else run.gflops if run.ranked else None) or 0.0
+    return (updated_part(run) and prefix_gflops(run) if run.part < 1 else run.ranked and run.gflops) or 0.0

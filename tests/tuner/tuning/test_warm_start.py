@@ -135,7 +135,7 @@ def test_an_hpl_dat_is_tried_first_whatever_its_first_line_is(store: Store, tmp_
     assert (first["NB"], first["grid"], first["DEPTH"]) == (192, "2x2", 0)
 
 
-@pytest.mark.parametrize("name", ["hpl", "bayes", "random", "one-at-a-time", "grid", "optuna-tpe"])
+@pytest.mark.parametrize("name", ["hpl", "bayes", "random", "one-at-a-time", "grid"])
 def test_every_engine_may_be_told_and_goes_on(name: str) -> None:
     space = space_of(CONDITIONAL)
     engine: Engine = make_engine(name, space, 0)

@@ -71,7 +71,7 @@ class OneAtATime(Engine):
             improved = False
             for name in self._order:
                 points = self._sweep(best, name)
-                winner = max([best, *points], key=self._worth)
+                winner = max([best, *points], key=self.worth)
                 yield Sweep(name, best, points, winner)
                 improved |= winner is not best
                 best = winner
@@ -101,6 +101,6 @@ class OneAtATime(Engine):
             self._sweeps[place] = [point for point in moved if point is not None]
         return self._sweeps[place]
 
-    def _worth(self, point: Point) -> float:
-        """The rate a point reached; one that failed loses against any other."""
-        return self.rate(point) or 0.0
+    def worth(self, point: Point) -> float:
+        """The median GFLOPS of a point; 0 of one that failed, or that did not run."""
+        return self.history.median(self.key(point)) or 0.0

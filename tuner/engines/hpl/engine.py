@@ -1,7 +1,7 @@
 """The engine `hpl` chooses the run that gains most per second of machine time, on any rung."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,7 @@ from results.stats.belief import posterior_rates
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
 
-from ..base import NOTHING_KNOWN, Engine, EngineContext, EngineRemark
+from ..base import CLOSE, NOTHING_KNOWN, Engine, EngineContext, EngineRemark
 from ..companions import Group, gathered
 from ..model.belief import Belief, Growth
 from ..model.covariance import FitError
@@ -21,7 +21,7 @@ from ..model.fitting import Fitting
 from ..model.pool import PointRows, Pool
 from ..model.process import Process
 from ..outcomes import FULL, GIVEN_UP, Fidelity, Ladder, Outcome, Question, Rung
-from ..points import Codes, Vector, neighbours, own_point, starts
+from ..points import Codes, Vector, neighbours, own_point, starts, unlike
 from .pending import PendingRuns
 from .promise import Promise
 from .search_state import EngineState
@@ -30,8 +30,6 @@ from .weighing import Weighing
 LARGEST_BATCH = 8
 """Runs in one launch: what is in it was decided before the first of them was known."""
 
-STARTS = 1
-"""Start points that are measured before the model is asked, beside its favourite."""
 AS_FAST = 0.03
 """Difference in the logarithm of the rate up to which the untaught model does not know better than experience."""
 
@@ -114,6 +112,18 @@ class HplEngine(Engine):
             return super().choice()
         keys, medians = list(rates), belief.medians()
         return dict(self.history.points[keys[max(medians, key=lambda place: medians[place])]])
+
+    def hopeful(self, larger: float, names: Collection[str], most: int) -> list[dict[str, Scalar]]:
+        """Points that the model expects to be the fastest at an N so many times as large, whether they ran or not."""
+        if self._instead is not None or not self._state.run_in_full:
+            return super().hopeful(larger, names, most)
+        try:
+            with threadpool_limits(1):
+                rate = self._state.expected_at(Rung(Fidelity.SMALL, larger))
+        except FitError:
+            return super().hopeful(larger, names, most)
+        best = [place for place in np.argsort(-rate) if rate[place] >= rate.max() + np.log(CLOSE)]
+        return unlike((self._state.pool.points[place] for place in best), names, most)
 
     def model(self) -> tuple[Process, Pool]:
         """The process fitted to all runs, and its configurations.
@@ -285,8 +295,7 @@ class Opening:
     def __init__(self, engine: Engine, pool: Pool, growth: Growth, asked: PendingRuns, *, knows_dgemm: bool) -> None:
         self._engine, self._pool, self._growth, self._asked = engine, pool, growth, asked
         self._knows_dgemm = knows_dgemm
-        self._starts: Iterator[Point] = starts(engine.space)
-        self._started = 0
+        self._started = False
 
     def question(self, rung: Rung, runs: int) -> Question | None:
         """The next of the first questions, or None when it is the model's turn.
@@ -309,20 +318,19 @@ class Opening:
         return Question(found, FULL)
 
     def _start(self, rung: Rung, runs: int) -> Question | None:
-        """The next point that experience suggests, on the cheapest rung, while there are few runs.
+        """The point that experience suggests, once, on the cheapest rung.
 
-        The first is measured in full where the model holds it for about as fast as its favourite.
+        It is measured in full where the model holds it for about as fast as its favourite.
         """
-        while self._started < STARTS and runs <= STARTS:
-            start = self._engine.first_unseen(self._starts)
-            self._started += 1
-            if start is None:
-                continue
-            place = self._pool.place(self._engine.key(start), start)
-            asked = FULL if self._started == 1 and self._as_fast(place) else rung
-            if not self._asked.took(place, asked):
-                return Question(start, asked)
-        return None
+        if self._started or runs > 1:
+            return None
+        self._started = True
+        start = self._engine.first_unseen(starts(self._engine.space))
+        if start is None:
+            return None
+        place = self._pool.place(self._engine.key(start), start)
+        asked = FULL if self._as_fast(place) else rung
+        return None if self._asked.took(place, asked) else Question(start, asked)
 
     def _as_fast(self, place: int) -> bool:
         rate = self._pool.modelled(FULL).mean

@@ -178,12 +178,23 @@ class EngineState:
             beaten |= set(np.flatnonzero(self.chance_to_run(self.pool.codes) < UNLIKELY).tolist())
         return Belief.over(process, self.pool, kinds, sorted(beaten))
 
-    def _widened(self, rungs: Sequence[Rung]) -> tuple[Process, list[Rung]]:
+    def expected_at(self, rung: Rung) -> Vector:
+        """The logarithm of the rate that whole runs at another N are expected to have; -inf of what will hardly run.
+
+        Raises:
+            FitError: the runs cannot be described.
+        """
+        process, _ = self._widened((FULL,), rung)
+        rate = process.expected(self.pool.codes, self.pool.modelled(rung), 0)
+        may_run = self._allowed() & (self.chance_to_run(self.pool.codes) >= UNLIKELY)
+        return np.where(may_run, rate, -np.inf)
+
+    def _widened(self, rungs: Sequence[Rung], best_at: Rung = FULL) -> tuple[Process, list[Rung]]:
         """The process over the pool, which first takes in the neighbours of its best points if it is a sample."""
         pool = self.pool
         process, kinds = self.fitting.process(rungs)
         for _ in self.growth.rounds:
-            if not self.growth.took_in_around(process.expected(pool.codes, pool.modelled(FULL), 0)):
+            if not self.growth.took_in_around(process.expected(pool.codes, pool.modelled(best_at), 0)):
                 break
             process, kinds = self.fitting.process(rungs)
         return process, kinds

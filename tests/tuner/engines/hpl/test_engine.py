@@ -4,6 +4,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from statistics import fmean
 
 import pytest
@@ -20,6 +21,9 @@ from tuner.engines.hpl.engine import HplEngine
 from tuner.engines.outcomes import FULL, GIVEN_UP, Fidelity, Outcome, Question, Rung
 from tuner.engines.probes import Probes
 from tuner.engines.registry import make_engine as made
+from tuner.replay.landscape import RecordedLandscape
+
+LANDSCAPES = Path(__file__).parents[4] / "benchmarks/landscapes"
 
 SMALL = Rung(Fidelity.SMALL, 0.35)
 PREFIX = Rung(Fidelity.PREFIX, 0.1)
@@ -370,6 +374,25 @@ def test_nodes_that_stay_idle_count_for_nothing_where_the_objective_says_so() ->
         found.append(rates[ranks(question.params)] * worth(question.params))
         engine.tell(question.params, Outcome(found[-1]))
     assert max(found) == 320.0
+
+
+@pytest.mark.heavy
+def test_at_a_larger_n_it_hopes_for_what_is_faster_there_whether_it_ran_or_not() -> None:
+    smaller, larger = (RecordedLandscape.read(LANDSCAPES / f"ethernet16{size}.json") for size in ("", "-full"))
+    space = smaller.search_space()
+    rates, there = ({space.key({**place.params, "N": 32_000}): place.gflops or 0.0 for place in recorded.places}
+                    for recorded in (smaller, larger))  # fmt: skip
+    probes = Probes(smaller.probes, smaller.nodes, messages=smaller.messages, half_nb=smaller.half_nb)
+    engine = HplEngine(space, 0, EngineContext(probes=probes))
+    for _ in range(12):
+        question = engine.choose((FULL,))
+        assert question is not None
+        engine.tell(question.params, Outcome(rates[space.key(question.params)]))
+    best, hoped = engine.choice(), engine.hopeful(larger.N / smaller.N, ("NB", "grid"), 3)
+    assert best is not None
+    assert there[space.key(best)] < 0.98 * max(there.values())
+    assert there[space.key(hoped[0])] > 0.99 * max(there.values())
+    assert engine.hopeful(1.0, ("NB", "grid"), 1) != hoped[:1]
 
 
 @pytest.mark.heavy

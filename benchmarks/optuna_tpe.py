@@ -14,17 +14,17 @@ from optuna.trial import FrozenTrial, TrialState, create_trial
 from hpl.params import Scalar
 from search_spaces.parameters.dimension import Point
 from search_spaces.space import SearchSpace
+from tuner.engines.base import NOTHING_KNOWN, Engine, EngineContext
+from tuner.engines.outcomes import Outcome
+from tuner.engines.points import neighbours, with_fixed
 
-from ..base import NOTHING_KNOWN, Engine, EngineContext
-from ..outcomes import Outcome
-from ..points import neighbours, with_fixed
-
+NAME = "optuna-tpe"
 TRIES = 40
 """Proposals in a row that may be illegal or known; then a legal point near the last one is taken."""
 ABSENT = "-"
 
 
-class OptunaPlain(Engine):
+class OptunaTpe(Engine):
     """Optuna's TPE over the raw parameters; each proposal rebuilds it from the outcomes so far."""
 
     def __init__(self, space: SearchSpace, seed: int, context: EngineContext = NOTHING_KNOWN) -> None:
@@ -33,7 +33,7 @@ class OptunaPlain(Engine):
         self._history: list[FrozenTrial] = []
 
     def _propose(self) -> dict[str, Scalar] | None:
-        chance = random.Random(f"{self.seed} {len(self._history)} {len(self._pending)}")  # noqa: S311 - not for secrets
+        chance = random.Random(f"{self.seed} {len(self._history)} {len(self._pending)}")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             sampler = optuna.samplers.TPESampler(seed=chance.randrange(2**31))
@@ -46,7 +46,7 @@ class OptunaPlain(Engine):
                 legal = self.space.why_not(wish) is None
                 if legal and not self.seen(wish):
                     return wish
-                rate = self.rate(wish) if legal else None
+                rate = self.history.median(self.key(wish)) if legal else None
                 if rate is None:
                     study.tell(trial, state=TrialState.FAIL)
                 else:
