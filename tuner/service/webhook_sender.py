@@ -15,7 +15,7 @@ from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from results.stats.headline import NO_RATES
-from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 from results.store.service.deliveries import Delivery, OutgoingMessage
 from results.store.store import Store
 from runners.toml_file import ClusterFileError
@@ -47,7 +47,7 @@ class Announcer:
         Args:
             slower: it is a check that found its machine slower than the baseline.
         """
-        events = _events(entry.state, slower=slower)
+        events = _events(entry, slower=slower)
         wanted = [(name, event) for name, table in self.webhooks.items() for event in events if event in table.events]
         if not wanted:
             return []
@@ -81,10 +81,11 @@ def announcer_of(config: ServiceConfig) -> Announcer:
     return Announcer(config.webhooks, config.listen.public_url)
 
 
-def _events(state: QueueState, *, slower: bool) -> Sequence[EventName]:
-    if state is QueueState.FAILED:
+def _events(entry: CampaignEntry, *, slower: bool) -> Sequence[EventName]:
+    waits = entry.state is QueueState.PAUSED and entry.wanted is WantedState.RUN  # its processes died, nobody asked
+    if entry.state is QueueState.FAILED or waits:
         return ["failed"]
-    if state is not QueueState.DONE:
+    if entry.state is not QueueState.DONE:
         return []
     return ["done", "slower"] if slower else ["done"]
 
