@@ -171,10 +171,6 @@ CLOSING_S = 2.0
 LOGGER = logging.getLogger("hpltune.webhooks")
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass
 class WebhookSender:
     """Deliver what is due until they are closed.
@@ -185,7 +181,7 @@ class WebhookSender:
 
     store: Store
     webhooks: Mapping[str, WebhookTable]
-    now: Callable[[], datetime] = _utc_now
+    now: Callable[[], datetime] = field(default=partial(datetime.now, UTC))
     duties: Sequence[Duty] = field(init=False)
     _cleaned: datetime = field(init=False)
 

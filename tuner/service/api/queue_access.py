@@ -20,6 +20,7 @@ from ..authentication import demand, needs
 from ..callers import Caller
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.hand_in import HandIn, hand_in
+from ..campaigns.preview import Preview, PreviewRequest, preview
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
 from ..problems import Problem
@@ -82,31 +83,36 @@ class QueueAccess:
             WrongDocumentError: it is wrong, or the caller may not hand it in.
             Problem: the caller has too many that wait.
         """
-        self.check_priority(document.priority)
-        self.check_place()
+        self.check_place(document.priority)
         parts = self.parts
-        entry = hand_in(HandIn(document, self.caller.name, key), parts.offered, parts.store)
+        entry = hand_in(HandIn(document, self.caller.name, key), parts.offered, parts.store, parts.survey)
         parts.dispatcher.wake()
         return entry
 
-    def check_priority(self, priority: int) -> None:
-        """Let only admins put campaigns before those of others: users take turns otherwise.
+    def preview(self, document: Document) -> Preview:
+        """Tell what would come of a campaign that could be handed in now.
 
         Raises:
-            WrongDocumentError: the caller may not.
+            WrongDocumentError: it is wrong, or the caller may not hand it in.
+            Problem: the caller has too many that wait.
         """
-        if priority > 0 and not self.caller.scope.covers(AccessScope.ADMIN):
-            raise WrongDocumentError("priority", f"above 0 needs scope admin, and {self.caller.name} has none")
+        self.check_place(document.priority)
+        parts = self.parts
+        return preview(PreviewRequest(document, self.caller.name), parts.offered, parts.store, parts.survey)
 
-    def check_place(self) -> None:
-        """Let nobody fill the queue alone.
+    def check_place(self, priority: int) -> None:
+        """Let only admins put campaigns before those of others, and nobody fill the queue alone.
 
         Raises:
+            WrongDocumentError: the caller may not have this priority.
             Problem: the caller has as many campaigns that wait as one may have.
         """
         store, name, most = self.parts.store, self.caller.name, self.parts.offered.most_of_one
-        states = (QueueState.QUEUED, QueueState.PAUSED)
-        waiting = sum(entry.order.handed_in_by == name for entry in store.queue.entries(states))
+        if priority > 0 and not self.caller.scope.covers(AccessScope.ADMIN):
+            raise WrongDocumentError("priority", f"above 0 needs scope admin, and {name} has none")
+        waiting = sum(
+            entry.order.handed_in_by == name for entry in store.queue.entries((QueueState.QUEUED, QueueState.PAUSED))
+        )
         if waiting >= most:
             said = f"{waiting} campaigns of {name} wait, and one caller may have {most}."
             raise Problem(429, f"{said} Cancel some, or wait.", {"Retry-After": "600"})

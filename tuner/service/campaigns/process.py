@@ -17,6 +17,7 @@ from results.store.store import Store
 from ...database import open_store
 from ...errors import OUR_ERRORS
 from ...events import Event, Listener, Notice
+from ...messages.documents import document_of
 from ...messages.shown import shown_of
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
@@ -110,8 +111,8 @@ def _outcome(
     request: ProcessRequest, entry: CampaignEntry, listener: Listener, stop: StopRequest, store: Store
 ) -> _Outcome:
     """Work, and tell how it ended, whatever ended it."""
-    order = WorkOrder(entry.name, entry.order.document, request.db, request.offered)
     try:
+        order = _checked(request, entry, store)
         result = kind_of(entry.order.kind).work(order, listener, stop)
     except Exception as error:
         foreseen = isinstance(error, (*OUR_ERRORS, WrongDocumentError))
@@ -130,6 +131,20 @@ def _outcome(
     if wanted is WantedState.PAUSE:
         return _Outcome(QueueState.PAUSED)
     return _Outcome(QueueState.QUEUED, "its process was ended by the machine; it goes on where it was")
+
+
+def _checked(request: ProcessRequest, entry: CampaignEntry, store: Store) -> WorkOrder:
+    """What there is to do, checked as when it was handed in: what the operator withdrew since is withdrawn.
+
+    Raises:
+        WrongDocumentError: something in its document is not offered any more.
+    """
+    kind, offered = kind_of(entry.order.kind), request.offered
+    document = document_of(kind.name).model_validate(entry.order.document)
+    nodes = kind.check(document, offered, store)
+    if entry.order.document.get("cluster") in offered.clusters and set(nodes) != set(entry.order.node_set):
+        raise WrongDocumentError("cluster", "it has other nodes now than when this was handed in: hand it in anew")
+    return WorkOrder(entry.name, document, request.db, offered)
 
 
 def _after_fault(entry: CampaignEntry, error: Exception) -> _Outcome:

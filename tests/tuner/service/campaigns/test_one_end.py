@@ -23,9 +23,11 @@ from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, Q
 from results.store.service.queue import MOST_ATTEMPTS
 from results.store.store import Store
 from tuner.messages.documents import document_of
+from tuner.options import TuneOptions
 from tuner.service.campaigns import process as campaign_process
 from tuner.service.campaigns.dispatcher import Dispatcher
 from tuner.service.campaigns.hand_in import HandIn, hand_in
+from tuner.service.campaigns.host_survey import HostSurvey
 from tuner.service.campaigns.kinds.registry import KINDS
 from tuner.service.campaigns.kinds.tune import TuneKind
 from tuner.service.campaigns.logs import log_file
@@ -65,7 +67,7 @@ def request_of(offers: Offers, name: str = "first") -> ProcessRequest:
     "error", [KeyError("x"), AssertionError("no"), OSError(5, "Input/output error"), MemoryError()]
 )
 def test_what_nobody_foresaw_is_the_reason_of_its_end(
-    store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception
+    store: Store, home: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     class Faulty(TuneKind):
         """Fails before its first trial."""
@@ -76,7 +78,8 @@ def test_what_nobody_foresaw_is_the_reason_of_its_end(
     monkeypatch.setitem(KINDS, "tune", Faulty())
     handed_in(store)
     store.queue.claim("first")
-    assert work_on(request_of(Offers()), lambda _event: None, StopRequest()) is QueueState.FAILED
+    offers = Offers(programs={"printed": replaying(home)})
+    assert work_on(request_of(offers), lambda _event: None, StopRequest()) is QueueState.FAILED
     entry = entry_of(store)
     assert (entry.state, type(error).__name__ in entry.reason) == (QueueState.FAILED, True)
 
@@ -205,7 +208,9 @@ def test_each_call_may_fail_once_from_handing_in_to_the_start(
 ) -> None:
     """What was answered is in the queue, and what could not be stored was no answer."""
     monkeypatch.setattr(sys, "executable", str(program(home / "python", "#!/bin/sh\nkill -9 $$\n")))
-    offers = Offers(programs={"printed": replaying(home)})
+    offers, survey = Offers(programs={"printed": replaying(home)}), HostSurvey(UserDirs.of_user())
+    options = TuneOptions(xhpl=offers.programs["printed"], overrides={"N": [400]})
+    survey.view(options)  # the machine is looked at once in five minutes
 
     def begins(number: int) -> bool:
         """Whether it was handed in."""
@@ -213,7 +218,7 @@ def test_each_call_may_fail_once_from_handing_in_to_the_start(
         document = document_of("tune").model_validate({**DOCUMENT, "name": name})
         given = False
         with faults.at(number), suppress(ResultsError, OSError):
-            hand_in(HandIn(document, "ada"), offers, store)
+            hand_in(HandIn(document, "ada"), offers, store, survey)
             given = True
             service.look()
         for process, _ in service._started.values():
