@@ -102,7 +102,7 @@ class Authentication:
         source: RequestSource = request.state.source
         address = network_of(source.address)
         path = request.scope["path"]
-        if _is_open(path):
+        if path in OPEN or path.startswith("/assets/"):
             return self._counted(f"address:{address}") or self._app
         if path == METRICS and source.is_local:
             request.state.caller = Caller("", AccessScope.READ, source.address)
@@ -126,10 +126,6 @@ class Authentication:
             return None
         seconds = ceil(wait_s)
         return answer(429, f"These are too many requests: ask again in {seconds} s.", {"Retry-After": str(seconds)})
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN or path.startswith("/assets/")
 
 
 def _check(request: HTTPConnection, found: Admission) -> None:

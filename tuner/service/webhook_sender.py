@@ -61,7 +61,7 @@ class Announcer:
             **(rates.to_json() if rates else NO_RATES),
             "reason": without_paths(entry.reason),
             "ended_at": None if entry.ended_at is None else entry.ended_at.isoformat(),
-            "link": self._link(entry.name),
+            "link": self.public_url and f"{self.public_url}/campaigns/{quote(entry.name, safe='')}",
         }
         return [OutgoingMessage(name, event, {"event": event, **facts}) for name, event in wanted]
 
@@ -71,9 +71,6 @@ class Announcer:
         return OutgoingMessage(
             webhook, TEST, {"event": TEST, "campaign": None, "reason": said, "link": self.public_url}
         )
-
-    def _link(self, name: str) -> str | None:
-        return None if self.public_url is None else f"{self.public_url}/campaigns/{quote(name, safe='')}"
 
 
 def announcer_of(config: ServiceConfig) -> Announcer:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from fastapi._compat import ModelField
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -23,7 +24,7 @@ from ..campaigns.hand_in import HandIn, hand_in
 from ..campaigns.preview import Preview, PreviewRequest, preview
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
-from ..problems import Problem
+from ..problems import DocumentProblem, Problem, all_wrong
 
 Runner = Annotated[Caller, needs("run")]
 """A caller who may hand in campaigns, and change those of their own."""
@@ -36,15 +37,19 @@ BEFORE_VALUES = (b",", b"[", b"{")
 
 
 class DocumentRequest(Request):
-    """A request whose JSON is read beside the event loop, and refused where it has too many values to look at."""
+    """A request whose JSON is read beside the event loop, and refused where it has too many values or wrong ones."""
+
+    def __init__(self, request: Request, field: ModelField | None) -> None:
+        super().__init__(request.scope, request.receive)
+        self._field = field
 
     async def json(self) -> Any:
         """Read the body.
 
         Raises:
-            Problem: it has too many values.
+            Problem: it has too many values, or wrong ones.
         """
-        return await run_in_threadpool(_read_json, await self.body())
+        return await run_in_threadpool(_read_json, await self.body(), self._field)
 
 
 class DocumentRoute(APIRoute):
@@ -55,15 +60,19 @@ class DocumentRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def answer_document(request: Request) -> Response:
-            return await answer(DocumentRequest(request.scope, request.receive))
+            return await answer(DocumentRequest(request, self.body_field))
 
         return answer_document
 
 
-def _read_json(body: bytes) -> Any:
+def _read_json(body: bytes, field: ModelField | None) -> Any:
     if sum(map(body.count, BEFORE_VALUES)) > MOST_VALUES:
         raise Problem(422, f"document: it may have {MOST_VALUES:,} values at most.")
-    return json.loads(body)
+    read = json.loads(body)
+    wrong = field.validate(read, loc=("body",))[1] if field else []
+    if wrong:
+        raise DocumentProblem(all_wrong(wrong))  # the loop would look at each mistake again
+    return read
 
 
 @dataclass(frozen=True)
@@ -97,8 +106,9 @@ class QueueAccess:
             Problem: the caller has too many that wait.
         """
         self.check_place(document.priority)
-        parts = self.parts
-        return preview(PreviewRequest(document, self.caller.name), parts.offered, parts.store, parts.survey)
+        return preview(
+            PreviewRequest(document, self.caller.name), self.parts.offered, self.parts.store, self.parts.survey
+        )
 
     def check_place(self, priority: int) -> None:
         """Let only admins put campaigns before those of others, and nobody fill the queue alone.

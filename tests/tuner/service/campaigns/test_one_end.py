@@ -209,7 +209,7 @@ def test_each_call_may_fail_once_from_handing_in_to_the_start(
     """What was answered is in the queue, and what could not be stored was no answer."""
     monkeypatch.setattr(sys, "executable", str(program(home / "python", "#!/bin/sh\nkill -9 $$\n")))
     offers, survey = Offers(programs={"printed": replaying(home)}), HostSurvey(UserDirs.of_user())
-    options = TuneOptions(xhpl=offers.programs["printed"], overrides={"N": [400]})
+    options = TuneOptions(xhpl=offers.programs["printed"], overrides={"N": ["400"]})
     survey.view(options)  # the machine is looked at once in five minutes
 
     def begins(number: int) -> bool:
