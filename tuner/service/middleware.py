@@ -1,14 +1,17 @@
 """What stands before every handler, from outside: who watches, from where a request came, what is refused, who asks."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from ipaddress import IPv6Address, ip_network
 from math import ceil
 from urllib.parse import quote
 from uuid import uuid4
 
+from anyio import to_thread
 from cachetools import LRUCache
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -35,6 +38,8 @@ MOST_KEPT_BYTES, DIGITS = 50_000, 6
 """Of a form that is kept for who signs in: it is sent back to strangers too."""
 OPEN = frozenset({"/healthz", "/readyz", "/sign-in", "/sign-out"})
 """Addresses that ask nobody who they are; those below `/assets/` neither."""
+ADMITTED_S = 10.0
+"""Seconds that the database has to tell who somebody is; it is asked again for a minute where it is away."""
 METRICS = "/metrics"
 """Asks no program on this machine who it is."""
 REFUSALS_PER_MINUTE = 10
@@ -108,10 +113,12 @@ class Authentication:
             request.state.caller = Caller("", AccessScope.READ, source.address)
             return self._counted(f"address:{address}") or self._app
         try:
-            found = await run_in_threadpool(parts_of(request).authenticator.authenticate, request)
+            async with asyncio.timeout(ADMITTED_S):
+                admit = partial(parts_of(request).authenticator.authenticate, request)
+                found = await to_thread.run_sync(admit, abandon_on_cancel=True)
             request.state.caller, request.state.binding = found.caller, found.binding
             _check(request, found)
-        except ResultsError:
+        except (ResultsError, TimeoutError):
             request.state.database_error = True
             return answer(503, NO_DATABASE, {"Retry-After": "10"})
         except Problem as problem:
@@ -230,8 +237,7 @@ class WatchedAnswer:
             return
         if self._start is not None:
             start, self._start = self._start, None
-            detail = _detail(self.status, start, message)
-            await self._observer.note(self.scope, self.seen(), detail)
+            await self._observer.note(self.scope, self.seen(), _detail(self.status, start, message))
             await self._send(start)
         await self._send(message)
 

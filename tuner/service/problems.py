@@ -152,8 +152,7 @@ async def _gone(_request: Request, _error: Exception) -> JSONResponse:
 async def _of_http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - that is what it is registered for
     ours = error.detail if isinstance(error, Problem) else SENTENCES.get(error.status_code, error.detail)
-    errors = error.errors if isinstance(error, DocumentProblem) else ()
-    return answer(error.status_code, ours, error.headers, errors)
+    return answer(error.status_code, ours, error.headers, error.errors if isinstance(error, DocumentProblem) else ())
 
 
 async def _of_request(_request: Request, error: Exception) -> JSONResponse:

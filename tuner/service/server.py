@@ -106,8 +106,7 @@ def _bound(listen: ListenTable) -> socket.socket:
         TunerError: it is in use, or may not be used.
     """
     try:
-        found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = found[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
         raise UsageError(

@@ -188,8 +188,7 @@ class Dispatcher:
         """Queue what was lost again, and start what is next and whose machines are free."""
         deaths = self._reap()
         self._say_that_it_runs()
-        running = [entry for entry in self._queue.entries() if entry.state is QueueState.RUNNING]
-        silent = self._listening.silent(running)
+        silent = self._listening.silent([one for one in self._queue.entries() if one.state is QueueState.RUNNING])
         for entry in self.store.queue.recover(self._tell, silent, self._started, deaths):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self._queue.entries()
@@ -216,8 +215,7 @@ class Dispatcher:
     def _busy_by_others(self, entries: Sequence[CampaignEntry]) -> set[str]:
         """This machine, where a study of the command line works on it."""
         known = {entry.name for entry in entries if entry.state is QueueState.RUNNING}
-        here = platform.node()
-        return {here} & {host for name, host in self.store.queue.hosts_at_work() if name not in known}
+        return {platform.node()} & {host for name, host in self.store.queue.hosts_at_work() if name not in known}
 
     def _places(self, entry: CampaignEntry) -> frozenset[str]:
         """What it works on; this machine also by the name that it has now."""

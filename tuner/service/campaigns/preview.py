@@ -63,8 +63,7 @@ def preview(request: PreviewRequest, offered: Offers, store: Store, survey: Host
     nodes, size = checked(document, offered, store, survey)
     if document.name is not None and (store.queue.is_study(document.name) or store.queue.find(document.name)):
         raise WrongDocumentError("name", f"campaign {document.name} exists already: choose another name")
-    entries = store.queue.entries([QueueState.QUEUED, QueueState.RUNNING])
-    ahead = _ahead(entries, _imagined(request, nodes), store)
+    ahead = _ahead(store.queue.entries([QueueState.QUEUED, QueueState.RUNNING]), _imagined(request, nodes), store)
     return Preview(
         nodes,
         KINDS[document.kind].expected(document, offered, store),

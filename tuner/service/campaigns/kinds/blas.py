@@ -53,5 +53,4 @@ class BlasKind(CampaignKind):
             if begun:
                 check_files(options, session.store.study(order.name))
                 options = TuneOptions()
-        result = blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop)
-        return WorkResult(bool(result.on))
+        return WorkResult(bool(blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop).on))

@@ -13,7 +13,7 @@ from results.errors import StudyExistsError
 from results.metrics import four_digits
 from results.store.store import Store
 
-from ....messages.documents import document_of
+from ....messages.documents import Name, document_of
 from ....messages.plain_paths import without_paths
 from ....units import dollars, duration, gibibytes
 from ....words import counted, listed
@@ -31,6 +31,7 @@ from ..site import page
 from .choices import choices, fresh_texts
 from .fields import GROUPS
 from .filled_in import (
+    KEY,
     FieldError,
     Texts,
     WrongFormError,
@@ -42,8 +43,6 @@ from .filled_in import (
 )
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-KEY = "key"
-"""The hidden field that makes one campaign of a form that is sent twice."""
 WRONG = (WrongFormError, WrongDocumentError, StudyExistsError)
 """What may be wrong in a form; the last says that its name is taken."""
 
@@ -88,7 +87,7 @@ class FilledForm:
 def new(
     request: Request,
     queue: OpenQueue,
-    like: Annotated[str | None, Query(alias="from", max_length=200)] = None,
+    like: Annotated[Name | None, Query(alias="from")] = None,
 ) -> HTMLResponse:
     """Show the form, filled in as another campaign was where one is named."""
     texts = fresh_texts() if like is None else _texts_of(queue.parts.store, like)
