@@ -67,10 +67,8 @@ class Announcer:
 
     def trial(self, webhook: str, asked_by: str) -> OutgoingMessage:
         """A message that only shows that messages arrive."""
-        said = f"{asked_by} tries this webhook"
-        return OutgoingMessage(
-            webhook, TEST, {"event": TEST, "campaign": None, "reason": said, "link": self.public_url}
-        )
+        told = {"event": TEST, "campaign": None, "reason": f"{asked_by} tries this webhook", "link": self.public_url}
+        return OutgoingMessage(webhook, TEST, told)
 
 
 def announcer_of(config: ServiceConfig) -> Announcer:

@@ -164,7 +164,7 @@ class Dispatcher:
     def __post_init__(self) -> None:
         """Make what reads the queue, and the duty that looks at it."""
         self._queue = WaitingAndRunning(self.store)
-        self.duty = Duty("the dispatcher of campaigns", self._turn, LOOK_S)
+        self.duty = Duty("the dispatcher of campaigns", self.look, LOOK_S)
 
     def wake(self) -> None:
         """Look at the queue now."""
@@ -180,12 +180,8 @@ class Dispatcher:
         self.wake()
         return entry
 
-    def _turn(self) -> bool:
-        self.look()
-        return False
-
-    def look(self) -> None:
-        """Queue what was lost again, and start what is next and whose machines are free."""
+    def look(self) -> bool:
+        """Queue what was lost again, and start what is next and whose machines are free; there is no more then."""
         deaths = self._reap()
         self._say_that_it_runs()
         silent = self._listening.silent([one for one in self._queue.entries() if one.state is QueueState.RUNNING])
@@ -194,17 +190,18 @@ class Dispatcher:
         entries = self._queue.entries()
         busy = {place for entry in entries if entry.state is QueueState.RUNNING for place in self._places(entry)}
         if not any(entry.state is QueueState.QUEUED for entry in entries) or self._pause.goes_on:
-            return
+            return False
         busy |= self._busy_by_others(entries)
         for entry in in_order(self.store, entries):
             if self._pause.goes_on:
-                return
+                break
             if entry.not_before is not None and entry.not_before > datetime.now(UTC):
                 continue
             places = self._places(entry)
             if busy.isdisjoint(places) and self.offered.starts(entry) and self.store.queue.claim(entry.name):
                 self._begin(entry)
             busy.update(places)  # who is behind waits, too: a small campaign overtakes no large one
+        return False
 
     def _say_that_it_runs(self) -> None:
         """Beat for the campaigns whose processes are starting: they do not beat themselves yet."""

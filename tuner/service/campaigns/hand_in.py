@@ -2,7 +2,7 @@
 
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder
@@ -57,12 +57,15 @@ def hand_in(request: HandIn, offered: Offers, store: Store, survey: HostSurvey) 
     document, kind = request.document, KINDS[request.document.kind]
     nodes, _ = checked(document, offered, store, survey)
     name = document.name or legal_name(kind.base_name(document))
-    machine = (offered.machine or None) if nodes == (platform.node(),) else None
-    order = replace(_order(request, name, kind.name, nodes), machine=machine)
-    return store.queue.add(order, numbered=document.name is None)
-
-
-def _order(request: HandIn, name: str, kind: str, nodes: tuple[str, ...]) -> CampaignOrder:
-    document = request.document
     plain: Mapping[str, Any] = document.model_dump(mode="json", exclude={"priority"}, exclude_defaults=True)
-    return CampaignOrder(name, kind, {"kind": kind, **plain}, nodes, request.user, document.priority, request.key)
+    order = CampaignOrder(
+        name,
+        kind.name,
+        {"kind": kind.name, **plain},
+        nodes,
+        request.user,
+        document.priority,
+        request.key,
+        (offered.machine or None) if nodes == (platform.node(),) else None,
+    )
+    return store.queue.add(order, numbered=document.name is None)

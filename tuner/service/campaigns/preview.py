@@ -76,8 +76,8 @@ def preview(request: PreviewRequest, offered: Offers, store: Store, survey: Host
 
 def _imagined(request: PreviewRequest, nodes: tuple[str, ...]) -> CampaignEntry:
     """The campaign in the queue, as if it had been handed in now."""
-    order = CampaignOrder("", "", {}, nodes, request.user, request.document.priority)
-    return CampaignEntry(order, datetime.now(UTC), QueueState.QUEUED, WantedState.RUN, None, 0, None, None, "")
+    mine = CampaignOrder("", "", {}, nodes, request.user, request.document.priority)
+    return CampaignEntry(mine, datetime.now(UTC), QueueState.QUEUED, WantedState.RUN, None, 0, None, None, "")
 
 
 def _ahead(entries: Sequence[CampaignEntry], mine: CampaignEntry, store: Store) -> list[CampaignEntry]:
