@@ -101,6 +101,7 @@ async def check_page(request: Request, parts: Parts, number: CheckNumber) -> HTM
         csrf=csrf_field(request),
         change=f"{address_of(entry.name)}/do" if entry and may_change(entry, caller_of(request)) else None,
         admin=caller_of(request).scope.covers(AccessScope.ADMIN),
+        by=entry.order.handed_in_by if entry else "",
     )
 
 
