@@ -108,6 +108,6 @@ class DeliveriesContract:
         store.queue.add(ORDER)
         for _ in range(MOST_ATTEMPTS):
             QueueContract.die(store)
-            store.queue.recover(lambda entry: tell(entry) if entry.state is QueueState.FAILED else [])
+            store.queue.recover(lambda entry: tell(entry) if entry.state is QueueState.PAUSED else [])
         assert store.queue.recover(tell) == []
-        assert [one.event for one in store.deliveries.newest("chat", 10)] == ["failed"]
+        assert [one.event for one in store.deliveries.newest("chat", 10)] == ["paused"]

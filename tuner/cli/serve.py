@@ -1,5 +1,6 @@
 """`hpltune serve`: the service."""
 
+import signal
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -53,8 +54,7 @@ def serve(
     from ..service.server import Service
     from .signals import stop_on_signals
 
-    read = ServiceConfig() if config is None else read_config(config)
-    listening = read.listening_at(host, port)
+    listening = (ServiceConfig() if config is None else read_config(config)).listening_at(host, port)
     settings = ServiceSettings(
         user_dirs(),
         db,
@@ -65,6 +65,7 @@ def serve(
     )
     service = Service(settings)
     with stop_on_signals(lambda _: service.end()):
+        signal.signal(signal.SIGHUP, lambda *_: service.reload())
         remark(f"open {service.url} in a browser; Ctrl-C ends the service")
         service.run()
     remark("the service has ended")

@@ -113,7 +113,11 @@ class ServedCampaign:
 
         lines = _lines(self)
         rows = [json.loads(line) for line in lines.split("\n") if line]
-        placed = {row["number"]: _placed(row) for row in rows if row.get("rank") is not None}
+        placed = {
+            row["number"]: TrialPlace(row["rank"], row["expected_gflops"], row["percent_of_peak"])
+            for row in rows
+            if row.get("rank") is not None
+        }
         return frame(from_json_lines(lines, self.name), placed, parameters=True)
 
     def hpl_dat(self, trial: int | None = None) -> str:
@@ -174,10 +178,6 @@ def _lines(campaign: ServedCampaign) -> str:
 
 def _want(campaign: ServedCampaign, what: str) -> HandedInModel:
     return campaign.connection.send("POST", f"{campaign_address(campaign.name)}/{what}", HandedInModel)
-
-
-def _placed(row: dict[str, Any]) -> TrialPlace:
-    return TrialPlace(row["rank"], row["expected_gflops"], row["percent_of_peak"])
 
 
 class LiveStream:

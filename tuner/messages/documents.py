@@ -18,6 +18,10 @@ MOST_LISTED, MOST_SET = 20, 100
 """Values in a list, and parameters whose values are set."""
 
 
+INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters that count as printable and show nothing: fillers, joiners and an empty pattern of Braille."""
+
+
 def printable_text(text: str) -> str:
     """Return text without control characters, which some databases cannot store.
 
@@ -29,8 +33,19 @@ def printable_text(text: str) -> str:
     return text
 
 
+def visible_text(text: str) -> str:
+    """Return text that can be told from another one by eye.
+
+    Raises:
+        ValueError: it has blanks at its ends, or letters that show nothing.
+    """
+    if text != text.strip() or INVISIBLE.intersection(text):
+        raise ValueError("expected text that can be seen: without blanks at its ends and invisible letters")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(printable_text)]
-Name = Annotated[str, Field(max_length=200), AfterValidator(printable_text)]
+Name = Annotated[str, Field(max_length=200), AfterValidator(printable_text), AfterValidator(visible_text)]
 """Of a campaign; `check_name` says more of what is wrong with one."""
 Value = Annotated[str, Field(max_length=200), AfterValidator(printable_text)] | int | float | bool
 """Of a parameter."""

@@ -10,6 +10,8 @@ from ..words import named
 _WORD = re.compile(r"[^\s:;,()'\"`]+")
 """What a path can be part of; each letter is looked at once, however long a text of strangers is."""
 _BEGIN = re.compile(r"(?<![\w/.])(?:~|/(?=[^/]))")
+_SERVER = re.compile(r"postgres[a-z+]*://[^\s,;\"']+|at \"[^\"]*\"(?: \([^)]*\))?, port \d+")
+"""Where a database is, in our words and in those of its library: an address may have a name and a password."""
 OWN = "/api/"
 """How addresses of the service begin, which are no paths of its machine."""
 
@@ -17,9 +19,9 @@ OWN = "/api/"
 def without_paths(text: str) -> str:
     """A text in which absolute paths are only the names of their files: /home/ada/HPL.dat becomes …/HPL.dat.
 
-    Fields stand in it as a document has them.
+    Fields stand in it as a document has them, and the addresses of databases do not.
     """
-    return "".join(_pieces(named(text, key_of)))
+    return "".join(_pieces(_SERVER.sub("…", named(text, key_of))))
 
 
 def facts_without_paths(facts: Any) -> Any:

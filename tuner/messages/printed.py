@@ -42,10 +42,9 @@ class PrintedModel(BaseModel):
     @classmethod
     def of(cls, report: Report) -> "PrintedModel":
         """Make it of a report, with the options of the command line, which prints it."""
-        parts = map(PartModel.of, all_with_options(report.parts))
-        return cls(title=report.title, parts=[part for part in parts if part is not None])
+        whole = all_with_options(report.parts)
+        return cls(title=report.title, parts=[part for one in whole if (part := PartModel.of(one)) is not None])
 
     def report(self) -> Report:
         """The report, without its facts."""
-        parts = (part.part() for part in self.parts)
-        return Report(self.title, tuple(part for part in parts if part is not None))
+        return Report(self.title, tuple(part for one in self.parts if (part := one.part()) is not None))

@@ -66,8 +66,7 @@ def report_page(store: Store, asked: Asked) -> bytes:
     stands, source = state(study, store), figure_source(store, study)
     if stands == "running":
         source = replace(source, taught=lambda: None, lanes=lambda: None)
-    page = StudyPage(study, source, stands)
-    return to_html([all_with_options(page.report())], datetime.now(UTC)).encode()
+    return to_html([all_with_options(StudyPage(study, source, stands).report())], datetime.now(UTC)).encode()
 
 
 def trial_page(store: Store, asked: Asked) -> bytes:
@@ -101,8 +100,7 @@ def compared(store: Store, asked: Asked) -> bytes:
     from ..messages.plain_paths import facts_without_paths
     from ..messages.printed import PrintedModel
 
-    keys = {**asked["keys"], "studies": tuple(asked["keys"]["studies"])}
-    report = compare(store, CompareAsk(**keys)).report()
+    report = compare(store, CompareAsk(**{**asked["keys"], "studies": tuple(asked["keys"]["studies"])})).report()
     told = all_with_options(report.facts) if asked["facts"] else json.loads(PrintedModel.of(report).model_dump_json())
     return json.dumps(facts_without_paths(told)).encode()
 

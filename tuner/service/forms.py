@@ -53,8 +53,7 @@ def asked_again(
     """
     kept = [(name, text) for name, text in fields.multi_items() if name != FIELD]
     values = {"fields": kept, "target": target, "csrf": _field(token), "why": why, "do": fields.get("do", "")}
-    page = rendered("asked_again.html.j2", visitor=visitor, **values)
-    return HTMLResponse(page, status, headers=FILLED_HEADERS)
+    return HTMLResponse(rendered("asked_again.html.j2", visitor=visitor, **values), status, headers=FILLED_HEADERS)
 
 
 async def form_fields(request: Request) -> FormFields:

@@ -15,6 +15,8 @@ from .proxy_headers import RequestSource
 from .responses import SECURITY_HEADERS
 
 READING = frozenset({"GET", "HEAD", "OPTIONS"})
+MOST_QUERY_BYTES = 8_000
+"""Reading a query takes time of all."""
 
 
 class Hardening:
@@ -47,6 +49,8 @@ class Hardening:
         if scope["method"] == "HEAD":
             scope, receive, send = _as_get(scope, receive, send)
         refusal = self._refused_way(scope["state"]["source"]) or self._refused(scope["method"], Headers(scope=scope))
+        if len(scope["query_string"]) > MOST_QUERY_BYTES:
+            refusal = answer(414, f"A query may have {MOST_QUERY_BYTES:,} bytes at most.")
         await (refusal or self._app)(scope, self._limited(receive), with_headers)
 
     def _refused_way(self, source: RequestSource) -> ASGIApp | None:

@@ -1,14 +1,17 @@
 """What stands before every handler, from outside: who watches, from where a request came, what is refused, who asks."""
 
+import asyncio
 import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from ipaddress import IPv6Address, ip_network
 from math import ceil
 from urllib.parse import quote
 from uuid import uuid4
 
+from anyio import to_thread
 from cachetools import LRUCache
 from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
@@ -35,6 +38,8 @@ MOST_KEPT_BYTES, DIGITS = 50_000, 6
 """Of a form that is kept for who signs in: it is sent back to strangers too."""
 OPEN = frozenset({"/healthz", "/readyz", "/sign-in", "/sign-out"})
 """Addresses that ask nobody who they are; those below `/assets/` neither."""
+ADMITTED_S = 10.0
+"""Seconds that the database has to tell who somebody is; it is asked again for a minute where it is away."""
 METRICS = "/metrics"
 """Asks no program on this machine who it is."""
 REFUSALS_PER_MINUTE = 10
@@ -102,16 +107,18 @@ class Authentication:
         source: RequestSource = request.state.source
         address = network_of(source.address)
         path = request.scope["path"]
-        if _is_open(path):
+        if path in OPEN or path.startswith("/assets/"):
             return self._counted(f"address:{address}") or self._app
         if path == METRICS and source.is_local:
             request.state.caller = Caller("", AccessScope.READ, source.address)
             return self._counted(f"address:{address}") or self._app
         try:
-            found = await run_in_threadpool(parts_of(request).authenticator.authenticate, request)
+            async with asyncio.timeout(ADMITTED_S):
+                admit = partial(parts_of(request).authenticator.authenticate, request)
+                found = await to_thread.run_sync(admit, abandon_on_cancel=True)
             request.state.caller, request.state.binding = found.caller, found.binding
             _check(request, found)
-        except ResultsError:
+        except (ResultsError, TimeoutError):
             request.state.database_error = True
             return answer(503, NO_DATABASE, {"Retry-After": "10"})
         except Problem as problem:
@@ -126,10 +133,6 @@ class Authentication:
             return None
         seconds = ceil(wait_s)
         return answer(429, f"These are too many requests: ask again in {seconds} s.", {"Retry-After": str(seconds)})
-
-
-def _is_open(path: str) -> bool:
-    return path in OPEN or path.startswith("/assets/")
 
 
 def _check(request: HTTPConnection, found: Admission) -> None:
@@ -234,8 +237,7 @@ class WatchedAnswer:
             return
         if self._start is not None:
             start, self._start = self._start, None
-            detail = _detail(self.status, start, message)
-            await self._observer.note(self.scope, self.seen(), detail)
+            await self._observer.note(self.scope, self.seen(), _detail(self.status, start, message))
             await self._send(start)
         await self._send(message)
 

@@ -38,8 +38,7 @@ def is_own(address: str) -> bool:
     found = _plain(ip_address(address))
     if found.is_loopback:
         return True
-    own = (one.address.partition("%")[0] for each in psutil.net_if_addrs().values() for one in each)
-    return str(found) in own
+    return str(found) in (one.address.partition("%")[0] for each in psutil.net_if_addrs().values() for one in each)
 
 
 def peer_uid(client: Place, server: Place) -> int | None:

@@ -80,7 +80,7 @@ class DocumentProblem(Problem):
 
 def wrong_document(error: ValidationError) -> DocumentProblem:
     """Make the problem of a document that pydantic refuses."""
-    return DocumentProblem(_all_wrong(error.errors()))
+    return DocumentProblem(all_wrong(error.errors()))
 
 
 def answer(
@@ -152,13 +152,12 @@ async def _gone(_request: Request, _error: Exception) -> JSONResponse:
 async def _of_http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - that is what it is registered for
     ours = error.detail if isinstance(error, Problem) else SENTENCES.get(error.status_code, error.detail)
-    errors = error.errors if isinstance(error, DocumentProblem) else ()
-    return answer(error.status_code, ours, error.headers, errors)
+    return answer(error.status_code, ours, error.headers, error.errors if isinstance(error, DocumentProblem) else ())
 
 
 async def _of_request(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - that is what it is registered for
-    errors = _all_wrong(error.errors())
+    errors = all_wrong(error.errors())
     return answer(422, _summary(errors), errors=errors)
 
 
@@ -179,7 +178,7 @@ def _summary(errors: Sequence[Mapping[str, str]]) -> str:
     return f"{errors[0]['path']}: {errors[0]['sentence']}{rest}"
 
 
-def _all_wrong(errors: Sequence[Any]) -> list[dict[str, str]]:
+def all_wrong(errors: Sequence[Any]) -> list[dict[str, str]]:
     """What is wrong, each place once: a value of several types is refused by each of them."""
     found: dict[str, dict[str, str]] = {}
     for wrong in map(_wrong, errors):

@@ -2,10 +2,12 @@
 
 import asyncio
 import errno
+import logging
 import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from os import strerror
 from typing import cast
@@ -13,13 +15,18 @@ from typing import cast
 import uvicorn
 from fastapi import FastAPI
 
+from runners.toml_file import ClusterFileError
+
 from ..database import open_store
 from ..errors import TunerError, UsageError
 from .app import create_app
-from .config import ListenTable, ServiceSettings
+from .campaigns.offered import offered_by
+from .config import ListenTable, ServiceSettings, check_tls, read_config
 from .connections import Doors, PatientProtocol, TlsDoor
+from .parts import ServiceParts
 from .request_log import log_config
 
+LOGGER = logging.getLogger("hpltune.service")
 DRAIN_S = 5
 """Seconds that requests under way may take when the server ends."""
 
@@ -60,14 +67,15 @@ class Service:
     def __init__(self, settings: ServiceSettings) -> None:
         with open_store(settings.db, settings.user_dirs) as store:
             settings.check(store)
-        listen = settings.config.listen
+        listen, self._settings = settings.config.listen, settings
+        self._context = None if listen.certificate is None else ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._socket = _bound(listen)
         host = f"[{listen.host}]" if ":" in listen.host else listen.host
         self.url = f"{'https' if listen.certificate else 'http'}://{host}:{self._socket.getsockname()[1]}"
-        app = create_app(settings)
+        self._app = app = create_app(settings)
         config = uvicorn.Config(
             app,
-            http=cast("type[asyncio.Protocol]", _protocol(listen)),
+            http=cast("type[asyncio.Protocol]", _protocol(listen, self._context)),
             log_config=log_config(settings.log),
             server_header=False,
             ws="none",
@@ -82,19 +90,33 @@ class Service:
         with self._socket:
             self._server.run([self._socket])
 
+    def reload(self) -> None:
+        """Read the certificate, and what the configuration offers, again; where something in them is wrong, go on."""
+        listen, file = self._settings.config.listen, self._settings.config_file
+        parts: ServiceParts | None = getattr(self._app.state, "parts", None)
+        try:
+            if self._context is not None and listen.certificate is not None and listen.key is not None:
+                check_tls(listen.certificate, listen.key)
+                self._context.load_cert_chain(listen.certificate, listen.key)
+            if file is not None and parts is not None:
+                offered = parts.dispatcher.offered = offered_by(read_config(file), parts.offered.machine)
+                self._app.state.parts = replace(parts, offered=offered)
+            LOGGER.info("certificate and offers were read again")
+        except (TunerError, ClusterFileError) as error:
+            LOGGER.warning("certificate and offers were not read again: %s", error)
+
     def end(self) -> None:
         """Let `run` return when the requests under way are answered; a second call does not wait for them."""
         self._server.force_exit = self._server.should_exit
         self._server.should_exit = True
 
 
-def _protocol(listen: ListenTable) -> Callable[..., asyncio.Protocol]:
+def _protocol(listen: ListenTable, context: ssl.SSLContext | None) -> Callable[..., asyncio.Protocol]:
     """Make what answers on a connection, over TLS where there is a certificate."""
     doors = Doors()
     answering = partial(PatientProtocol, doors=doors)
-    if listen.certificate is None:
+    if context is None or listen.certificate is None:
         return answering
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(listen.certificate, listen.key)
     return lambda **of_server: TlsDoor(partial(answering, **of_server), context, doors)
 
@@ -106,8 +128,7 @@ def _bound(listen: ListenTable) -> socket.socket:
         TunerError: it is in use, or may not be used.
     """
     try:
-        found = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)
-        family, kind, protocol, _, address = found[0]
+        family, kind, protocol, _, address = socket.getaddrinfo(listen.host, listen.port, type=socket.SOCK_STREAM)[0]
         bound = socket.socket(family, kind, protocol)
     except OSError as error:
         raise UsageError(

@@ -15,7 +15,7 @@ from urllib.parse import quote
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
 from results.stats.headline import NO_RATES
-from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 from results.store.service.deliveries import Delivery, OutgoingMessage
 from results.store.store import Store
 from runners.toml_file import ClusterFileError
@@ -47,7 +47,7 @@ class Announcer:
         Args:
             slower: it is a check that found its machine slower than the baseline.
         """
-        events = _events(entry.state, slower=slower)
+        events = _events(entry, slower=slower)
         wanted = [(name, event) for name, table in self.webhooks.items() for event in events if event in table.events]
         if not wanted:
             return []
@@ -61,19 +61,14 @@ class Announcer:
             **(rates.to_json() if rates else NO_RATES),
             "reason": without_paths(entry.reason),
             "ended_at": None if entry.ended_at is None else entry.ended_at.isoformat(),
-            "link": self._link(entry.name),
+            "link": self.public_url and f"{self.public_url}/campaigns/{quote(entry.name, safe='')}",
         }
         return [OutgoingMessage(name, event, {"event": event, **facts}) for name, event in wanted]
 
     def trial(self, webhook: str, asked_by: str) -> OutgoingMessage:
         """A message that only shows that messages arrive."""
-        said = f"{asked_by} tries this webhook"
-        return OutgoingMessage(
-            webhook, TEST, {"event": TEST, "campaign": None, "reason": said, "link": self.public_url}
-        )
-
-    def _link(self, name: str) -> str | None:
-        return None if self.public_url is None else f"{self.public_url}/campaigns/{quote(name, safe='')}"
+        told = {"event": TEST, "campaign": None, "reason": f"{asked_by} tries this webhook", "link": self.public_url}
+        return OutgoingMessage(webhook, TEST, told)
 
 
 def announcer_of(config: ServiceConfig) -> Announcer:
@@ -81,10 +76,11 @@ def announcer_of(config: ServiceConfig) -> Announcer:
     return Announcer(config.webhooks, config.listen.public_url)
 
 
-def _events(state: QueueState, *, slower: bool) -> Sequence[EventName]:
-    if state is QueueState.FAILED:
+def _events(entry: CampaignEntry, *, slower: bool) -> Sequence[EventName]:
+    waits = entry.state is QueueState.PAUSED and entry.wanted is WantedState.RUN  # its processes died, nobody asked
+    if entry.state is QueueState.FAILED or waits:
         return ["failed"]
-    if state is not QueueState.DONE:
+    if entry.state is not QueueState.DONE:
         return []
     return ["done", "slower"] if slower else ["done"]
 
@@ -170,10 +166,6 @@ CLOSING_S = 2.0
 LOGGER = logging.getLogger("hpltune.webhooks")
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 @dataclass
 class WebhookSender:
     """Deliver what is due until they are closed.
@@ -184,7 +176,7 @@ class WebhookSender:
 
     store: Store
     webhooks: Mapping[str, WebhookTable]
-    now: Callable[[], datetime] = _utc_now
+    now: Callable[[], datetime] = field(default=partial(datetime.now, UTC))
     duties: Sequence[Duty] = field(init=False)
     _cleaned: datetime = field(init=False)
 

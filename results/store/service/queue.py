@@ -21,12 +21,11 @@ from .campaign_entry import ENDED, CampaignEntry, CampaignOrder, QueueState, Wan
 from .deliveries import Tell, add_messages
 
 MOST_ATTEMPTS = 5
-"""Processes that are started for a campaign whose processes die, before it counts as failed."""
+"""Processes that are started for a campaign whose processes die, before it waits for somebody to resume it."""
 BEAT_S = 15.0
 """Seconds after which the process of a campaign says again that it runs."""
 _STOPPED = {WantedState.CANCEL: QueueState.CANCELLED, WantedState.PAUSE: QueueState.PAUSED}
 DECLARED_DEAD = "an administrator said that its process is dead; it goes on where it was"
-DIED = f"its process died {MOST_ATTEMPTS} times without a word: the log of the campaign tells more"
 
 
 @dataclass(frozen=True)
@@ -236,8 +235,7 @@ class CampaignQueue:
             (CAMPAIGNS.c.name == name) & (CAMPAIGNS.c.state == QueueState.RUNNING) & (CAMPAIGNS.c.owner == str(starter))
         )
         with self.alone() as connection:
-            values = {"owner": str(Lease.mine()), "heard_at": _now()}
-            taken = connection.execute(update(CAMPAIGNS).where(here).values(values))
+            taken = connection.execute(update(CAMPAIGNS).where(here).values(owner=str(Lease.mine()), heard_at=_now()))
             return _entry(_row(connection, name)) if taken.rowcount == 1 else None
 
     def beat(self, *names: str) -> None:
@@ -267,23 +265,28 @@ class CampaignQueue:
             return True
 
     def recover(
-        self, tell: Tell | None = None, silent: Collection[Lease] = (), begun: Collection[str] | None = None
+        self,
+        tell: Tell | None = None,
+        silent: Collection[Lease] = (),
+        begun: Collection[str] | None = None,
+        deaths: Mapping[str, str] | None = None,
     ) -> Sequence[CampaignEntry]:
-        """Queue campaigns again whose process died without a word; return them as they are now.
+        """Queue campaigns again whose process died; return them as they are now.
 
-        Those that somebody wanted to pause or cancel are paused or cancelled; after `MOST_ATTEMPTS` one counts as
-        failed.
+        Those that somebody wanted to pause or cancel are paused or cancelled. After `MOST_ATTEMPTS` deaths one is
+        paused, too: it waits until somebody has looked at it. No death makes a campaign fail.
 
         Args:
             tell: messages to webhooks about those; None for none.
             silent: processes that have not been heard of for so long that they count as dead.
             begun: campaigns whose processes this one has started, and which have not ended: others that it claimed
                 are lost; None where it claims none that it does not work on itself.
+            deaths: how processes ended, in words, by their campaigns, where that is known.
         """
         with self.alone() as connection:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
             lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry, silent, begun)]
-            left = [_take_away(connection, entry, *_recovered(entry)) for entry in lost]
+            left = [_take_away(connection, entry, *_recovered(entry, deaths or {})) for entry in lost]
             _tell(connection, left, tell)
             return left
 
@@ -349,12 +352,15 @@ def _after(entry: CampaignEntry, wanted: WantedState) -> QueueState:
     raise CampaignStateError(f"campaign {entry.name} cannot be {what}: it is {state}")
 
 
-def _recovered(entry: CampaignEntry) -> tuple[QueueState, str]:
+def _recovered(entry: CampaignEntry, deaths: Mapping[str, str]) -> tuple[QueueState, str]:
+    """How a campaign stands whose process died, and why."""
     if entry.wanted in _STOPPED:
         return _STOPPED[entry.wanted], ""
-    if entry.attempts >= MOST_ATTEMPTS:
-        return QueueState.FAILED, DIED
-    return QueueState.QUEUED, "its process died; it goes on where it was"
+    how = deaths.get(entry.name, "its process died")
+    if entry.attempts < MOST_ATTEMPTS:
+        return QueueState.QUEUED, unicode_text(f"{how}; it goes on where it was")
+    waits = f"{MOST_ATTEMPTS} of its processes died, so it waits: resume it when the cause is gone"
+    return QueueState.PAUSED, unicode_text(f"{how}; {waits}")
 
 
 def _take_away(connection: Connection, entry: CampaignEntry, state: QueueState, reason: str) -> CampaignEntry:

@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,12 +13,17 @@ from fastapi.testclient import TestClient
 from hypothesis import given
 from hypothesis import strategies as st
 from needs import needs
+from record_builders import a_study
 from running_service import OpenService, service_in_thread
 from service_client import bearer
+from waiting import PATIENCE_S
 
+from results.store.service.campaign_entry import QueueState
 from results.store.service.tokens import AccessScope
 from results.store.store import Store
 from tuner.messages.plain_paths import without_paths
+from tuner.service import middleware
+from tuner.service.authentication import Authenticator
 from tuner.service.campaigns import expected_tuning
 
 CAMPAIGNS, PREVIEWS = "/api/v1/campaigns", "/api/v1/previews"
@@ -95,8 +101,9 @@ def test_one_space_is_counted_at_a_time(client: TestClient, monkeypatch: pytest.
     monkeypatch.setattr(expected_tuning, "PATIENT_S", 0.01)
     with expected_tuning.COUNTING:
         answer = client.post(PREVIEWS, json={**QUICK, "cluster": "kronos"})
-    assert answer.status_code == 422, answer.text
-    assert "the service counts the spaces of others now: ask again in a moment" in answer.json()["detail"]
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["points"] is None
+    assert any("the service counts the spaces of others now" in caution for caution in answer.json()["cautions"])
 
 
 def test_what_one_document_names_stands_in_no_other_preview(client: TestClient) -> None:
@@ -204,3 +211,50 @@ def test_one_caller_cannot_take_all_streams(
         assert (third.status_code, "2 streams are watched already by ada" in third.text) == (503, True)
         with service.client.stream("GET", "/api/v1/events", headers=bob) as other:
             assert other.status_code == 200
+
+
+@pytest.mark.parametrize("name", ["night\u3164", "\u2800", " night", "night\u00a0", "\uffa0night"])
+def test_a_name_that_cannot_be_told_from_another_by_eye_is_refused(client: TestClient, name: str) -> None:
+    for address in (CAMPAIGNS, PREVIEWS):
+        answer = client.post(address, json={**QUICK, "name": name})
+        assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "name")
+
+
+def test_a_database_that_does_not_answer_is_told_soon(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To people as a page; the database of a server is asked again for a minute, where it is away."""
+    over = threading.Event()
+    monkeypatch.setattr(middleware, "ADMITTED_S", 0.05)
+    monkeypatch.setattr(Authenticator, "authenticate", lambda *_: over.wait(PATIENCE_S))
+    answer = client.get("/", headers={"Accept": "text/html"})
+    over.set()
+    assert (answer.status_code, "The database cannot be used now" in answer.text) == (503, True)
+    assert "<html" in answer.text
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "database postgresql://ada:secret@db.example.org:5432/hpl cannot be used",
+        'connection to server at "db.example.org" (10.1.2.3), port 5432 failed',
+        "postgres://ada@db.example.org/hpl?password=secret: no server answers there",
+    ],
+)
+def test_nobody_elsewhere_reads_where_the_database_is(client: TestClient, store: Store, said: str) -> None:
+    name = client.post(CAMPAIGNS, json=QUICK).json()["name"]
+    store.queue.claim(name)
+    store.queue.put_off(name, said, 1, 60.0)
+    for address in (f"/api/v1/queue/{name}", "/api/v1/queue", f"/campaigns/{name}", "/"):
+        told = client.get(address).text
+        assert not any(word in told for word in ("secret", "example.org", "10.1.2.3", "5432")), address
+
+
+def test_a_list_for_the_command_line_says_what_the_pages_say(client: TestClient, store: Store) -> None:
+    """A campaign that failed, whose study was complete until then, has failed in all faces."""
+    name = client.post(CAMPAIGNS, json={**QUICK, "name": "night"}).json()["name"]
+    store.create_study(a_study(name))
+    store.end_study(name, "complete")
+    store.queue.claim(name)
+    store.queue.end(name, QueueState.FAILED, "no room")
+    (printed,) = client.get("/api/v1/printed/campaigns", params={"facts": True}).json()
+    (listed,) = client.get(CAMPAIGNS).json()["campaigns"]
+    assert (printed["state"], listed["state"]) == ("failed", "failed")

@@ -1,5 +1,6 @@
 """TLS by files, with certificates that openssl makes."""
 
+import signal
 import ssl
 from pathlib import Path
 
@@ -7,6 +8,30 @@ import pytest
 from as_user import Run
 from own_certificate import certificate, written
 from running_service import running_service
+from waiting import until
+
+
+@pytest.mark.service
+@pytest.mark.usefixtures("home")
+def test_sighup_reads_certificate_and_offers_again_and_ends_nothing(tmp_path: Path) -> None:
+    """A new certificate is shown to the next connection; a broken file changes nothing."""
+    old, _ = certificate(tmp_path, "tuner")
+    config = written(tmp_path, "tuner.crt", "tuner.key")
+    document = {"kind": "tune", "space": "lab", "trials": 1}
+    with running_service("--config", config, tls=ssl.create_default_context(cafile=str(old))) as service:
+        place = service.client.base_url.host, service.client.base_url.port or 0
+        shown = ssl.get_server_certificate(place)
+        assert service.client.post("/api/v1/campaigns", json=document).status_code == 422
+        certificate(tmp_path, "tuner")
+        (tmp_path / "lab.toml").write_text("[parameters]\nNB = [128]\n")
+        with Path(config).open("a") as file:
+            file.write('[offers.spaces]\nlab = "lab.toml"\n')
+        service.process.send_signal(signal.SIGHUP)
+        until(lambda: ssl.get_server_certificate(place) != shown)
+        until(lambda: service.client.post("/api/v1/campaigns", json=document).status_code == 201)
+        Path(config).write_text("[")
+        service.process.send_signal(signal.SIGHUP)
+        assert service.client.get("/healthz").status_code == 200
 
 
 @pytest.mark.service

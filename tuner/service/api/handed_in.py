@@ -123,8 +123,8 @@ def clone(
     changes: Annotated[dict[str, Any], Body(description="keys of the document that are other than before")],
 ) -> HandedInModel:
     """Hand in a campaign once more, with some keys of its document changed; its name must be another."""
-    document = {**handed_in_entry(store, name).order.document, "name": None, **changes}
-    return _handed_in(queue, read_document(document), response)
+    before = handed_in_entry(store, name).order.document
+    return _handed_in(queue, read_document({**before, "name": None, **changes}), response)
 
 
 def read_document(document: Mapping[str, Any]) -> Document:

@@ -85,8 +85,7 @@ def audit(store: OpenStore, query: Annotated[AuditQuery, Query()]) -> AuditPage:
 
 def audited(store: Store, asked: AuditAsked, limit: int, cursor: str | None) -> AuditPage:
     """One page of the audit log."""
-    before = campaign_place(cursor) if cursor is not None else None
-    found = store.audit.newest(limit + 1, before, asked)
+    found = store.audit.newest(limit + 1, campaign_place(cursor) if cursor is not None else None, asked)
     shown = found[:limit]
     return AuditPage(
         deeds=[ActionModel.of(row) for row in shown],

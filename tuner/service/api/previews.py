@@ -4,7 +4,7 @@ from fastapi import APIRouter, Depends
 from pydantic import BaseModel, Field
 
 from ..campaigns.kinds.registry import AnyDocument
-from ..campaigns.preview import Preview, PreviewRequest, preview
+from ..campaigns.preview import Preview
 from ..parts import no_query
 from ..responses import PlainPathsResponse
 from .queue_access import DocumentRoute, OpenQueue
@@ -47,5 +47,4 @@ class PreviewModel(BaseModel):
 @router.post("/previews", response_class=PlainPathsResponse)
 def preview_of(document: AnyDocument, queue: OpenQueue) -> PreviewModel:
     """Tell what would come of a document: the size of its space, its budget and cost, and what runs before it."""
-    asked, parts = PreviewRequest(document, queue.caller.name), queue.parts
-    return PreviewModel.of(preview(asked, parts.offered, parts.store, parts.survey))
+    return PreviewModel.of(queue.preview(document))

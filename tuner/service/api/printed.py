@@ -1,6 +1,7 @@
 """What `show` and `best` print, for the command line of another machine: parts for people, or facts for scripts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
@@ -21,7 +22,7 @@ from ...commands.stored.show import (
     show_trials,
 )
 from ...errors import TunerError
-from ...messages.campaigns import AskedQuery
+from ...messages.campaigns import AskedQuery, standing
 from ...messages.documents import document_of, query_of
 from ...messages.plain_paths import facts_without_paths
 from ...messages.printed import PrintedModel
@@ -88,14 +89,20 @@ else:
 async def printed_studies(request: Request, parts: Parts, query: Annotated[StudiesPrinted, Query()]) -> Response:
     """Print the list of campaigns."""
     asked = StudiesRequest(None if query.facts else Page(query.page, query.count), query.everything)
-    return await _answer(request, parts.answers, query, lambda: show_studies(parts.store, asked).report())
+
+    def report() -> Report:
+        found = show_studies(parts.store, asked)
+        entries = parts.store.queue.of_names([line.study.name for line in found.lines])
+        lines = [replace(line, state=standing(line.state, entries.get(line.study.name))) for line in found.lines]
+        return replace(found, lines=lines).report()
+
+    return await _answer(request, parts.answers, query, report)
 
 
 @router.get("/printed/comparison", response_model=PrintedModel)
 async def printed_comparison(parts: Parts, query: Annotated[ComparePrinted, Query()]) -> Response:
     """Print how campaigns differ, or the values of a parameter within one."""
-    keys = query.model_dump(exclude={"facts"})
-    return as_json(await parts.files.compared(keys, facts=query.facts))
+    return as_json(await parts.files.compared(query.model_dump(exclude={"facts"}), facts=query.facts))
 
 
 @router.get("/printed/campaigns/{name}", response_model=PrintedModel)
@@ -135,8 +142,7 @@ async def printed_result(
         order = handed_in_entry(parts.store, name).order
         try:
             kind = kind_of(order.kind)
-            document = document_of(kind.name).model_validate(order.document)
-            return kind.report(document, name, parts.store, parts.offered)
+            return kind.report(document_of(kind.name).model_validate(order.document), name, parts.store, parts.offered)
         except TunerError as error:
             raise Problem(409, f"{error}.") from error
 

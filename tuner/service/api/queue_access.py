@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import Depends, Request
+from fastapi._compat import ModelField
 from fastapi.responses import Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
@@ -20,9 +21,10 @@ from ..authentication import demand, needs
 from ..callers import Caller
 from ..campaigns.fair_order import OF_THE_QUEUE, in_order
 from ..campaigns.hand_in import HandIn, hand_in
+from ..campaigns.preview import Preview, PreviewRequest, preview
 from ..campaigns.wrong import WrongDocumentError
 from ..parts import Parts
-from ..problems import Problem
+from ..problems import DocumentProblem, Problem, all_wrong
 
 Runner = Annotated[Caller, needs("run")]
 """A caller who may hand in campaigns, and change those of their own."""
@@ -35,15 +37,19 @@ BEFORE_VALUES = (b",", b"[", b"{")
 
 
 class DocumentRequest(Request):
-    """A request whose JSON is read beside the event loop, and refused where it has too many values to look at."""
+    """A request whose JSON is read beside the event loop, and refused where it has too many values or wrong ones."""
+
+    def __init__(self, request: Request, field: ModelField | None) -> None:
+        super().__init__(request.scope, request.receive)
+        self._field = field
 
     async def json(self) -> Any:
         """Read the body.
 
         Raises:
-            Problem: it has too many values.
+            Problem: it has too many values, or wrong ones.
         """
-        return await run_in_threadpool(_read_json, await self.body())
+        return await run_in_threadpool(_read_json, await self.body(), self._field)
 
 
 class DocumentRoute(APIRoute):
@@ -54,15 +60,19 @@ class DocumentRoute(APIRoute):
         answer = super().get_route_handler()
 
         async def answer_document(request: Request) -> Response:
-            return await answer(DocumentRequest(request.scope, request.receive))
+            return await answer(DocumentRequest(request, self.body_field))
 
         return answer_document
 
 
-def _read_json(body: bytes) -> Any:
+def _read_json(body: bytes, field: ModelField | None) -> Any:
     if sum(map(body.count, BEFORE_VALUES)) > MOST_VALUES:
         raise Problem(422, f"document: it may have {MOST_VALUES:,} values at most.")
-    return json.loads(body)
+    read = json.loads(body)
+    wrong = field.validate(read, loc=("body",))[1] if field else []
+    if wrong:
+        raise DocumentProblem(all_wrong(wrong))  # the loop would look at each mistake again
+    return read
 
 
 @dataclass(frozen=True)
@@ -82,31 +92,37 @@ class QueueAccess:
             WrongDocumentError: it is wrong, or the caller may not hand it in.
             Problem: the caller has too many that wait.
         """
-        self.check_priority(document.priority)
-        self.check_place()
+        self.check_place(document.priority)
         parts = self.parts
-        entry = hand_in(HandIn(document, self.caller.name, key), parts.offered, parts.store)
+        entry = hand_in(HandIn(document, self.caller.name, key), parts.offered, parts.store, parts.survey)
         parts.dispatcher.wake()
         return entry
 
-    def check_priority(self, priority: int) -> None:
-        """Let only admins put campaigns before those of others: users take turns otherwise.
+    def preview(self, document: Document) -> Preview:
+        """Tell what would come of a campaign that could be handed in now.
 
         Raises:
-            WrongDocumentError: the caller may not.
+            WrongDocumentError: it is wrong, or the caller may not hand it in.
+            Problem: the caller has too many that wait.
         """
-        if priority > 0 and not self.caller.scope.covers(AccessScope.ADMIN):
-            raise WrongDocumentError("priority", f"above 0 needs scope admin, and {self.caller.name} has none")
+        self.check_place(document.priority)
+        return preview(
+            PreviewRequest(document, self.caller.name), self.parts.offered, self.parts.store, self.parts.survey
+        )
 
-    def check_place(self) -> None:
-        """Let nobody fill the queue alone.
+    def check_place(self, priority: int) -> None:
+        """Let only admins put campaigns before those of others, and nobody fill the queue alone.
 
         Raises:
+            WrongDocumentError: the caller may not have this priority.
             Problem: the caller has as many campaigns that wait as one may have.
         """
         store, name, most = self.parts.store, self.caller.name, self.parts.offered.most_of_one
-        states = (QueueState.QUEUED, QueueState.PAUSED)
-        waiting = sum(entry.order.handed_in_by == name for entry in store.queue.entries(states))
+        if priority > 0 and not self.caller.scope.covers(AccessScope.ADMIN):
+            raise WrongDocumentError("priority", f"above 0 needs scope admin, and {name} has none")
+        waiting = sum(
+            entry.order.handed_in_by == name for entry in store.queue.entries((QueueState.QUEUED, QueueState.PAUSED))
+        )
         if waiting >= most:
             said = f"{waiting} campaigns of {name} wait, and one caller may have {most}."
             raise Problem(429, f"{said} Cancel some, or wait.", {"Retry-After": "600"})

@@ -5,7 +5,7 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -164,7 +164,7 @@ class Dispatcher:
     def __post_init__(self) -> None:
         """Make what reads the queue, and the duty that looks at it."""
         self._queue = WaitingAndRunning(self.store)
-        self.duty = Duty("the dispatcher of campaigns", self._turn, LOOK_S)
+        self.duty = Duty("the dispatcher of campaigns", self.look, LOOK_S)
 
     def wake(self) -> None:
         """Look at the queue now."""
@@ -180,32 +180,28 @@ class Dispatcher:
         self.wake()
         return entry
 
-    def _turn(self) -> bool:
-        self.look()
-        return False
-
-    def look(self) -> None:
-        """Queue what was lost again, and start what is next and whose machines are free."""
-        self._reap()
+    def look(self) -> bool:
+        """Queue what was lost again, and start what is next and whose machines are free; there is no more then."""
+        deaths = self._reap()
         self._say_that_it_runs()
-        running = [entry for entry in self._queue.entries() if entry.state is QueueState.RUNNING]
-        silent = self._listening.silent(running)
-        for entry in self.store.queue.recover(self._tell, silent, self._started):
+        silent = self._listening.silent([one for one in self._queue.entries() if one.state is QueueState.RUNNING])
+        for entry in self.store.queue.recover(self._tell, silent, self._started, deaths):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self._queue.entries()
         busy = {place for entry in entries if entry.state is QueueState.RUNNING for place in self._places(entry)}
         if not any(entry.state is QueueState.QUEUED for entry in entries) or self._pause.goes_on:
-            return
+            return False
         busy |= self._busy_by_others(entries)
         for entry in in_order(self.store, entries):
             if self._pause.goes_on:
-                return
+                break
             if entry.not_before is not None and entry.not_before > datetime.now(UTC):
                 continue
             places = self._places(entry)
             if busy.isdisjoint(places) and self.offered.starts(entry) and self.store.queue.claim(entry.name):
                 self._begin(entry)
             busy.update(places)  # who is behind waits, too: a small campaign overtakes no large one
+        return False
 
     def _say_that_it_runs(self) -> None:
         """Beat for the campaigns whose processes are starting: they do not beat themselves yet."""
@@ -216,8 +212,7 @@ class Dispatcher:
     def _busy_by_others(self, entries: Sequence[CampaignEntry]) -> set[str]:
         """This machine, where a study of the command line works on it."""
         known = {entry.name for entry in entries if entry.state is QueueState.RUNNING}
-        here = platform.node()
-        return {here} & {host for name, host in self.store.queue.hosts_at_work() if name not in known}
+        return {platform.node()} & {host for name, host in self.store.queue.hosts_at_work() if name not in known}
 
     def _places(self, entry: CampaignEntry) -> frozenset[str]:
         """What it works on; this machine also by the name that it has now."""
@@ -270,21 +265,27 @@ class Dispatcher:
         self.store.queue.put_off(entry.name, reason, entry.faults, pause_s, self._tell)
         LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", entry.name, reason, pause_s)
 
-    def _reap(self) -> None:
-        """Forget processes that have ended; a campaign that its process never took has failed.
+    def _reap(self) -> Mapping[str, str]:
+        """Forget processes that have ended, and tell how; a campaign that its process could not take has failed.
 
         One whose process a signal ended is lost, and goes on as those do whose process died later.
         """
+        deaths = {}
         for name, (process, begins_at) in list(self._started.items()):
-            if process.poll() is None:
+            code = process.poll()
+            if code is None:
                 continue
-            if 0 < process.returncode < FIRST_SIGNAL:
+            if 0 < code < FIRST_SIGNAL:
                 said = "".join(last_lines(log_file(self.store, self.user_dirs, name), 1, begins_at))
-                if process.returncode == os.EX_TEMPFAIL:
+                if code == os.EX_TEMPFAIL:
                     self._put_off(name, said or "the database was away")
                 else:
                     self._fail(name, said or "its process could not begin")
+                deaths[name] = f"its process died and said last: {said}" if said else "its process died without a word"
+            elif code:
+                deaths[name] = f"signal {-code if code < 0 else code - FIRST_SIGNAL} ended its process"
             del self._started[name]
+        return deaths
 
     def _put_off(self, name: str, reason: str) -> None:
         """Queue a campaign again that its process did not take, because the database was away."""

@@ -19,10 +19,11 @@ from .host_survey import HostSurvey
 from .wrong import WrongDocumentError, read_as_document
 
 COUNTING, PATIENT_S = threading.Lock(), 1.0
-"""One space is counted at a time, so that many large ones leave time for others; who waits longer is sent away."""
+"""One space is counted at a time, so that many large ones leave time for others; who waits longer is told no number."""
 MOST_COUNTED = 300
 """Combinations of the values in a document; more are not counted in the process that answers everybody."""
 TOO_MANY = "There are too many combinations to count them beforehand."
+OTHERS_COUNT = "How many combinations there are is not known yet: the service counts the spaces of others now."
 NODES_TELL = "How many combinations there are is counted when the campaign asks the nodes of the cluster."
 
 
@@ -46,29 +47,27 @@ def size_of(options: TuneOptions, survey: HostSurvey) -> SpaceSize:
         return SpaceSize(None, (TOO_MANY,))
     if options.cluster is not None:
         cluster = cluster_from(options.cluster)
-        return SpaceSize(
-            len(_counted(lambda: simulated_space(options.space, cluster, EXAMPLE_N, options.overrides or {})))
-        )
+        return _counted(lambda: simulated_space(options.space, cluster, EXAMPLE_N, options.overrides or {}))
     if options.real_cluster is not None:
         return SpaceSize(None, (NODES_TELL,))
     seen = survey.view(options)
     inventory = seen.inventory
     if inventory is None:
         return SpaceSize(None, (f"Something is missing on this machine: {seen.missing}.",))
-    space = _counted(lambda: load_space(options, inventory, EXAMPLE_N, space_text(options.space)))
-    return SpaceSize(len(space), _not_timed(space, inventory))
+    return _counted(lambda: load_space(options, inventory, EXAMPLE_N, space_text(options.space)), inventory)
 
 
-def _counted(load: Callable[[], SearchSpace]) -> SearchSpace:
-    """Load a space.
+def _counted(load: Callable[[], SearchSpace], inventory: Inventory | None = None) -> SpaceSize:
+    """Load and count a space, unless others are counted now.
 
     Raises:
-        WrongDocumentError: it has no valid combination, a value in it is wrong, or others are counted now.
+        WrongDocumentError: it has no valid combination, or a value in it is wrong.
     """
     if not COUNTING.acquire(timeout=PATIENT_S):
-        raise WrongDocumentError("space", "the service counts the spaces of others now: ask again in a moment")
+        return SpaceSize(None, (OTHERS_COUNT,))
     try:
-        return read_as_document(load)
+        space = read_as_document(load)
+        return SpaceSize(len(space), _not_timed(space, inventory) if inventory else ())
     except WrongDocumentError as error:
         raise WrongDocumentError("space" if error.path == "document" else error.path, error.sentence) from error
     finally:

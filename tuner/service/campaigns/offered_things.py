@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from results.record import Study
 from search_spaces.errors import SpaceError
 from search_spaces.load import entries, space_text
 from search_spaces.parameters.dimension import dimension
@@ -69,6 +70,19 @@ def offered_options(ask: AnyAsk, offered: Offers, read: Callable[[AnyAsk, NamedT
         most = duration(offered.most_budget_s)
         raise WrongDocumentError("budget", f"a campaign may ask for {most} here: ask for less, or ask who runs it")
     return options
+
+
+def check_files(now: TuneOptions, study: Study) -> None:
+    """Check that a study which has begun goes on with the files that are offered now.
+
+    Raises:
+        WrongDocumentError: a name stands for another file since.
+    """
+    before = TuneOptions.from_json(study.options)
+    same = (now.xhpl, now.programs) == (before.xhpl, before.programs)
+    if not same or (now.blas_files or {}) != before.blas_files:
+        path, what = ("blas", "BLAS libraries") if same else ("program", "the program")
+        raise WrongDocumentError(path, f"other files are offered as {what} now than it began with: hand it in anew")
 
 
 def check_names(names: Iterable[str], offered: Offers, path: str = "", whose: str = "") -> None:

@@ -9,13 +9,13 @@ from results.store.store import Store
 
 from ...errors import TunerError
 from ...messages.documents import Document, document_of
-from ...study.names import check_name
 from .expected import CampaignEstimate
 from .fair_order import REMEMBERED, fair_order
+from .hand_in import checked
 from .host_survey import HostSurvey
 from .kinds.registry import KINDS, kind_of
 from .offered import Offers
-from .wrong import WrongDocumentError, read_as_document
+from .wrong import WrongDocumentError
 
 MOST_AHEAD = 25
 """Campaigns ahead whose budgets are read."""
@@ -60,15 +60,13 @@ def preview(request: PreviewRequest, offered: Offers, store: Store, survey: Host
         WrongDocumentError: something in it is wrong; it says where.
     """
     document = request.document
-    kind = KINDS[document.kind]
-    _check_name(document.name, store)
-    nodes = kind.check(document, offered, store)
-    size = kind.size(document, offered, store, survey)
-    entries = store.queue.entries([QueueState.QUEUED, QueueState.RUNNING])
-    ahead = _ahead(entries, _imagined(request, nodes), store)
+    nodes, size = checked(document, offered, store, survey)
+    if document.name is not None and (store.queue.is_study(document.name) or store.queue.find(document.name)):
+        raise WrongDocumentError("name", f"campaign {document.name} exists already: choose another name")
+    ahead = _ahead(store.queue.entries([QueueState.QUEUED, QueueState.RUNNING]), _imagined(request, nodes), store)
     return Preview(
         nodes,
-        kind.expected(document, offered, store),
+        KINDS[document.kind].expected(document, offered, store),
         size.points,
         tuple(entry.name for entry in ahead),
         _wait_s(ahead, offered, store),
@@ -76,18 +74,10 @@ def preview(request: PreviewRequest, offered: Offers, store: Store, survey: Host
     )
 
 
-def _check_name(name: str | None, store: Store) -> None:
-    if name is None:
-        return
-    read_as_document(lambda: check_name(name, "name", "a campaign"))
-    if store.queue.is_study(name) or store.queue.find(name) is not None:
-        raise WrongDocumentError("name", f"campaign {name} exists already: choose another name")
-
-
 def _imagined(request: PreviewRequest, nodes: tuple[str, ...]) -> CampaignEntry:
     """The campaign in the queue, as if it had been handed in now."""
-    order = CampaignOrder("", "", {}, nodes, request.user, request.document.priority)
-    return CampaignEntry(order, datetime.now(UTC), QueueState.QUEUED, WantedState.RUN, None, 0, None, None, "")
+    mine = CampaignOrder("", "", {}, nodes, request.user, request.document.priority)
+    return CampaignEntry(mine, datetime.now(UTC), QueueState.QUEUED, WantedState.RUN, None, 0, None, None, "")
 
 
 def _ahead(entries: Sequence[CampaignEntry], mine: CampaignEntry, store: Store) -> list[CampaignEntry]:

@@ -3,24 +3,26 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from results.errors import ResultsError
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
-from results.store.service.deliveries import OutgoingMessage
 from results.store.service.queue import BEAT_S, CampaignQueue
 from results.store.store import Store
 
 from ...database import open_store
 from ...errors import OUR_ERRORS
 from ...events import Event, Listener, Notice
+from ...messages.documents import document_of
 from ...messages.shown import shown_of
 from ...stopping import StopRequest
 from ...user_dirs import UserDirs
 from ...words import counted
+from ..background import Duty
 from ..webhook_sender import Announcer
 from .faults import MOST_FAULTS, faults_with, may_pass, wait_s
 from .kinds.base import WorkOrder, WorkResult
@@ -109,8 +111,8 @@ def _outcome(
     request: ProcessRequest, entry: CampaignEntry, listener: Listener, stop: StopRequest, store: Store
 ) -> _Outcome:
     """Work, and tell how it ended, whatever ended it."""
-    order = WorkOrder(entry.name, entry.order.document, request.db, request.offered)
     try:
+        order = _checked(request, entry, store)
         result = kind_of(entry.order.kind).work(order, listener, stop)
     except Exception as error:
         foreseen = isinstance(error, (*OUR_ERRORS, WrongDocumentError))
@@ -122,12 +124,27 @@ def _outcome(
         result = WorkResult(interrupted=True)
     if not result.interrupted:
         return _Outcome(QueueState.DONE, result.reason, result.slower)
-    wanted = _wanted(store, entry.name)
+    now = store.queue.find(entry.name)
+    wanted = WantedState.RUN if now is None else now.wanted
     if wanted is WantedState.CANCEL:
         return _Outcome(QueueState.CANCELLED)
     if wanted is WantedState.PAUSE:
         return _Outcome(QueueState.PAUSED)
     return _Outcome(QueueState.QUEUED, "its process was ended by the machine; it goes on where it was")
+
+
+def _checked(request: ProcessRequest, entry: CampaignEntry, store: Store) -> WorkOrder:
+    """What there is to do, checked as when it was handed in: what the operator withdrew since is withdrawn.
+
+    Raises:
+        WrongDocumentError: something in its document is not offered any more.
+    """
+    kind, offered = kind_of(entry.order.kind), request.offered
+    document = document_of(kind.name).model_validate(entry.order.document)
+    nodes = kind.check(document, offered, store)
+    if entry.order.document.get("cluster") in offered.clusters and set(nodes) != set(entry.order.node_set):
+        raise WrongDocumentError("cluster", "it has other nodes now than when this was handed in: hand it in anew")
+    return WorkOrder(entry.name, document, request.db, offered)
 
 
 def _after_fault(entry: CampaignEntry, error: Exception) -> _Outcome:
@@ -138,43 +155,33 @@ def _after_fault(entry: CampaignEntry, error: Exception) -> _Outcome:
     return _Outcome(QueueState.QUEUED, str(error), faults=faults)
 
 
-def _wanted(store: Store, name: str) -> WantedState:
-    entry = store.queue.find(name)
-    return WantedState.RUN if entry is None else entry.wanted
-
-
 @contextmanager
 def _watching(
     queue: CampaignQueue, entry: CampaignEntry, ask_to_stop: Callable[[bool], None]
 ) -> Iterator[threading.Event]:
     """Look now and then at what people want of the campaign, and stop it where that is wanted; the event tells so."""
-    over, asked = threading.Event(), threading.Event()
+    asked, told, beaten_s = threading.Event(), WantedState.RUN, time.monotonic()
 
-    def look() -> None:
-        told = WantedState.RUN
-        beaten_s = time.monotonic()
-        while not over.wait(LOOK_S):
-            try:
-                now = queue.find(entry.name)
-                if time.monotonic() - beaten_s >= BEAT_S:
-                    queue.beat(entry.name)
-                    beaten_s = time.monotonic()
-            except ResultsError:
-                continue  # a database that is away for a while ends no campaign
-            ours = now is not None and now.owner == Lease.mine()
-            wanted = now.wanted if now is not None and ours else WantedState.CANCEL
-            if wanted is not told and wanted is not WantedState.RUN:
-                asked.set()
-                ask_to_stop(wanted is WantedState.CANCEL)
-                told = wanted
+    def look() -> bool:
+        nonlocal told, beaten_s
+        now = queue.find(entry.name)
+        ours = now is not None and now.owner == Lease.mine()
+        wanted = now.wanted if now is not None and ours else WantedState.CANCEL
+        if wanted not in {told, WantedState.RUN}:
+            asked.set()
+            ask_to_stop(wanted is WantedState.CANCEL)
+            told = wanted
+        if time.monotonic() - beaten_s >= BEAT_S:
+            queue.beat(entry.name)
+            beaten_s = time.monotonic()
+        return False
 
-    watcher = threading.Thread(target=look, name="what people want", daemon=True)
+    watcher = Duty("what looks whether somebody stops it", look, LOOK_S)
     watcher.start()
     try:
         yield asked
     finally:
-        over.set()
-        watcher.join()
+        watcher.close()
 
 
 def _store_end(store: Store, request: ProcessRequest, outcome: _Outcome) -> None:
@@ -183,10 +190,7 @@ def _store_end(store: Store, request: ProcessRequest, outcome: _Outcome) -> None
     Raises:
         ResultsError: it stays away.
     """
-
-    def tell(entry: CampaignEntry) -> Sequence[OutgoingMessage]:
-        return request.announcer.ended(store, entry, slower=outcome.slower)
-
+    tell = partial(request.announcer.ended, store, slower=outcome.slower)
     give_up_at = time.monotonic() + STORED_FOR_S
     while True:
         try:

@@ -61,8 +61,7 @@ def _operation(method: str, path: str, operation: Described, openapi: Described)
 
 
 def _sentence(operation: Described) -> str:
-    text = str(operation.get("description") or operation["summary"])
-    return " ".join(text.split("\n\n", maxsplit=1)[0].split())
+    return " ".join(str(operation.get("description") or operation["summary"]).split("\n\n", maxsplit=1)[0].split())
 
 
 def _parameter(parameter: Described, openapi: Described) -> tuple[str, str]:

@@ -54,7 +54,9 @@ def dat_page(request: Request) -> HTMLResponse:
         "dat/page.html.j2",
         422 if errors else 200,
         fields=[form_field(field) for field in FORM],
-        texts={field.key: [given.get(field.key, _default(field.default))] for field in FORM},
+        texts={
+            field.key: [given.get(field.key, "" if field.default is None else str(field.default))] for field in FORM
+        },
         choices={},
         by_field=by_field(errors),
         errors=errors,
@@ -82,10 +84,6 @@ def _label_of(field: str) -> str:
     """What the form calls a field."""
     found = _field(field)
     return f"“{found.label}”" if found else field
-
-
-def _default(value: object) -> str:
-    return "" if value is None else str(value)
 
 
 def _given(request: Request) -> dict[str, str]:

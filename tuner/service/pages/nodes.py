@@ -101,6 +101,7 @@ async def check_page(request: Request, parts: Parts, number: CheckNumber) -> HTM
         csrf=csrf_field(request),
         change=f"{address_of(entry.name)}/do" if entry and may_change(entry, caller_of(request)) else None,
         admin=caller_of(request).scope.covers(AccessScope.ADMIN),
+        by=entry.order.handed_in_by if entry else "",
     )
 
 
@@ -177,7 +178,8 @@ def check_part(store: Store, number: int) -> CheckPart:
     shown = show_check(store, str(number))
     campaign = shown.line.campaign
     entry = None if campaign is None else store.queue.find(campaign)
-    running = shown.line.state is NodeCheckState.RUNNING and _is_at_work(entry, campaign)
+    at_work = campaign is None or (entry is not None and entry.state is QueueState.RUNNING)
+    running = shown.line.state is NodeCheckState.RUNNING and at_work  # of the command line nobody knows
     changes = running or (entry is not None and _may_begin_anew(store, shown, entry))
     buttons = buttons_of(entry) if entry and changes else Buttons()
     report = shown.report()
@@ -203,11 +205,6 @@ def _may_begin_anew(store: Store, shown: ShownCheck, entry: CampaignEntry) -> bo
     if shown.line.state is NodeCheckState.COMPLETE or entry.state is QueueState.DONE:
         return False
     return store.node_checks.lines(count=1, campaign=entry.name)[0].number == shown.line.number
-
-
-def _is_at_work(entry: CampaignEntry | None, campaign: str | None) -> bool:
-    """Whether somebody works on a check that has not ended; of the command line nobody knows."""
-    return campaign is None or (entry is not None and entry.state is QueueState.RUNNING)
 
 
 def _headline(shown: ShownCheck, told: list[Sentence], *, running: bool) -> str:

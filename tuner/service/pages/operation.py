@@ -64,8 +64,7 @@ class AuditFilter(AskedQuery):
         Raises:
             UsageError: a day cannot be read.
         """
-        word = self.what.lower()
-        actions = [action for action, does in said.items() if word in does.lower()]
+        actions = [action for action, does in said.items() if self.what.lower() in does.lower()]
         until = _day(self.until, "until")
         return AuditAsked(self.who, self.what, actions, _day(self.since, "since"), until and until + timedelta(days=1))
 

@@ -267,8 +267,7 @@ def buttons_of(entry: CampaignEntry) -> Buttons:
 
 def may_change(entry: CampaignEntry, caller: Caller) -> bool:
     """Whether somebody may press them."""
-    own = entry.order.handed_in_by == caller.name
-    return caller.scope.covers(AccessScope.RUN if own else AccessScope.ADMIN)
+    return caller.scope.covers(AccessScope.RUN if entry.order.handed_in_by == caller.name else AccessScope.ADMIN)
 
 
 def like(entry: CampaignEntry, caller: Caller) -> tuple[tuple[str, str], ...]:

@@ -64,8 +64,7 @@ class Asset:
 @cache
 def assets() -> dict[str, Asset]:
     """Read all files that pages use, by their plain names."""
-    folder = files(__package__).joinpath("assets")
-    contents = {name: folder.joinpath(name).read_bytes() for name in (*SCRIPTS, *STYLES)}
+    contents = {name: files(__package__).joinpath("assets").joinpath(name).read_bytes() for name in (*SCRIPTS, *STYLES)}
     shared = {"page.css": page_style().encode(), "tables.js": table_script().encode()}
     return {name: _asset(name, content) for name, content in {**contents, **shared}.items()}
 

@@ -97,8 +97,7 @@ def _kept(fields: FormFields) -> FormFields | None:
     """The form that was sent when the session had ended; None where none was."""
     if KEPT_MARK not in fields:
         return None
-    found = [(name.removeprefix(KEPT), text) for name, text in fields.multi_items() if name.startswith(KEPT)]
-    return FormFields(found)
+    return FormFields([(name.removeprefix(KEPT), text) for name, text in fields.multi_items() if name.startswith(KEPT)])
 
 
 def _page(

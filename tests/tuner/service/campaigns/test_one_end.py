@@ -1,10 +1,13 @@
 """A campaign ends as done, failed or cancelled: it never vanishes, and no signal makes it fail."""
 
 import os
+import random
 import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +17,17 @@ from replayed import replaying, replaying_service
 from sqlalchemy import Engine, event
 from waiting import until
 
-from results.errors import ResultsError
+from results.errors import CampaignStateError, ResultsError
 from results.store.lease import Lease
-from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
+from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState, WantedState
+from results.store.service.queue import MOST_ATTEMPTS
 from results.store.store import Store
+from tuner.messages.documents import document_of
+from tuner.options import TuneOptions
+from tuner.service.campaigns import process as campaign_process
 from tuner.service.campaigns.dispatcher import Dispatcher
+from tuner.service.campaigns.hand_in import HandIn, hand_in
+from tuner.service.campaigns.host_survey import HostSurvey
 from tuner.service.campaigns.kinds.registry import KINDS
 from tuner.service.campaigns.kinds.tune import TuneKind
 from tuner.service.campaigns.logs import log_file
@@ -58,7 +67,7 @@ def request_of(offers: Offers, name: str = "first") -> ProcessRequest:
     "error", [KeyError("x"), AssertionError("no"), OSError(5, "Input/output error"), MemoryError()]
 )
 def test_what_nobody_foresaw_is_the_reason_of_its_end(
-    store: Store, monkeypatch: pytest.MonkeyPatch, error: Exception
+    store: Store, home: Path, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
     class Faulty(TuneKind):
         """Fails before its first trial."""
@@ -69,7 +78,8 @@ def test_what_nobody_foresaw_is_the_reason_of_its_end(
     monkeypatch.setitem(KINDS, "tune", Faulty())
     handed_in(store)
     store.queue.claim("first")
-    assert work_on(request_of(Offers()), lambda _event: None, StopRequest()) is QueueState.FAILED
+    offers = Offers(programs={"printed": replaying(home)})
+    assert work_on(request_of(offers), lambda _event: None, StopRequest()) is QueueState.FAILED
     entry = entry_of(store)
     assert (entry.state, type(error).__name__ in entry.reason) == (QueueState.FAILED, True)
 
@@ -159,6 +169,140 @@ def test_each_call_may_fail_once_and_the_campaign_has_an_end(
             entry = entry_of(store, name)
         assert entry.state in ENDED, (faults.what, entry)
         assert entry.state is not QueueState.FAILED or entry.reason, faults.what
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(0)
+@pytest.mark.usefixtures("mpirun")
+def test_each_call_may_fail_once_and_what_was_paused_is_not_done(
+    store: Store, home: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """Of the many runs that it asks for, the process has made a few when it is to pause."""
+    monkeypatch.setattr(campaign_process, "LOOK_S", 0.01)
+    offers = Offers(programs={"printed": replaying(home)})
+    many = {**DOCUMENT, "trials": None, "budget": "30m", "set": {"N": [400], "NB": list(range(32, 352, 8))}}
+
+    def pauses(number: int) -> CampaignEntry:
+        name = f"pause-{number}"
+        store.queue.add(CampaignOrder(name, "tune", many, (os.uname().nodename,), "ada", 0))
+        assert store.queue.claim(name)
+        store.queue.want(name, WantedState.PAUSE)
+        stop = StopRequest()
+        asked = ProcessRequest(name, Lease.mine(), None, offers, Announcer(), lambda now: stop.ask(at_once=now))
+        try:
+            with faults.at(number):
+                work_on(asked, lambda _event: None, stop)
+        except (ResultsError, OSError):
+            store.queue.recover(begun=())
+        return entry_of(store, name)
+
+    assert pauses(0).state is QueueState.PAUSED
+    for number in range(1, faults.seen + 1, max(1, faults.seen // request.config.getoption("--kills"))):
+        entry = pauses(number)
+        assert entry.state in {QueueState.PAUSED, QueueState.FAILED}, (faults.what, entry)
+        assert entry.state is QueueState.PAUSED or "Input/output error" in entry.reason + faults.what, entry
+
+
+def test_each_call_may_fail_once_from_handing_in_to_the_start(
+    store: Store, home: Path, faults: Faults, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was answered is in the queue, and what could not be stored was no answer."""
+    monkeypatch.setattr(sys, "executable", str(program(home / "python", "#!/bin/sh\nkill -9 $$\n")))
+    offers, survey = Offers(programs={"printed": replaying(home)}), HostSurvey(UserDirs.of_user())
+    options = TuneOptions(xhpl=offers.programs["printed"], overrides={"N": ["400"]})
+    survey.view(options)  # the machine is looked at once in five minutes
+
+    def begins(number: int) -> bool:
+        """Whether it was handed in."""
+        service, name = Dispatcher(store, UserDirs.of_user(), None, offered=offers), f"call-{number}"
+        document = document_of("tune").model_validate({**DOCUMENT, "name": name})
+        given = False
+        with faults.at(number), suppress(ResultsError, OSError):
+            hand_in(HandIn(document, "ada"), offers, store, survey)
+            given = True
+            service.look()
+        for process, _ in service._started.values():
+            process.wait()
+        monkeypatch.setattr(service, "_begin", lambda entry: store.queue.end(entry.name, QueueState.QUEUED))
+        service.look()
+        return given
+
+    assert begins(0)
+    assert faults.seen > 5
+    for number in range(faults.seen + 1):
+        given = number == 0 or begins(number)
+        entry = store.queue.find(f"call-{number}")
+        assert (entry is not None) == given, faults.what
+        if entry is not None:
+            told = entry.state is QueueState.FAILED and "Input/output error" in entry.reason
+            assert told or entry.state is QueueState.QUEUED, (faults.what, entry)
+            store.queue.want(entry.name, WantedState.RUN if told else WantedState.CANCEL)
+            store.queue.want(entry.name, WantedState.CANCEL)
+
+
+@pytest.mark.heavy
+@pytest.mark.timeout(0)
+@pytest.mark.usefixtures("mpirun")
+def test_kills_from_the_first_millisecond_give_each_campaign_one_end(
+    store: Store, home: Path, request: pytest.FixtureRequest
+) -> None:
+    """Each campaign is killed once, every other one just after somebody asked for a pause; then it goes on."""
+    kills = request.config.getoption("--kills")
+    chance = random.Random(kills)  # noqa: S311 - moments, no secrets
+    config, printed = home / "serve.toml", replaying(home)
+    config.write_text(f'[offers.programs]\nprinted = "{printed}"\n')
+    service = Dispatcher(store, UserDirs.of_user(), None, config, Offers(programs={"printed": printed}))
+
+    def stands(name: str, *states: QueueState) -> bool:
+        service.look()
+        entry = entry_of(store, name)
+        assert entry.state is not QueueState.FAILED, entry.reason
+        return entry.state in states
+
+    for number in range(kills):
+        name, pausing = f"kill-{number}", number % 2 == 1
+        handed_in(store, name)
+        until(partial(stands, name, QueueState.RUNNING))
+        time.sleep(10 ** chance.uniform(-3.0, 0.6))
+        process, _ = service._started[name]
+        if pausing:
+            with suppress(CampaignStateError):
+                store.queue.want(name, WantedState.PAUSE)
+        process.send_signal(chance.choice([signal.SIGKILL, signal.SIGTERM, signal.SIGHUP, signal.SIGINT]))
+        process.wait()
+        measured = store.queue.is_study(name) and len(store.records(name))
+        service.look()
+        entry = entry_of(store, name)
+        if entry.state is QueueState.DONE:
+            assert measured, "what is done has measured"
+        elif pausing:
+            assert entry.state is QueueState.PAUSED, entry
+            store.queue.want(name, WantedState.RUN)
+        until(partial(stands, name, QueueState.DONE))
+        assert len(store.records(name)) >= 1
+
+
+def test_a_campaign_whose_processes_die_waits_and_says_how(
+    store: Store, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is resumed by who knows why; a process that said a word has not died without one."""
+    takes = (
+        "from sys import argv; from results.store.store import Store; from results.store.lease import Lease\n"
+        f"with Store.open({str(store.place)!r}) as store: store.queue.take_over('first', Lease.parse(argv[1]))\n"
+    )
+    script = f'echo no room for ranks\n{sys.executable} -c "{takes}" "$7"; exit 3'
+    monkeypatch.setattr(sys, "executable", str(program(home / "python", f"#!/bin/sh\n{script}\n")))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    service = Dispatcher(store, UserDirs.of_user(), None, offered=Offers())
+    handed_in(store)
+    for _ in range(MOST_ATTEMPTS):
+        service.look()
+        process, _ = service._started["first"]
+        process.wait()
+    service.look()
+    entry = entry_of(store)
+    assert entry.state is QueueState.PAUSED
+    assert entry.reason.startswith("its process died and said last: no room for ranks; 5 of its processes died, so it")
 
 
 def starts(store: Store, home: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Callable[[], CampaignEntry]:

@@ -1,10 +1,13 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from record_builders import a_study
+from service_client import served
 
 from results.store.store import Store
+from tuner.service.config import LimitsTable, ServiceConfig
 
 CAMPAIGNS = "/api/v1/campaigns"
 QUICK = {"kind": "tune", "space": "quick", "budget": "10m", "set": {"N": [400], "NB": [32, 64]}}
@@ -75,3 +78,15 @@ def test_what_is_wrong_is_told_as_when_it_is_handed_in(
     (error,) = preview(client, 422, **changes)["errors"]
     assert error["path"] == path
     assert sentence in error["sentence"]
+    answer = client.post(CAMPAIGNS, json={**QUICK, **changes})
+    assert answer.status_code == (409 if path == "name" else 422)
+    assert sentence in answer.json()["detail"].replace("Campaign", "campaign")
+
+
+def test_a_preview_is_refused_to_whom_the_campaign_would_be(store: Store, tmp_path: Path) -> None:
+    """Its priority, or the number of campaigns that wait for one caller."""
+    full = ServiceConfig(limits=LimitsTable(waiting_of_one=1))
+    with served(store, tmp_path, full) as client:
+        assert client.post(CAMPAIGNS, json=QUICK).status_code == 201
+        for address in ("/api/v1/previews", CAMPAIGNS):
+            assert client.post(address, json=QUICK).status_code == 429

@@ -176,7 +176,7 @@ def test_kills_at_random_moments_lose_no_trial_and_run_none_twice(request: pytes
         with replaying_service() as service:
             if kill == 0:
                 hand_in(service, "long", budget="60m")
-            service.client.post(f"{CAMPAIGNS}/long/resume")  # five deaths are the most that are started again
+            service.client.post(f"{CAMPAIGNS}/long/resume")  # after five deaths it waits for that
             time.sleep(chance.uniform(0.0, 4.0))
             owner = owner_of("long")
             if owner is not None:
@@ -188,7 +188,7 @@ def test_kills_at_random_moments_lose_no_trial_and_run_none_twice(request: pytes
     with replaying_service() as service:
 
         def works() -> bool:
-            service.client.post(f"{CAMPAIGNS}/long/resume")  # it has failed if the death found just now was the fifth
+            service.client.post(f"{CAMPAIGNS}/long/resume")  # it waits if the death found just now was the fifth
             owner = owner_of("long")
             alive = owner is not None and Path(f"/proc/{owner.pid}").exists()
             return alive and len(trials_of("long")) > len(known)

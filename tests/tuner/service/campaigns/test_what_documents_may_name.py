@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -12,20 +13,24 @@ from fastapi.testclient import TestClient
 from record_builders import a_study, begun, finished
 from service_client import served
 
-from results.store.service.campaign_entry import CampaignOrder
+from results.record import Study
+from results.store.lease import Lease
+from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
 from runners.settings.registry import SETTINGS
 from search_spaces.load import entries, shipped, space_text
 from search_spaces.parameters.dimension import DIMENSIONS
 from tuner.asks.field import OFFERED, fields_of
 from tuner.asks.registry import ASKS
+from tuner.messages.documents import document_of
+from tuner.options import TuneOptions
 from tuner.service.campaigns.dispatcher import environment_of
-from tuner.service.campaigns.kinds.base import WorkOrder
 from tuner.service.campaigns.kinds.registry import KINDS
 from tuner.service.campaigns.offered import Offers
 from tuner.service.campaigns.offered_things import OF_HPL
-from tuner.service.campaigns.wrong import WrongDocumentError
+from tuner.service.campaigns.process import ProcessRequest, work_on
 from tuner.service.config import OffersTable, ServiceConfig
+from tuner.service.webhook_sender import Announcer
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 
@@ -98,7 +103,7 @@ def test_a_parameter_of_a_new_kind_is_refused_until_somebody_decides() -> None:
 
 def test_what_the_operator_offers_may_be_set(tmp_path: Path, store: Store) -> None:
     offers = OffersTable(parameters=("env.OMP_PLACES", "sys.omp_wait"), mpi_parameters=("btl",))
-    given = {"env.OMP_PLACES": "cores", "sys.omp_wait": ["active"], "mpi.btl": "tcp", "NB": 128}
+    given = {"env.OMP_PLACES": "cores", "sys.omp_wait": ["passive"], "mpi.btl": "tcp", "NB": 128}
     with served(store, tmp_path, ServiceConfig(offers=offers)) as client:
         answer = client.post("/api/v1/campaigns", json={**SEARCHES[0], "set": given})
         assert answer.status_code == 201, answer.text
@@ -125,18 +130,98 @@ def test_a_space_of_the_operator_may_set_anything(tmp_path: Path, store: Store) 
 EVIL = {"env.HOME": ["/home/mallory"]}
 
 
-@pytest.mark.parametrize("document", SEARCHES, ids=["tune", "blas"])
+def worked_on(store: Store, order: CampaignOrder, offers: Offers, study: Study | None = None) -> CampaignEntry:
+    """A campaign after its process has begun, as it stands in the database; it may have a study already."""
+    store.queue.add(order)
+    if study is not None:
+        store.create_study(study)
+    assert store.queue.claim(order.name)
+    work_on(
+        ProcessRequest(order.name, Lease.mine(), str(store.place), offers, Announcer(), lambda _now: None),
+        lambda _event: None,
+        StopRequest(),
+    )
+    found = store.queue.find(order.name)
+    assert found is not None
+    return found
+
+
+@pytest.fixture
+def offering(tmp_path: Path) -> Offers:
+    """A service that offers one thing of each sort."""
+    files = {name: tmp_path / name for name in ("mine.toml", "xhpl", "libmine.so", "lab.toml")}
+    for file in files.values():
+        file.write_text("")
+        file.chmod(0o755)
+    files["mine.toml"].write_text('[parameters]\nNB = [128]\nenv.OMP_PLACES = ["cores"]\n')
+    files["lab.toml"].write_text('name = "lab"\nbackend = "ssh"\nhosts = ["node1", "node2"]\n')
+    return Offers(
+        spaces={"mine": files["mine.toml"]},
+        clusters={"lab": files["lab.toml"]},
+        programs={"printed": files["xhpl"]},
+        libraries={"ours": files["libmine.so"]},
+        parameters=frozenset({"env.OMP_PLACES", *ASKED_BY_HOST}),
+    )
+
+
+ASKED_BY_HOST = entries("host", None, space_text("host")).keys() - OF_HPL
+WITHDRAWN: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "parameters": ({"set": {"env.OMP_PLACES": ["cores"]}}, {"parameters": frozenset()}),
+    "those of a shipped space": ({"space": "host"}, {"parameters": frozenset()}),
+    "a space": ({"space": "mine"}, {"spaces": {}}),
+    "a program": ({"program": "printed"}, {"programs": {}}),
+    "a library": ({"blas": ["ours", "openblas"]}, {"libraries": {}}),
+    "a cluster": ({"cluster": "lab"}, {"clusters": {}}),
+    "hours": ({"budget": "90h"}, {"most_budget_s": 3600.0}),
+}
+
+
 @pytest.mark.parametrize("begun_before", [False, True])
-def test_what_stands_in_the_queue_is_held_to_the_same_rule(
-    store: Store, document: dict[str, Any], *, begun_before: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+@pytest.mark.parametrize(
+    ("kind", "what"),
+    [(kind, what) for kind in ("tune", "blas") for what in WITHDRAWN if (kind, what) != ("blas", "a program")],
+)
+def test_what_the_operator_withdrew_is_withdrawn_from_what_waits_and_what_goes_on(
+    store: Store,
+    offering: Offers,
+    kind: str,
+    what: str,
+    *,
+    begun_before: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> None:
-    """A campaign of an older version, or what somebody wrote into a shared database, begins and resumes nothing."""
+    """By the same check as when it is handed in; also of what somebody wrote into a shared database."""
     monkeypatch.setenv("HPLTUNE_DATA", str(tmp_path))
-    if begun_before:
-        store.create_study(a_study("old"))
-    order = WorkOrder("old", {**document, "set": EVIL}, str(store.place), Offers())
-    with pytest.raises(WrongDocumentError, match=re.escape("set.env.HOME")):
-        KINDS[document["kind"]].work(order, lambda _event: None, StopRequest())
+    asked, withdrawn = WITHDRAWN[what]
+    document = document_of(kind).model_validate({"kind": kind, "space": "quick", "budget": "10m", **asked})
+    nodes = KINDS[kind].check(document, offering, store)
+    order = CampaignOrder("old", kind, document.model_dump(mode="json"), nodes, "mallory", 0)
+    entry = worked_on(store, order, replace(offering, **withdrawn), a_study("old") if begun_before else None)
+    assert entry.state is QueueState.FAILED
+    (key,) = asked
+    assert entry.reason.startswith(key), entry.reason
+
+
+def test_a_study_does_not_go_on_with_a_program_that_another_file_replaced(
+    store: Store, offering: Offers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HPLTUNE_DATA", str(tmp_path))
+    study = replace(a_study("old"), options=TuneOptions(xhpl=Path("/opt/old/xhpl")).to_json())
+    order = CampaignOrder("old", "tune", {"kind": "tune", "program": "printed"}, ("here",), "ada", 0)
+    entry = worked_on(store, order, offering, study)
+    assert entry.state is QueueState.FAILED
+    assert entry.reason == "program: other files are offered as the program now than it began with: hand it in anew"
+
+
+def test_a_campaign_works_on_no_other_nodes_than_it_was_handed_in_for(
+    store: Store, offering: Offers, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HPLTUNE_DATA", str(tmp_path))
+    order = CampaignOrder("old", "tune", {"kind": "tune", "cluster": "lab"}, ("node1", "node3"), "ada", 0)
+    entry = worked_on(store, order, offering)
+    assert entry.state is QueueState.FAILED
+    assert entry.reason == "cluster: it has other nodes now than when this was handed in: hand it in anew"
 
 
 @pytest.mark.parametrize("key", ["baseline", "reference"])

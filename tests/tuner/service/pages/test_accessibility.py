@@ -28,6 +28,7 @@ PAGES = (
     "/dat?cores=64&memory=256GiB",
     "/compare?studies=before&studies=after",
     "/campaigns/after",
+    "/campaigns/after/trials/1",
     "/campaigns/runs",
     "/campaigns/waits",
     "/node-checks",

@@ -255,3 +255,17 @@ def test_a_stranger_gets_no_long_form_back(client: TestClient, ada: str) -> None
     answer = client.post("/new", data={"space": '"' * 60_000}, headers=PAGE)
     assert answer.status_code == 401
     assert len(answer.text) < 20_000
+
+
+def test_a_field_that_the_form_does_not_have_is_refused(client: TestClient) -> None:
+    """As the API does: a slip would be a campaign that nobody asked for."""
+    for do in ("start", "preview"):
+        answer = send(client, opened(client), do, **QUICK, trails="5")
+        assert (answer.status_code, "trails: the form has no such field." in answer.text) == (422, True)
+    assert client.get("/api/v1/queue").json()["queued"] == []
+
+
+@pytest.mark.parametrize("name", ["a%00b", "%ED%A0%80", "%1B[2J"])
+def test_a_form_like_a_campaign_that_cannot_be_called_so_is_told_with_a_sentence(client: TestClient, name: str) -> None:
+    answer = client.get(f"/new?from={name}")
+    assert answer.status_code in {404, 422}, answer.text

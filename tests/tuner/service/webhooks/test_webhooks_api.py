@@ -15,7 +15,7 @@ from service_client import served
 from waiting import until
 from webhook_receiver import Receiver, receiver
 
-from results.store.service.campaign_entry import CampaignEntry, QueueState
+from results.store.service.campaign_entry import CampaignEntry, QueueState, WantedState
 from results.store.store import Store
 from runners.toml_file import ClusterFileError
 from tuner.service.config import read_config
@@ -37,9 +37,10 @@ def announcer(folder: Path, there: Receiver, **more: object) -> Announcer:
     return announcer_of(read_config(file))
 
 
-def ended(store: Store, state: QueueState, reason: str = "") -> CampaignEntry:
+def ended(store: Store, state: QueueState, reason: str = "", wanted: WantedState = WantedState.RUN) -> CampaignEntry:
     store.queue.add(replace(ORDER, name="check 1"))
     store.queue.claim("check 1")
+    store.queue.want("check 1", wanted)
     store.queue.end("check 1", state, reason)
     found = store.queue.find("check 1")
     assert found is not None
@@ -76,13 +77,20 @@ def test_a_message_tells_what_came_of_a_campaign(store: Store, there: Receiver, 
 
 
 @pytest.mark.parametrize(
-    ("state", "events"),
-    [(QueueState.FAILED, ["failed"]), (QueueState.CANCELLED, []), (QueueState.PAUSED, []), (QueueState.QUEUED, [])],
+    ("state", "wanted", "events"),
+    [
+        (QueueState.FAILED, WantedState.RUN, ["failed"]),
+        (QueueState.CANCELLED, WantedState.CANCEL, []),
+        (QueueState.PAUSED, WantedState.PAUSE, []),
+        (QueueState.PAUSED, WantedState.RUN, ["failed"]),
+        (QueueState.QUEUED, WantedState.RUN, []),
+    ],
 )
 def test_only_ends_that_somebody_waits_for_are_told(
-    store: Store, there: Receiver, tmp_path: Path, state: QueueState, events: list[str]
+    store: Store, there: Receiver, tmp_path: Path, state: QueueState, wanted: WantedState, events: list[str]
 ) -> None:
-    told = announcer(tmp_path, there).ended(store, ended(store, state))
+    """One that is paused though nobody asked for it waits because its processes died."""
+    told = announcer(tmp_path, there).ended(store, ended(store, state, wanted=wanted))
     assert [message.event for message in told] == events
     assert all(message.body["best_gflops"] is None for message in told)
 

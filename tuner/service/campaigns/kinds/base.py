@@ -2,9 +2,8 @@
 
 import platform
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from results.report.model import Report
 from results.store.store import Store
@@ -31,13 +30,13 @@ class WorkOrder:
 
     Attributes:
         name: of the campaign, and of the study that it makes.
-        document: what was handed in.
+        document: what was handed in, checked.
         db: the database as the service was given it; None for the user's own.
         offered: what the service lets documents choose from.
     """
 
     name: str
-    document: Mapping[str, Any]
+    document: Document
     db: str | None
     offered: Offers
 

@@ -5,19 +5,18 @@ from typing import ClassVar
 from results.report.model import Report
 from results.store.store import Store
 
-from ....asks.blas import BlasAsk
 from ....commands.campaigns.blas import BlasRequest, blas, check_options
 from ....commands.campaigns.reading import blas_options
 from ....commands.session import open_session
 from ....events import Listener
-from ....messages.documents import Document, document_of
+from ....messages.documents import Document
 from ....options import TuneOptions
 from ....reports.library_ranking import LibraryRanking
 from ....stopping import StopRequest
 from ..expected import CampaignEstimate
 from ..expected_tuning import expected_of
 from ..offered import Offers
-from ..offered_things import check_names, offered_options
+from ..offered_things import check_files, offered_options
 from ..wrong import read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -50,8 +49,8 @@ class BlasKind(CampaignKind):
         """Compare, or go on with the study of this name."""
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
-        ask: BlasAsk = document_of(self.name).model_validate(order.document).ask
-        check_names(ask.set, order.offered)  # also where the comparison began when more was offered
-        options = TuneOptions() if begun else offered_options(ask, order.offered, blas_options)
-        result = blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop)
-        return WorkResult(bool(result.on))
+            options = offered_options(order.document.ask, order.offered, blas_options)
+            if begun:
+                check_files(options, session.store.study(order.name))
+                options = TuneOptions()
+        return WorkResult(bool(blas(BlasRequest(options, order.name, resume=begun, db=order.db), listener, stop).on))

@@ -14,7 +14,7 @@ from ....commands.campaigns.run import Baseline, baseline_of
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
-from ....messages.documents import Document, document_of
+from ....messages.documents import Document
 from ....stopping import StopRequest
 from ....words import counted
 from ..expected import CampaignEstimate
@@ -55,10 +55,8 @@ class CheckKind(CampaignKind):
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
         """Measure; a check that was stopped measures from its beginning, in another study."""
-        document = document_of(self.name).model_validate(order.document)
-        ask: CheckAsk = document.ask
+        ask: CheckAsk = order.document.ask
         with open_session(order.db, listener, stop) as session:
-            self.check(document, order.offered, session.store)
             begun = session.store.queue.is_study(order.name)
         result = check(CheckRequest(ask, db=order.db, study=None if begun else order.name), listener, stop)
         if result.verdict is CheckVerdict.FAILED:

@@ -12,7 +12,7 @@ from ....asks.nodes import NodesAsk
 from ....commands.session import open_session
 from ....errors import TunerError
 from ....events import Listener
-from ....messages.documents import Document, document_of
+from ....messages.documents import Document
 from ....nodes.check import check_nodes, cluster_name
 from ....nodes.keeping import KeepRequest, chosen_baseline, keep_check, show_check
 from ....nodes.steps.registry import GROUPS, STEPS
@@ -59,7 +59,7 @@ class NodesKind(CampaignKind):
 
     def work(self, order: WorkOrder, listener: Listener, stop: StopRequest) -> WorkResult:
         """Check the nodes; a check that was stopped begins anew."""
-        ask: NodesAsk = document_of(self.name).model_validate(order.document).ask
+        ask: NodesAsk = order.document.ask
         file = _file(ask, order.offered)
         kept = KeepRequest(cluster_name(file), baseline=ask.baseline, campaign=order.name)
         with open_session(order.db, listener, stop) as session:

@@ -11,7 +11,7 @@ from ....commands.campaigns.tune import TuneRequest, facts_that_count, tune
 from ....commands.session import open_session
 from ....engines.registry import check_engine
 from ....events import Listener
-from ....messages.documents import Document, document_of
+from ....messages.documents import Document
 from ....options import TuneOptions
 from ....settings.dimensions import setting_dimensions
 from ....stopping import StopRequest
@@ -20,7 +20,7 @@ from ..expected import CampaignEstimate, SpaceSize
 from ..expected_tuning import expected_of, size_of
 from ..host_survey import HostSurvey
 from ..offered import Offers
-from ..offered_things import check_names, offered_options
+from ..offered_things import check_files, offered_options
 from ..wrong import WrongDocumentError, read_as_document
 from .base import CampaignKind, WorkOrder, WorkResult, node_set
 
@@ -61,9 +61,10 @@ class TuneKind(CampaignKind):
         """
         with open_session(order.db, listener, stop) as session:
             begun = session.store.queue.is_study(order.name)
-            ask: TuneAsk = document_of(self.name).model_validate(order.document).ask
-            check_names(ask.set, order.offered)  # also where the campaign began when more was offered
-            options = TuneOptions() if begun else options_of(ask, order.offered, session.store)
+            options = options_of(order.document.ask, order.offered, session.store)
+            if begun:
+                check_files(options, session.store.study(order.name))
+                options = TuneOptions()
         result = tune(TuneRequest(options, order.name, resume=begun, db=order.db), listener, stop)
         if result.failure is not None:  # what it found until then is stored
             raise result.failure

@@ -215,8 +215,7 @@ class LivePage:
         html = {name: part(name, text) for name, text in made.items()}
         marks = {name: _mark(text) for name, text in html.items()}
         at_work = entry is not None and entry.state in AT_WORK  # its study ends a moment before it
-        goes_on = state != "complete" or at_work or self._explanations.is_asked(self._name)
-        return PageParts(study, html, marks, goes_on)
+        return PageParts(study, html, marks, state != "complete" or at_work or self._explanations.is_asked(self._name))
 
     def _of_queue(self, entry: CampaignEntry | None) -> dict[str, str]:
         """What is only there for a campaign that was handed in."""
@@ -247,10 +246,8 @@ class LivePage:
         digest = self._digest
         steps = digest.improvements[-STORY_ROWS:]
         running = sorted(digest.running)[:MOST_RUNNING] if state == "running" else []
-        found = self._answer.ranked(study, digest.full)
-        rates = headline_rates(study, found)
-        stands = [rates.trial] if rates else []
-        wanted = [*running, *stands, *(one.number for one in steps)]
+        rates = headline_rates(study, self._answer.ranked(study, digest.full))
+        wanted = [*running, *([rates.trial] if rates else []), *(one.number for one in steps)]
         known = {one.number: one for one in self._store.lists.of_numbers(self._name, wanted)}
         best = known.get(rates.trial) if rates else None
         newest = self._store.newest_records(self._name, NEWEST_TRIALS)[::-1]

@@ -66,6 +66,7 @@ async def campaign_page(request: Request, parts: Parts, name: CampaignName) -> R
         "may_change": entry is not None and may_change(entry, caller),
         "admin": caller.scope.covers(AccessScope.ADMIN),
         "like": like(entry, caller) if entry else (),
+        "by": entry.order.handed_in_by if entry else "",
         "address": address_of(name),
         "csrf": csrf_field(request),
         "page": page,

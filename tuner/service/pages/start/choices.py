@@ -76,8 +76,7 @@ def _clusters(offered: Offers, seen: HostView) -> list[FormChoice]:
 
 @cache
 def _virtual(name: str) -> str:
-    cluster = load_cluster(name)
-    return f"{name} ({counted(len(cluster.node_list), 'node')}, simulated)"
+    return f"{name} ({counted(len(load_cluster(name).node_list), 'node')}, simulated)"
 
 
 def _objective(name: str) -> str:

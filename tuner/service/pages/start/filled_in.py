@@ -1,7 +1,7 @@
 """Between a form as people filled it in and the document of a campaign."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, KeysView, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -10,10 +10,13 @@ from pydantic import ValidationError
 from search_spaces.parameters.dimension import DIMENSIONS
 
 from ....messages.documents import MOST_SET, Document, document_of
-from ...problems import wrong_document
+from ...forms import FIELD
+from ...problems import LONGEST_PATH, Problem, wrong_document
 from .fields import BY_NAME, FIELDS, OTHER_PARAMETERS, FieldKind, FormField
 
 _NAME = re.compile(r"[\w.-]+")
+KEY = "key"
+"""The hidden field that makes one campaign of a form that is sent twice."""
 LINE_SHOWN = 80
 """Characters of a line that cannot be read."""
 _SET = "set."
@@ -23,6 +26,9 @@ Texts = Mapping[str, Sequence[str]]
 
 class FieldsOfForm(Protocol):
     """The fields of a form as a browser sends them."""
+
+    def keys(self) -> KeysView[str]:
+        """The names of all fields."""
 
     def getlist(self, key: Any) -> list[str]:
         """All values of a field."""
@@ -54,7 +60,13 @@ class WrongFormError(Exception):
 
 
 def texts_of_form(fields: FieldsOfForm) -> Texts:
-    """What somebody filled in."""
+    """What somebody filled in.
+
+    Raises:
+        Problem: the form has no such field.
+    """
+    for name in fields.keys() - {*BY_NAME, KEY, FIELD, "do"}:
+        raise Problem(422, f"{name[:LONGEST_PATH]}: the form has no such field.")
     return {field.name: [text.strip() for text in fields.getlist(field.name)] for field in FIELDS}
 
 

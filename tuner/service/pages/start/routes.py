@@ -13,15 +13,14 @@ from results.errors import StudyExistsError
 from results.metrics import four_digits
 from results.store.store import Store
 
-from ....messages.documents import Document, document_of
+from ....messages.documents import Name, document_of
 from ....messages.plain_paths import without_paths
 from ....units import dollars, duration, gibibytes
 from ....words import counted, listed
 from ...api.queue_access import OpenQueue, QueueAccess
 from ...authentication import needs
 from ...campaigns.host_survey import HostView
-from ...campaigns.kinds.registry import KINDS
-from ...campaigns.preview import Preview, PreviewRequest, preview
+from ...campaigns.preview import Preview
 from ...campaigns.wrong import WrongDocumentError
 from ...forms import Form, csrf_field
 from ...problems import Problem
@@ -32,6 +31,7 @@ from ..site import page
 from .choices import choices, fresh_texts
 from .fields import GROUPS
 from .filled_in import (
+    KEY,
     FieldError,
     Texts,
     WrongFormError,
@@ -43,8 +43,6 @@ from .filled_in import (
 )
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
-KEY = "key"
-"""The hidden field that makes one campaign of a form that is sent twice."""
 WRONG = (WrongFormError, WrongDocumentError, StudyExistsError)
 """What may be wrong in a form; the last says that its name is taken."""
 
@@ -89,7 +87,7 @@ class FilledForm:
 def new(
     request: Request,
     queue: OpenQueue,
-    like: Annotated[str | None, Query(alias="from", max_length=200)] = None,
+    like: Annotated[Name | None, Query(alias="from")] = None,
 ) -> HTMLResponse:
     """Show the form, filled in as another campaign was where one is named."""
     texts = fresh_texts() if like is None else _texts_of(queue.parts.store, like)
@@ -101,7 +99,9 @@ def start(request: Request, queue: OpenQueue, sent: Form) -> Response:
     """Start a campaign."""
     texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
     try:
-        name = request.state.target = _started(document_filled_in(texts), queue, key)
+        document = document_filled_in(texts)
+        once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
+        name = request.state.target = queue.hand_in(document, once).name
         return RedirectResponse(address_of(name), 303)
     except WRONG as error:
         return FilledForm(texts, key, _errors(error, texts)).page(request, queue)
@@ -117,10 +117,9 @@ def empty_form() -> RedirectResponse:
 def preview_form(request: Request, queue: OpenQueue, sent: Form) -> HTMLResponse:
     """Tell what would come of a campaign: a page, or for a script of a page the part that tells it."""
     texts, key = texts_of_form(sent), sent.get(KEY) or secrets.token_urlsafe(16)
-    seen, errors, parts = None, tuple[FieldError, ...](), queue.parts
+    seen, errors = None, tuple[FieldError, ...]()
     try:
-        asked = PreviewRequest(document_filled_in(texts), queue.caller.name)
-        seen = preview(asked, parts.offered, parts.store, parts.survey)
+        seen = queue.preview(document_filled_in(texts))
     except WRONG as error:
         errors = _errors(error, texts)
     return (
@@ -148,22 +147,6 @@ def _previewed(seen: Preview | None) -> dict[str, Any]:
     if seen is None:
         return {"seen": None, "cautions": ()}
     return {"seen": preview_facts(seen), "cautions": [without_paths(caution) for caution in seen.cautions]}
-
-
-def _started(document: Document, queue: QueueAccess, key: str) -> str:
-    """Hand in a campaign, and return its name.
-
-    Raises:
-        WrongDocumentError: something in it is wrong.
-        StudyExistsError: its name is taken.
-    """
-    queue.check_priority(document.priority)
-    queue.check_place()
-    kind, parts = KINDS["tune"], queue.parts
-    kind.check(document, parts.offered, parts.store)
-    kind.size(document, parts.offered, parts.store, parts.survey)
-    once = sha256(f"{key} {document.model_dump_json()}".encode()).hexdigest()  # who goes back may hand in another
-    return queue.hand_in(document, once).name
 
 
 def _texts_of(store: Store, name: str) -> Texts:
