@@ -13,11 +13,12 @@ from hpl.search_paths import SearchPaths
 from runners.errors import RunnerError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import copies_for
-from runners.hosts.node_facts import NodeSays, no_way_back
+from runners.hosts.node_facts import NodeSays
 from runners.hosts.ssh import SshRunner
 from runners.hosts.transport import Transport, say_all
 from runners.job import Job
 from runners.paths import RunPaths
+from runners.readiness.networks import no_way
 from runners.registry import InstalledMpi
 
 from ..user_dirs import UserDirs
@@ -56,7 +57,7 @@ def start_on_nodes(
         why_not = f"{error.filename or runs} cannot be written ({error.strerror or error})"
     if not why_not:
         return Start("", took_s, layer)
-    closed = no_way_back(cluster.reach, nodes, interfaces)
+    closed = no_way(cluster.reach, nodes, interfaces)
     if closed:
         why_not = f"{closed}; {why_not.replace(f'; {closed}', '')}"
     return Start(why_not, time.monotonic() - began_s, way_back=not closed)
