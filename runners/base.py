@@ -8,6 +8,7 @@ from enum import IntEnum
 from types import TracebackType
 from typing import NewType, Self
 
+from .errors import Mishap
 from .job import Job
 
 
@@ -48,7 +49,8 @@ class JobStatus:
 
     Attributes:
         exit_code: exit code of the launcher; negative for a signal, None while it runs.
-        lost_nodes: nodes of the job that did not answer when it had ended.
+        event: what befell it that is not its program's doing; None where nothing is known of that.
+        lost_nodes: nodes of the job that were lost, or are back after that.
         message: one sentence why it waits or why it did not complete; "" while it runs or is COMPLETED.
         used: what its processes used; None where that is not known, as while it runs, and of other hosts.
     """
@@ -58,6 +60,7 @@ class JobStatus:
     message: str = ""
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    event: Mishap | None = None
     lost_nodes: tuple[str, ...] = ()
     used: ProcessUse | None = None
 

@@ -1,10 +1,50 @@
-"""Errors of starting programs, grouped by whether trying again would help."""
+"""Errors of starting programs, by whether trying again would help; and what may befall a launch, with its answer."""
 
 from collections.abc import Sequence
+from enum import Enum
+
+
+class Mishap(Enum):
+    """What may befall a launch, and the one answer to it, whoever launched.
+
+    Attributes:
+        words: what happened.
+        repeats: how often the launch is repeated for it.
+        lasting: whether it says nothing about the configuration however often it happens; else only while the launch is
+            repeated for it.
+    """
+
+    NODE_LOST = ("a node does not answer", 1, True)
+    NODE_BACK = ("a node was away or was started anew, and answers again", 1, True)
+    DAEMON_LOST = ("the launcher lost a daemon that it had on a node", 1, True)
+    PREEMPTED = ("the batch system gave the nodes to a job of higher priority", 9, True)
+    REQUEUED = ("the batch system put the job back into its queue", 9, True)
+    NO_NODES = ("the batch system gave no nodes", 0, True)
+    TIME_LIMIT = ("the batch system gives less time than the run needs", 0, True)
+    NO_WAY = ("hosts cannot connect to each other", 0, True)
+    DISK_FULL = ("a disk is full", 0, True)
+    KILLED = ("a rank was killed, often by the kernel for want of memory", 1, False)
+    DISTURBED = ("somebody else changed the network", 1, False)
+    NO_START = ("no rank begins, though hosts can connect to each other", 0, False)
+
+    def __init__(self, words: str, repeats: int, lasting: bool) -> None:  # noqa: FBT001 - values of a table
+        self.words = words
+        self.repeats = repeats
+        self.lasting = lasting
+
+    def spares(self, repeated: int) -> bool:
+        """Return whether the configuration is not to blame, where the launch was repeated so often for it before."""
+        return self.lasting or repeated < self.repeats
 
 
 class RunnerError(Exception):
-    """A program could not be started or ended; the message is one sentence for the user."""
+    """A program could not be started or ended; the message is one sentence for the user.
+
+    Attributes:
+        event: what befell the launch; None where nothing says that the configuration is not to blame.
+    """
+
+    event: Mishap | None = None
 
 
 class InvalidJobError(RunnerError):
@@ -45,6 +85,8 @@ class UnreachableError(RunnerError):
     Attributes:
         node: the node's name.
     """
+
+    event = Mishap.NODE_LOST
 
     def __init__(self, sentence: str, node: str) -> None:
         super().__init__(sentence)

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from .base import JobId, JobState, JobStatus, ProcessUse, Runner
 from .batch.registry import outside
-from .errors import InvalidJobError, SubmitError
+from .errors import InvalidJobError, Mishap, SubmitError
 from .hosts.host_facts import confined
 from .job import Job
-from .launchers.base import Launcher, end_code
+from .launchers.base import Launcher, befell
 from .paths import RunPaths
 from .process_tree import MARK, end, raise_open_files, sweep, use_of_ranks
 
@@ -180,7 +180,8 @@ class LocalRunner(Runner):
 
     def _ended(self, running: Running, exit_code: int) -> JobStatus:
         said = RunPaths(running.job.directory).last_words()
-        exit_code = end_code(exit_code, said)
+        event = befell(exit_code, said)
+        exit_code = exit_code or int(event is Mishap.DAEMON_LOST)
         state = JobState.COMPLETED if exit_code == 0 else JobState.FAILED
         message = "" if exit_code == 0 else self._launcher.explain(running.job, exit_code, said)
         return replace(
@@ -188,6 +189,7 @@ class LocalRunner(Runner):
             state=state,
             exit_code=exit_code,
             message=message,
+            event=event if exit_code else None,
             ended_at=datetime.now(UTC),
             used=running.used,
         )

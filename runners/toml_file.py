@@ -13,7 +13,7 @@ from typing import Annotated, Any, TypeVar, get_args
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from .errors import RunnerError
-from .price import PriceError, price_usd
+from .price import price_usd
 from .wrong_value import in_our_words
 
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
@@ -83,22 +83,7 @@ def parse_table(place: str, text: str) -> dict[str, Any]:
     try:
         return parse_toml(text)
     except ClusterTomlError as error:
-        raise ClusterFileError(_price_sentence(place, text, str(error)) or f"{place}: {error}") from error
-
-
-def _price_sentence(place: str, text: str, error: str) -> str:
-    """Say what is wrong with the price on the line that is no TOML, as 1200EUR is none; "" where it is no price."""
-    line = re.search(r"at line (\d+)", error)
-    written = text.splitlines()[int(line[1]) - 1] if line else ""
-    price = re.match(r"\s*price_usd\s*=\s*([^#]*)", written) or re.search(r"\bprice_usd\s*=\s*([^#,}]*)", written)
-    if line is None or price is None:
-        return ""
-    given = price[1].strip()
-    try:
-        price_usd(given)
-    except PriceError as wrong:
-        return f"{place}, line {line[1]}: price_usd = {given}: {wrong}"
-    return ""
+        raise ClusterFileError(f"{place}: {error}") from error
 
 
 def validated(
@@ -170,43 +155,16 @@ def _steps(table: Any, location: Sequence[int | str]) -> list[int | str]:
 
 def _line_of(text: str, steps: Sequence[int | str]) -> int | None:
     """Find the first line of a key, or of the nearest table around it; None if neither is found."""
-    table: list[int | str] = []
-    last: dict[str, int] = {}
-    line_of_key, depth = None, 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        stripped = line.strip()
-        header = _header(stripped)
-        key = re.match(r"([\w.\"'+-]+)\s*=", stripped)
-        if header:
-            if stripped.startswith("[["):
-                last[header] = last.get(header, -1) + 1
-            path = table = _table_path(header, last)
-        elif key:
-            path = [*table, *key[1].replace('"', "").split(".")]
-        else:
+    lines, found = text.splitlines(), None
+    for step, following in zip(steps, [*steps[1:], ""], strict=False):
+        if isinstance(step, int):
             continue
-        shared = min(len(path), len(steps))
-        if shared > depth and path[:shared] == list(steps[:shared]):
-            line_of_key, depth = number, shared
-    return line_of_key
-
-
-def _header(line: str) -> str:
-    """Return the name of the table that a line begins; "" if it begins none."""
-    name, closed, behind = line.lstrip("[").partition("]")
-    begins = line.startswith("[") and closed and "," not in name and behind.lstrip("] \t")[:1] in {"", "#"}
-    return name.strip() if begins else ""
-
-
-def _table_path(header: str, last: Mapping[str, int]) -> list[int | str]:
-    """Return the steps to a table; `last` holds the current index in each list of tables."""
-    path: list[int | str] = []
-    parts = header.split(".")
-    for end, part in enumerate(parts, start=1):
-        path.append(part.strip().strip("\"'"))
-        index = last.get(".".join(parts[:end]))
-        path += () if index is None else (index,)
-    return path
+        name = rf"(?:[\w.\"'-]+\.)?[\"']?{re.escape(step)}[\"']?"
+        begins = re.compile(rf"\s*(?:\[+{name}(?:\.[^]=]*)?\]|{name}\s*[.=])")
+        places = [number for number in range(found or 0, len(lines)) if begins.match(lines[number])]
+        nth = following if isinstance(following, int) and len(places) > following else 0
+        found = places[nth] if places else found
+    return None if found is None else found + 1
 
 
 class ClusterTomlError(ValueError):

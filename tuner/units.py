@@ -3,7 +3,7 @@
 import math
 import re
 
-from runners.price import PriceError, price_usd
+from runners.price import price_usd
 
 from .errors import UsageError
 
@@ -47,7 +47,7 @@ def parse_price_usd(text: str | None, field: str = "price") -> float | None:
         return None
     try:
         return price_usd(text)
-    except PriceError as error:
+    except ValueError as error:
         raise UsageError(str(error), field=field, given=text) from error
 
 

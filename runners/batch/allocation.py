@@ -10,10 +10,10 @@ from enum import Enum
 from pathlib import Path
 
 from ..base import JobId, JobState, JobStatus
-from ..errors import InvalidJobError, RunnerError, SubmitError, UnreachableError
+from ..errors import InvalidJobError, Mishap, RunnerError, SubmitError, UnreachableError
 from ..hosts.transport import say_all
 from ..job import Job
-from ..launchers.base import Launcher, end_code
+from ..launchers.base import Launcher, befell
 from ..paths import RunPaths
 from .base import BatchJob, BatchSystem, JobPhase, in_words
 from .spool import Spool, WorkerReport
@@ -47,10 +47,12 @@ class Trial:
     deadline_s: float = float("inf")
     stopped_s: float = 0.0
 
-    def finish(self, state: JobState, message: str, exit_code: int | None = None) -> None:
-        """Set its final status."""
+    def finish(self, state: JobState, message: str, exit_code: int | None = None, event: Mishap | None = None) -> None:
+        """Set its final status; what failed before it began got no nodes."""
         now = datetime.now(UTC)
-        self.status = replace(self.status, state=state, exit_code=exit_code, message=message, ended_at=now)
+        if event is None and state is JobState.FAILED and self.status.started_at is None:
+            event = Mishap.NO_NODES
+        self.status = replace(self.status, state=state, exit_code=exit_code, message=message, event=event, ended_at=now)
 
 
 class TrialQueue:
@@ -177,7 +179,7 @@ class Allocation:
         self.over = False
         self.lost: tuple[str, ...] = ()
         self._seen: BatchJob | None = None
-        self._verdict: tuple[JobState, str] | None = None
+        self._verdict: tuple[JobState, str, Mishap | None] | None = None
         self._trials = TrialQueue(self.spool)
         self._doubt = Doubt.NONE
 
@@ -230,24 +232,30 @@ class Allocation:
             self._doubt = Doubt.NONE
             self._trials.drop_current()
         elif time.monotonic() > trial.deadline_s:
-            self.give_up(JobState.TIMEOUT, f"{_at_limit(trial)}, and the worker on the first node does not answer")
+            self.give_up(
+                JobState.TIMEOUT,
+                f"{_at_limit(trial)}, and the worker on the first node does not answer",
+                Mishap.DAEMON_LOST,
+            )
 
     def note(self, seen: BatchJob | None) -> None:
         """Process the system's answer about the job; None if it no longer knows the job."""
         self.polling.answered()
         before, self._seen = self._seen, seen
         if seen is None:
-            self._end(JobState.FAILED, f"{self._terms.title} does not know job {self.number} any more")
+            self._end(
+                JobState.FAILED, f"{self._terms.title} does not know job {self.number} any more", Mishap.DAEMON_LOST
+            )
         elif seen.phase is JobPhase.ENDED:
             failed = self._failed_nodes(seen, before)
-            self._end(seen.state, seen.told(failed), failed)
+            self._end(seen.state, seen.told(failed), seen.event, failed)
         elif self._verdict is not None:
             self._tell()
         elif seen.phase is JobPhase.WAITING:
-            self._wait(seen)
+            self._wait(seen, began=before is not None and before.phase is not JobPhase.WAITING)
         elif seen.phase is not JobPhase.RUNNING:
             self._doubt = Doubt.NONE if self._doubt is Doubt.NONE else Doubt.ASKED
-            self.polling.watch_the_end()
+            self.polling.pause_s = min(self.polling.pause_s, ENDING_PAUSE_S)
         elif self._doubt is Doubt.ASKED:
             self._doubt = Doubt.SETTLED
 
@@ -260,7 +268,11 @@ class Allocation:
         if self._doubt is Doubt.ASKED:
             self._doubt = Doubt.SETTLED
         if now - self.polling.answered_s > SILENCE_S and (late or not running):
-            self._end(JobState.FAILED, f"nothing was heard for {in_words(SILENCE_S)} of job {self.number}: {error}")
+            self._end(
+                JobState.FAILED,
+                f"nothing was heard for {in_words(SILENCE_S)} of job {self.number}: {error}",
+                Mishap.DAEMON_LOST,
+            )
 
     def stop(self, trial: Trial) -> None:
         """Order the worker to end a trial; the trial's status tells when that is done."""
@@ -280,10 +292,10 @@ class Allocation:
             self._trials.drop_current()
         return trial.status.state.final
 
-    def give_up(self, state: JobState, sentence: str) -> None:
+    def give_up(self, state: JobState, sentence: str, event: Mishap | None = None) -> None:
         """End the allocation; its trials get this state once the system says that nothing is left."""
         if self._verdict is None:
-            self._verdict = (state, sentence)
+            self._verdict = (state, sentence, event)
             self.polling.soon()
             self._tell()
 
@@ -300,16 +312,21 @@ class Allocation:
             self._doubt = Doubt.ASKED
             self.polling.soon()
 
-    def _wait(self, seen: BatchJob) -> None:
-        """Process why the job waits, and end it if it would wait for ever or too long."""
+    def _wait(self, seen: BatchJob, *, began: bool) -> None:
+        """Process why the job waits, and end it if it would wait for ever or too long, or had begun before."""
         trial = self._trials.current
         if trial is not None and trial.status.state is JobState.QUEUED:
             trial.status = replace(trial.status, message=seen.sentence)
-        if seen.never:
-            self.give_up(JobState.FAILED, f"{self._terms.title} job {self.number} will never start: {seen.never}")
+        job = f"{self._terms.title} job {self.number}"
+        if began:
+            self.give_up(JobState.FAILED, f"{job} was put back into the queue", Mishap.REQUEUED)
+        elif seen.never:
+            self.give_up(JobState.FAILED, f"{job} will never start: {seen.never}", Mishap.NO_NODES)
         elif self.polling.asked_s - self.polling.submitted_s > self._terms.queue_limit_s:
             limit = in_words(self._terms.queue_limit_s)
-            self.give_up(JobState.FAILED, f"{seen.sentence}; it was given up after {limit} in the queue")
+            self.give_up(
+                JobState.FAILED, f"{seen.sentence}; it was given up after {limit} in the queue", Mishap.NO_NODES
+            )
 
     def _conclude(self, trial: Trial, report: WorkerReport) -> None:
         sentences = {
@@ -317,8 +334,9 @@ class Allocation:
             "timeout": (JobState.TIMEOUT, _at_limit(trial)),
             "lease": (JobState.CANCELLED, f"the nodes did not hear of hpltune for {in_words(self._terms.lease_s)}"),
         }
+        event = None
         if report.why == "cancelled" and self._verdict is not None:
-            state, message = self._verdict
+            state, message, event = self._verdict
         elif report.why in sentences:
             state, message = sentences[report.why]
         elif report.exit_code == 0:
@@ -326,7 +344,8 @@ class Allocation:
         else:
             said = RunPaths(trial.job.directory).last_words().strip() or self.spool.said()
             state, message = JobState.FAILED, self._launcher.explain(trial.job, report.exit_code or 0, said)
-        trial.finish(state, message, report.exit_code)
+            event = befell(report.exit_code or 0, said)
+        trial.finish(state, message, report.exit_code, event)
 
     def _blame_silent_nodes(self, trial: Trial) -> None:
         """Ask each node of a run that failed; one that does not answer is lost, long before the system says so.
@@ -345,11 +364,10 @@ class Allocation:
             names = ", ".join(self.lost)
             title = self._terms.title
             sentence = f"node {names} of {title} job {self.number} does not answer, though {title} does not say so yet"
-            message = "; ".join(filter(None, (trial.status.message, sentence)))
-            trial.status = replace(trial.status, message=message, lost_nodes=self.lost)
-            self.give_up(JobState.FAILED, sentence)
+            trial.status = replace(trial.status, message=sentence, event=Mishap.NODE_LOST, lost_nodes=self.lost)
+            self.give_up(JobState.FAILED, sentence, Mishap.NODE_LOST)
 
-    def _end(self, state: JobState, sentence: str, failed: tuple[str, ...] = ()) -> None:
+    def _end(self, state: JobState, sentence: str, event: Mishap | None = None, failed: tuple[str, ...] = ()) -> None:
         """Finish the trials of an ended job, by the worker's last report unless the system knows why a launcher failed.
 
         Args:
@@ -364,11 +382,11 @@ class Allocation:
                 self._conclude(current, report)
                 trials.remove(current)
         if self._verdict is not None:
-            state, sentence = self._verdict
+            state, sentence, event = self._verdict
         elif mine:
             sentence = f"{sentence}{self._last_words()}"
         for left in trials:
-            left.finish(state, sentence)
+            left.finish(state, sentence, event=event)
             left.status = replace(left.status, lost_nodes=failed)
 
     def _last_words(self) -> str:
@@ -378,7 +396,7 @@ class Allocation:
         return "" if (self.spool.folder / "begun").exists() else f": do its nodes see {self.spool.folder}?"
 
     def _failed_nodes(self, seen: BatchJob, before: BatchJob | None) -> tuple[str, ...]:
-        if not seen.node_failed:
+        if seen.event is not Mishap.NODE_LOST:
             return ()
         trial = self._trials.current
         stderr = RunPaths(trial.job.directory).read_stderr() if trial else ""
@@ -437,13 +455,9 @@ class Polling:
         self.asked_s = time.monotonic()
         self.pause_s = LAST_PAUSE_S
 
-    def watch_the_end(self) -> None:
-        """Ask more often, because the job is neither waiting nor running any more."""
-        self.pause_s = min(self.pause_s, ENDING_PAUSE_S)
-
 
 def _report(spool: Spool, trial: Trial) -> WorkerReport:
     report = spool.report(trial.number)
     if report.exit_code != 0:
         return report
-    return replace(report, exit_code=end_code(0, RunPaths(trial.job.directory).last_words()))
+    return replace(report, exit_code=int(befell(0, RunPaths(trial.job.directory).last_words()) is Mishap.DAEMON_LOST))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from ..base import JobState
+from ..errors import Mishap
 from ..hosts.transport import Transport
 from ..launchers.base import Launcher
 from ..toml_file import Count, Part, Positive
@@ -43,7 +44,7 @@ class BatchJob:
         never: why it will never start, as the end of a sentence; None if it may start.
         state: how a run that it took along has ended.
         by_its_script: it ended because its script did, so the script's last report counts.
-        node_failed: it ended because one of its nodes failed.
+        event: what befell it; None where it ended for its own reasons.
     """
 
     number: str
@@ -54,7 +55,7 @@ class BatchJob:
     never: str | None = None
     state: JobState = JobState.FAILED
     by_its_script: bool = False
-    node_failed: bool = False
+    event: Mishap | None = None
 
     def told(self, failed: Sequence[str] = ()) -> str:
         """Return the sentence, with the nodes that failed if they are known."""

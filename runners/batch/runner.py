@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..base import JobId, JobState, JobStatus, Runner
-from ..errors import InvalidJobError, RunnerError, SubmitError
+from ..errors import InvalidJobError, Mishap, RunnerError, SubmitError
 from ..job import Job
 from ..launchers.base import Launcher
 from ..paths import RunPaths
@@ -63,7 +63,8 @@ class BatchRunner(Runner):
         paths.write_command(argv, job.order)
         paths.stdout.write_bytes(b"")
         paths.stderr.write_bytes(b"")
-        trial = Trial(job, job_id, [*self._surroundings(job, job_id), *argv])
+        variables = {**job.launcher_environment, MARK: job_id, **self._batch.for_launcher(job.ranks)}
+        trial = Trial(job, job_id, ["env", *(f"{name}={value}" for name, value in variables.items()), *argv])
         allocation = self._allocation(job)
         allocation.add(trial)
         self._jobs[job_id] = (allocation, trial)
@@ -134,15 +135,12 @@ class BatchRunner(Runner):
         if busy > cores and not job.oversubscribe:
             raise InvalidJobError(f"{busy} ranks and threads on each node are more than its {cores} cores")
         if self._batch.reuse and job.walltime_s + SPARE_S > self._time_limit_s:
-            raise InvalidJobError(
+            error = InvalidJobError(
                 f"a walltime of {in_words(job.walltime_s)} does not fit into an allocation of "
                 f"{in_words(self._time_limit_s)}: raise time_limit_s"
             )
-
-    def _surroundings(self, job: Job, job_id: JobId) -> list[str]:
-        """Return the tokens that set the launcher's variables."""
-        variables = {**job.launcher_environment, MARK: job_id, **self._batch.for_launcher(job.ranks)}
-        return ["env", *(f"{name}={value}" for name, value in variables.items())]
+            error.event = Mishap.TIME_LIMIT
+            raise error
 
     def _allocation(self, job: Job) -> Allocation:
         """Choose or make the allocation of a job."""

@@ -224,18 +224,13 @@ class Cluster(Part):
     def _hosts_of_tables(self) -> Self:
         """Refuse hosts in [switches] and [speeds] that are no hosts of the cluster, or whose place is not clear."""
         placed = [host for members in self.switches.values() for host in members]
-        for host in placed if self.hosts else ():
-            if host not in self.hosts:
-                raise ValueError(f"[switches] names {host}, which is not among hosts")
-            if placed.count(host) > 1:
-                raise ValueError(f"[switches] names {host} twice: a host is at one switch")
-        for host in self.speeds:
-            if host not in self.hosts:
-                raise ValueError(f"[speeds] names {host}, which is not among hosts")
-        for table, named in (self.power.hosts if self.power and self.hosts else {}).items():
-            strange = sorted(named - set(self.hosts))
-            if strange:
-                raise ValueError(f"[power.{table}] names {strange[0]}, which is not among hosts")
+        powered = self.power.hosts if self.power and self.hosts else {}
+        tables = {"switches": placed if self.hosts else [], "speeds": list(self.speeds)}
+        for table, named in {**tables, **{f"power.{one}": sorted(hosts) for one, hosts in powered.items()}}.items():
+            if strange := [host for host in named if host not in self.hosts]:
+                raise ValueError(f"[{table}] names {strange[0]}, which is not among hosts")
+            if twice := [host for host in named if named.count(host) > 1]:
+                raise ValueError(f"[{table}] names {twice[0]} twice: a host is at one switch")
         if self.speeds and len(self.speeds) < len(self.hosts):
             missing = ", ".join(host for host in self.hosts if host not in self.speeds)
             raise ValueError(f"[speeds] says nothing of {missing}: name the speed of every host, or leave [speeds] out")

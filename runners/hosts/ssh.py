@@ -6,23 +6,24 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Mapping, MutableMapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 from ..base import JobId, JobState, JobStatus
-from ..errors import SubmitError
+from ..errors import Mishap, RunnerError, SubmitError, UnreachableError
 from ..forwarded import plain
 from ..job import Job
-from ..launchers.base import Launcher
+from ..launchers.base import Launcher, ended_on
 from ..local import LocalRunner, Running
 from ..paths import AGENT, RunPaths
 from ..process_tree import MARK
+from ..readiness.networks import no_way
 from .copies import Copies
+from .hearing import CommandResult
 from .host_names import launcher_name
-from .node_facts import no_way_back
-from .transport import Ssh, for_any_shell, silent
+from .transport import CONNECT_S, Ssh, for_any_shell, say_all
 
 GRACE_S = 30
 """Seconds after a job's walltime when the lease on each node ends the job, if nothing else has ended it."""
@@ -64,8 +65,19 @@ while [ -n "$({FIND})" ] && [ "$tries" -lt 20 ]; do
     tries=$((tries + 1))
     sleep 0.1
 done
-exit 0
 """
+FULL_KIB = 1024
+"""Less is no room for what MPI keeps in a folder for temporary files."""
+STATE = rf"""
+boot=$(cat /proc/sys/kernel/random/boot_id)
+kills=$(sed -n 's/^oom_kill //p' /proc/vmstat)
+free=$(df -Pk "${{TMPDIR:-/tmp}}" | sed -n '2s/.* \([0-9][0-9]*\)  *[0-9-]*%.*/\1/p')
+echo "${{boot:--}} ${{kills:-0}} ${{free:-{FULL_KIB}}}"
+"""
+"""Tells of a node what changes if it is to blame: boot, processes that its kernel killed for want of memory, and KiB
+that are free for temporary files."""
+Told = Mapping[str, CommandResult | UnreachableError]
+State = tuple[str, ...]
 
 _BOX = re.compile(r"^-{20,}$.*?^-{20,}$", re.MULTILINE | re.DOTALL)
 """What a daemon of Open MPI writes to the standard output."""
@@ -90,6 +102,7 @@ class SshRunner(LocalRunner):
         self._check_s = check_s
         self._copies = copies
         self._watches: dict[JobId, NodeWatch] = {}
+        self._known: dict[str, State] = {}
 
     def submit(self, job: Job) -> JobId:
         """Start a job.
@@ -131,60 +144,133 @@ class SshRunner(LocalRunner):
         nodes = self._jobs[job_id].job.nodes
         if status.state.final or not nodes:
             return status
-        watch = self._watches.setdefault(job_id, NodeWatch(self._reach, nodes, self._check_s))
-        if watch.silent():
+        if job_id not in self._watches:
+            self._watches[job_id] = NodeWatch(self._reach, nodes, self._check_s, self._known)
+        if self._watches[job_id].away():
             self._end(job_id, JobState.FAILED, "a node stopped answering")
         return self._jobs[job_id].status
 
     def _clear(self, running: Running, job_id: JobId) -> None:
         super()._clear(running, job_id)
-        self._watches.pop(job_id, None)
+        watch = self._watches.pop(job_id, None)
         if running.job.agent is not None:
             _remove(running.job.agent, running.job)
         status = running.status
         if status.state is JobState.COMPLETED or not running.job.nodes:
             return
-        lost = self.sweep_nodes(running.job.nodes, job_id)
+        missed = watch.missed if watch else {}
+        if watch and status.event is Mishap.DAEMON_LOST:
+            watch.hear(CONNECT_S)
+        known = dict(self._known)
+        sweep = ("sh", "-c", SWEEP + STATE, "hpltune-sweep", job_id)
+        said = say_all(self._reach, running.job.nodes, sweep, timeout_s=60.0)
+        self._known |= {node: state for node, own in said.items() if (state := _state(own))}
         if self._copies is not None:
             self._copies.doubt(running.job.nodes)
-        message = "; ".join(filter(None, (status.message, *lost.values(), self._why_none_began(running, lost))))
-        running.status = replace(status, lost_nodes=tuple(lost), message=message)
+        running.status = self._blamed(running, known, missed, said)
 
-    def _why_none_began(self, running: Running, lost: Collection[str]) -> str:
-        """Return the sentence why no rank of a job printed anything; "" where some did, and where nobody knows."""
-        failed = running.status.state in {JobState.FAILED, JobState.TIMEOUT}
-        if lost or not failed or _BOX.sub("", RunPaths(running.job.directory).read_stdout()).strip():
-            return ""
-        return no_way_back(self._reach, running.job.nodes, running.job.interfaces)
+    def _blamed(self, running: Running, known: Mapping[str, State], missed: Mapping[str, int], said: Told) -> JobStatus:
+        """Return the status of a job that failed, with what befell it and with the nodes that are to blame.
 
-    def sweep_nodes(self, nodes: tuple[str, ...], job_id: JobId) -> Mapping[str, str]:
-        """End processes that a job left on nodes; return the nodes that do not answer, each with the sentence why."""
-        return silent(self._reach, nodes, ("sh", "-c", SWEEP, "hpltune-sweep", job_id), timeout_s=60.0)
+        Args:
+            known: what nodes told of themselves before.
+            missed: checks in a row that they missed.
+            said: what they tell now.
+        """
+        status, event = running.status, running.status.event
+        lost = {node: str(own) for node, own in said.items() if isinstance(own, UnreachableError)}
+        now = {node: state for node, own in said.items() if (state := _state(own))}
+        anew = [node for node, state in now.items() if state[0] != known.get(node, state)[0]]
+        enough = 1 if event is Mishap.DAEMON_LOST else TOLERATED
+        away = [node for node, count in missed.items() if count >= enough and node not in (*lost, *anew)]
+        back = {node: f"node {node} was started anew" for node in anew}
+        back |= {node: f"node {node} stopped answering in the middle of the run, and answers again" for node in away}
+        if lost or back:
+            own = [] if event is Mishap.DAEMON_LOST or status.exit_code is None else [status.message]
+            event = Mishap.NODE_LOST if lost else Mishap.NODE_BACK
+            message = "; ".join(filter(None, (*lost.values(), *back.values(), *own)))
+            return replace(status, event=event, lost_nodes=(*lost, *back), message=message)
+        if status.state in {JobState.FAILED, JobState.TIMEOUT}:
+            event, why = self._why_here(running, known, now)
+            return replace(status, event=event, message="; ".join(filter(None, (why, status.message))))
+        return status
+
+    def _why_here(
+        self, running: Running, known: Mapping[str, State], now: Mapping[str, State]
+    ) -> tuple[Mishap | None, str]:
+        """Return what befell a job whose nodes all answer, and the sentence that names the one that is to blame."""
+        event, paths = running.status.event, RunPaths(running.job.directory)
+        began = bool(_BOX.sub("", paths.read_stdout()).strip())
+        short = [node for node, state in now.items() if int(state[1]) > int(known.get(node, state)[1])]
+        full = [node for node, state in now.items() if int(state[2]) < FULL_KIB]
+        if short:
+            return Mishap.KILLED, f"the kernel of node {', '.join(short)} killed a process for want of memory"
+        if full and (event is Mishap.DISK_FULL or not began):
+            return Mishap.DISK_FULL, f"the folder for temporary files is full on node {', '.join(full)}"
+        if event is Mishap.KILLED:
+            return event, f"node {node}" if (node := ended_on(paths.last_words())) else ""
+        closed = "" if began else no_way(self._reach, running.job.nodes, running.job.interfaces)
+        return (Mishap.NO_WAY, closed) if closed else (event, "")
 
 
 class NodeWatch:
-    """Checks from time to time, without blocking, that the nodes of a running job answer.
+    """Checks from time to time, without blocking, that the nodes of a running job answer, and were not started anew.
 
     MPI does not notice a cut link: its ranks would wait until their time limit.
+
+    Attributes:
+        missed: by node how many checks in a row it missed.
     """
 
-    def __init__(self, reach: Ssh, nodes: tuple[str, ...], check_s: float) -> None:
+    def __init__(self, reach: Ssh, nodes: tuple[str, ...], check_s: float, known: MutableMapping[str, State]) -> None:
+        """Begin; nodes of which nothing is known yet are asked at once.
+
+        Args:
+            known: what nodes told of themselves, to which this adds those that told nothing yet.
+        """
+        self.missed: dict[str, int] = {}
         self._reach = reach
         self._nodes = nodes
         self._check_s = check_s
-        self._next_s = time.monotonic() + check_s
-        self._asking: Future[bool] | None = None
-        self._missed = 0
+        self._known = known
+        self._next_s = time.monotonic() + (check_s if set(nodes) <= known.keys() else 0.0)
+        self._asking: threading.Thread | None = None
+        self._said: Told = {}
+        self._anew = False
 
-    def silent(self) -> bool:
-        """Whether a node has missed TOLERATED checks in a row."""
-        if self._asking is not None and self._asking.done():
-            self._missed = 0 if self._asking.result() else self._missed + 1
-            self._asking = None
-        if self._asking is None and time.monotonic() > self._next_s:
+    def away(self) -> bool:
+        """Whether a node has missed TOLERATED checks in a row, or was started anew."""
+        self.hear()
+        away = self._anew or any(count >= TOLERATED for count in self.missed.values())
+        if not away and self._asking is None and time.monotonic() > self._next_s:
             self._next_s = time.monotonic() + self._check_s
-            self._asking = _in_background(lambda: not silent(self._reach, self._nodes))
-        return self._missed >= TOLERATED
+            self._asking = threading.Thread(target=self._ask, daemon=True)
+            self._asking.start()
+        return away
+
+    def hear(self, wait_s: float = 0.0) -> None:
+        """Take in what the last check told, if it ends within so many seconds."""
+        if self._asking is None:
+            return
+        self._asking.join(wait_s)
+        if self._asking.is_alive():
+            return
+        self._asking = None
+        for node, own in self._said.items():
+            self.missed[node] = self.missed.get(node, 0) + 1 if isinstance(own, UnreachableError) else 0
+            if state := _state(own):
+                self._anew |= self._known.setdefault(node, state)[0] != state[0]
+
+    def _ask(self) -> None:
+        """Ask all nodes, in a thread that does not prevent this program from ending."""
+        with suppress(RunnerError):
+            self._said = say_all(self._reach, self._nodes, ("sh", "-c", STATE), timeout_s=20.0)
+
+
+def _state(said: CommandResult | UnreachableError) -> State:
+    """Return what a node tells of itself; nothing where it does not answer, or not as we ask."""
+    words = () if isinstance(said, UnreachableError) else tuple(said.stdout.split())
+    return words if len(words) == 3 and all(word.isdecimal() for word in words[1:]) else ()
 
 
 def _plain_folder() -> Path:
@@ -206,20 +292,6 @@ def _remove(agent: Path, job: Job) -> None:
     """Remove an agent that is outside of its job's own folder."""
     if agent.parent != job.directory:
         shutil.rmtree(agent.parent, ignore_errors=True)
-
-
-def _in_background(work: Callable[[], bool]) -> Future[bool]:
-    """Run a function in a thread that does not prevent this program from ending."""
-    future: Future[bool] = Future()
-
-    def run() -> None:
-        try:
-            future.set_result(work())
-        except BaseException as error:  # noqa: BLE001 - whoever asks for the result gets it
-            future.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    return future
 
 
 def agent_text(

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ..errors import InvalidJobError
+from ..errors import InvalidJobError, Mishap
 from ..job import Job
 
 MOST_CHARACTERS = 480
@@ -34,6 +34,18 @@ UCX = "UCX_NET_DEVICES"
 """The variable that limits UCX to some devices; of an InfiniBand port it knows the device, not the interface."""
 FIRST_SIGNAL = 128
 """The number that shells and launchers add to a signal to make an exit code."""
+_EVENTS: tuple[tuple[str, Mishap | None], ...] = (
+    (r"execvp error|host information for|(?:exited on\s+signal|KILLED BY SIGNAL:) (?:4|6|7|8|11)\b", None),
+    (r"lost communication with a? ?(?:remote )?daemon|daemon exited unexp|[Nn]ode failure on|Unable to run bstrap_pr",
+     Mishap.DAEMON_LOST),
+    (r"process manager error waiting for completion", Mishap.DAEMON_LOST),
+    (r"exited on\s+signal 9\b|KILLED BY SIGNAL: 9\b|EXIT CODE: 9\b|tasks? [\d,-]+: Killed|(?i:oom.kill|out.of.memory)",
+     Mishap.KILLED),
+    (r"No space left on device|OUT-OF-RESOURCE[\s\S]*dstore", Mishap.DISK_FULL),
+)  # fmt: skip
+"""Messages of all launchers that tell what befell a launch; the first that matches counts."""
+_ENDED_ON = re.compile(r"on node (\S+)\s+exited|RUNNING AT (\S+)|error: (\S+): tasks? ")
+"""Where a rank ended, in the words of launchers."""
 _OF_MPI = ("OMPI_MCA_", "OPAL_", "PMIX_", "PRTE_", "MPICH_", "MPIR_CVAR_", "HYDRA_", "I_MPI_", "UCX_", "FI_")
 """Prefixes of the variables that Open MPI, MPICH, Intel MPI and the libraries below them read."""
 
@@ -59,9 +71,19 @@ def on_interfaces(job: Job) -> dict[str, str]:
     return {UCX: ",".join(job.ucx_devices or job.interfaces), "FI_TCP_IFACE": job.interfaces[0]}
 
 
-def end_code(exit_code: int, said: str) -> int:
-    """Return the exit code of a launcher; 1 where it said that it lost a node, after which Open MPI 5 ends with 0."""
-    return 1 if exit_code == 0 and "lost communication with a remote daemon" in said else exit_code
+def befell(exit_code: int, said: str) -> Mishap | None:
+    """Return what befell a launch, as its launcher ended and said; None where that tells nothing.
+
+    Open MPI 5 ends with 0 after it has lost a daemon.
+    """
+    texts = (said, signal_of(exit_code if exit_code > 0 else FIRST_SIGNAL - exit_code))
+    return next((event for pattern, event in _EVENTS for text in texts if re.search(pattern, text)), None)
+
+
+def ended_on(said: str) -> str:
+    """Return the host on which a rank ended, as its launcher names it; "" where it names none."""
+    match = _ENDED_ON.search(said)
+    return next(filter(None, match.groups()), "") if match else ""
 
 
 def last_words(program: str, exit_code: int, said: str) -> str:

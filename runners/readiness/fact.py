@@ -1,5 +1,6 @@
 """A fact of a node: how it is asked, how a person can see it, and how its values are compared."""
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -60,39 +61,24 @@ class NearNumber:
 
 
 @dataclass(frozen=True)
-class AtMost:
-    """No value should be above a limit, whatever other nodes say; what a value is uncertain by (±) is allowed for."""
+class Within:
+    """No value should be above or below a limit, whatever others say; what it is uncertain by (±) is allowed for."""
 
-    limit: float
+    most: float = math.inf
     unit: str = ""
+    least: float = -math.inf
 
     def usual(self, values: Sequence[str]) -> str | None:
         """Return the limit in words."""
         del values
-        return f"at most {self.limit:g}{self.unit and ' '}{self.unit}"
+        return (
+            f"{f'at most {self.most:g}' if self.most < math.inf else f'at least {self.least:g}'} {self.unit}".rstrip()
+        )
 
     def fits(self, value: str, usual: str) -> bool:
-        """Return whether the value without its sign and its uncertainty is within the limit."""
+        """Return whether the value without its sign and its uncertainty is within the limits."""
         del usual
-        return not value.startswith(UNREADABLE) and abs(number(value)) - uncertainty(value) <= self.limit
-
-
-@dataclass(frozen=True)
-class AtLeast:
-    """No value should be below a limit, whatever other nodes say."""
-
-    limit: float
-    unit: str = ""
-
-    def usual(self, values: Sequence[str]) -> str | None:
-        """Return the limit in words."""
-        del values
-        return f"at least {self.limit:g}{self.unit and ' '}{self.unit}"
-
-    def fits(self, value: str, usual: str) -> bool:
-        """Return whether the value reaches the limit."""
-        del usual
-        return number(value) >= self.limit
+        return not value.startswith(UNREADABLE) and self.least <= abs(number(value)) - uncertainty(value) <= self.most
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..hosts.system_facts import GLIBC, IN_BRACKETS, TRANSPARENT
-from .fact import AtLeast, AtMost, MustBe, NearNumber, NodeFact, OfTheMoment
+from .fact import MustBe, NearNumber, NodeFact, OfTheMoment, Within
 
 SKEW = NodeFact(
     "clock_skew",
     "clock against this host",
     "",
     "date +%s.%N",
-    AtMost(0.5, "s"),
+    Within(0.5, "s"),
 )
 """It is measured around a call of its own."""
 LOGIN = NodeFact(
@@ -21,7 +21,7 @@ LOGIN = NodeFact(
     "time until a command begins there",
     "",
     "time ssh NODE true",
-    AtMost(3.0, "s"),
+    Within(3.0, "s"),
 )
 """It is measured around calls of their own. Each start of MPI waits for the slowest login."""
 FILE = "file "
@@ -225,7 +225,7 @@ _PROCESSOR: tuple[NodeFact, ...] = (
     NodeFact(
         "throttled", "times that heat slowed a core down since the start",
         f"cat {_CPU}/cpu[0-9]*/thermal_throttle/core_throttle_count | awk '{{sum += $1}} END {{if (NR) print sum}}'",
-        f"grep . {_CPU}/cpu*/thermal_throttle/core_throttle_count", AtMost(0),
+        f"grep . {_CPU}/cpu*/thermal_throttle/core_throttle_count", Within(0),
     ),
     NodeFact(
         "microcode", "microcode",
@@ -248,7 +248,7 @@ _MEMORY: tuple[NodeFact, ...] = (
     NodeFact(
         "swap_used_gib", "used swap space, GiB",
         "awk '/^SwapTotal:/ {total = $2} /^SwapFree:/ {free = $2} "
-        f"END {{printf \"%.2f\\n\", (total - free) / {_GIB}}}' /proc/meminfo", "free -h", AtMost(0.25, "GiB"),
+        f"END {{printf \"%.2f\\n\", (total - free) / {_GIB}}}' /proc/meminfo", "free -h", Within(0.25, "GiB"),
     ),
     NodeFact(
         "memory_limit_gib", "memory that the control group allows, GiB",
@@ -338,15 +338,15 @@ _SYSTEM: tuple[NodeFact, ...] = (
     NodeFact("limit_stack", "limit of the stack, KiB", "ulimit -s", "ulimit -s"),
     NodeFact(
         "load", "load for each CPU",
-        "cpus=$(nproc); awk -v cpus=\"$cpus\" '{printf \"%.2f\\n\", $1 / cpus}' /proc/loadavg", "uptime", AtMost(0.5),
+        "cpus=$(nproc); awk -v cpus=\"$cpus\" '{printf \"%.2f\\n\", $1 / cpus}' /proc/loadavg", "uptime", Within(0.5),
     ),
     NodeFact(
         "work_free_gib", "free disk space of the work folder, GiB",
-        f"df -Pk \"$work\" | awk 'NR == 2 {{printf \"%.1f\\n\", $4 / {_GIB}}}'", "df -h", AtLeast(0.5, "GiB"),
+        f"df -Pk \"$work\" | awk 'NR == 2 {{printf \"%.1f\\n\", $4 / {_GIB}}}'", "df -h", Within(unit="GiB", least=0.5),
     ),
     NodeFact(
         "work_free_files", "files that the disk of the work folder can still take",
-        "df -Pi \"$work\" | awk 'NR == 2 && $2 > 0 {print $4}'", "df -i", AtLeast(1000),
+        "df -Pi \"$work\" | awk 'NR == 2 && $2 > 0 {print $4}'", "df -i", Within(least=1000),
     ),
     NodeFact(
         "programs", "cores that programs take now", _PROGRAMS, "top", OfTheMoment(),

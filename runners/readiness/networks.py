@@ -1,22 +1,24 @@
 """The networks between nodes: how nodes are talked to, and which address each node has on each network."""
 
 import queue
+import socket
 import time
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from ipaddress import ip_network
+from ipaddress import ip_interface, ip_network
 
 from ..errors import UnreachableError
-from ..hosts.hearing import LineProcess
-from ..hosts.transport import Transport, parsed, say_all
+from ..hosts.hearing import CommandResult, LineProcess
+from ..hosts.node_facts import own_networks
+from ..hosts.transport import Transport, parsed, say_all, say_each
 from ..settings.survey import ADDRESSES, Interface, interfaces_in
 
 END_S = 10.0
 """Seconds that a program has to end after its input did."""
 
 
-class NodeTalk:
+class NodeTalk(LineProcess):
     """A program that runs on a node until `close`, or until this process ends: its input ends then."""
 
     def __init__(self, reach: Transport, node: str, command: Sequence[str]) -> None:
@@ -30,13 +32,9 @@ class NodeTalk:
         self._last = ""
         argv = reach.argv(node, command)
         try:
-            self._program = LineProcess(argv)
+            super().__init__(argv)
         except OSError as error:
             raise UnreachableError(f"node {node}: cannot start {argv[0]}: {error.strerror}", node) from error
-
-    def tell(self, words: Sequence[str]) -> None:
-        """Send one line of words; that the program has ended is heard, not told."""
-        self._program.tell(" ".join(words))
 
     def hear(self, kinds: Collection[str], timeout_s: float) -> list[str]:
         """Wait for the next line that begins with one of these words; its parts have tabs in between.
@@ -47,7 +45,7 @@ class NodeTalk:
         deadline_s = time.monotonic() + timeout_s
         while True:
             try:
-                line = self._program.next_line(deadline_s - time.monotonic())
+                line = self.next_line(deadline_s - time.monotonic())
             except queue.Empty:
                 sentence = f"node {self.node}: no answer within {timeout_s:.0f} s"
                 raise UnreachableError(sentence, self.node) from None
@@ -61,8 +59,8 @@ class NodeTalk:
 
     def close(self) -> None:
         """End the program."""
-        self._program.end_input()
-        self._program.wait(END_S)
+        self.end_input()
+        self.wait(END_S)
 
 
 SOFTWARE = ("docker", "br-", "veth", "virbr", "cni", "flannel", "cali")
@@ -168,3 +166,63 @@ def _usual(resolved: Mapping[str, str], own: Mapping[str, Sequence[Interface]], 
 
 def _network(interface: Interface) -> str:
     return str(ip_network(f"{interface.address}/{interface.prefix}", strict=False))
+
+
+SHOWN = 8
+"""Nodes that a sentence names."""
+PORTS = (34567, 45678, 56789)
+"""High ports, as MPI takes; nothing need listen there, for a host that lets us in refuses at once."""
+_KNOCK = rf"""
+command -v bash >/dev/null || exit 0
+for address in "$@"; do for port in {" ".join(map(str, PORTS))}; do
+    {{
+        said=$(LC_ALL=C timeout 3 bash -c 'exec 3<>"/dev/tcp/$1/$2"' bash "$address" "$port" 2>&1)
+        case "$?$said" in 0* | *refused*) echo "$address" ;; esac
+    }} &
+done; done
+wait
+echo knocked
+"""
+"""Names an address for each of its ports from which something comes back; a node without bash says nothing."""
+
+
+def no_way(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) -> str:
+    """Return the sentence between which hosts no connection can be made; "" where all can, and where nobody knows.
+
+    Each node knocks at this host, and at its neighbour in the list. Only IPv4 is tried.
+
+    Args:
+        interfaces: network interfaces that MPI may use; none means all.
+    """
+    networks, here = own_networks(), socket.gethostname()
+    own = [str(ip_interface(address).ip) for name, address in networks.items() if name in interfaces or not interfaces]
+    if networks and not own:
+        told = ", ".join(interfaces)
+        return f"this host ({here}) has no {told} (there: {', '.join(networks)}), which MPI is told to use"
+    addresses = networks_of(reach, nodes, interfaces[:1]).networks[0].addresses
+    there = [node for node in nodes if node in addresses]
+    after = dict(zip(there, [*there[1:], *there[:1]], strict=True))
+    knocks = {node: ("sh", "-c", _KNOCK, "sh", addresses[other], *own) for node, other in after.items()}
+    said = say_each(reach, knocks, timeout_s=20.0)
+    heard = {node: own.stdout.split() for node, own in said.items() if isinstance(own, CommandResult)}
+    cut = [node for node, words in heard.items() if own and words and not set(own) & set(words)]
+    if cut:
+        return (
+            f"node{'s' if len(cut) > 1 else ''} {_some(cut)} cannot reach this host ({here}, {', '.join(own)}), to "
+            "which MPI's daemons there must connect: start hpltune on a node, or let their connections in"
+        )
+    shut = [
+        f"node {node} to node {after[node]} ({addresses[after[node]]})"
+        for node, words in heard.items()
+        if words and words.count(addresses[after[node]]) < len(PORTS)
+    ]
+    if not shut:
+        return ""
+    return (
+        f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports from "
+        "1024 on through the firewall there, or take other interfaces"
+    )
+
+
+def _some(named: Sequence[str]) -> str:
+    return ", ".join(named[:SHOWN]) + (f" and {len(named) - SHOWN} more" if len(named) > SHOWN else "")

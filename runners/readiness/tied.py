@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..errors import UnreachableError
 from ..hosts.hearing import Call, CommandResult, Unheard, hear
-from ..hosts.transport import Transport, answer, marked, raised
+from ..hosts.transport import Transport, answer, marked
 
 SPARE_S = 20.0
 """Seconds after its time limit at which a node that does not end a program itself is given up."""
@@ -27,22 +27,6 @@ exit "$code"
 If the signal comes when `timeout` has started the program but does not know its number yet, only `timeout` ends. So
 what is left of its process group is killed at the end.
 """
-
-
-def run_tied(
-    reach: Transport, node: str, folder: str, command: Sequence[str], limit_s: float, stop: Callable[[], bool]
-) -> CommandResult | None:
-    """Run a program in a folder of a node and wait for it, as `run_all_tied` does.
-
-    Returns:
-        What it printed, with a code of TIMED_OUT after the time limit; None if it was stopped.
-
-    Raises:
-        UnreachableError: the node does not answer, or was lost; the sentence says why.
-        InvalidJobError: the node is no host name.
-    """
-    said = run_all_tied(reach, {node: folder}, {node: command}, limit_s, stop).get(node)
-    return None if said is None else raised(said)
 
 
 def run_all_tied(

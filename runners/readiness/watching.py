@@ -6,7 +6,6 @@ disturbed; here they are of the whole run of a program, not only of HPL's solve.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from .sensors import SENSORS, SocketReading, figure, parse_sensors
@@ -123,42 +122,33 @@ def measured_in(text: str) -> dict[str, float]:
     return {**counted, **(_programs(text) if "foreign_cpu_s" in counted else {}), **_sensed(text)}
 
 
-@dataclass(frozen=True)
-class _Counters:
-    """The counters of a node at one moment; None where it has no such one."""
-
-    up_s: float
-    cores: float | None
-    busy_ticks: float | None
-    steal_ticks: float | None
-    swapped: float | None
-    throttled_s: float | None
-    periods: float | None
+_COUNTERS = ("cores", "busy_ticks", "steal_ticks", "swapped", "throttled_s", "periods")
+"""What a node counts, in the order in which it prints that behind the time."""
 
 
 def _counted(text: str) -> dict[str, float]:
     """Return what two readings of the counters tell: before the program, and after it."""
-    read: list[_Counters] = []
+    read: list[tuple[float, dict[str, float | None]]] = []
     spent: dict[str, float] = {}
     for line in text.splitlines():
         kind, *words = line.split("\t")
         if kind == COUNTERS and len(words) == 7 and (at := figure(words[0])) is not None:
-            read.append(_Counters(at, *map(figure, words[1:])))
+            read.append((at, dict(zip(_COUNTERS, map(figure, words[1:]), strict=True))))
         elif kind == SPENT and len(words) == 2 and (ticks := figure(words[1])) is not None:
             spent[words[0]] = ticks
-    if len(read) != 2 or read[1].up_s <= read[0].up_s:
+    if len(read) != 2 or read[1][0] <= read[0][0]:
         return {}
-    before, after = read
+    (began_s, before), (ended_s, after) = read
     found: dict[str, float | None] = {
-        "solve_s": after.up_s - before.up_s,
-        "cores": after.cores,
+        "solve_s": ended_s - began_s,
+        "cores": after["cores"],
         "cpu_s": _ticks(spent.get("start"), spent.get("end")),
-        "steal_s": _ticks(before.steal_ticks, after.steal_ticks),
-        "swap_pages": _more(before.swapped, after.swapped),
-        "throttled_s": _more(before.throttled_s, after.throttled_s),
-        "throttled_periods": _more(before.periods, after.periods),
+        "steal_s": _ticks(before["steal_ticks"], after["steal_ticks"]),
+        "swap_pages": _more(before["swapped"], after["swapped"]),
+        "throttled_s": _more(before["throttled_s"], after["throttled_s"]),
+        "throttled_periods": _more(before["periods"], after["periods"]),
     }
-    busy, own = _ticks(before.busy_ticks, after.busy_ticks), _ticks(spent.get("begin"), spent.get("end"))
+    busy, own = _ticks(before["busy_ticks"], after["busy_ticks"]), _ticks(spent.get("begin"), spent.get("end"))
     if busy is not None and own is not None:
         found["foreign_cpu_s"] = max(0.0, busy - own - spent.get("sampler", 0.0) / TICKS_PER_S)
     return {name: round(value, 3) for name, value in found.items() if value is not None}

@@ -14,11 +14,10 @@ from .net import ALGORITHM, THREE_SIZES, Adaptive, Coalescing, Mtu, Offload, Rin
 from .setting import BYTES, HostSetting, InterfaceChoice, Setting, SettingValue, Values, whole
 from .sys import (
     ENVIRONMENT,
-    BlisPartition,
+    THREADS,
     Cores,
     MallocHugePages,
     NumaPolicy,
-    OmpWait,
     RankVariable,
     kernel_values,
     rank_variable,
@@ -76,8 +75,7 @@ _ALL: tuple[Setting, ...] = (
     InterfaceChoice(),
     *kernel_values(),
     MallocHugePages(),
-    OmpWait(),
-    BlisPartition(),
+    *THREADS,
     Cores(),
     NumaPolicy(),
     RankVariable(),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import RefusedError
@@ -39,8 +39,6 @@ POLICIES = NumberedValues(
 CHOICES = NumberedValues(
     "performance, siblings, no-siblings, or CPUs as 0-3+8", f"performance|siblings|no-siblings|{_LIST}"
 )
-WAITING = Values("active or passive", "active|passive")
-LOOPS = Values("own, or threads of the loops JC x IC x JR x IR as 2x4x1x1", r"own|[1-9]\d{0,3}(x[1-9]\d{0,3}){3}")
 TEXTS = Values("a printable text or a number", r"[^\x00-\x1f\x7f]{1,4096}")
 
 
@@ -182,40 +180,45 @@ def _listed(numbers: Sequence[int]) -> str:
 
 
 @dataclass(frozen=True)
-class OmpWait(LaunchSetting):
-    """How threads wait for each other."""
+class ThreadVariables(LaunchSetting):
+    """What variables say to the threads of a rank.
 
-    name: str = "sys.omp_wait"
-    values: Values = WAITING
-    meaning: str = (
+    Attributes:
+        variables: that each value sets.
+        words: of a value for each of the variables; by itself they are its parts between x.
+    """
+
+    name: str
+    values: Values
+    meaning: str
+    variables: tuple[str, ...] = ()
+    words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def environment(self, value: str) -> Mapping[str, str]:
+        """Set the variables."""
+        return dict(zip(self.variables, self.words.get(value, value.split("x")), strict=False))
+
+
+THREADS = (
+    ThreadVariables(
+        "sys.omp_wait",
+        Values("active or passive", "active|passive"),
         "How threads of a rank wait for each other: active ones keep their core busy and go on at once, passive ones "
-        "sleep. It matters with several threads a rank."
-    )
-
-    def environment(self, value: str) -> Mapping[str, str]:
-        """Set OpenMP's variable, that of Intel's and LLVM's OpenMP, and that of OpenBLAS with threads of its own.
-
-        OpenBLAS' threads look for work for 2^N cycles before they sleep, with N from 4 to 30 (its USAGE.md).
-        """
-        own = ("infinite", "30") if value == "active" else ("0", "4")
-        return dict(zip(("OMP_WAIT_POLICY", "KMP_BLOCKTIME", "OPENBLAS_THREAD_TIMEOUT"), (value, *own), strict=True))
-
-
-@dataclass(frozen=True)
-class BlisPartition(LaunchSetting):
-    """Over which of its loops BLIS shares the work of a rank's threads."""
-
-    name: str = "sys.blis_partition"
-    values: Values = LOOPS
-    meaning: str = (
+        "sleep. It matters with several threads a rank.",
+        ("OMP_WAIT_POLICY", "KMP_BLOCKTIME", "OPENBLAS_THREAD_TIMEOUT"),
+        {"active": ("active", "infinite", "30"), "passive": ("passive", "0", "4")},
+    ),
+    ThreadVariables(
+        "sys.blis_partition",
+        Values("own, or threads of the loops JC x IC x JR x IR as 2x4x1x1", r"own|[1-9]\d{0,3}(x[1-9]\d{0,3}){3}"),
         "How BLIS shares dgemm among the threads of a rank: threads of its loops JC x IC x JR x IR, whose product is "
-        "all threads; own is BLIS' own choice. It matters with BLIS and many threads, which share caches."
-    )
-
-    def environment(self, value: str) -> Mapping[str, str]:
-        """Set the variable of each loop (BLIS, docs/Multithreading.md)."""
-        loops = ("BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT")
-        return {} if value == "own" else dict(zip(loops, value.split("x"), strict=True))
+        "all threads; own is BLIS' own choice. It matters with BLIS and many threads, which share caches.",
+        ("BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"),
+        {"own": ()},
+    ),
+)
+"""The variables of OpenMP, of Intel's and LLVM's OpenMP, and of OpenBLAS with threads of its own, which look for work
+for 2^N cycles before they sleep, with N from 4 to 30 (its USAGE.md); and those of BLIS (docs/Multithreading.md)."""
 
 
 @dataclass(frozen=True)

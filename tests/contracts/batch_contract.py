@@ -49,7 +49,7 @@ class BatchContract:
 
     def test_a_script_runs_with_its_words_and_its_output_is_kept(self, batch: BatchSystem, tmp_path: Path) -> None:
         job = ended(batch, submitted(batch, tmp_path, 'echo "says: $2"', "one", "two words"))
-        assert (job.by_its_script, job.node_failed) == (True, False)
+        assert (job.by_its_script, job.event) == (True, None)
         assert job.told()
         assert "says: two words" in (tmp_path / "log").read_text()
 

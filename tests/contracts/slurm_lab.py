@@ -49,11 +49,14 @@ MessageTimeout=10
 SlurmdTimeout=60
 SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
 SlurmdParameters=config_overrides
+PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
 NodeName=n1 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[1]} CPUs={cores} RealMemory=4000 Feature=ib,fast
 NodeName=n2 NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[2]} CPUs={cores} RealMemory=4000
 PartitionName=main Nodes=n1,n2 Default=YES MaxTime=UNLIMITED State=UP
 PartitionName=short Nodes=n1,n2 MaxTime=1 State=UP
 PartitionName=shut Nodes=n1,n2 MaxTime=UNLIMITED State=DOWN
+PartitionName=urgent Nodes=n1,n2 MaxTime=UNLIMITED State=UP PriorityTier=9
 """
 
 
@@ -72,7 +75,7 @@ of a container may take seconds to collect them."""
 
 
 class SlurmLab:
-    """Nodes n1 and n2 in the partitions main (the default), short (a minute) and shut (down)."""
+    """Nodes n1 and n2 in the partitions main (the default), short (a minute), shut (down), and urgent (comes first)."""
 
     nodes = ("n1", "n2")
 

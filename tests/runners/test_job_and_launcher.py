@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from runners.base import JobState
-from runners.errors import InvalidJobError
+from runners.errors import InvalidJobError, Mishap
 from runners.job import Job
-from runners.launchers.base import Launcher
+from runners.launchers.base import Launcher, befell, ended_on
 from runners.launchers.mpich import IntelMpi, Mpich
 from runners.launchers.openmpi import OpenMpi
 from runners.paths import RunPaths
@@ -300,3 +300,29 @@ def test_what_open_mpi_4_and_5_really_printed_is_explained(file: Path) -> None:
     version, case, code = file.stem.split("-")
     launcher = OpenMpi(Path("/m"), int(version[-1]), as_root=False)
     assert CAPTURED[case] in launcher.explain(JOB, int(code), file.read_text(errors="replace"))
+
+
+@pytest.mark.parametrize(
+    ("file", "event"),
+    [
+        ("openmpi4-lost-205", Mishap.DAEMON_LOST),
+        ("srun22-node-143", Mishap.DAEMON_LOST),
+        ("openmpi4-kill-137", Mishap.KILLED),
+        ("openmpi5-kill-137", Mishap.KILLED),
+        ("srun22-kill-137", Mishap.KILLED),
+        ("openmpi4-dstore-1", Mishap.DISK_FULL),
+        ("openmpi4-segv-139", None),
+        ("openmpi4-exit-3", None),
+        ("openmpi5-abort-5", None),
+    ],
+)
+def test_what_a_launcher_printed_tells_what_befell_the_run(file: str, event: Mishap | None) -> None:
+    said = (Path(__file__).parent / f"data/{file}.txt").read_text()
+    assert befell(int(file.rpartition("-")[2]), said) is event
+
+
+def test_a_launcher_names_the_host_on_which_a_rank_ended() -> None:
+    folder = Path(__file__).parent / "data"
+    assert ended_on((folder / "openmpi5-kill-137.txt").read_text()) == "node"
+    assert ended_on((folder / "srun22-kill-137.txt").read_text()) == "n1"
+    assert not ended_on((folder / "openmpi4-slots-1.txt").read_text())

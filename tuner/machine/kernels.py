@@ -30,9 +30,9 @@ from results.node_check import ranges
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.hearing import CommandResult
 from runners.hosts.staging import StagedFiles, stage, unstage
-from runners.hosts.transport import Transport, ask, say_all
+from runners.hosts.transport import Transport, ask, raised, say_all
 from runners.launchers.base import FIRST_SIGNAL
-from runners.readiness.tied import TIMED_OUT, run_tied
+from runners.readiness.tied import TIMED_OUT, run_all_tied
 
 from ..errors import TunerError
 from ..events import Notice
@@ -290,11 +290,11 @@ class NodeCpu:
             UnreachableError: it does not answer.
         """
         file = next((f"./{name}" for name, copy in self.copied.items() if copy == path), str(path))
-        argument = child_argument(file, seconds)
         words = [f"{name}={value}" for name, value in variables.items()]
-        command = (*words, "sh", "-c", _CHILD, "sh", sys.executable, argument)
-        said = run_tied(self.reach, self.node, self._folder(), command, TIMEOUT_S, lambda: False)
-        if said is None or said.exit_code in TIMED_OUT:
+        command = (*words, "sh", "-c", _CHILD, "sh", sys.executable, child_argument(file, seconds))
+        told = run_all_tied(self.reach, {self.node: self._folder()}, {self.node: command}, TIMEOUT_S, lambda: False)
+        said = raised(told[self.node])
+        if said.exit_code in TIMED_OUT:
             return {"error": NO_ANSWER}
         if said.exit_code == NO_PYTHON:
             raise NodeCpuError(f"node {self.node}: it has no python3 of version 3.9 or newer")

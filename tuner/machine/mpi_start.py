@@ -191,7 +191,7 @@ def why_not_started(runner: Runner, launcher: Launcher, job: Job, mpi: Mpi) -> s
         return f"{TOO_FEW_FILES}; now {soft} are allowed{f', and at most {hard}' if hard != soft else ''}"
     if status.state is JobState.TIMEOUT:
         said = launcher.explain(job, 0, paths.last_words()).partition("ended with code 0: ")[2]
-        return f"they did not begin within {LIMIT_S:.0f} s{f'; {mpi.mpirun.name} said: {said}' if said else ''}"
+        return f"they did not begin within {job.walltime_s:.0f} s{f'; {mpi.mpirun.name} said: {said}' if said else ''}"
     if status.state is not JobState.COMPLETED:
         return status.message
     counted = [line.split()[-1] for line in paths.read_stdout().splitlines() if line.startswith(SAYS)]

@@ -13,11 +13,12 @@ from hpl.search_paths import SearchPaths
 from runners.errors import RunnerError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import copies_for
-from runners.hosts.node_facts import NodeSays, no_way_back
+from runners.hosts.node_facts import NodeSays
 from runners.hosts.ssh import SshRunner
 from runners.hosts.transport import Transport, say_all
 from runners.job import Job
 from runners.paths import RunPaths
+from runners.readiness.networks import no_way
 from runners.registry import InstalledMpi
 
 from ..user_dirs import UserDirs
@@ -27,6 +28,8 @@ from .mpi_start import LIMIT_S, Start, start_program, why_not_started
 
 StartOnNodes = Callable[[Mpi, Cluster, Sequence[NodeSays], Sequence[str], UserDirs], Start]
 """Starts a rank on each of these nodes with an MPI library, which may use these interfaces."""
+CLOSED_S = 10.0
+"""For a start on nodes between which connections are known not to get through."""
 _LAYER = re.compile(r"select: component (\w+) selected")
 """What Open MPI tells of its layer for messages between two points, where it is asked (pml_base_verbose)."""
 
@@ -39,12 +42,13 @@ def start_on_nodes(
     Args:
         interfaces: network interfaces that MPI may use; none lets it choose.
     """
-    nodes, began_s = [node.node for node in says], time.monotonic()
+    began_s, closed = time.monotonic(), no_way(cluster.reach, [node.node for node in says], interfaces)
     runs, layer = user_dirs.shared[0], ""
     try:
         runs.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(prefix="doctor-start-", dir=runs) as folder:
             job = _job(mpi, cluster, says, interfaces, user_dirs, Path(folder))
+            job = replace(job, walltime_s=CLOSED_S if closed else LIMIT_S)
             why_not = _started(mpi, cluster, job, user_dirs)
             took_s = time.monotonic() - began_s
             if not why_not and mpi.name == "openmpi" and rdma_ports(says):
@@ -56,10 +60,8 @@ def start_on_nodes(
         why_not = f"{error.filename or runs} cannot be written ({error.strerror or error})"
     if not why_not:
         return Start("", took_s, layer)
-    closed = no_way_back(cluster.reach, nodes, interfaces)
-    if closed:
-        why_not = f"{closed}; {why_not.replace(f'; {closed}', '')}"
-    return Start(why_not, time.monotonic() - began_s, way_back=not closed)
+    told = f"{closed}; {why_not.replace(f'; {closed}', '')}" if closed else why_not
+    return Start(told, time.monotonic() - began_s, way_back=not closed)
 
 
 def refused_on_nodes(mpi: Mpi, nodes: Sequence[str], start: Start) -> str:

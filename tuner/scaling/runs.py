@@ -181,10 +181,12 @@ class EndedRun:
 
     Attributes:
         lost_nodes: names of nodes that no longer answer.
+        why: what befell it, where that leaves nothing that counts; else "".
     """
 
     record: TrialRecord
     lost_nodes: tuple[str, ...] = ()
+    why: str = ""
 
 
 class ScalingSite(Queue[EndedRun], Protocol):
@@ -303,6 +305,9 @@ class ScalingRuns:
                 self.pace.learn(run, self.clock.now_s() - start_s)
             if ended.lost_nodes:
                 waiting.appendleft(run)
+            elif ended.why:
+                waiting.clear()
+                self.listener(Notice(f"{ended.why}: nothing more is run."))
             self._take(ended, waiting)
         if skipped and not self._lost:
             self.listener(Notice(f"{counted(skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over."))
@@ -340,6 +345,5 @@ class ScalingRuns:
         if ended.lost_nodes:
             self._lost += ended.lost_nodes
             self.site.without(ended.lost_nodes)
-            left = counted(len(self.site.names), "node")
-            names = listed(ended.lost_nodes)
-            self.listener(Notice(f"Node {names} is lost; the rest goes on with {left}, without runs on more."))
+            lost, left = listed(ended.lost_nodes), counted(len(self.site.names), "node")
+            self.listener(Notice(f"Node {lost} is lost; the rest goes on with {left}, without runs on more."))

@@ -110,7 +110,7 @@ class RealSite:
         launching = Launching(evaluator=evaluator, book=book, listener=self.listener, stop=self.stop)
         limits = LaunchLimits(limit_s=self.choices.limit_s, expected_s=expected_s)
         done = launching.measure({0: PlannedTrial(new, asked, label(asked, told(run)))}, limits)
-        self._ended.append(EndedRun(done.records[0], done.lost_nodes))
+        self._ended.append(EndedRun(done.records[0], done.lost_nodes, done.why))
 
     def end_oldest(self) -> EndedRun:
         """What came of the run that has begun."""

@@ -86,10 +86,10 @@ class FileRun:
     words: Mapping[str, Scalar] = field(default_factory=dict)
 
     def measure(self) -> LaunchOutcome:
-        """Launch the file, once more after a lost node came back or somebody changed the network meanwhile.
+        """Launch the file, again where it was not to blame for its end.
 
         Returns:
-            The records of the last launch, and the nodes that did not come back.
+            The records of the last launch, and what befell it.
 
         Raises:
             TunerError: no run can be started here; the trials stay RUNNING.

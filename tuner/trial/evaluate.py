@@ -21,7 +21,7 @@ from hpl.search_paths import SearchPaths
 from hpl.witness import UNLIKE, WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
-from runners.errors import HeldError, RefusedError, SubmitError, UnreachableError
+from runners.errors import HeldError, Mishap, RefusedError, RunnerError, SubmitError, UnreachableError
 from runners.hosts.host_facts import confined
 from runners.job import Job
 from runners.launchers.base import message
@@ -70,9 +70,9 @@ class LaunchResult:
         command: the exact command line, "" where nothing was started.
         output: HPL's own standard output; `errors_text` everything the ranks and the launcher said on stderr, and what
             observers keep beside it.
-        lost_nodes: nodes that did not answer when the run had failed.
+        event: what befell it that says nothing about the configuration; None where nothing did.
+        lost_nodes: nodes that were lost, or are back after that.
         disturbed: the sentence about a network setting that somebody else changed while it ran; "" where none.
-        in_vain: it waited for nodes that did not come.
         unavailable: parameters of the plan that together cannot be had on these nodes, with their values.
         cost_s: wall seconds from launch to the end of the process tree, without waiting in a queue.
         begun_s: when the first panel of each run was heard of, in seconds from launch; fewer where none was.
@@ -88,10 +88,10 @@ class LaunchResult:
     ended_at: datetime
     cost_s: float
     xhpl_key: str
+    event: Mishap | None = None
     lost_nodes: tuple[str, ...] = ()
     begun_s: tuple[float, ...] = ()
     disturbed: str = ""
-    in_vain: bool = False
     unavailable: Mapping[str, Scalar] = field(default_factory=dict)
     stopped: StopDecision | None = None
     measurements: Sequence[Measurements] = ()
@@ -202,15 +202,14 @@ class Evaluator:
 
         Raises:
             TunerError: as `run_folder`; or somebody else has a node's network.
-            RunnerError: the launcher does not start, or a node does not answer.
+            RunnerError: the launcher does not start.
         """
         started_at = datetime.now(UTC)
         try:
             program = plan.program.ready(self.site.mpi_named(plan.launch.mpi), plan.library, self.search)
         except BuildError as error:
             return self._not_started(plan, Failure(Invalidity.COMPILE, str(error)), started_at)
-        shortage = memory_shortage(plan, self.site)
-        if shortage:
+        if shortage := memory_shortage(plan, self.site):
             return self._not_started(plan, Failure(Invalidity.CONSTRAINTS, shortage), started_at)
         watch = watch or LaunchWatch()
         here = () if self.site.nodes else (socket.gethostname(),)
@@ -223,14 +222,10 @@ class Evaluator:
                 job = _sampled(self._job(plan, program, directory, walltime_s))
                 with watch.of(job, job.nodes or here):
                     status = self.run_job(job, watch, stop, begins_s=self.begins_s)
-        except RefusedError as error:
-            failed = self._not_started(plan, Failure(Invalidity.CONSTRAINTS, str(error)), started_at)
-            return replace(failed, unavailable=plan.with_setting(error.setting))
         except HeldError as error:
             raise TunerError(str(error)) from error
-        except UnreachableError as error:
-            failed = self._not_started(plan, Failure(Invalidity.RUNTIME, str(error)), started_at)
-            return replace(failed, lost_nodes=(error.node,))
+        except RunnerError as error:
+            return self._prevented(plan, error, started_at)
         launch_s = cost_s = time.monotonic() - began
         if status.started_at and status.ended_at:
             cost_s = min(cost_s, (status.ended_at - status.started_at).total_seconds())
@@ -256,12 +251,24 @@ class Evaluator:
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
             xhpl_key=program.key,
+            event=Mishap.DISTURBED if disturbed else status.event,
             lost_nodes=status.lost_nodes,
             begun_s=tuple(begun_s - began for begun_s in watch.begun_s),
             disturbed=disturbed,
-            in_vain=status.state is JobState.FAILED and status.started_at is None,
             stopped=watch.decision,
             measurements=measurements,
+        )
+
+    def _prevented(self, plan: TrialPlan, error: RunnerError, started_at: datetime) -> LaunchResult:
+        """The result of a launch that an error prevented, where that tells what befell it or what cannot be had."""
+        kind = Invalidity.CONSTRAINTS if isinstance(error, RefusedError) else Invalidity.RUNTIME
+        failed = self._not_started(plan, Failure(kind, str(error)), started_at)
+        if isinstance(error, RefusedError):
+            return replace(failed, unavailable=plan.with_setting(error.setting))
+        if error.event is None:
+            raise error
+        return replace(
+            failed, event=error.event, lost_nodes=(error.node,) if isinstance(error, UnreachableError) else ()
         )
 
     def _unlike_line(self, job: Job, stderr: str) -> str:
@@ -429,9 +436,7 @@ class Evaluator:
                 self.runner.cancel([job_id])
             elif begin.missed():
                 self.runner.cancel([job_id])
-                return replace(
-                    self.runner.poll([job_id])[job_id], state=JobState.FAILED, message=begin.sentence(begins_s)
-                )
+                return self._never_begun(job, self.runner.poll([job_id])[job_id], begin.sentence(begins_s))
             elif waits and stop.requested:
                 self.listener(Notice("The run was still waiting for its nodes, so it is cancelled."))
                 self.runner.cancel([job_id])
@@ -439,6 +444,20 @@ class Evaluator:
                 self.listener(Notice(f"{status.message}, for {duration(waited_s)} so far."))
                 silent_s = waited_s + max(WORDS_PAUSE_S, WORDS_SHARE * waited_s)
             time.sleep(POLL_S)
+
+    def _never_begun(self, job: Job, ended: JobStatus, sentence: str) -> JobStatus:
+        """The status of a job whose ranks did not begin, with the hosts between which there is no way."""
+        closed = ""
+        if job.nodes and self.site.nodes is not None and ended.event is None:
+            from runners.readiness.networks import no_way  # noqa: PLC0415 - only a cluster needs it
+
+            closed = no_way(self.site.nodes.cluster.reach, job.nodes, job.interfaces)
+        return replace(
+            ended,
+            state=JobState.FAILED,
+            event=ended.event or (Mishap.NO_WAY if closed else Mishap.NO_START),
+            message="; ".join(filter(None, (sentence, closed, ended.message if ended.event else ""))),
+        )
 
     def _submit(self, job: Job, stop: Stopping) -> JobId | None:
         """Start a job, again and again where a later attempt may succeed; None where the user ends that."""

@@ -1,5 +1,6 @@
 """What a finished run is worth: the rules by which a GFLOPS counts, or why it does not. Pure functions over texts."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,6 +17,12 @@ from runners.launchers.base import words_of_ranks
 from .plan import TrialPlan
 
 NOT_ASKED = "HPL ran a configuration that was not asked for"
+_OWN_ROWS = re.compile(
+    r"^(?:HPLinpack|Written by|Modified by|An expl|The (?:foll|matrix|relat|comp)|- |[-=]{80}| {6}|\|\|Ax|"
+    r"(?:\S+ ){1,2} *:).*$",
+    re.MULTILINE,
+)
+"""What HPL prints above its results, of which nothing tells why it ended."""
 HPL_SAYS = "HPL says: "
 """Stands before an error that HPL itself explains."""
 
@@ -121,7 +128,7 @@ def _end(plan: TrialPlan, status: JobStatus, found: HplOutput, stdout: str, stde
         said = f"what {title} printed ends before its last lines"
     ended = ended_early(status, found, stderr, said)
     if ended.invalidity is Invalidity.RUNTIME and (not status.message or status.message.startswith("a rank ")):
-        words = words_of_ranks(stderr) or ("" if found.results else words_of_ranks(stdout))
+        words = words_of_ranks(stderr) or ("" if found.results else words_of_ranks(_OWN_ROWS.sub("", stdout)))
         if words and words not in ended.reason and not ended.reason.startswith(HPL_SAYS):
             return replace(ended, reason=f"{ended.reason}; its last words: {words}")
     return ended

@@ -1,6 +1,6 @@
 """The one way of a trial: commit that it runs, run it, judge it, commit what came of it, repeat it once if need be."""
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from typing import Generic, ParamSpec, Protocol, TypeVar
 from hpl.errors import HplError
 from hpl.params import Scalar
 from results.record import Invalidity, TrialRecord, TrialState
-from runners.errors import RunnerError
+from runners.errors import Mishap, RunnerError
 
 from ..clock import Clock, RealClock
 from ..events import Listener, Notice, TrialStarted
@@ -122,19 +122,18 @@ class LaunchOutcome:
     Attributes:
         records: of the trials that it came to, committed, and of those that were not begun.
         left: trials that are begun, and that it did not come to.
-        lost_nodes: nodes that did not answer when a run had failed.
-        disturbed: the sentence that somebody else changed a network setting meanwhile, if the launch should be repeated
-            for it; else "".
-        in_vain: why the nodes did not come for which it waited; "" where they came.
+        event: what befell it, where that leaves nothing that counts; None where its records tell of their trials.
+        why: the sentence about that; else "".
+        lost_nodes: nodes that were lost by it, or are back after that.
         began: whether HPL began, as far as that is known.
         unavailable: parameters of its plan that together cannot be had on these nodes, with their values.
     """
 
     records: Mapping[int, TrialRecord]
     left: Trials = field(default_factory=dict)
+    event: Mishap | None = None
+    why: str = ""
     lost_nodes: tuple[str, ...] = ()
-    disturbed: str = ""
-    in_vain: str = ""
     began: bool = True
     unavailable: Mapping[str, Scalar] = field(default_factory=dict)
 
@@ -182,46 +181,50 @@ class Launching:
         return replace(done, records={**elsewhere, **done.records})
 
     def launch(self, trials: Trials, plan: TrialPlan | None, limits: LaunchLimits) -> LaunchOutcome:
-        """Launch trials that are begun, and once more what was not to blame for its end.
+        """Launch trials that are begun, and again what was not to blame for its end, as often as `Mishap` says.
 
-        That is at once after a disturbance of the network, and as soon as they answer after nodes were lost.
+        After nodes were lost that is as soon as they answer, else at once.
 
         Args:
             plan: of all of them; None where no HPL.dat holds them.
 
         Returns:
-            What came of the last launch; with the nodes that were lost where they do not come back or were lost again.
+            What came of the last launch; with what befell it where that came too often, or lost nodes stay away.
 
         Raises:
             TunerError, results.errors.ResultsError: as `measure`.
         """
-        done = self._launch(trials, plan, limits)
-        if done.disturbed and not self.stop.requested:
-            self._say(f"{done.disturbed}: the run is repeated.")
-            done = self._again(trials, plan, limits, done.left, last=True)
-        if not done.lost_nodes or self.stop.requested:
-            return done
-        silent = self._still_silent(done.lost_nodes)
-        return replace(done, lost_nodes=silent) if silent else self._again(trials, plan, limits, done.left)
+        repeated = Counter[Mishap]()
+        done = self._launch(trials, plan, limits, repeated)
+        while done.event and repeated[done.event] < done.event.repeats and not self.stop.requested:
+            if silent := self._still_silent(done):
+                return replace(done, lost_nodes=silent)
+            repeated[done.event] += 1
+            done = self._again(trials, plan, limits, done.left, repeated)
+        return done
 
     def _again(
-        self, trials: Trials, plan: TrialPlan | None, limits: LaunchLimits, left: Trials, *, last: bool = False
+        self,
+        trials: Trials,
+        plan: TrialPlan | None,
+        limits: LaunchLimits,
+        left: Trials,
+        repeated: Mapping[Mishap, int],
     ) -> LaunchOutcome:
         """Launch trials once more, as new ones.
 
         Args:
             left: those that the launch before did not come to.
-            last: a disturbance does not repeat it any more.
+            repeated: how often they were launched again before, and for what.
         """
         for trial in left.values():
             self.book.commit(not_reached(trial.record))
-        now = datetime.now(UTC)
         anew = {
-            place: replace(trial, record=replace(trial.record, number=0, started_at=now))
+            place: replace(trial, record=replace(trial.record, number=0, started_at=datetime.now(UTC)))
             for place, trial in trials.items()
         }
         begun, plan, elsewhere = self._begun(anew, plan)
-        done = self._launch(begun, plan, limits, last=last) if begun else LaunchOutcome({})
+        done = self._launch(begun, plan, limits, repeated) if begun else LaunchOutcome({})
         return replace(done, records={**elsewhere, **done.records})
 
     def _begun(self, asked: Trials, plan: TrialPlan | None) -> tuple[Trials, TrialPlan | None, dict[int, TrialRecord]]:
@@ -244,12 +247,12 @@ class Launching:
         return merge_plans(plans[:1] if self.whole_file else plans) if plans else None
 
     def _launch(
-        self, trials: Trials, plan: TrialPlan | None, limits: LaunchLimits, *, last: bool = False
+        self, trials: Trials, plan: TrialPlan | None, limits: LaunchLimits, repeated: Mapping[Mishap, int]
     ) -> LaunchOutcome:
         """Launch trials once, and commit what came of those that HPL came to, or of all where the user ended it.
 
         Args:
-            last: a disturbance does not repeat it any more.
+            repeated: how often they were launched before, and for what.
         """
         together = dict(trials) if plan is not None else dict(list(trials.items())[:1])
         first = next(iter(together.values()))
@@ -258,29 +261,30 @@ class Launching:
         if isinstance(result, Failure):
             records, outcome = [rejected(first.record, result)], LaunchOutcome({})
         else:
-            records, outcome = self._ended(list(together.values()), plan, result, last=last)
+            if result.event and not result.event.spares(repeated[result.event]):
+                result = replace(result, event=None)
+            records, outcome = self._ended(list(together.values()), plan, result)
         ended = {place: self.book.commit(record) for place, record in zip(together, records, strict=False)}
         left = {place: trial for place, trial in trials.items() if place not in ended}
         return replace(outcome, records=ended, left=left)
 
     def _ended(
-        self, trials: Sequence[PlannedTrial[TrialPlan]], plan: TrialPlan, result: LaunchResult, *, last: bool
+        self, trials: Sequence[PlannedTrial[TrialPlan]], plan: TrialPlan, result: LaunchResult
     ) -> tuple[list[TrialRecord], LaunchOutcome]:
         """The records of a launch that are still to be committed, and what else came of it."""
         cancelled, directory = result.verdict.cancelled, self.book.folder(trials[0].record.number)
-        came_to = len(trials) if cancelled or self.whole_file else reached(result)
-        records = records_of(trials[:came_to], plan, result, directory)
-        by_user = cancelled and result.stopped is None
-        disturbed = "" if last or by_user else result.disturbed
-        if disturbed:
+        came_to = trials if cancelled or self.whole_file else trials[: reached(result)]
+        records = records_of(came_to, plan, result, directory)
+        event = None if cancelled and result.stopped is None and not result.lost_nodes else result.event
+        if event is Mishap.DISTURBED:
             records = [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
         elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
             records = [given_up(records[0], result.stopped)]
         outcome = LaunchOutcome(
             {},
-            lost_nodes=result.lost_nodes,
-            disturbed=disturbed,
-            in_vain=records[0].reason if result.in_vain and not result.disturbed else "",
+            event=event,
+            why=(result.disturbed or records[-1].reason or event.words) if event else "",
+            lost_nodes=result.lost_nodes if event else (),
             began=bool(result.begun_s or result.disturbed),
             unavailable=result.unavailable,
         )
@@ -314,9 +318,12 @@ class Launching:
         except RunnerError as error:
             return not_started(error)
 
-    def _still_silent(self, lost: tuple[str, ...]) -> tuple[str, ...]:
+    def _still_silent(self, done: LaunchOutcome) -> tuple[str, ...]:
         """Give lost nodes a moment to answer again, and return those that do not; a batch system gives others."""
-        names, site = ", ".join(lost), self.evaluator.site
+        if done.event is not Mishap.NODE_LOST:
+            self._say(f"{done.why}: the run is repeated.")
+            return ()
+        names, site = ", ".join(done.lost_nodes), self.evaluator.site
         batch = site.nodes.cluster.batch if site.nodes else None
         if batch:
             self._say(f"Node {names} failed: the run is repeated on what {batch.words.title} gives.")

@@ -79,7 +79,7 @@ def finished(
     fault = verdict.faults[index]
     result = verdict.results[index] if index < len(verdict.results) else None
     state = TrialState.FAILED if fault else TrialState.COMPLETE
-    if fault and (verdict.cancelled or measured.lost_nodes or measured.in_vain):
+    if fault and (verdict.cancelled or measured.event):
         state = TrialState.CANCELLED
     return replace(
         begun,

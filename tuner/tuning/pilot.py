@@ -2,7 +2,7 @@
 
 import math
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +12,7 @@ from hpl.errors import HplError
 from hpl.params import Scalar
 from hpl.sizing import seconds
 from results.metrics import updated_part
-from results.record import Invalidity, Kind, TrialRecord, TrialState
+from results.record import Kind, TrialRecord, TrialState
 from results.store.networks import NetworkProbe
 from results.store.store import Store
 from runners.base import JobState
@@ -69,7 +69,7 @@ def pilot(
 ) -> list[Sample]:
     """Run the textbook configuration twice, small and a little larger, unless an earlier session did.
 
-    What fails is tried again, and then with another configuration. What was disturbed runs again, and its time counts
+    What fails is tried with another configuration. What was disturbed runs again, and its time counts
     only where there is no other.
 
     Args:
@@ -128,46 +128,14 @@ def _until_quiet(worker: LaunchWorker, first: TrialRecord) -> list[TrialRecord]:
 
 
 def _tried(worker: LaunchWorker, N: int) -> TrialRecord:
-    """The textbook's run; where it failed in a way that may pass the same once more, and then another configuration.
-
-    A run that hung is not waited for once more.
-
-    Raises:
-        TunerError: no run can start, because nodes cannot reach this host.
-    """
+    """The textbook's run; where it failed, although it started, another configuration."""
     session = worker.session
-    textbook_point = {**pilot_point(worker.evaluator.site, N), **launch_settings(session.space)}
     *_, other = starts(session.space)
-    again: list[tuple[str, Mapping[str, Scalar]]] = [
-        ("once more", textbook_point),
-        ("with another configuration", {**session.space.measured(other), "N": N}),
-    ]
-    record = worker.trial(textbook_point, Kind.PILOT)
-    if _may_pass(record) and (why := _no_way_back(worker.evaluator.site)):
-        raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {why}")
-    for how, point in again:
-        over = session.stopped or session.meter.out_of_time(0.0)
-        if record.ranked or over or not _may_pass(record):
-            break
-        if point is not textbook_point or record.invalidity is not Invalidity.TIMEOUT:
-            session.say(f"The run failed ({record.reason}) and is tried {how}.")
-            record = worker.trial(point, Kind.PILOT)
-    return record
-
-
-def _no_way_back(site: Inventory) -> str:
-    """The sentence that nodes cannot reach this host, from which ranks are started; "" where that is not why."""
-    if site.nodes is None or not site.nodes.names:
-        return ""
-    from runners.hosts.node_facts import no_way_back  # noqa: PLC0415 - only a cluster needs it
-
-    cluster = site.nodes.cluster
-    return no_way_back(cluster.reach, site.nodes.names, cluster.interfaces or site.nodes.interfaces)
-
-
-def _may_pass(record: TrialRecord) -> bool:
-    """Whether a failed run was started at all: what cannot be built, does not fit or is no program never will be."""
-    return record.state is TrialState.FAILED and bool(record.command)
+    record = worker.trial({**pilot_point(worker.evaluator.site, N), **launch_settings(session.space)}, Kind.PILOT)
+    if record.state is not TrialState.FAILED or not record.command or session.stopped or session.meter.out_of_time(0.0):
+        return record
+    session.say(f"The run failed ({record.reason}) and is tried with another configuration.")
+    return worker.trial({**session.space.measured(other), "N": N}, Kind.PILOT)
 
 
 def samples_of(records: Sequence[TrialRecord]) -> list[Sample]:

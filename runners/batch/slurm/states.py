@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from ...base import JobState
+from ...errors import Mishap
+from ...launchers.base import explained
 from ..base import BatchJob, JobPhase
 from .nodes import parse_span_s
 
@@ -28,7 +30,14 @@ _ENDS: dict[str, tuple[JobState, str]] = {
     "RECONFIG_FAIL": (JobState.FAILED, "{node} could not be reconfigured for Slurm job {job}"),
 }  # fmt: skip
 """States after which nothing of a job is left (squeue(1), JOB STATE CODES); COMPLETING is not among them."""
-_LOST_A_NODE = frozenset({"NODE_FAIL", "BOOT_FAIL", "RECONFIG_FAIL"})
+_EVENTS = {
+    **dict.fromkeys(("NODE_FAIL", "BOOT_FAIL", "RECONFIG_FAIL"), Mishap.NODE_LOST),
+    **dict.fromkeys(("TIMEOUT", "DEADLINE"), Mishap.TIME_LIMIT),
+    "PREEMPTED": Mishap.PREEMPTED,
+    "LAUNCH_FAILED": Mishap.DAEMON_LOST,
+    "OUT_OF_MEMORY": Mishap.KILLED,
+}
+"""What befell a job that ended so."""
 _PHASES = {"RUNNING": JobPhase.RUNNING, "COMPLETING": JobPhase.ENDING}
 
 _NEVER: tuple[tuple[str, str], ...] = (
@@ -113,8 +122,8 @@ def told(job: SqueueLine) -> BatchJob:
     if job.state in _ENDS:
         state, form = _ENDS[job.state]
         sentence = form.replace("{job}", job.job).replace("{reason}", job.reason)
-        by_script, lost = job.state in {"COMPLETED", "FAILED"}, job.state in _LOST_A_NODE
-        return BatchJob(job.job, JobPhase.ENDED, job.nodes, job.left_s, sentence, None, state, by_script, lost)
+        by_script, event = job.state in {"COMPLETED", "FAILED"}, _EVENTS.get(job.state)
+        return BatchJob(job.job, JobPhase.ENDED, job.nodes, job.left_s, sentence, None, state, by_script, event)
     if job.state in WAITING:
         never = _never_starts(job.reason)
         return BatchJob(job.job, JobPhase.WAITING, job.nodes, job.left_s, _why_it_waits(job), never)
@@ -123,16 +132,11 @@ def told(job: SqueueLine) -> BatchJob:
 
 def _never_starts(reason: str) -> str | None:
     """Return why a pending job will never start, as the end of a sentence, or None if it may start."""
-    for pattern, sentence in _NEVER:
-        match = re.search(pattern, reason)
-        if match:
-            return f"{match.expand(sentence)} ({reason})"
-    return None
+    sentence = explained(_NEVER, (reason,))
+    return f"{sentence} ({reason})" if sentence else None
 
 
 def _why_it_waits(job: SqueueLine) -> str:
     """Write the sentence for a pending job."""
-    for pattern, meaning in _WAITS:
-        if re.fullmatch(pattern, job.reason):
-            return f"Slurm job {job.job} waits: {meaning} ({job.reason or 'None'})"
-    return f"Slurm job {job.job} waits: {job.reason}"
+    meaning = next((one for pattern, one in _WAITS if re.fullmatch(pattern, job.reason)), "")
+    return f"Slurm job {job.job} waits: {f'{meaning} ({job.reason or None})' if meaning else job.reason}"

@@ -62,11 +62,8 @@ def _wanted(table: SlurmTable, cores: int, time_s: float) -> list[str]:
 
 def parse_sbatch(stdout: str) -> str | None:
     """Parse the job's number in the output of `--parsable`, "12" or "12;cluster"; None if there is none."""
-    for line in stdout.splitlines():
-        match = re.fullmatch(r"(\d+)(?:;.*)?", line.strip())
-        if match:
-            return match[1]
-    return None
+    match = re.search(r"^\s*(\d+)(?:;.*)?\s*$", stdout, re.MULTILINE)
+    return match[1] if match else None
 
 
 def refusal(table: SlurmTable, cores: int, time_s: float, stderr: str, program: str = "sbatch") -> RunnerError:

@@ -17,7 +17,7 @@ from waiting import until
 
 from hpl.build.toolchain import Mpi
 from runners.base import JobState, Runner
-from runners.errors import UnreachableError
+from runners.errors import Mishap, UnreachableError
 from runners.hosts.node_facts import SCRIPT, NodeSays, ask_nodes, parse_says
 from runners.hosts.ssh import SshRunner, agent_text
 from runners.hosts.system_facts import cpu_list
@@ -83,8 +83,37 @@ class OnTheLab(RunnerContract):
         finally:
             lab.link("h2", "up")
         assert status.state is JobState.FAILED
-        assert status.lost_nodes == ("h2",)
-        assert "node h2: it does not answer" in status.message
+        assert (status.event, status.lost_nodes) == (Mishap.NODE_LOST, ("h2",))
+        assert status.message.startswith("node h2: it does not answer"), "nobody else is named first"
+
+    def test_a_node_that_was_started_anew_is_to_blame_and_not_the_program(
+        self, runner: Runner, lab: HostsLab, tmp_path: Path
+    ) -> None:
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text()
+        anew = tmp_path / "anew"
+        tells = f'case "$*" in */boot_id) [ -e {anew} ] && [ "$(uname -n)" = h2 ] && echo 0 && exit ;; esac\n'
+        with lab.planted("cat", f'#!/bin/sh\n{tells}exec /bin/cat "$@"\n'):
+            (tmp_path / "first").mkdir()
+            first = self.job(tmp_path / "first", "echo began; exit 3", ranks=2, nodes=("h1", "h2"))
+            assert wait(runner, runner.submit(first)).event is None, "the program failed by itself"
+            job = runner.submit(self.job(tmp_path, "sleep 600; exit 0", ranks=2, nodes=("h1", "h2")))
+            until(lambda: len(ranks(tmp_path / "program")) == 2)
+            anew.touch()
+            status = wait(runner, job)
+        assert boot != "0\n"
+        assert (status.event, status.lost_nodes) == (Mishap.NODE_BACK, ("h2",))
+        assert status.message.startswith("node h2 was started anew")
+        assert not running(tmp_path / "program")
+
+    def test_a_full_folder_for_temporary_files_names_its_node(
+        self, runner: Runner, lab: HostsLab, tmp_path: Path
+    ) -> None:
+        full = 'echo head; [ "$(uname -n)" = h2 ] && echo "tmpfs 9 9 0 100% /tmp" || echo "tmpfs 9 9 9999 0% /tmp"'
+        with lab.planted("df", f"#!/bin/sh\n{full}\n"):
+            job = self.job(tmp_path, "echo No space left on device >&2; exit 1", ranks=2, nodes=("h1", "h2"))
+            status = wait(runner, runner.submit(job))
+        assert status.event is Mishap.DISK_FULL
+        assert "the folder for temporary files is full on node h2" in status.message
 
 
 @pytest.mark.skipif(not OPEN_MPI, reason=needs("Open MPI"))
@@ -128,6 +157,21 @@ class TestWithIntelMpi(OnTheLab):
     def job(self, folder: Path, text: str, **changed: object) -> Job:
         needed = dict(installed_intel_mpi().environment)
         return super().job(folder, text, **{"launcher_environment": needed, **changed})
+
+
+def test_a_node_that_was_away_and_is_back_is_to_blame_and_not_the_program(tmp_path: Path) -> None:
+    count = tmp_path / "count"
+    misses = f'n=$(cat {count} 2>/dev/null || echo 0); echo $((n + 1)) >{count}; [ "$n" -ge 2 ]'
+    refuses = "{ echo Connection timed out >&2; exit 255; }"
+    text = f'for line; do :; done; case "$*" in *" n2 "*) {misses} || {refuses} ;; esac; exec sh -c "$line"'
+    reach = Ssh((str(executable(tmp_path / "ssh", text)),))
+    job = Job(
+        program=(str(executable(tmp_path / "program", "exit 0")),), ranks=2, directory=tmp_path, nodes=("n1", "n2")
+    )
+    with SshRunner(Mpich(executable(tmp_path / "mpiexec", "exec sleep 600")), reach, 0.1) as runner:
+        status = wait(runner, runner.submit(job))
+    assert (status.state, status.event, status.lost_nodes) == (JobState.FAILED, Mishap.NODE_BACK, ("n2",))
+    assert status.message.startswith("node n2 stopped answering in the middle of the run, and answers again")
 
 
 def ranks(program: Path) -> list[int]:

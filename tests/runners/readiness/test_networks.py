@@ -1,8 +1,12 @@
 """Which address each node has on which network, from what nodes say."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+from net_lab import HostsLab
 
 from runners.readiness.networks import networks_of
 
@@ -66,3 +70,19 @@ def test_each_interface_that_people_name_is_a_network_and_a_node_without_it_is_t
         ("ib0", ["n1", "n3"]),
     ]
     assert found.notes == ("node n2: ib0 has no IPv4 address, so nothing is sent over it.",)
+
+
+def test_the_two_hosts_between_which_nothing_gets_through_are_named(hosts: HostsLab) -> None:
+    lab = hosts.wired(2)
+    code = (
+        "from runners.hosts.transport import Ssh; from runners.readiness.networks import no_way; "
+        f"print(no_way(Ssh({lab.ssh!r}), ('h1', 'h2'), ('eth0',)))"
+    )
+
+    def told() -> str:
+        return lab.run("h1", "env", f"PYTHONPATH={Path(__file__).parents[3]}", sys.executable, "-c", code).strip()
+
+    assert told() == ""
+    drops = 'case "$*" in *" 10.77.0.2 "*) exec sleep 60 ;; esac'
+    with lab.planted("bash", f'#!/bin/sh\n{drops}\nexec /bin/bash "$@"\n'):
+        assert told().startswith("nothing gets through to high ports from node h1 to node h2 (10.77.0.2), where MPI")

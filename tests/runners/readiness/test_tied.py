@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,10 +14,21 @@ import pytest
 from as_user import program
 from net_lab import HostsLab
 
-from runners.hosts.transport import Local, Ssh
-from runners.readiness.tied import run_tied
+from runners.errors import UnreachableError
+from runners.hosts.hearing import CommandResult
+from runners.hosts.transport import Local, Ssh, Transport
+from runners.readiness.tied import run_all_tied
 
 PATIENCE_S = 30.0
+
+
+def run_tied(
+    reach: Transport, node: str, folder: str, command: Sequence[str], limit_s: float, stop: Callable[[], bool]
+) -> CommandResult | None:
+    """What a program on one node said; None where it was stopped."""
+    said = run_all_tied(reach, {node: folder}, {node: command}, limit_s, stop).get(node)
+    assert not isinstance(said, UnreachableError), said
+    return said
 
 
 @pytest.fixture
@@ -63,8 +75,8 @@ def test_a_stop_ends_all_that_a_program_started_on_a_node(lab: HostsLab, tmp_pat
 def test_a_program_ends_on_its_node_if_hpltune_is_killed(lab: HostsLab, tmp_path: Path) -> None:
     reach = Ssh((*lab.enter("h1"), *lab.ssh))
     code = (
-        "from runners.hosts.transport import Ssh; from runners.readiness.tied import run_tied; "
-        f"run_tied({reach!r}, 'h2', {str(tmp_path)!r}, ('sleep', '8766'), 600.0, lambda: False)"
+        "from runners.hosts.transport import Ssh; from runners.readiness.tied import run_all_tied; "
+        f"run_all_tied({reach!r}, {{'h2': {str(tmp_path)!r}}}, {{'h2': ('sleep', '8766')}}, 600.0, lambda: False)"
     )
     with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as ours:
         started = eventually(lab, "sleep 8766", there=True)

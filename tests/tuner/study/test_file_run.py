@@ -16,6 +16,7 @@ from results.record import TrialState
 from results.store.store import Store
 from runners.base import JobId, JobStatus
 from runners.batch.slurm.system import Slurm
+from runners.errors import Mishap
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
@@ -58,7 +59,8 @@ class LosesNodes(LocalRunner):
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
         lost = list(self._jobs)[: self.losses]
         found = super().poll(ids)
-        return {job: replace(status, lost_nodes=("n2",) if job in lost else ()) for job, status in found.items()}
+        gone = {"event": Mishap.NODE_LOST, "lost_nodes": ("n2",)}
+        return {job: replace(status, **gone) if job in lost else status for job, status in found.items()}  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -87,6 +87,15 @@ def test_a_run_that_was_cut_off_between_result_and_residual_ended_for_its_own_re
     assert fault(cut_off, status=JobStatus(state, 1, message)) == (kind, message)
 
 
+def test_what_hpl_prints_above_its_results_is_not_told_as_its_last_words() -> None:
+    whole = (Path(__file__).parents[2] / "hpl/data/passed.txt").read_text()
+    head = whole[: whole.index("T/V                N", whole.index("EQUIL"))]
+    ended = JobStatus(JobState.FAILED, 137, "a rank was killed (signal 9): often by the kernel for want of memory")
+    assert "EQUIL" in head
+    assert fault(head, status=ended)[1] == ended.message
+    assert fault(f"{head}no licence\n", status=ended)[1] == f"{ended.message}; its last words: no licence"
+
+
 def test_a_rate_that_does_not_fit_its_time_does_not_count() -> None:
     assert "do not fit" in fault(output(time_s=0.37))[1]
 

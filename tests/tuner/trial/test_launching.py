@@ -12,6 +12,7 @@ from replayed import replaying
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 from runners.batch.slurm.system import Slurm
+from runners.errors import Mishap
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
@@ -41,8 +42,8 @@ from tuner.user_dirs import UserDirs
 pytestmark = pytest.mark.usefixtures("mpirun")
 LIMITS = LaunchLimits(limit_s=60.0)
 CLUSTER = Cluster(name="lab", backend="slurm", batch=Slurm(nodes=2))
-DISTURBED = {"disturbed": "node h2: eth0: net.tso is on"}
-LOST = {"lost_nodes": ("n2",)}
+DISTURBED = {"disturbed": "node h2: eth0: net.tso is on", "event": Mishap.DISTURBED}
+LOST = {"lost_nodes": ("n2",), "event": Mishap.NODE_LOST}
 DONE: dict[str, Any] = {}
 
 
@@ -149,14 +150,14 @@ def repeated(
 def test_what_comes_to_its_end_is_launched_once(slurm: Inventory) -> None:
     done, records, said = repeated(slurm, DONE)
     assert [done.records[0]] == records
-    assert (done.lost_nodes, done.disturbed, said) == ((), "", [])
+    assert (done.event, done.lost_nodes, said) == (None, (), [])
 
 
 def test_a_disturbed_launch_is_repeated_once_and_then_counts_as_it_is(slurm: Inventory) -> None:
     done, records, said = repeated(slurm, DISTURBED, DISTURBED)
     assert [record.state for record in records] == [TrialState.CANCELLED, TrialState.COMPLETE]
     assert done.records[0] == records[1]
-    assert (done.disturbed, said) == ("", ["node h2: eth0: net.tso is on: the run is repeated."])
+    assert (done.event, said) == (None, ["node h2: eth0: net.tso is on: the run is repeated."])
 
 
 def test_a_launch_that_died_with_a_node_is_repeated_once(slurm: Inventory) -> None:
@@ -177,7 +178,7 @@ def test_a_lost_node_is_asked_again_with_a_pause(slurm: Inventory, tmp_path: Pat
     refused = program(tmp_path / "ssh", f"#!/bin/sh\necho >>{asked}\necho 'Connection refused' >&2\nexit 255\n")
     cluster = Cluster(name="lab", backend="ssh", hosts=("n1",), ssh=(str(refused),), return_s=20.0)
     alone = replace(slurm, nodes=Nodes(("n1",), 1, 1, 2**30, cluster))
-    done, _, _ = repeated(alone, {"lost_nodes": ("n1",)}, clock=ToldClock())
+    done, _, _ = repeated(alone, {"lost_nodes": ("n1",), "event": Mishap.NODE_LOST}, clock=ToldClock())
     assert done.lost_nodes == ("n1",)
     assert len(asked.read_text().splitlines()) <= 12
 
@@ -188,4 +189,4 @@ def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: di
     stop.ask()
     done, records, said = repeated(slurm, first, stop=stop)
     assert (len(records), said) == (1, [])
-    assert (done.lost_nodes, done.disturbed) == (first.get("lost_nodes", ()), first.get("disturbed", ""))
+    assert (done.lost_nodes, done.event) == (first.get("lost_nodes", ()), first["event"])

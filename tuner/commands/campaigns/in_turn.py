@@ -356,8 +356,8 @@ def _rounds(
                 for run in done.in_order:
                     load.hear(run)
                 took_s[one.name] = max((run.cost_s or 0.0 for run in done.in_order), default=0.0) or took_s[one.name]
-                if done.lost_nodes:
-                    turns.ended = f"Node {', '.join(done.lost_nodes)} does not answer, so the rounds ended."
+                if done.event:
+                    turns.ended = f"The rounds ended: {done.why}."
                     return turns
                 disturbed = [run for run in done.in_order if may_win(run)]
                 late = stop.requested or meter.out_of_time(took_s[one.name]) is not None

@@ -462,7 +462,7 @@ def like_trial(name: str, store: Store) -> TrialRecord:
 
 
 def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
-    """Run a file several times, and return all records; a stop, or a node that stays away, ends it earlier.
+    """Run a file several times, and return all records; a stop, or what no repeat mends, ends it earlier.
 
     Where runs were disturbed, a few more follow in their place, until there are as many quiet ones as were asked for;
     none where the machine was loaded all the time.
@@ -477,7 +477,7 @@ def _repeated(run: FileRun, repeats: int) -> list[TrialRecord]:
         for one in done.in_order:
             load.hear(one)
         quiet += not any(map(may_win, done.in_order))
-        if done.lost_nodes:
+        if done.event:
             break
         more = min(repeats - quiet, extra_runs(repeats))
         goes_on = more > 0 and repeats <= number < repeats + extra_runs(repeats)

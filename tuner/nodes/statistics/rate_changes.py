@@ -16,7 +16,7 @@ from statistics import median
 import scipy
 
 from results.node_check import BENCHMARKS, Finding, NodeCheck, Severity, ranges
-from runners.readiness.fact import AtLeast, AtMost, NearNumber, NodeFact, OfTheMoment
+from runners.readiness.fact import NearNumber, NodeFact, OfTheMoment, Within
 from runners.readiness.fact_table import FACTS, FILE, fact_named
 
 from .odd_nodes import FALSE_ALARMS, FEWEST, LEAST_PERCENT, MEDIAN_SCATTERS, robust_sd
@@ -344,6 +344,6 @@ def _fact(name: str) -> NodeFact:
 
 
 def _changed(fact: NodeFact, before: str, now: str) -> bool:
-    if isinstance(fact.kind, AtLeast | AtMost | OfTheMoment):
+    if isinstance(fact.kind, Within | OfTheMoment):
         return False
     return not fact.kind.fits(now, before) if isinstance(fact.kind, NearNumber) else now != before

@@ -287,7 +287,7 @@ class _GroupTurns:
         ended = run_at_once(self.runner, jobs, place.stop)
         place.listener(WorkEnded())
         for status in ended.values():
-            self.lost |= {node: f"node {node} did not answer when HPL had failed" for node in status.lost_nodes}
+            self.lost |= dict.fromkeys(status.lost_nodes, status.message)
         runs = [group_run(order, turn, group, status, folders[group]) for group, status in ended.items()]
         for run in runs:
             if not run.counts:

@@ -71,7 +71,7 @@ class PairPrograms:
         at = network.addresses
         told = [pair for pair in pairs if not set(pair) & self.lost.keys()]
         for one, other in told:
-            self._talks[one].tell((order, at[other], self._ports[other], at[one], f"{seconds:g}"))
+            self._talks[one].tell(f"{order} {at[other]} {self._ports[other]} {at[one]} {seconds:g}")
         heard = {(one, other): self._heard(one, {order, "failed"}, ANSWER_S + seconds) for one, other in told}
         return {pair: parts for pair, parts in heard.items() if parts is not None}
 

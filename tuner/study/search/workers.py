@@ -166,8 +166,7 @@ class LaunchWorker:
             TunerError: no run can be started here; the trials stay RUNNING. Or one launch after another fails alike.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
-        asked: dict[int, PlannedTrial[TrialPlan]] = {}
-        records: dict[int, TrialRecord] = {}
+        asked, records = dict[int, PlannedTrial[TrialPlan]](), dict[int, TrialRecord]()
         for place, params in enumerate(points):
             new = started(self.session.study, params, kind, self.session.space.key(params), self.session.number)
             new, found = replace(new, part=part_at(params, rung)), self._plan(params, rung)
@@ -194,7 +193,7 @@ class LaunchWorker:
         self.unavailable.rule_out(done.unavailable)
         records = dict(done.records)
         for place, trial in done.left.items():
-            if session.stopped or done.lost_nodes or done.disturbed or session.meter.out_of_time(0.0):
+            if session.stopped or done.event or session.meter.out_of_time(0.0):
                 records[place] = self.book.commit(not_reached(trial.record))
                 continue
             done = launching.launch({place: trial}, trial.plan, self._limits([trial], rung))
@@ -215,10 +214,10 @@ class LaunchWorker:
         """
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
-        if done.in_vain:
+        if done.event and not self.session.stopped:
             raise TunerError(
-                f"{done.in_vain}: {resume_command(self.session.study, self.session.context.store)} goes on once they "
-                "are there"
+                f"{done.why}: {resume_command(self.session.study, self.session.context.store)} goes on once that is "
+                "mended"
             )
         if self.breaker is not None:
             self.breaker.note(done)

@@ -26,7 +26,7 @@ from runners.batch.runner import BatchRunner
 from runners.batch.slurm.client import candidates, nodes_of
 from runners.batch.slurm.srun import Srun
 from runners.batch.slurm.system import Slurm
-from runners.errors import InvalidJobError, SubmitError
+from runners.errors import InvalidJobError, Mishap, SubmitError
 from runners.job import Job
 from runners.paths import RunPaths
 
@@ -161,10 +161,28 @@ def test_a_node_that_goes_down_in_the_middle_is_named_and_the_next_trial_gets_ne
         lab.ask("scontrol", "update", "nodename=n2", "state=idle")
     assert status.state is JobState.FAILED
     assert "node n2 failed" in status.message
-    assert status.lost_nodes == ("n2",)
+    assert (status.event, status.lost_nodes) == (Mishap.NODE_LOST, ("n2",))
     assert not running(tmp_path / "a/program")
     lab.wait_for_nodes()
     assert wait(runner, runner.submit(program(tmp_path / "b", "exit 0"))).state is JobState.COMPLETED
+
+
+def test_a_job_that_is_preempted_says_so_and_the_next_waits_for_nodes(
+    start: Start, lab: SlurmLab, tmp_path: Path
+) -> None:
+    runner = start(terms(TWO))
+    job = runner.submit(program(tmp_path / "a", STUBBORN))
+    until(lambda: begun(runner, job))
+    urgent = ("--partition=urgent", "--nodes=2", "--exclusive", "--output=/dev/null", "--wrap=sleep 600")
+    taker = lab.ask("sbatch", "--parsable", *urgent)
+    try:
+        status = wait(runner, job)
+        assert (status.state, status.event) == (JobState.FAILED, Mishap.PREEMPTED)
+        again = runner.submit(program(tmp_path / "b", "exit 0"))
+        until(lambda: "waits" in runner.poll([again])[again].message)
+    finally:
+        lab.ask("scancel", taker)
+    assert wait(runner, again).state is JobState.COMPLETED
 
 
 def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
@@ -175,7 +193,7 @@ def test_waiting_longer_than_the_queue_limit_ends_the_job(start: Start, lab: Slu
         job = runner.submit(program(tmp_path / "a", "exit 0"))
         until(lambda: "its nodes are busy" in runner.poll([job])[job].message)
         status = wait(runner, job)
-        assert status.state is JobState.FAILED
+        assert (status.state, status.event) == (JobState.FAILED, Mishap.NO_NODES)
         assert "waits: its nodes are busy" in status.message
         assert "given up after 1 s in the queue" in status.message
         assert [line.split()[0] for line in lab.jobs()] == [busy]
@@ -271,7 +289,7 @@ class TestWhatSlurmRefusesAtOnce:
     @pytest.mark.parametrize(
         ("changed", "words"),
         [
-            ({"partition": "nope"}, r"there is no partition nope \(known: main, short, shut\)"),
+            ({"partition": "nope"}, r"there is no partition nope \(known: main, short, shut, urgent\)"),
             ({"nodes": 3}, "3 nodes are asked for, but partition main gives at most 2"),
             (
                 {"partition": "short", "time_limit_s": 600.0},

@@ -12,6 +12,7 @@ from results.record import Kind
 from results.store.store import Store
 from runners.base import JobId, JobStatus
 from runners.batch.slurm.system import Slurm
+from runners.errors import Mishap
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
@@ -44,7 +45,8 @@ class LosesANode(LocalRunner):
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
         first = next(iter(self._jobs))
         found = super().poll(ids)
-        return {job: replace(status, lost_nodes=("n2",) if job == first else ()) for job, status in found.items()}
+        gone = {"event": Mishap.NODE_LOST, "lost_nodes": ("n2",)}
+        return {job: replace(status, **gone) if job == first else status for job, status in found.items()}  # type: ignore[arg-type]
 
 
 def test_nobody_waits_for_a_node_that_slurm_replaces_but_the_run_is_repeated(home: Path) -> None:
