@@ -345,6 +345,9 @@ class EngineContract:
         assert 1 <= len(found) <= 3
         assert len({(point["NB"], point["blas"]) for point in found}) == len(found)
         assert all(conditional.why_not(point) is None for point in found)
+        engine.bar({"blas": found[0]["blas"]})
+        left = engine.hopeful(4.0, ("NB", "blas"), 3)
+        assert found[0]["blas"] not in {point["blas"] for point in left}
 
     # what shares a launch
 

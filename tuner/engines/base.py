@@ -214,9 +214,9 @@ class Engine(ABC):
         """
         del larger
         rates = {key: self.history.median(key) or 0.0 for key in self.history.rates}
-        close = [key for key in rates if rates[key] >= CLOSE * max(rates.values())]
-        close.sort(key=lambda key: -rates[key])
-        return unlike((self.history.points[key] for key in close), names, most)
+        least = CLOSE * max(rates.values(), default=0.0)
+        points = [self.history.points[key] for key in sorted(rates, key=lambda key: -rates[key]) if rates[key] >= least]
+        return unlike((point for point in points if not self.barred(point)), names, most)
 
     def seen(self, point: Point) -> bool:
         """Whether the point, or one that is the same to HPL, was asked, told or barred."""

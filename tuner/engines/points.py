@@ -109,7 +109,7 @@ def neighbours(space: SearchSpace, point: Point, held: Collection[str] = ()) -> 
 
 
 def unlike(points: Iterable[Point], names: Collection[str], most: int) -> list[dict[str, Scalar]]:
-    """The first of the points that are alike in the named parameters, of at most so many kinds."""
+    """The first point of each combination of the named parameters' values, at most so many."""
     found = dict[tuple[Scalar | None, ...], dict[str, Scalar]]()
     for point in points:
         if len(found) == most:

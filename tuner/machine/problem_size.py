@@ -74,7 +74,7 @@ SMALLEST_N = 512
 RUNS_IN_BUDGET = 30
 """Runs a study should have room for: enough for a few points per dimension and the confirmation of three."""
 IN_TURN = 1.0 / 3.0
-"""Part of a budget of time in which the best, its rival and the textbook run in turn at a larger N than before."""
+"""Part of a budget of time in which the best, the textbook and others run in turn at a larger N than before."""
 MOST_IN_BUDGET = 300
 """Runs that a grid should have room for at most; N follows from it, and tiny runs tell little."""
 

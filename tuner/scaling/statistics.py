@@ -349,16 +349,12 @@ def overheads(group: RunGroup) -> list[Overhead]:
     for count, runs in timed.items():
         if not runs:
             continue
-        time_s, parts = _time_s(runs), _parts(runs)
+        time_s, parts = fmean(run.time_s for run in runs), _parts(runs)
         work = runs[0].operations / first[0].operations * group.smallest / count
         lost = {name: (parts[name] - base[name] * work) / time_s for name in PARTS}
         shares = {name: parts[name] / time_s for name in PARTS}
         found.append(Overhead(group.scaling, group.order, count, time_s, shares, lost))
     return found
-
-
-def _time_s(runs: Sequence[ScalingRun]) -> float:
-    return fmean(run.time_s for run in runs)
 
 
 def _parts(runs: Sequence[ScalingRun]) -> dict[str, float]:

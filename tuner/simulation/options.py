@@ -19,11 +19,7 @@ USD_PER_KWH = 0.25
 
 def usd_per_hour(cluster: VirtualCluster) -> float | None:
     """What an hour of a cluster costs, with the most expensive of its networks; None without price and power."""
-    return max(_with(cluster, network) for network in cluster.networks) or None
-
-
-def _with(cluster: VirtualCluster, network: str) -> float:
-    return hourly_usd(cluster.price_with(network), cluster.power_with(network)) or 0.0
+    return max(hourly_usd(cluster.price_with(one), cluster.power_with(one)) or 0.0 for one in cluster.networks) or None
 
 
 def hourly_usd(price_usd: float | None, power_w: float | None) -> float | None:

@@ -17,6 +17,8 @@ from ..errors import TunerError, UsageError
 
 WHOLE_MEMORY = "whole_memory"
 """The fact of a study's host that is what was predicted of the whole memory."""
+TEXTBOOK = "the textbook"
+"""What the configuration is called that others are held against at a larger N."""
 KINDS = {Fidelity.SMALL: Kind.SMALL, Fidelity.PREFIX: Kind.PREFIX, Fidelity.FULL: Kind.SEARCH}
 """What a trial is called that an engine asked for."""
 SEARCHED = frozenset({*KINDS.values(), Kind.GIVEN_UP})

@@ -1,7 +1,5 @@
 """Trials at a time on parts of a cluster whose nodes differ: whether a configuration means the same on each part."""
 
-from collections.abc import Sequence
-
 from search_spaces.machine import MachineNode
 from search_spaces.node_order import LISTED, NODE_PARAMETERS, unlike_parts
 from search_spaces.space import SearchSpace
@@ -50,16 +48,12 @@ def unlike_sentence(space: SearchSpace, workbench: Workbench) -> str:
     unlike = unlike_parts(parts, whole, by_switch="rank_order" in asked)
     if unlike is None:
         return ""
-    one, other = (_told(parts[number].node_list) for number in unlike)
+    one, other = (listed([f"{node.name}{_facts(node)}" for node in parts[number].node_list]) for number in unlike)
     means = "means" if len(asked) == 1 else "mean"
     return f"{listed(asked)} {means} other nodes on each part, and the parts differ: {one} against {other}"
 
 
-def _told(nodes: Sequence[MachineNode]) -> str:
-    """Name nodes with what is known of them."""
-    return listed([f"{node.name}{_facts(node)}" for node in nodes])
-
-
 def _facts(node: MachineNode) -> str:
+    """What is known of a node."""
     facts = [*([f"{node.speed:g}"] if node.speed is not None else []), *([node.switch] if node.switch else [])]
     return f" ({', '.join(facts)})" if facts else ""

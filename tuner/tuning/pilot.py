@@ -215,7 +215,8 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
     if limit_s < LEAST_S or session.stopped:
         return known
     try:
-        point = {**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **_network(session.space)}
+        network = {name: value for name, value in session.space.first.items() if is_setting(name)}
+        point = {**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **network}
         asked = plan(point, site)
         found = timed(evaluator, asked, session.folder / FOLDER, limit_s, session.context.stop)
     except (TunerError, HplError, RunnerError, OSError) as error:
@@ -265,11 +266,6 @@ def _probe(figures: "Figures", study: str, site: Inventory, asked: TrialPlan) ->
 def _messages(probe: NetworkProbe) -> Messages:
     point = {full_name(name): value for name, value in probe.settings.items()}
     return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
-
-
-def _network(space: SearchSpace) -> dict[str, Scalar]:
-    """The settings of a space's first configuration: what is measured is of use where it is known under what."""
-    return {name: value for name, value in space.first.items() if is_setting(name)}
 
 
 def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> "Figures | None":

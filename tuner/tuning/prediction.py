@@ -11,13 +11,12 @@ from results.record import Study
 from results.stats.noise import Noise
 from results.store.store import Store
 
-from ..study.names import WHOLE_MEMORY
+from ..study.names import TEXTBOOK, WHOLE_MEMORY
 from .extrapolation import Extrapolation
 
 APART, APART_OF_FIRST = 0.07, 0.05
 """Standard deviations by which the ratio of two configurations changes from a run, or from its first tenth, up to an N
 that is e times as large (benchmarks/whole_memory.py: 0.04 to 0.08, and 0.03 to 0.05)."""
-TEXTBOOK = "the textbook"
 
 
 @dataclass(frozen=True)
@@ -29,12 +28,14 @@ class Rival:
         called: its name, as "the textbook" or "NB=256".
         gflops: the median of its runs in turn; 0 where none counts.
         faster: the probability that it is faster than the other at the whole memory; None where that is not known.
+        once: it ran in the first round alone, as it was slower there than others.
     """
 
     trial: int
     called: str
     gflops: float
     faster: float | None
+    once: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ class NotedPrediction:
             side = "more" if percent >= 0 else "less"
             against = f", {abs(percent):.1f}% {side} than the textbook ({four_digits(textbook_gflops)})"
         gave = "".join(
-            f"; {rival.called} gave {four_digits(rival.gflops) if rival.gflops else 'no result'}" for rival in others
+            f"; {rival.called} gave {four_digits(rival.gflops) if rival.gflops else 'no result'}"
+            + " in the first round alone" * rival.once
+            for rival in others
         )
         where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
         told = f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{gave}"

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from hpl.params import Scalar
 from results.record import Kind, TrialRecord
@@ -31,7 +32,7 @@ from ..study.search.search_limits import RunTimeEstimate
 from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
 from ..study.shootout import SMALL_N_TOLD, libraries_of, small_n
-from ..trial.ladder import ladder
+from ..trial.ladder import PREFIX_PARTS, ladder
 from ..trial.plan import parse_layout
 from ..units import duration
 from .pilot import pilot, target_s
@@ -229,10 +230,19 @@ def _check_allocation(session: StudySession, run_s: float, site: Inventory) -> N
 
 
 def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site: Inventory) -> StudySize:
-    """With the rungs worth having; not each program can be stopped at a column."""
+    """With the rungs worth having.
+
+    Not each program can be stopped at a column; a prefix that only begins the panels of the look-ahead tells nothing.
+    """
     starting_s = min(sample.cost_s - sample.time_s for sample in samples)
-    rungs = ladder(session.space.largest_n, run_s - starting_s, starting_s, prefixes=site.program.stops_at_column)
-    return StudySize(session, RunTimeEstimate(run_s, starting_s), rungs)
+    N, known = session.space.largest_n, session.space.parameters
+    ahead = prod(max(map(int, known[name].values)) for name in ("NB", "DEPTH") if name in known)
+    tells = site.program.stops_at_column and ahead < PREFIX_PARTS[0] * N
+    return StudySize(
+        session,
+        RunTimeEstimate(run_s, starting_s),
+        ladder(N, run_s - starting_s, starting_s, prefixes=tells),
+    )
 
 
 def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:

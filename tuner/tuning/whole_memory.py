@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from math import inf
 from statistics import median
@@ -15,6 +16,7 @@ from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.headline import UNFINISHED
 from results.stats.levels import drift_corrected
 from results.stats.ranking import Ranked
+from search_spaces.parameters.dimension import dropped_nodes
 
 from ..engines.base import Engine
 from ..engines.outcomes import FULL, Fidelity, Rung
@@ -33,7 +35,9 @@ from ..machine.problem_size import (
     natural_nb,
 )
 from ..options import TuneOptions
+from ..stopping import Interrupted
 from ..study.ledger import noise_of_runs
+from ..study.names import TEXTBOOK
 from ..study.search.workers import LaunchWorker
 from ..study.session import StudySession
 from ..trial.ladder import PREFIX_PARTS
@@ -67,13 +71,15 @@ class _Runner:
 
     Attributes:
         N: what the whole memory holds.
+        stops: its program can be stopped at a column.
         in_turn: its runs beside the others at a larger N.
-        out: its first run there was slower than those of others, so that it was its last.
+        out: its run of the first round was slower than those of others, so that it was its last.
     """
 
     called: str
     params: Mapping[str, Scalar]
     N: int
+    stops: bool
     in_turn: tuple[TrialRecord, ...] = ()
     out: bool = False
 
@@ -123,10 +129,12 @@ def predict_full(
 
     runners: Sequence[_Runner] = [winner]
     if kept_for_turns_s(worker, options):
+        points = list[dict[str, Scalar]]()
+        with suppress(Interrupted), session.context.stop.thinking():
+            points = engine.hopeful(winner.N / stands.hpl.N, CHANGES_WITH_N, MOST_HOPEFUL)
         hopeful = [
             _runner(worker, _difference(params, winner.params), params, options)
-            for point in engine.hopeful(winner.N / stands.hpl.N, CHANGES_WITH_N, MOST_HOPEFUL)
-            for params in [session.space.measured(point)]
+            for params in map(session.space.measured, points)
         ]
         runners = _in_turn(worker, [winner, *_textbooks(worker, options), *hopeful], samples_of([stands]), options)
     shown, site = session.objective.noise_at_first, worker.evaluator.site
@@ -141,11 +149,12 @@ def predict_full(
     doubt = DisturbedRuns.of(run for one in runners for run in one.in_turn).sentence()
 
     def faster(one: _Runner, larger: float) -> float | None:
-        told = one.gflops and not doubt
-        return probability_faster(one.gflops / first.gflops, larger, trial.part, noise) if told else None
+        beside = _rate(first.in_turn[0]) if one.out else first.gflops
+        told = one.gflops and beside and not doubt
+        return probability_faster(one.gflops / beside, larger, trial.part, noise) if told else None
 
     others = tuple(
-        Rival(one.in_turn[0].number, one.called, one.gflops, faster(one, first.N / N))
+        Rival(one.in_turn[0].number, one.called, one.gflops, faster(one, first.N / N), one.out)
         for one in runners
         if N and one.in_turn and one is not first
     )
@@ -157,8 +166,8 @@ def predict_full(
 def _difference(params: Mapping[str, Scalar], winner: Mapping[str, Scalar]) -> str:
     """What a configuration has in place of the winner's values; of what changes with N, if it differs in that."""
     differing = [name for name in params if name != "N" and params[name] != winner.get(name)]
-    names = [name for name in CHANGES_WITH_N if name in differing] or differing
-    return ", ".join(f"{name}={params[name]}" for name in names)
+    names = [name for name in CHANGES_WITH_N if name in differing] or differing[:MOST_HOPEFUL]
+    return ", ".join(f"{name}={params[name]}" for name in names) + " and others" * (len(names) < len(differing))
 
 
 def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
@@ -167,16 +176,14 @@ def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
     A layout that is held has its squarest grid, a library that is held chooses its own kernel, and of the NB that were
     asked for each takes the nearest.
     """
-    from .prediction import TEXTBOOK  # noqa: PLC0415 - needed at the end
-
     space, site = worker.session.space, worker.evaluator.site
     held = {name: value for name, value in space.first.items() if name not in space.varying and name != "N"}
     point = {**pilot_point(site, full_memory_n(site)), **({"kernel": "auto"} if "blas" in held else {}), **held}
     if "layout" in held and "grid" not in held:
         P, Q = process_grids(int(str(held["layout"]).split("x")[0]))[0]
         point["grid"] = f"{P}x{Q}"
-    given = space.parameters.get("NB") if "NB" in {*held, *(options.overrides or {})} else None
-    asked = [int(value) for value in given.values] if given else []
+    binds = "NB" in space.parameters and "NB" in {*held, *(options.overrides or {})}
+    asked = [int(value) for value in space.parameters["NB"].values] if binds else []
     sizes = [NB_UNKNOWN, natural_nb(site, str(point["blas"]))] if site.program.takes_blas else [int(str(point["NB"]))]
     sizes = [min(asked or [NB], key=lambda one: abs(one - NB)) for NB in sizes]
     return [
@@ -187,8 +194,9 @@ def _textbooks(worker: LaunchWorker, options: TuneOptions) -> list[_Runner]:
 
 def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], options: TuneOptions) -> _Runner:
     site = running(worker.evaluator.site, str(params.get(PROGRAM, "")))
-    run = site.program.terms.run_of(params)
-    return _Runner(called, params, full_memory_n(site, run.NB, run.P, run.Q, options.memory_fraction))
+    run, machine = site.program.terms.run_of(params), worker.session.space.machine
+    fraction = options.memory_fraction * machine.without(dropped_nodes(params)).memory_bytes / machine.memory_bytes
+    return _Runner(called, params, full_memory_n(site, run.NB, run.P, run.Q, fraction), site.program.stops_at_column)
 
 
 def _in_turn(
@@ -199,19 +207,19 @@ def _in_turn(
     The first columns of a larger N tell more of the whole memory than a whole run that costs as much does
     (docs/search.md); where the program cannot be stopped at a column, the runs end.
 
-    Those that are alike run once, by the name of the first. Nothing runs where the time pays for no N that is clearly
-    larger, and nothing counts where not even one round ended.
+    Those that are alike run once, by the name of the first; the textbook keeps its name. Nothing runs where the time
+    pays for no N that is clearly larger, and nothing counts where not even one round ended.
     """
     session, left_s = worker.session, worker.session.meter.remaining_s()
     alike = dict[object, _Runner]()
-    for one in runners:
+    for one in sorted(runners, key=lambda one: one.called != TEXTBOOK):
         alike.setdefault(tuple(sorted({**one.params, "N": 0}.items())), one)
     found = list(alike.values())
     if left_s is None or options.budget.whole_s is None or len(found) < 2:
         return runners
     runs = len(found) + (ROUNDS - 1) * min(len(found), STAY + 1)
     share_s = min(IN_TURN * options.budget.whole_s, left_s) / (runs + SMALLER_COST)
-    rung = Rung(Fidelity.PREFIX, PREFIX_PARTS[0]) if worker.evaluator.site.program.stops_at_column else FULL
+    rung = Rung(Fidelity.PREFIX, PREFIX_PARTS[0]) if all(one.stops for one in found) else FULL
     parts = [sample.first(rung.part) for sample in samples]
     N = affordable_n(parts, share_s, min(one.N for one in found))
     if N < LARGER * samples[0].N:
@@ -223,7 +231,7 @@ def _in_turn(
             one = found[place]
             if one.out or (turn == ROUNDS and all(run.disturbed is None for run in one.in_turn)):
                 continue
-            if session.stopped or session.meter.out_of_time(run_s):
+            if session.stopped or session.meter.out_of_time(run_s, 1 + SMALLER_COST):
                 return found if turn else runners
             record = worker.expecting(run_s / rung.operations).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
             found[place] = replace(one, in_turn=(*one.in_turn, record))
@@ -234,8 +242,6 @@ def _in_turn(
 
 def _without_slower(runners: Sequence[_Runner]) -> list[_Runner]:
     """Of those that ran once all but the fastest, the textbook and those that were disturbed are out."""
-    from .prediction import TEXTBOOK  # noqa: PLC0415 - needed at the end
-
     others = sorted((one for one in runners if one.called != TEXTBOOK), key=lambda one: -one.gflops)
     return [replace(one, out=one in others[STAY:] and one.in_turn[0].disturbed is None) for one in runners]
 

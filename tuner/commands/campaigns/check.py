@@ -245,7 +245,8 @@ class CheckResult:
     def junit(self, time_s: float) -> str:
         """The text of JUnit's file."""
         now = [f"Now: {text}." for _, text in told_cautions(self.measured.study).values()]
-        text = "\n".join([self.sentence, *self._details(), *now, *map(_line, self.changes)])
+        changes = [f"{one.what}: {one.before} before, {one.now} now" for one in self.changes]
+        text = "\n".join([self.sentence, *self._details(), *now, *changes])
         return with_options(to_junit(JUnitCase(SUITE, self.baseline.name, self.problem, self.sentence, text, time_s)))
 
     @property
@@ -511,10 +512,6 @@ def _percent(probability: float) -> str:
     if 0.001 <= probability <= 0.999:
         return f"{100 * probability:.1f} %"
     return "less than 0.1 %" if probability < 0.5 else "more than 99.9 %"
-
-
-def _line(change: ChangedFact) -> str:
-    return f"{change.what}: {change.before} before, {change.now} now"
 
 
 def changed_facts(before: tuple[Study, TrialRecord], now: tuple[Study, TrialRecord | None]) -> list[ChangedFact]:

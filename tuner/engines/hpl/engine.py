@@ -122,8 +122,8 @@ class HplEngine(Engine):
                 rate = self._state.expected_at(Rung(Fidelity.SMALL, larger))
         except FitError:
             return super().hopeful(larger, names, most)
-        best = [place for place in np.argsort(-rate) if rate[place] >= rate.max() + np.log(CLOSE)]
-        return unlike((self._state.pool.points[place] for place in best), names, most)
+        close = np.isfinite(rate) & (rate >= rate.max() + np.log(CLOSE))
+        return unlike((self._state.pool.points[place] for place in np.argsort(-rate) if close[place]), names, most)
 
     def model(self) -> tuple[Process, Pool]:
         """The process fitted to all runs, and its configurations.

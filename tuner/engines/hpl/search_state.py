@@ -184,9 +184,9 @@ class EngineState:
         Raises:
             FitError: the runs cannot be described.
         """
-        process, _ = self._widened((FULL,), rung)
-        rate = process.expected(self.pool.codes, self.pool.modelled(rung), 0)
+        rate = self._widened((FULL,), rung)[0].expected(self.pool.codes, self.pool.modelled(rung), 0)
         may_run = self._allowed() & (self.chance_to_run(self.pool.codes) >= UNLIKELY)
+        may_run[sorted(set(self._failed).difference(self.run_in_full))] = False
         return np.where(may_run, rate, -np.inf)
 
     def _widened(self, rungs: Sequence[Rung], best_at: Rung = FULL) -> tuple[Process, list[Rung]]:

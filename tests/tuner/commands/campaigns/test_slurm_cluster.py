@@ -97,7 +97,7 @@ def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial
     [
         (
             {"partition": "nowhere"},
-            "there is no partition nowhere: correct partition under [slurm] (there: main, short, shut)",
+            "there is no partition nowhere: correct partition under [slurm] (there: main, short, shut, urgent)",
             1,
         ),
         (

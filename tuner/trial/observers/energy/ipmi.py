@@ -75,13 +75,10 @@ def _watts(host: str, heard: CommandResult | Unheard | OSError) -> float:
         raise PowerSourceError(f"{of}cannot be asked: ipmitool: {heard.strerror}")
     said = _WATTS.search(heard.stdout)
     if heard.exit_code or said is None:
-        why = heard.complaint or (heard.stdout.strip().splitlines() or ["nothing"])[-1]
+        said_last = heard.complaint or (heard.stdout.strip().splitlines() or ["nothing"])[-1]
+        why = ascii("".join(sign for sign in said_last if sign.isprintable())[:120])
         rights = " (root may open the device)" if "Could not open device" in heard.stderr else ""
-        raise PowerSourceError(f"{of}cannot be asked: ipmitool said {_plain(why)}{rights}")
+        raise PowerSourceError(f"{of}cannot be asked: ipmitool said {why}{rights}")
     if _OFF.search(heard.stdout):
         raise PowerSourceError(f"{of}does not measure: its power reading is deactivated")
     return float(said[1])
-
-
-def _plain(text: str) -> str:
-    return ascii("".join(sign for sign in text if sign.isprintable())[:120])
