@@ -50,6 +50,8 @@ ROUNDS = 2
 """How often the best of them run there; once more where all runs of one were disturbed."""
 STAY = 2
 """How many run again after the first round, beside the textbook and those that were disturbed."""
+ROUNDED = 1.2
+"""Times the columns of a prefix that it takes where NB is a large part of them: it ends with a panel."""
 MOST_HOPEFUL = 3
 """Configurations that run because the engine expects them to be the fastest at the whole memory."""
 LARGER = 1.2
@@ -220,7 +222,7 @@ def _in_turn(
     runs = len(found) + (ROUNDS - 1) * min(len(found), STAY + 1)
     share_s = min(IN_TURN * options.budget.whole_s, left_s) / (runs + SMALLER_COST)
     rung = Rung(Fidelity.PREFIX, PREFIX_PARTS[0]) if all(one.stops for one in found) else FULL
-    parts = [sample.first(rung.part) for sample in samples]
+    parts = [sample.first(min(1.0, ROUNDED * rung.part)) for sample in samples]
     N = affordable_n(parts, share_s, min(one.N for one in found))
     if N < LARGER * samples[0].N:
         return runners
@@ -254,9 +256,8 @@ def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float])
     alike, found = {**one.params, "N": None}, defaultdict[object, list[TrialRecord]](list)
     for record in session.records():
         if record.kind not in UNFINISHED and {**record.params, "N": None} == alike:
-            rate_there = expected.get(record.key, record.gflops)
-            counts = record if record.kind in SMALLER_RUNS else replace(record, gflops=rate_there)
-            found[record.params.get("N")].append(counts)
+            there = {} if record.kind in SMALLER_RUNS else expected
+            found[record.params.get("N")].append(replace(record, gflops=there.get(record.key, record.gflops)))
     samples = [sample for runs in found.values() for sample in samples_of(runs)]
     return sorted(samples, key=lambda sample: sample.N)
 
