@@ -44,9 +44,5 @@ def in_our_words(error: Mapping[str, Any]) -> str:
     if kind not in IN_OUR_WORDS:
         said = str(error["msg"]).removeprefix("Value error, ")
         return said[:1].lower() + said[1:] if said == error["msg"] else said
-    return IN_OUR_WORDS[kind].format(**{name: _plain(limit) for name, limit in context.items()})
-
-
-def _plain(limit: object) -> object:
-    """Write a limit as people do: 1 and not 1.0."""
-    return f"{limit:.15g}" if isinstance(limit, float) else limit
+    plain = {name: f"{limit:.15g}" if isinstance(limit, float) else limit for name, limit in context.items()}
+    return IN_OUR_WORDS[kind].format(**plain)

@@ -118,14 +118,10 @@ def _look(text: str) -> _Look | None:
     for line in rest[1:]:
         match = _PROCESS.fullmatch(line)
         if match:
-            processes[int(match[1])] = (int(match[2]), _plain(match[3]))
+            processes[int(match[1])] = (int(match[2]), "".join(one for one in match[3] if " " <= one <= "~")[:32])
     idle = ticks[3] + ticks[4]
     steal = ticks[7] if len(ticks) > 7 else 0
     return _Look(max(1, int(cores)), sum(ticks), sum(ticks) - idle - steal, processes)
-
-
-def _plain(name: str) -> str:
-    return "".join(one for one in name if " " <= one <= "~")[:32]
 
 
 def _printed(said: CommandResult | UnreachableError) -> str:

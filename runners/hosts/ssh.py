@@ -76,6 +76,7 @@ echo "${{boot:--}} ${{kills:-0}} ${{free:-{FULL_KIB}}}"
 """
 """Tells of a node what changes if it is to blame: boot, processes that its kernel killed for want of memory, and KiB
 that are free for temporary files."""
+AWAY = "a node stopped answering"
 Told = Mapping[str, CommandResult | UnreachableError]
 State = tuple[str, ...]
 
@@ -103,6 +104,7 @@ class SshRunner(LocalRunner):
         self._copies = copies
         self._watches: dict[JobId, NodeWatch] = {}
         self._known: dict[str, State] = {}
+        self._met: set[str] = set()
 
     def submit(self, job: Job) -> JobId:
         """Start a job.
@@ -147,7 +149,7 @@ class SshRunner(LocalRunner):
         if job_id not in self._watches:
             self._watches[job_id] = NodeWatch(self._reach, nodes, self._check_s, self._known)
         if self._watches[job_id].away():
-            self._end(job_id, JobState.FAILED, "a node stopped answering")
+            self._end(job_id, JobState.FAILED, AWAY)
         return self._jobs[job_id].status
 
     def _clear(self, running: Running, job_id: JobId) -> None:
@@ -157,6 +159,7 @@ class SshRunner(LocalRunner):
             _remove(running.job.agent, running.job)
         status = running.status
         if status.state is JobState.COMPLETED or not running.job.nodes:
+            self._met.update(running.job.nodes)
             return
         missed = watch.missed if watch else {}
         if watch and status.event is Mishap.DAEMON_LOST:
@@ -186,10 +189,13 @@ class SshRunner(LocalRunner):
         back = {node: f"node {node} was started anew" for node in anew}
         back |= {node: f"node {node} stopped answering in the middle of the run, and answers again" for node in away}
         if lost or back:
-            own = [] if event is Mishap.DAEMON_LOST or status.exit_code is None else [status.message]
-            event = Mishap.NODE_LOST if lost else Mishap.NODE_BACK
-            message = "; ".join(filter(None, (*lost.values(), *back.values(), *own)))
-            return replace(status, event=event, lost_nodes=(*lost, *back), message=message)
+            own = "" if event is Mishap.DAEMON_LOST or status.message == AWAY else status.message
+            return replace(
+                status,
+                event=Mishap.NODE_LOST if lost else Mishap.NODE_BACK,
+                lost_nodes=(*lost, *back),
+                message="; ".join(filter(None, (*lost.values(), *back.values(), own))),
+            )
         if status.state in {JobState.FAILED, JobState.TIMEOUT}:
             event, why = self._why_here(running, known, now)
             return replace(status, event=event, message="; ".join(filter(None, (why, status.message))))
@@ -203,13 +209,15 @@ class SshRunner(LocalRunner):
         began = bool(_BOX.sub("", paths.read_stdout()).strip())
         short = [node for node, state in now.items() if int(state[1]) > int(known.get(node, state)[1])]
         full = [node for node, state in now.items() if int(state[2]) < FULL_KIB]
-        if short:
+        if short and event in {Mishap.KILLED, Mishap.DAEMON_LOST}:
             return Mishap.KILLED, f"the kernel of node {', '.join(short)} killed a process for want of memory"
         if full and (event is Mishap.DISK_FULL or not began):
             return Mishap.DISK_FULL, f"the folder for temporary files is full on node {', '.join(full)}"
         if event is Mishap.KILLED:
             return event, f"node {node}" if (node := ended_on(paths.last_words())) else ""
-        closed = "" if began else no_way(self._reach, running.job.nodes, running.job.interfaces)
+        if began or self._met.issuperset(running.job.nodes):
+            return event, ""
+        closed = no_way(self._reach, running.job.nodes, running.job.interfaces)
         return (Mishap.NO_WAY, closed) if closed else (event, "")
 
 
@@ -250,10 +258,9 @@ class NodeWatch:
 
     def hear(self, wait_s: float = 0.0) -> None:
         """Take in what the last check told, if it ends within so many seconds."""
-        if self._asking is None:
-            return
-        self._asking.join(wait_s)
-        if self._asking.is_alive():
+        if self._asking is not None:
+            self._asking.join(wait_s)
+        if self._asking is None or self._asking.is_alive():
             return
         self._asking = None
         for node, own in self._said.items():
@@ -263,6 +270,7 @@ class NodeWatch:
 
     def _ask(self) -> None:
         """Ask all nodes, in a thread that does not prevent this program from ending."""
+        self._said = {}
         with suppress(RunnerError):
             self._said = say_all(self._reach, self._nodes, ("sh", "-c", STATE), timeout_s=20.0)
 

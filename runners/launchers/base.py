@@ -35,13 +35,13 @@ UCX = "UCX_NET_DEVICES"
 FIRST_SIGNAL = 128
 """The number that shells and launchers add to a signal to make an exit code."""
 _EVENTS: tuple[tuple[str, Mishap | None], ...] = (
-    (r"execvp error|host information for|(?:exited on\s+signal|KILLED BY SIGNAL:) (?:4|6|7|8|11)\b", None),
-    (r"lost communication with a? ?(?:remote )?daemon|daemon exited unexp|[Nn]ode failure on|Unable to run bstrap_pr",
+    (r"execvp error|host information for|(?:exited on\s+signal|KILLED BY SIGNAL:|EXIT CODE:) (?:4|6|7|8|11)\b", None),
+    (r"lost communication with a? ?(?:remote )?daemon|daemon exited unexp|error: Node failure on|Unable to run bstrap",
      Mishap.DAEMON_LOST),
-    (r"process manager error waiting for completion", Mishap.DAEMON_LOST),
     (r"exited on\s+signal 9\b|KILLED BY SIGNAL: 9\b|EXIT CODE: 9\b|tasks? [\d,-]+: Killed|(?i:oom.kill|out.of.memory)",
      Mishap.KILLED),
-    (r"No space left on device|OUT-OF-RESOURCE[\s\S]*dstore", Mishap.DISK_FULL),
+    (r"process manager error waiting for completion", Mishap.KILLED),
+    (r"OUT-OF-RESOURCE[\s\S]*dstore", Mishap.DISK_FULL),
 )  # fmt: skip
 """Messages of all launchers that tell what befell a launch; the first that matches counts."""
 _ENDED_ON = re.compile(r"on node (\S+)\s+exited|RUNNING AT (\S+)|error: (\S+): tasks? ")

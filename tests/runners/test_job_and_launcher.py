@@ -321,6 +321,20 @@ def test_what_a_launcher_printed_tells_what_befell_the_run(file: str, event: Mis
     assert befell(int(file.rpartition("-")[2]), said) is event
 
 
+@pytest.mark.parametrize(
+    ("said", "event"),
+    [
+        ("=   EXIT CODE: 9\nprocess manager error waiting for completion", Mishap.KILLED),
+        ("=   EXIT CODE: 11\nprocess manager error waiting for completion", None),
+        ("process manager error waiting for completion", Mishap.KILLED),
+        ("shmem: mmap: No space left on device", None),
+        ("xhpl: Node failure on purpose", None),
+    ],
+)
+def test_a_program_that_ended_by_itself_is_no_lost_daemon(said: str, event: Mishap | None) -> None:
+    assert befell(1, said) is event
+
+
 def test_a_launcher_names_the_host_on_which_a_rank_ended() -> None:
     folder = Path(__file__).parent / "data"
     assert ended_on((folder / "openmpi5-kill-137.txt").read_text()) == "node"

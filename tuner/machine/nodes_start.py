@@ -42,7 +42,7 @@ def start_on_nodes(
     Args:
         interfaces: network interfaces that MPI may use; none lets it choose.
     """
-    began_s, closed = time.monotonic(), no_way(cluster.reach, [node.node for node in says], interfaces)
+    closed, began_s = no_way(cluster.reach, [node.node for node in says], interfaces), time.monotonic()
     runs, layer = user_dirs.shared[0], ""
     try:
         runs.mkdir(parents=True, exist_ok=True)

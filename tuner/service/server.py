@@ -102,7 +102,7 @@ class Service:
                 offered = parts.dispatcher.offered = offered_by(read_config(file), parts.offered.machine)
                 self._app.state.parts = replace(parts, offered=offered)
             LOGGER.info("certificate and offers were read again")
-        except (TunerError, ClusterFileError) as error:
+        except (TunerError, ClusterFileError, OSError) as error:
             LOGGER.warning("certificate and offers were not read again: %s", error)
 
     def end(self) -> None:

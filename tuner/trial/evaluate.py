@@ -251,7 +251,7 @@ class Evaluator:
             ended_at=datetime.now(UTC),
             cost_s=cost_s,
             xhpl_key=program.key,
-            event=Mishap.DISTURBED if disturbed else status.event,
+            event=status.event or (Mishap.DISTURBED if disturbed else None),
             lost_nodes=status.lost_nodes,
             begun_s=tuple(begun_s - began for begun_s in watch.begun_s),
             disturbed=disturbed,

@@ -18,8 +18,9 @@ from .plan import TrialPlan
 
 NOT_ASKED = "HPL ran a configuration that was not asked for"
 _OWN_ROWS = re.compile(
-    r"^(?:HPLinpack|Written by|Modified by|An expl|The (?:foll|matrix|relat|comp)|- |[-=]{80}| {6}|\|\|Ax|"
-    r"(?:\S+ ){1,2} *:).*$",
+    r"^(?:HPLinpack|Written by|Modified by|An explanation|The following|- (?:The (?:matrix|follow|relat)|Computat)|"
+    r"[-=]{80}| {6}|\|\|Ax|"
+    r"(?:T/V|[NPQ]|NB|Time|Gflops|PMAP|[PR]FACT|NBMIN|NDIV|BCAST|DEPTH|SWAP|L1|U|EQUIL|ALIGN) *:).*$",
     re.MULTILINE,
 )
 """What HPL prints above its results, of which nothing tells why it ended."""

@@ -259,7 +259,7 @@ class Launching:
         plan = plan or first.plan
         result = self._run(list(together.values()), plan, limits)
         if isinstance(result, Failure):
-            records, outcome = [rejected(first.record, result)], LaunchOutcome({})
+            records, outcome = [rejected(first.record, result)], LaunchOutcome({}, began=False)
         else:
             if result.event and not result.event.spares(repeated[result.event]):
                 result = replace(result, event=None)
@@ -275,7 +275,8 @@ class Launching:
         cancelled, directory = result.verdict.cancelled, self.book.folder(trials[0].record.number)
         came_to = trials if cancelled or self.whole_file else trials[: reached(result)]
         records = records_of(came_to, plan, result, directory)
-        event = None if cancelled and result.stopped is None and not result.lost_nodes else result.event
+        told = any(result.verdict.faults) and (not cancelled or result.stopped is not None or result.lost_nodes)
+        event = result.event if told else None
         if event is Mishap.DISTURBED:
             records = [replace(record, state=TrialState.CANCELLED, invalidity=None) for record in records]
         elif result.stopped and not result.disturbed and records[0].state is TrialState.CANCELLED:
@@ -312,9 +313,10 @@ class Launching:
             meters=self.evaluator.meters,
         )
         watch = LaunchWatch(observers_of(watched), ends_between=not self.whole_file)
-        directory = self.book.folder(first.record.number)
         try:
-            return self.evaluator.evaluate(plan, directory, limits.limit_s, self.stop, watch)
+            return self.evaluator.evaluate(
+                plan, self.book.folder(first.record.number), limits.limit_s, self.stop, watch
+            )
         except RunnerError as error:
             return not_started(error)
 

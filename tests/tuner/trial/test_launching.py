@@ -123,8 +123,10 @@ class Launches(Evaluator):
     outcomes: list[dict[str, Any]] = field(default_factory=list)
 
     def evaluate(self, *_: Any) -> LaunchResult:
-        verdict, now = Verdict((), (None,), None, cancelled=False), datetime.now(UTC)
-        return replace(LaunchResult(verdict, "", "", "", now, now, 1.0, ""), **self.outcomes.pop(0))
+        told, now = self.outcomes.pop(0), datetime.now(UTC)
+        fault = Failure(Invalidity.CONSTRAINTS, told.get("disturbed", "a node stopped answering")) if told else None
+        verdict = Verdict((), (fault,), None, cancelled=False)
+        return replace(LaunchResult(verdict, "", "", "", now, now, 1.0, ""), **told)
 
 
 def repeated(
@@ -153,11 +155,18 @@ def test_what_comes_to_its_end_is_launched_once(slurm: Inventory) -> None:
     assert (done.event, done.lost_nodes, said) == (None, (), [])
 
 
-def test_a_disturbed_launch_is_repeated_once_and_then_counts_as_it_is(slurm: Inventory) -> None:
+def test_a_disturbed_launch_is_repeated_once_and_then_does_not_count(slurm: Inventory) -> None:
     done, records, said = repeated(slurm, DISTURBED, DISTURBED)
-    assert [record.state for record in records] == [TrialState.CANCELLED, TrialState.COMPLETE]
+    assert [record.state for record in records] == [TrialState.CANCELLED, TrialState.FAILED]
     assert done.records[0] == records[1]
     assert (done.event, said) == (None, ["node h2: eth0: net.tso is on: the run is repeated."])
+
+
+def test_a_launch_whose_results_all_count_is_not_repeated_for_what_came_after_them(slurm: Inventory) -> None:
+    late = {"verdict": Verdict((), (None,), None, cancelled=False), "event": Mishap.DAEMON_LOST}
+    done, records, said = repeated(slurm, late)
+    assert [record.state for record in records] == [TrialState.COMPLETE]
+    assert (done.event, said) == (None, [])
 
 
 def test_a_launch_that_died_with_a_node_is_repeated_once(slurm: Inventory) -> None:
