@@ -102,14 +102,14 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
     file = None if "://" in store.place else Path(store.place).resolve()
     offered = offered_by(config, await run_in_threadpool(machine_id, dirs.data))
     announcer = announcer_of(config)
-    dispatcher = Dispatcher(store, dirs, settings.db, settings.config_file, offered, announcer)
+    opened = file.stat() if file else None
+    dispatcher = Dispatcher(store, dirs, settings.db, settings.config_file, offered, announcer, opened)
     sessions = SessionKeeper.of_folder(dirs.data)
     answers = Answers(store)
     runs = folder_of("runs", store, dirs)
     reader = LiveReader(store, runs, config.limits.watchers)
     return ServiceParts(
         store=store,
-        database=file.stat() if file else None,
         folders={dirs.data, *([file.parent] if file else [])},
         sessions=sessions,
         authenticator=Authenticator(store, config, sessions, settings.uid_of),

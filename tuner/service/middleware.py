@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from ipaddress import IPv6Address, ip_network
 from math import ceil
 from urllib.parse import quote
@@ -30,7 +29,7 @@ from .config import ServiceSettings
 from .hardening import READING, Hardening
 from .pages.sign_in import kept_form
 from .parts import parts_of
-from .problems import NO_DATABASE, Problem, answer, wants_page
+from .problems import NO_DATABASE, OTHER_FILE, Problem, answer, wants_page
 from .proxy_headers import ProxyHeaders, RequestSource, parsed_address
 from .request_log import REFUSED, SeenRequest, masked, seen, tell
 
@@ -114,10 +113,9 @@ class Authentication:
             return self._counted(f"address:{address}") or self._app
         try:
             async with asyncio.timeout(ADMITTED_S):
-                admit = partial(parts_of(request).authenticator.authenticate, request)
-                found = await to_thread.run_sync(admit, abandon_on_cancel=True)
+                found = await to_thread.run_sync(_admitted, request, abandon_on_cancel=True)
             request.state.caller, request.state.binding = found.caller, found.binding
-            _check(request, found)
+            demand(found.caller, AccessScope.READ if request.scope["method"] in READING else AccessScope.RUN)
         except (ResultsError, TimeoutError):
             request.state.database_error = True
             return answer(503, NO_DATABASE, {"Retry-After": "10"})
@@ -135,8 +133,16 @@ class Authentication:
         return answer(429, f"These are too many requests: ask again in {seconds} s.", {"Retry-After": str(seconds)})
 
 
-def _check(request: HTTPConnection, found: Admission) -> None:
-    demand(found.caller, AccessScope.READ if request.scope["method"] in READING else AccessScope.RUN)
+def _admitted(request: HTTPConnection) -> Admission:
+    """Who sends a request; what it changes would be lost in another file than the one that was opened.
+
+    Raises:
+        Problem: nobody may send it, or it would be lost.
+    """
+    parts = parts_of(request)
+    if request.scope["method"] not in READING and not parts.dispatcher.has_its_database:
+        raise Problem(503, OTHER_FILE)
+    return parts.authenticator.authenticate(request)
 
 
 def _refused(request: HTTPConnection, problem: Problem) -> ASGIApp:

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from os import stat_result
 from pathlib import Path
 from typing import Annotated
 
@@ -33,13 +32,11 @@ class ServiceParts:
     """All that a service works with between its start and its end.
 
     Attributes:
-        database: its file as it was opened; None for a database on a server.
         folders: where it writes: there must be room.
         duties: what it does besides answering.
     """
 
     store: Store
-    database: stat_result | None
     folders: Collection[Path]
     sessions: SessionKeeper
     authenticator: Authenticator

@@ -42,6 +42,7 @@ SENTENCES = {
 """For errors that the framework raises with no sentence of its own."""
 
 
+OTHER_FILE = "The file of the database was removed or replaced: start the service again."
 NO_DATABASE = "The database cannot be used now: `hpltune show` on the service's machine says why."
 
 

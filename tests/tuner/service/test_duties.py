@@ -86,6 +86,9 @@ def test_a_service_that_would_lose_what_it_takes_is_not_ready(client: TestClient
     assert (client.get("/readyz").status_code, client.get("/readyz").json()["detail"]) == (503, said)
     file.write_bytes(kept.read_bytes())
     assert client.get("/readyz").json()["detail"] == said
+    handed_in = client.post("/api/v1/campaigns", json={"kind": "tune", "space": "quick", "trials": 1})
+    assert (handed_in.status_code, handed_in.json()["detail"]) == (503, said), "what is told to be kept is kept"
+    assert client.get("/api/v1/campaigns").status_code == 200
     kept.replace(file)
     assert client.get("/readyz").status_code == 200
 

@@ -4,8 +4,6 @@ import asyncio
 import threading
 from dataclasses import asdict
 from datetime import datetime
-from os.path import samestat
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Annotated
 
@@ -20,7 +18,7 @@ from results.store.store import Store
 from ...messages.campaigns import AskedQuery, Cursor
 from ..authentication import needs
 from ..parts import OpenStore, Parts, ServiceParts, no_query
-from ..problems import Problem
+from ..problems import OTHER_FILE, Problem
 from .campaigns import Moment, Word
 from .cursors import campaign_cursor, campaign_place
 
@@ -137,11 +135,8 @@ def _require_room(parts: ServiceParts) -> None:
     if not ASKED.acquire(timeout=MOST_S):
         raise Problem(503, f"The database or the disk has not answered for {MOST_S:.0f} s.")
     try:
-        try:
-            if parts.database is not None and not samestat(Path(parts.store.place).stat(), parts.database):
-                raise FileNotFoundError
-        except FileNotFoundError:
-            raise Problem(503, "The file of the database was removed or replaced: start the service again.") from None
+        if not parts.dispatcher.has_its_database:
+            raise Problem(503, OTHER_FILE)
         parts.store.lists.check()
         parts.store.queue.beat()
         for folder in parts.folders:

@@ -5,9 +5,11 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from os.path import samestat
 from pathlib import Path
 from time import monotonic
 
@@ -127,6 +129,13 @@ class WaitingAndRunning:
 
     store: Store
     _known: tuple[str, Sequence[CampaignEntry]] | None = field(default=None, init=False)
+    _beaten_s: float = field(default=0.0, init=False)
+
+    def beat(self, starting: Collection[str]) -> None:
+        """Say now and then that campaigns run whose processes are starting: they do not say so themselves yet."""
+        if starting and monotonic() - self._beaten_s >= BEAT_S:
+            self.store.queue.beat(*starting)
+            self._beaten_s = monotonic()
 
     def entries(self) -> Sequence[CampaignEntry]:
         """Return them as they are now, oldest first."""
@@ -145,6 +154,7 @@ class Dispatcher:
         config: the file of the service's configuration, which campaigns read too; None for none.
         offered: what this service offers, and thus which campaigns it starts.
         announcer: makes messages about campaigns whose processes cannot do so.
+        opened: the file of the database as it was opened; None for a database on a server.
         duty: looks at the queue again and again, once it is started.
     """
 
@@ -154,12 +164,12 @@ class Dispatcher:
     config: Path | None = None
     offered: Offers = field(default_factory=Offers)
     announcer: Announcer = field(default_factory=Announcer)
+    opened: os.stat_result | None = None
     duty: Duty = field(init=False)
     _started: "dict[str, tuple[subprocess.Popen[bytes], int]]" = field(default_factory=dict, init=False)
     _pause: StartPause = field(default_factory=StartPause, init=False)
     _queue: WaitingAndRunning = field(init=False)
     _listening: Listening = field(default_factory=Listening, init=False)
-    _beaten_s: float = field(default=0.0, init=False)
 
     def __post_init__(self) -> None:
         """Make what reads the queue, and the duty that looks at it."""
@@ -180,10 +190,19 @@ class Dispatcher:
         self.wake()
         return entry
 
+    @property
+    def has_its_database(self) -> bool:
+        """Whether the file of the database is the one that was opened; what is stored in another is lost."""
+        with suppress(FileNotFoundError):
+            return self.opened is None or samestat(Path(self.store.place).stat(), self.opened)
+        return False
+
     def look(self) -> bool:
         """Queue what was lost again, and start what is next and whose machines are free; there is no more then."""
+        if not self.has_its_database:
+            return False
         deaths = self._reap()
-        self._say_that_it_runs()
+        self._queue.beat(self._started)
         silent = self._listening.silent([one for one in self._queue.entries() if one.state is QueueState.RUNNING])
         for entry in self.store.queue.recover(self._tell, silent, self._started, deaths):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
@@ -202,12 +221,6 @@ class Dispatcher:
                 self._begin(entry)
             busy.update(places)  # who is behind waits, too: a small campaign overtakes no large one
         return False
-
-    def _say_that_it_runs(self) -> None:
-        """Beat for the campaigns whose processes are starting: they do not beat themselves yet."""
-        if self._started and monotonic() - self._beaten_s >= BEAT_S:
-            self.store.queue.beat(*self._started)
-            self._beaten_s = monotonic()
 
     def _busy_by_others(self, entries: Sequence[CampaignEntry]) -> set[str]:
         """This machine, where a study of the command line works on it."""

@@ -67,7 +67,7 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
     Raises:
         ResultsError: the database cannot be used; a DatabaseAwayError where that may pass.
     """
-    with open_store(request.db, UserDirs.of_user()) as store:
+    with open_store(request.db, UserDirs.of_user(), create=False) as store:
         entry = store.queue.take_over(request.name, request.starter)
         if entry is None:
             return None

@@ -192,7 +192,9 @@ def check_part(store: Store, number: int) -> CheckPart:
         asked=buttons.asked,
         headline=_headline(shown, told, running=running),
         failed=failed,
-        told=[_plain(one) for one in told[1:]],  # the verdict is the headline, once all is measured
+        told=[  # the verdict is the headline, once all is measured
+            (TONES.get(one.tone, ""), without_paths(one.text)) for one in told[1:]
+        ],
         map=node_map(shown.result.verdict),
         tables=[one for one in report.parts if isinstance(one, Table)],
     )
@@ -217,10 +219,6 @@ def _headline(shown: ShownCheck, told: list[Sentence], *, running: bool) -> str:
     if shown.line.state is not NodeCheckState.COMPLETE:
         return "This check was stopped; what it had measured until then:"
     return told[0].text if told else ""
-
-
-def _plain(sentence: Sentence) -> tuple[str, str]:
-    return TONES.get(sentence.tone, ""), without_paths(sentence.text)
 
 
 @dataclass(frozen=True)

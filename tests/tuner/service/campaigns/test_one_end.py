@@ -360,6 +360,23 @@ def test_a_campaign_whose_start_was_not_stored_is_no_longer_running(store: Store
     assert entry_of(store).state is QueueState.QUEUED
 
 
+def test_no_campaign_starts_while_another_file_is_in_the_place_of_the_database(store: Store) -> None:
+    file = Path(store.place)
+    service = Dispatcher(store, UserDirs.of_user(), None, offered=Offers(), opened=file.stat())
+    handed_in(store)
+    kept = file.rename(file.with_name("kept.db"))
+    service.look()
+    assert (entry_of(store).state, service._started) == (QueueState.QUEUED, {})
+    with pytest.raises(ResultsError):
+        work_on(request_of(Offers()), lambda _: None, StopRequest())
+    assert not file.exists(), "a campaign's process makes no database"
+    kept.rename(file)
+    service.look()
+    assert set(service._started) == {"first"}
+    service._started["first"][0].kill()
+    service._started["first"][0].wait()
+
+
 @pytest.mark.service
 @pytest.mark.usefixtures("mpirun")
 def test_a_campaign_is_paused_where_the_service_ignores_ctrl_c(store: Store) -> None:

@@ -113,13 +113,9 @@ class Explanations:
         except (UsageError, Problem, RuntimeError, OSError):
             return ModelBelief(ended, reason=_NOT_KNOWN)
         if "reason" in found:
-            return ModelBelief(ended, reason=_sentence(found["reason"]))
+            return ModelBelief(ended, reason=f"{found['reason'][:1].upper()}{found['reason'][1:]}.")
         figures = {name: found[name] for name in ("best", "best_gflops", "best_sd_percent")}
         return ModelBelief(ended, tuple(found["effects"]), **figures)
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
 
 
 def measured_here(store: Store) -> str | None:

@@ -48,11 +48,10 @@ class LivePages:
         """
         self._store.study(name)
         with self._lock:
-            page = self._pages[name] = self._pages.get(name) or self._new(name)
+            page = self._pages[name] = self._pages.get(name) or LivePage(
+                self._store, self._runs, name, self._explanations, self._starts, self._log_of(name)
+            )
             return page
-
-    def _new(self, name: str) -> LivePage:
-        return LivePage(self._store, self._runs, name, self._explanations, self._starts, self._log_of(name))
 
     def close(self) -> None:
         """End what goes on behind the pages."""

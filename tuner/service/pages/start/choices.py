@@ -44,7 +44,7 @@ def choices(offered: Offers, seen: HostView) -> Mapping[str, Sequence[FormChoice
         "space": [FormChoice(name, f"{name}: {_said(offered, name)}") for name in offered.space_names],
         "cluster": _clusters(offered, seen),
         "objective": [FormChoice(name, _objective(name)) for name in NEEDS],
-        "pareto": [FormChoice("", "nothing"), *(FormChoice(name, _against(name)) for name in AGAINST)],
+        "pareto": [FormChoice("", "nothing"), *(FormChoice(name, f"what is {BETTER[name]}") for name in AGAINST)],
         "engine": [FormChoice(name, f"{name}: {said}") for name, said in descriptions().items()],
         "program": [
             FormChoice("", "build xhpl with the libraries of this machine"),
@@ -83,10 +83,6 @@ def _objective(name: str) -> str:
     needs = {"price_usd": " (needs the price)", "power_w": " (needs the power)"}
     words = {"gflops": "GFLOPS", "percent-of-peak": "% of peak", "usd-per-gflops": "$ per GFLOPS"}
     return words.get(name, "MFLOPS per W") + needs.get(NEEDS[name], "")
-
-
-def _against(name: str) -> str:
-    return f"what is {BETTER[name]}"
 
 
 def _libraries(offered: Offers, seen: HostView) -> list[FormChoice]:
