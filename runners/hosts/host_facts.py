@@ -53,6 +53,7 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
     import psutil  # noqa: PLC0415 - what only reads stored results needs it not
 
     cpuinfo, cpus = _text(root / "proc/cpuinfo"), root / "sys/devices/system/cpu"
+    named = re.search(r'^PRETTY_NAME="?([^"\n]*)', _text(root / "etc/os-release"), re.MULTILINE)
     return HostFacts(
         hostname=platform.node(),
         cpu_model=_field(cpuinfo, "model name") or _field(cpuinfo, "Model") or platform.machine(),
@@ -63,7 +64,7 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
         numa_nodes=max(1, len(list((root / "sys/devices/system/node").glob("node[0-9]*")))),
         governor=_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip() or None,
         hypervisor="hypervisor" in _field(cpuinfo, "flags").split(),
-        os_release=_os_name(_text(root / "etc/os-release")),
+        os_release=named[1] if named else platform.system(),
         kernel=platform.release(),
         sockets=len(set(re.findall(r"^physical id\s*:\s*(\d+)", cpuinfo, re.MULTILINE))) or None,
         threads_per_core=_threads_per_core(_text(root / "sys/devices/system/cpu/cpu0/topology/thread_siblings_list")),
@@ -152,8 +153,3 @@ def _text(path: Path) -> str:
 def _field(cpuinfo: str, name: str) -> str:
     match = re.search(rf"^{re.escape(name)}\s*:\s*(.*)$", cpuinfo, re.MULTILINE)
     return match[1].strip() if match else ""
-
-
-def _os_name(os_release: str) -> str:
-    match = re.search(r'^PRETTY_NAME="?([^"\n]*)', os_release, re.MULTILINE)
-    return match[1] if match else platform.system()

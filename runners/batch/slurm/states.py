@@ -125,15 +125,10 @@ def told(job: SqueueLine) -> BatchJob:
         by_script, event = job.state in {"COMPLETED", "FAILED"}, _EVENTS.get(job.state)
         return BatchJob(job.job, JobPhase.ENDED, job.nodes, job.left_s, sentence, None, state, by_script, event)
     if job.state in WAITING:
-        never = _never_starts(job.reason)
+        why = explained(_NEVER, (job.reason,))
+        never = f"{why} ({job.reason})" if why else None
         return BatchJob(job.job, JobPhase.WAITING, job.nodes, job.left_s, _why_it_waits(job), never)
     return BatchJob(job.job, _PHASES.get(job.state, JobPhase.PAUSED), job.nodes, job.left_s)
-
-
-def _never_starts(reason: str) -> str | None:
-    """Return why a pending job will never start, as the end of a sentence, or None if it may start."""
-    sentence = explained(_NEVER, (reason,))
-    return f"{sentence} ({reason})" if sentence else None
 
 
 def _why_it_waits(job: SqueueLine) -> str:
