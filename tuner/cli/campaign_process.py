@@ -30,7 +30,7 @@ def campaign_process(
     from results.store.service.campaign_entry import QueueState
 
     from ..console import output
-    from ..errors import UsageError
+    from ..errors import OUR_ERRORS, UsageError
     from ..service.campaigns.offered import offered_by
     from ..service.campaigns.process import ProcessRequest, work_on
     from ..service.config import ServiceConfig, read_config
@@ -39,8 +39,12 @@ def campaign_process(
     lease = Lease.parse(starter)
     if lease is None:
         raise UsageError("--starter needs a process as `hpltune serve` writes it")
-    read = ServiceConfig() if config is None else read_config(config)
-    request = ProcessRequest(name, lease, db, offered_by(read), announcer_of(read), _signal_itself)
+    try:
+        read = ServiceConfig() if config is None else read_config(config)
+        request = ProcessRequest(name, lease, db, offered_by(read), announcer_of(read), _signal_itself)
+    except OUR_ERRORS:  # readers see this log: what stands in the file is the operator's
+        remark("the configuration of the service cannot be used now: its operator learns why by starting a service")
+        raise typer.Exit(os.EX_TEMPFAIL) from None
     signal.signal(signal.SIGINT, signal.default_int_handler)  # it is how Pause asks; a script may have ignored it
     try:
         with watched(output()) as (listener, stop):

@@ -18,8 +18,8 @@ MOST_LISTED, MOST_SET = 20, 100
 """Values in a list, and parameters whose values are set."""
 
 
-INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters that count as printable and show nothing: fillers, joiners and an empty pattern of Braille."""
+INVISIBLE = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10))))
+"""Letters that count as printable and show nothing: fillers, joiners, an empty pattern of Braille, and selectors."""
 
 
 def printable_text(text: str) -> str:
@@ -37,10 +37,12 @@ def visible_text(text: str) -> str:
     """Return text that can be told from another one by eye.
 
     Raises:
-        ValueError: it has blanks at its ends, or letters that show nothing.
+        ValueError: it has blanks at its ends, or letters that show nothing; or a table would take it for a formula.
     """
     if text != text.strip() or INVISIBLE.intersection(text):
         raise ValueError("expected text that can be seen: without blanks at its ends and invisible letters")
+    if text.startswith(("=", "+", "@")):
+        raise ValueError("expected a name that begins with none of = + @, which make a formula of it in a table")
     return text
 
 

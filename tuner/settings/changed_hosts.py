@@ -99,7 +99,7 @@ def put_back_changed_hosts(
     outcome = put_all_back([original_of(row) for row in free])
     store.network.forget(map(_key, outcome.done))
     done = list({each.key: each for each in (*done, *outcome.done)}.values())
-    sentences = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(_hosts(done))]
+    sentences = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(one.host for one in done)]
     left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
     left += [_strange(row) for row in recorded if row.ssh in strange]
     return sentences, list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
@@ -157,10 +157,6 @@ def _strange(row: NetworkOriginal) -> str:
         f"`hpltune net restore ⟦hosts⟧ {row.host}` reaches it as you do, `hpltune net restore ⟦forget⟧ {row.host}` "
         "forgets it."
     )
-
-
-def _hosts(originals: Sequence[Original]) -> list[str]:
-    return [each.host for each in originals]
 
 
 def _values(originals: Sequence[Original], host: str) -> str:

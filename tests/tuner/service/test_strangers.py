@@ -213,11 +213,18 @@ def test_one_caller_cannot_take_all_streams(
             assert other.status_code == 200
 
 
-@pytest.mark.parametrize("name", ["night\u3164", "\u2800", " night", "night\u00a0", "\uffa0night"])
+@pytest.mark.parametrize("name", ["night\u3164", "\u2800", " night", "night\u00a0", "\uffa0night", "x\ufe0f"])
 def test_a_name_that_cannot_be_told_from_another_by_eye_is_refused(client: TestClient, name: str) -> None:
     for address in (CAMPAIGNS, PREVIEWS):
         answer = client.post(address, json={**QUICK, "name": name})
         assert (answer.status_code, answer.json()["errors"][0]["path"]) == (422, "name")
+
+
+@pytest.mark.parametrize("name", ["=cmd|calc", "@night", "+night"])
+def test_a_name_that_a_table_would_take_for_a_formula_is_refused(client: TestClient, name: str) -> None:
+    answer = client.post(CAMPAIGNS, json={**QUICK, "name": name})
+    assert answer.status_code == 422
+    assert "which make a formula of it in a table" in answer.json()["errors"][0]["sentence"]
 
 
 def test_a_database_that_does_not_answer_is_told_soon(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,6 @@ from results.report.model import Figure, Report, Sentence, Tone
 from results.stats.compare import Contrast, RateSample, contrasts, corrected_for_many, of_lead
 from results.stats.levels import change, drift_corrected
 from results.stats.noise import Noise, noise_of
-from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, on_the_hosts_left, rank
 from results.store.store import Store
 
@@ -104,7 +103,8 @@ def compare(store: Store, request: CompareAsk) -> CompareResult:
     _refuse_workloads(sides)
     _refuse_copies(sides)
     several = request.by in {None, DATE} and any(not side.study.simulated for side in sides)
-    occasions = _occasions(store, sides) if several else None
+    known = [(one.study, store.get(one.study.name, one.best.best_record_number)) for one in _ours(store, sides)]
+    occasions = known_occasions(store, known) if several else None
     differences: Sequence[Contrast] = contrasts(samples, request.difference_percent / 100.0, occasions)
     if request.by in {BLAS, PROGRAM} and is_shootout(sides[0].study):
         differences = _as_rounds_tell(store, sides, differences, request.difference_percent / 100.0)
@@ -134,14 +134,6 @@ def compared_in_turn(
     sides = [replace(side, name=name) for name, (side, _) in zip(names, found, strict=True)]
     differences = contrasts([sample for _, sample in found], difference_percent / 100.0)
     return CompareResult(Comparison(sides, differences, difference_percent, in_turn), None)
-
-
-def _occasions(store: Store, sides: Sequence[Side]) -> Occasions:
-    """How the machine differs between occasions, as the studies of this database tell."""
-    return known_occasions(
-        store,
-        [(side.study, store.get(side.study.name, side.best.best_record_number)) for side in _ours(store, sides)],
-    )
 
 
 def _ours(store: Store, sides: Sequence[Side]) -> list[Side]:

@@ -57,11 +57,8 @@ def _operation(method: str, path: str, operation: Described, openapi: Described)
     answers = [f"{kind}: {_type(one, openapi)}" for kind, one in _kinds(operation["responses"])]
     rows.append(("answer", "\n".join(answers) or "nothing"))
     columns = (Column("", words=True), Column("", words=True, wrap=Wrap.ANYWHERE))
-    yield Table(f"{method} {path}: {_sentence(operation)}", columns, tuple(rows), headless=True)
-
-
-def _sentence(operation: Described) -> str:
-    return " ".join(str(operation.get("description") or operation["summary"]).split("\n\n", maxsplit=1)[0].split())
+    first = " ".join(str(operation.get("description") or operation["summary"]).partition("\n\n")[0].split())
+    yield Table(f"{method} {path}: {first}", columns, tuple(rows), headless=True)
 
 
 def _parameter(parameter: Described, openapi: Described) -> tuple[str, str]:

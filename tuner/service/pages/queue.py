@@ -199,6 +199,8 @@ def begun_sentences(store: Store, entry: CampaignEntry, starts: Starts) -> list[
         return [why_waits(store, entry, starts)]
     if entry.state is QueueState.FAILED:
         return [why_failed(entry)]
+    if entry.state is QueueState.PAUSED and entry.reason:
+        return [f"Why it waits: {without_paths(entry.reason)}."]
     asked = buttons_of(entry).asked
     return [asked] if asked else []
 

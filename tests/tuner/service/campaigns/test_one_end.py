@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from as_user import program
+from as_user import Run, program
 from replayed import replaying, replaying_service
 from sqlalchemy import Engine, event
 from waiting import until
@@ -33,6 +33,7 @@ from tuner.service.campaigns.kinds.tune import TuneKind
 from tuner.service.campaigns.logs import log_file
 from tuner.service.campaigns.offered import Offers
 from tuner.service.campaigns.process import ProcessRequest, work_on
+from tuner.service.pages.queue import begun_sentences
 from tuner.service.webhook_sender import Announcer
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
@@ -303,6 +304,8 @@ def test_a_campaign_whose_processes_die_waits_and_says_how(
     entry = entry_of(store)
     assert entry.state is QueueState.PAUSED
     assert entry.reason.startswith("its process died and said last: no room for ranks; 5 of its processes died, so it")
+    [told] = begun_sentences(store, entry, lambda _: True)
+    assert told.startswith("Why it waits: its process died and said last: no room for ranks;")
 
 
 def starts(store: Store, home: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> Callable[[], CampaignEntry]:
@@ -358,6 +361,16 @@ def test_a_campaign_whose_start_was_not_stored_is_no_longer_running(store: Store
     service._pause.begin()
     service.look()
     assert entry_of(store).state is QueueState.QUEUED
+
+
+def test_a_configuration_that_cannot_be_read_fails_no_campaign(hpltune: Run, home: Path) -> None:
+    """What stands in it is the operator's: readers see the log of a campaign."""
+    file = home / "serve.toml"
+    file.write_text("secret = x[\n")
+    done = hpltune("campaign-process", "first", "--starter", str(Lease.mine()), "--config", str(file))
+    assert done.returncode == os.EX_TEMPFAIL
+    assert done.stderr.startswith("hpltune: the configuration of the service cannot be used now")
+    assert "secret" not in done.stderr
 
 
 def test_no_campaign_starts_while_another_file_is_in_the_place_of_the_database(store: Store) -> None:

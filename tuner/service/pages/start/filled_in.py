@@ -178,12 +178,11 @@ def _overrides(texts: Texts) -> dict[str, list[str | int]]:
         for field in FIELDS
         if field.name.startswith(_SET)
     }
-    found |= {name: _parts(values) for name, values in on_lines(texts).items()}
-    return {name: [_plain(value) for value in values] for name, values in found.items() if values}
-
-
-def _plain(text: str) -> str | int:
-    return int(text) if re.fullmatch(r"-?\d{1,9}", text) else text
+    return {
+        name: [int(value) if re.fullmatch(r"-?\d{1,9}", value) else value for value in values]
+        for name, values in {**found, **{name: _parts(values) for name, values in on_lines(texts).items()}}.items()
+        if values
+    }
 
 
 def field_error(path: str, sentence: str, texts: Texts) -> FieldError:
