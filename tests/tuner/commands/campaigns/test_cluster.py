@@ -185,7 +185,8 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     first, *_ = best["ranking"]
     trials = {entry["trial"] for entry in best["ranking"]}
     assert {record["hosts"] for record in ranked if record["number"] in trials} == {"h1,h2"}
-    assert first["percent_of_peak"] == pytest.approx(100 * first["expected_gflops"] / (best["rpeak_gflops"] * 2 / 3))
+    peak = 100 * first["expected_gflops"] / first["percent_of_peak"]
+    assert 0.999 * best["rpeak_gflops"] * 2 / 3 < peak < best["rpeak_gflops"], "of two nodes; or what dgemm does there"
     again = hpltune("run", str(hpl_dat_of(home, first["trial"])), "--like", "lost")
     assert again.returncode == 0, again.stdout + again.stderr
 
