@@ -15,7 +15,7 @@ from results.record import Kind, TrialRecord, TrialState
 from results.store.store import Store
 from runners.base import JobId, JobStatus
 from runners.batch.slurm.system import Slurm
-from runners.errors import Mishap
+from runners.errors import Mishap, RunnerError
 from runners.hosts.cluster import Cluster
 from runners.launchers.openmpi import OpenMpi
 from runners.local import LocalRunner
@@ -23,7 +23,7 @@ from search_spaces.load import load
 from tuner.budget import Budget, Meter
 from tuner.clock import RealClock
 from tuner.engines.outcomes import FULL
-from tuner.errors import NodesLostError, TunerError
+from tuner.errors import NodesLostError
 from tuner.machine.inventory import Nodes
 from tuner.options import TuneOptions
 from tuner.stopping import StopRequest
@@ -88,7 +88,7 @@ def file_run(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord
     book = FileBook(store, "study", home / "runs")
     done = FileRun(plan, book, evaluator, 60.0, lambda _: None, StopRequest()).measure()
     if done.event:
-        raise TunerError(done.why)
+        raise RunnerError(done.why)
     return done.in_order
 
 
@@ -110,7 +110,7 @@ def test_each_event_has_one_answer_whoever_launched(home: Path, user: str) -> No
         with Store.open(folder / "study.db") as store, Suffers(event) as runner:
             evaluator = replace(workbench.evaluator, site=site, runner=runner)
             if event.lasting:
-                with pytest.raises((NodesLostError, TunerError), match="n2"):
+                with pytest.raises((NodesLostError, RunnerError), match="n2"):
                     USERS[user](folder, store, evaluator)
             else:
                 USERS[user](folder, store, evaluator)

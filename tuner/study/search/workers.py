@@ -11,6 +11,7 @@ from typing import Protocol, Self
 
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
+from runners.errors import RunnerError
 from search_spaces.parameters.dimension import Point
 
 from ...engines.outcomes import FULL, Fidelity, Question, Rung
@@ -163,6 +164,7 @@ class LaunchWorker:
 
         Raises:
             NodesLostError: a node that died with a run does not come back.
+            RunnerError: what befell the launch is no fault of its configuration or library, and does not end.
             TunerError: no run can be started here; the trials stay RUNNING. Or one launch after another fails alike.
             results.errors.ResultsError: the store cannot be written; then the run's directory still tells the result.
         """
@@ -210,12 +212,12 @@ class LaunchWorker:
         """Make sure that the study can go on after a launch.
 
         Raises:
-            NodesLostError, TunerError: as `launch`.
+            NodesLostError, RunnerError, TunerError: as `launch`.
         """
         if done.lost_nodes:
             raise NodesLostError(done.lost_nodes)
         if done.event and not self.session.stopped:
-            raise TunerError(
+            raise RunnerError(
                 f"{done.why}: {resume_command(self.session.study, self.session.context.store)} goes on once that is "
                 "mended"
             )
