@@ -218,7 +218,7 @@ def test_a_wide_table_is_reached_with_the_keyboard(browser: Browser, file: Path)
 
 def test_lines_with_columns_are_scrolled_on_a_narrow_page_and_never_broken(browser: Browser, file: Path) -> None:
     visit = Visit(browser, file, NARROW)
-    lines = visit.page.get_by_role("region", name="Output")
+    lines = visit.page.get_by_role("group", name="Output")
     lines.focus()
     shown = lines.evaluate("element => [element.scrollWidth > element.clientWidth, element.clientHeight]")
     assert shown[0]

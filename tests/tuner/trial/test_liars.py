@@ -36,6 +36,8 @@ def end():
         print("=" * 80 + "\\n\\nEnd of Tests.")
 {does}
 """
+REFUSED = "this program did not "
+"""Solve for N; or not even compute, where others took the cores from what spins."""
 LIARS = {
     "sleeps": ("time.sleep(SECONDS + 0.5); say(); end()", "did not compute"),
     "spins on one rank": (
@@ -53,14 +55,14 @@ LIARS = {
         "sys.exit(0) if rank else spin(SECONDS + 0.5)\nsay(); end()",
         "this program did not compute",
     ),
-    "spins on all ranks and holds no matrix": ("spin(SECONDS + 0.5); say(); end()", "this program did not solve for N"),
+    "spins on all ranks and holds no matrix": ("spin(SECONDS + 0.5); say(); end()", REFUSED),
     "holds the matrix and computes nothing": (
         "held = b'x' * (8 * N * N // 2); time.sleep(SECONDS + 0.5); say(); end()",
         "did not compute",
     ),
     "lets a child burn the time": (
         "os.fork() or (spin(SECONDS + 0.5), os._exit(0))\nos.wait(); say(); end()",
-        "this program did not solve for N",
+        REFUSED,
     ),
     "lets a child of one rank burn the time": (
         "rank or os.fork() or (spin(SECONDS + 0.5), os._exit(0))\ntime.sleep(SECONDS + 1.0); say(); end()",

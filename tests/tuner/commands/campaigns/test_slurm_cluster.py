@@ -102,7 +102,7 @@ def test_a_file_that_is_run_on_a_cluster_has_its_price_and_not_that_of_the_trial
         ),
         (
             {"partition": "shut"},
-            "partition shut is down and starts no jobs: wait until it is up, or choose another (up: main, short)",
+            "is down and starts no jobs: wait until it is up, or choose another (up: main, short, urgent)",
             1,
         ),
         (
