@@ -9,7 +9,6 @@ from functools import cached_property, partial
 from statistics import median
 
 import optuna_tpe
-from optuna_tpe import OptunaTpe
 
 from hpl.params import Scalar
 from hpl.sizing import flop_count, fraction_done
@@ -206,7 +205,7 @@ def _played(board: Board, name: str, seed: int, most_s: float, most_trials: int)
     chance = random.Random(f"{board.landscape.name} {seed}")
     batches = not name.endswith(ONE_A_LAUNCH)
     plain = name.removesuffix(AFTER_SIMULATION).removesuffix(ONE_A_LAUNCH)
-    make = OptunaTpe if plain == optuna_tpe.NAME else partial(make_engine, plain)
+    make = optuna_tpe.OptunaTpe if plain == optuna_tpe.NAME else partial(make_engine, plain)
     engine: Engine = make(board.space, seed, EngineContext(probes=board.probes))
     first: list[dict[str, Scalar]] = []
     spent_s = 0.0

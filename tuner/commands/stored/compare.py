@@ -103,8 +103,13 @@ def compare(store: Store, request: CompareAsk) -> CompareResult:
     _refuse_workloads(sides)
     _refuse_copies(sides)
     several = request.by in {None, DATE} and any(not side.study.simulated for side in sides)
-    known = [(one.study, store.get(one.study.name, one.best.best_record_number)) for one in _ours(store, sides)]
-    occasions = known_occasions(store, known) if several else None
+    occasions = (
+        known_occasions(
+            store, [(one.study, store.get(one.study.name, one.best.best_record_number)) for one in _ours(store, sides)]
+        )
+        if several
+        else None
+    )
     differences: Sequence[Contrast] = contrasts(samples, request.difference_percent / 100.0, occasions)
     if request.by in {BLAS, PROGRAM} and is_shootout(sides[0].study):
         differences = _as_rounds_tell(store, sides, differences, request.difference_percent / 100.0)
