@@ -81,6 +81,7 @@ def test_too_many_programs_for_this_host_are_one_sentence_before_any_starts(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1024, 1024))
+    monkeypatch.setattr(resource, "setrlimit", lambda *_: None)  # else the whole worker keeps the small limit
     calls = {str(number): Call(("touch", str(tmp_path / "started")), PATIENCE_S) for number in range(600)}
     with pytest.raises(RunnerError, match=r"600 programs at once need 2,656 open files, and this host allows 1,024"):
         hear(calls)
