@@ -1,6 +1,6 @@
 """What a command found, as data that any renderer can show: a title, sentences, tables and figures."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -21,6 +21,11 @@ def outcome(record: TrialRecord) -> str:
     if record.state in {TrialState.CANCELLED, TrialState.RUNNING}:
         return f"{record.state}: {record.reason}" if record.reason else str(record.state)
     return f"{record.invalidity}: {record.reason}"
+
+
+def uncounted(records: Iterable[TrialRecord]) -> list[str]:
+    """Say of each trial that does not count why."""
+    return [f"Trial {one.number} does not count: {outcome(one).strip()}." for one in records if not one.ranked]
 
 
 class Tone(Enum):

@@ -295,7 +295,7 @@ def kept_of(row: RowMapping, runs: Sequence[RowMapping], pairs: Sequence[RowMapp
                 "cluster": row["cluster"],
                 "checked_at": datetime.fromisoformat(row["checked_at"]),
                 "nodes": json.loads(row["nodes"]),
-                "runs": [_run_of(run) for run in runs],
+                "runs": [_built(NodeRun, run, (*_RUN_TEXTS, *_RUN_PLAIN, "value")) for run in runs],
                 "pairs": [_pair_of(pair) for pair in pairs if not pair["at_once"]],
                 "pairs_at_once": [_pair_of(pair) for pair in pairs if pair["at_once"]],
             }
@@ -341,10 +341,6 @@ def line_of_check(row: RowMapping) -> NodeCheckLine:
 def _damaged(row: RowMapping, error: Exception) -> DamagedError:
     said = error.errors()[0]["msg"] if isinstance(error, ValidationError) else str(error)
     return DamagedError(f"check {row['number']} of nodes is damaged in the database: {said}")
-
-
-def _run_of(row: RowMapping) -> NodeRun:
-    return _built(NodeRun, row, (*_RUN_TEXTS, *_RUN_PLAIN, "value"))
 
 
 def _pair_of(row: RowMapping) -> PairRate:

@@ -62,7 +62,12 @@ class SqliteDatabase(Database):
         if path.is_file() and not create and not path.stat().st_size:
             raise ResultsError(f"{path} is an empty file, and no database: name another with ⟦db⟧")
         if path.exists():
-            if not create and os.access(path, os.R_OK) and not _writable(path):
+            beside = path.resolve().parent  # where SQLite makes files to write
+            if (
+                not create
+                and os.access(path, os.R_OK)
+                and not (os.access(path, os.W_OK) and os.access(beside, os.W_OK))
+            ):
                 self._open_to_read()
             return
         if not create:
@@ -191,11 +196,6 @@ class SqliteDatabase(Database):
 def _code(error: BaseException) -> int:
     """Return the primary result code of an error of SQLite; 0 of one that Python itself raised."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
-
-
-def _writable(path: Path) -> bool:
-    """Return whether a database can be written, for which SQLite makes files beside it."""
-    return os.access(path, os.W_OK) and os.access(path.resolve().parent, os.W_OK)
 
 
 def _log_of(path: Path) -> Path:

@@ -66,13 +66,17 @@ OFFERED = "printed"
 
 
 @contextmanager
-def replaying_service(*options: str, before: Sequence[str] = ()) -> Iterator[RunningService]:
+def replaying_service(*options: str, before: Sequence[str] = (), limits: str = "") -> Iterator[RunningService]:
     """A real service that offers a program that only prints HPL's output: `"program": OFFERED` in a document.
 
     Its runs of N = 400 take a quarter of a second and differ by 3 %, so that a search does not end at once.
+
+    Args:
+        limits: lines of `[limits]` in its file.
     """
     home = Path(os.environ["HPLTUNE_DATA"]).parent
     config = home / "service.toml"
-    config.write_text(f"[offers.programs]\n{OFFERED} = {json.dumps(str(replaying(home, pace=300.0, spread=0.03)))}\n")
+    file = json.dumps(str(replaying(home, pace=300.0, spread=0.03)))
+    config.write_text(f"[offers.programs]\n{OFFERED} = {file}\n[limits]\n{limits}\n")
     with running_service("--config", str(config), *options, before=before) as service:
         yield service

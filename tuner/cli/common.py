@@ -125,7 +125,7 @@ def served_names(context: typer.Context, incomplete: str) -> list[str] | None:
     begun = connection.get(CAMPAIGNS, CampaignPage, name=incomplete or None, limit=200).campaigns
     queue = connection.get(QUEUE, QueueModel)
     connection.close()
-    names = [*(one.name for one in begun), *(entry.name for entry in (*queue.running, *queue.queued, *queue.paused))]
+    names = [*(one.name for one in begun), *(entry.name for entry in queue.all())]
     return [name for name in dict.fromkeys(names) if name.startswith(incomplete)]
 
 

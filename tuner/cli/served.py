@@ -153,10 +153,10 @@ def _show_trials(client: "Client", name: str, words: ShowWords, *, as_json: bool
 
 
 def _print_queue(client: "Client") -> None:
-    """Print a sentence for each campaign that waits or is paused."""
-    queue = client.queue()
-    for entry in (*queue.queued, *queue.paused):
-        console().print(standing(entry))
+    """Print a sentence for each campaign that is no line of the list: it waits, is paused, or ended before it began."""
+    for entry in client.queue().all():
+        if entry.state != "running":
+            console().print(standing(entry))
 
 
 def show_printed(client: "Client", address: str, *, as_json: bool, **query: Any) -> None:

@@ -74,8 +74,11 @@ class ServedDisplay:
         if event.state == "queued":
             self._wait(_position(self._campaign))
         elif event.state == "paused":
-            name = self._campaign.name
-            self._listener(Notice(f"Campaign {name} is paused: `{self._words} campaign resume {name}` lets it go on."))
+            name, why = self._campaign.name, ""
+            with suppress(ServiceError):
+                why = self._campaign.entry().reason
+            resume = f"`{self._words} campaign resume {name}` lets it go on."
+            self._listener(Notice(f"Campaign {name} is paused: {f'{why}. ' if why else ''}{resume}"))
         elif event.state == "running" and not event.trials and not event.running:
             self._wait("The service prepares the campaign")
         for number in event.running if event.event == "campaign" else ():

@@ -50,11 +50,18 @@ class HandedInModel(BaseModel):
 
 
 class QueueModel(BaseModel):
-    """Campaigns that run, and those that wait in the order in which they are started."""
+    """Campaigns that run, those that wait in the order in which they are started, and those that never began."""
 
     running: list[HandedInModel]
     queued: list[HandedInModel]
     paused: list[HandedInModel]
+    ended_early: list[HandedInModel] = Field(
+        default=[], description="the newest that failed or were cancelled before they had a first trial"
+    )
+
+    def all(self) -> list[HandedInModel]:
+        """All of them."""
+        return [*self.running, *self.queued, *self.paused, *self.ended_early]
 
 
 class LogModel(BaseModel):

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from results.metrics import measured_watts, rate_text, too_efficient
 from results.plain import finite
 from results.record import Study, TrialRecord
-from results.report.model import Figure, Part, Sentence, Series, Table, Tone, outcome
+from results.report.model import Figure, Part, Sentence, Series, Table, Tone, uncounted
 from results.report.ranking_table import named_values, ranking_table
 from results.stats.confidence import Standing, rerank_by_posterior, sentence
 from results.stats.disturbed_runs import DisturbedRuns
@@ -337,8 +337,6 @@ def run_sentences(study: Study, records: Sequence[TrialRecord]) -> list[str]:
     if fastest is not None and (len(records) > 1 or not fastest.is_rmax):
         sentences.append(fastest.sentence(ranking))
     sentences += filter(None, (*doubts_of(study, best), DisturbedRuns.of(records).unknown()))
-    sentences += [
-        f"Trial {record.number} does not count: {outcome(record).strip()}" for record in records if not record.ranked
-    ]
+    sentences += uncounted(records)
     sentences.append(f"Stored as {'simulated ' if study.simulated else ''}study {study.name}.")
     return sentences

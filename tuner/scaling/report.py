@@ -16,7 +16,7 @@ from results.report.model import (
     Table,
     Tone,
     Wrap,
-    outcome,
+    uncounted,
 )
 from results.stats.noise import USUAL_NOISE
 
@@ -95,8 +95,8 @@ def _told(machine: str, study: str, findings: ScalingFindings) -> Iterator[Part]
         yield Sentence(doubling_sentence(doubling, findings.noun))
     if findings.lost_nodes:
         yield Sentence(f"Lost on the way: {listed(findings.lost_nodes)}.", tone=Tone.BAD)
-    for record in findings.failed[:SHOWN_FAILED]:
-        yield Sentence(f"Trial {record.number} does not count: {outcome(record).strip()}", tone=Tone.BAD)
+    for sentence in uncounted(findings.failed[:SHOWN_FAILED]):
+        yield Sentence(sentence, tone=Tone.BAD)
     if len(findings.failed) > SHOWN_FAILED:
         yield Sentence(f"{counted(len(findings.failed) - SHOWN_FAILED, 'more run')} did not count.", tone=Tone.BAD)
     yield Sentence(

@@ -115,7 +115,6 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
         authenticator=Authenticator(store, config, sessions, settings.uid_of),
         metrics=ServiceMetrics(store, lambda: reader.watchers),
         survey=HostSurvey(dirs),
-        offered=offered,
         announcer=announcer,
         dispatcher=dispatcher,
         duties=(
@@ -125,5 +124,5 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
         answers=answers,
         files=StudyFiles(answers, place),
         live=reader,
-        pages=LivePages(store, runs, Explanations(place), offered.starts, partial(log_file, store, dirs)),
+        pages=LivePages(store, runs, Explanations(place), dispatcher.starts, partial(log_file, store, dirs)),
     )

@@ -123,7 +123,11 @@ class Answers:
     def line(self, study: Study, extent: StudyExtent) -> StudyLine:
         """What a list says of a study."""
         stamp = self._stamp(study, extent)
-        tally, rates = self._lines.get((study.name, study.created_at), stamp, lambda: self._of(study))
+        tally, rates = self._lines.get(
+            (study.name, study.created_at),
+            stamp,
+            lambda: (self._store.lists.tally(study.name), rates_of(self._store, study)),
+        )
         return StudyLine(study, state(study, self._store, tally), tally, rates)
 
     async def read(self, make: Callable[[], T]) -> T:
@@ -180,9 +184,6 @@ class Answers:
 
     def _stamp(self, study: Study, extent: StudyExtent) -> object:
         return study, extent, self._store.lists.version() if extent.open else ""
-
-    def _of(self, study: Study) -> tuple[Tally, HeadlineRates | None]:
-        return self._store.lists.tally(study.name), rates_of(self._store, study)
 
 
 def _address(request: Request) -> str:

@@ -199,7 +199,7 @@ class LimitsTable(Part):
         body_bytes: of one request.
         watchers: live views at the same time, of all callers.
         waiting_of_one: campaigns that may wait for one caller.
-        most_budget: hours by the clock that one campaign may ask for.
+        most_budget: hours by the clock that a campaign may ask for, and run at a time.
     """
 
     requests_per_minute: int = Field(default=1200, ge=1, le=10**6)

@@ -12,7 +12,7 @@ from starlette.datastructures import ImmutableMultiDict
 from .pages.rendering import FILLED_HEADERS, rendered
 from .pages.site import Visitor, visitor_of
 from .parts import Parts, parts_of
-from .problems import Problem, answer, wants_page
+from .problems import Problem, ProblemAnswer, wants_page
 
 FIELD = "form_token"
 MOST_FIELDS = 500
@@ -79,7 +79,7 @@ async def stale_form(request: Request, error: Exception) -> Response:
     """Answer a form of an earlier session: a person sees what is in it, and may send it once more."""
     assert isinstance(error, StaleFormProblem)  # noqa: S101 - that is what it is registered for
     if not wants_page(request.scope):
-        return answer(error.status_code, str(error.detail))
+        return ProblemAnswer(error.status_code, str(error.detail))
     why = "It is of an earlier session, or not yours."
     return asked_again(error.fields, request.url.path, error.token, why, visitor_of(request), error.status_code)
 

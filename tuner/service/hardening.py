@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .config import ListenTable, ServiceConfig, is_loopback
-from .problems import Problem, answer
+from .problems import Problem, ProblemAnswer
 from .proxy_headers import RequestSource
 from .responses import SECURITY_HEADERS
 
@@ -50,24 +50,26 @@ class Hardening:
             scope, receive, send = _as_get(scope, receive, send)
         refusal = self._refused_way(scope["state"]["source"]) or self._refused(scope["method"], Headers(scope=scope))
         if len(scope["query_string"]) > MOST_QUERY_BYTES:
-            refusal = answer(414, f"A query may have {MOST_QUERY_BYTES:,} bytes at most.")
+            refusal = ProblemAnswer(414, f"A query may have {MOST_QUERY_BYTES:,} bytes at most.")
         await (refusal or self._app)(scope, self._limited(receive), with_headers)
 
     def _refused_way(self, source: RequestSource) -> ASGIApp | None:
         if self._only_by_proxy and not source.proxied and not source.is_local:
-            return answer(403, "Ask through the proxy of this service: here all would cross the network in plain text.")
+            return ProblemAnswer(
+                403, "Ask through the proxy of this service: here all would cross the network in plain text."
+            )
         return None
 
     def _refused(self, method: str, headers: Headers) -> ASGIApp | None:
         """The answer to a request that goes no further, or None."""
         if host_in_header(headers.get("host", "")) not in self._names:
-            return answer(421, self._names.sentence)
+            return ProblemAnswer(421, self._names.sentence)
         origin = headers.get("origin")
         other = origin is not None and place_in_origin(origin) != headers["host"]
         if method not in READING and (other or headers.get("sec-fetch-site") in {"cross-site", "same-site"}):
-            return answer(403, "A page of another site cannot change anything here.")
+            return ProblemAnswer(403, "A page of another site cannot change anything here.")
         if _length(headers) > self._most_bytes:
-            return answer(413, self._too_large)
+            return ProblemAnswer(413, self._too_large)
         return None
 
     def _limited(self, receive: Receive) -> Receive:

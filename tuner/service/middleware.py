@@ -29,7 +29,7 @@ from .config import ServiceSettings
 from .hardening import READING, Hardening
 from .pages.sign_in import kept_form
 from .parts import parts_of
-from .problems import NO_DATABASE, OTHER_FILE, Problem, answer, wants_page
+from .problems import NO_DATABASE, OTHER_FILE, Problem, ProblemAnswer, wants_page
 from .proxy_headers import ProxyHeaders, RequestSource, parsed_address
 from .request_log import REFUSED, SeenRequest, masked, seen, tell
 
@@ -118,7 +118,7 @@ class Authentication:
             demand(found.caller, AccessScope.READ if request.scope["method"] in READING else AccessScope.RUN)
         except (ResultsError, TimeoutError):
             request.state.database_error = True
-            return answer(503, NO_DATABASE, {"Retry-After": "10"})
+            return ProblemAnswer(503, NO_DATABASE, {"Retry-After": "10"})
         except Problem as problem:
             return self._counted(f"address:{address}") or _refused(request, problem)
         if found.unlimited:
@@ -130,7 +130,9 @@ class Authentication:
         if not wait_s:
             return None
         seconds = ceil(wait_s)
-        return answer(429, f"These are too many requests: ask again in {seconds} s.", {"Retry-After": str(seconds)})
+        return ProblemAnswer(
+            429, f"These are too many requests: ask again in {seconds} s.", {"Retry-After": str(seconds)}
+        )
 
 
 def _admitted(request: HTTPConnection) -> Admission:
@@ -153,7 +155,7 @@ def _refused(request: HTTPConnection, problem: Problem) -> ASGIApp:
         if request.scope["method"] == "GET":
             asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
             return RedirectResponse(f"/sign-in?next={quote(asked, safe='')}", 303)
-    return answer(problem.status_code, str(problem.detail), problem.headers)
+    return ProblemAnswer(problem.status_code, str(problem.detail), problem.headers)
 
 
 def _is_short(request: HTTPConnection) -> bool:
@@ -167,7 +169,7 @@ async def _keeping(scope: Scope, receive: Receive, send: Send) -> None:
     try:
         response: ASGIApp = await kept_form(Request(scope, receive))
     except Problem as problem:
-        response = answer(problem.status_code, str(problem.detail), problem.headers)
+        response = ProblemAnswer(problem.status_code, str(problem.detail), problem.headers)
     await response(scope, receive, send)
 
 

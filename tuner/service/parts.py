@@ -42,7 +42,6 @@ class ServiceParts:
     authenticator: Authenticator
     metrics: ServiceMetrics
     survey: HostSurvey
-    offered: Offers
     announcer: Announcer
     dispatcher: Dispatcher
     duties: Sequence[Duty]
@@ -50,6 +49,11 @@ class ServiceParts:
     files: StudyFiles
     live: LiveReader
     pages: LivePages
+
+    @property
+    def offered(self) -> Offers:
+        """What documents may name, which changes where the configuration is read again."""
+        return self.dispatcher.offered
 
 
 def parts_of(connection: HTTPConnection) -> ServiceParts:

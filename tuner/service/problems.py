@@ -47,18 +47,10 @@ NO_DATABASE = "The database cannot be used now: `hpltune show` on the service's 
 
 
 class Problem(HTTPException):
-    """An error of a request.
-
-    Args:
-        status: of HTTP.
-        sentence: what is wrong, and what to do.
-    """
-
-    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
-        super().__init__(status, sentence, headers)
+    """An error of a request: its status of HTTP, and a sentence that says what is wrong and what to do."""
 
 
-OF_SET = "expected a value or a list of values, at least one, each a word or a number"
+OF_SET = "expected a value or a list of values, 1 to 1,000, each a number or a word of 200 characters at most"
 
 
 MOST_SHOWN, LONGEST_PATH = 40, 200
@@ -84,28 +76,23 @@ def wrong_document(error: ValidationError) -> DocumentProblem:
     return DocumentProblem(all_wrong(error.errors()))
 
 
-def answer(
-    status: int,
-    sentence: str,
-    headers: Mapping[str, str] | None = None,
-    errors: Sequence[Mapping[str, str]] = (),
-) -> JSONResponse:
-    """Make the answer that tells of an error.
+class ProblemAnswer(PlainPathsResponse):
+    """The answer that tells of an error: a page for people, a document for programs.
 
     Args:
         errors: what is wrong in a document or a query, each with its `path` and a `sentence`.
     """
-    return ProblemAnswer(status, sentence, {"errors": list(errors)} if errors else {}, headers)
-
-
-class ProblemAnswer(PlainPathsResponse):
-    """The answer that tells of an error: a page for people, a document for programs."""
 
     media_type = MEDIA_TYPE
 
     def __init__(
-        self, status: int, sentence: str, more: Mapping[str, object], headers: Mapping[str, str] | None
+        self,
+        status: int,
+        sentence: str,
+        headers: Mapping[str, str] | None = None,
+        errors: Sequence[Mapping[str, str]] = (),
     ) -> None:
+        more = {"errors": list(errors)} if errors else {}
         body = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": sentence, **more}
         super().__init__(body, status, headers)
         self._sentence, self._given = sentence, dict(headers or {})
@@ -147,30 +134,30 @@ def add_problems(app: FastAPI) -> None:
 
 
 async def _gone(_request: Request, _error: Exception) -> JSONResponse:
-    return answer(400, "The request ended before its body did.")
+    return ProblemAnswer(400, "The request ended before its body did.")
 
 
 async def _of_http(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, HTTPException)  # noqa: S101 - that is what it is registered for
     ours = error.detail if isinstance(error, Problem) else SENTENCES.get(error.status_code, error.detail)
-    return answer(error.status_code, ours, error.headers, error.errors if isinstance(error, DocumentProblem) else ())
+    return ProblemAnswer(
+        error.status_code, ours, error.headers, error.errors if isinstance(error, DocumentProblem) else ()
+    )
 
 
-async def _of_request(_request: Request, error: Exception) -> JSONResponse:
+async def _of_request(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)  # noqa: S101 - that is what it is registered for
-    errors = all_wrong(error.errors())
-    return answer(422, _summary(errors), errors=errors)
+    return await _of_http(request, DocumentProblem(all_wrong(error.errors())))
 
 
-async def _of_document(_request: Request, error: Exception) -> JSONResponse:
+async def _of_document(request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, WrongDocumentError)  # noqa: S101 - that is what it is registered for
-    errors = [{"path": error.path, "sentence": error.sentence}]
-    return answer(422, _summary(errors), errors=errors)
+    return await _of_http(request, DocumentProblem([{"path": error.path, "sentence": error.sentence}]))
 
 
 async def _conflict(_request: Request, error: Exception) -> JSONResponse:
     said = str(error)
-    return answer(409, f"{said[0].upper()}{said[1:]}.")
+    return ProblemAnswer(409, f"{said[0].upper()}{said[1:]}.")
 
 
 def _summary(errors: Sequence[Mapping[str, str]]) -> str:
@@ -214,30 +201,31 @@ def _with_value(error: Any) -> str:
 async def _unknown(request: Request, error: Exception) -> JSONResponse:
     name = request.path_params.get("name", "")
     if isinstance(error, UnknownTrialError):
-        return answer(404, f"Campaign {name} has no trial {request.path_params.get('number')}.")
-    return answer(404, f"There is no campaign {name} that has begun: /api/v1/campaigns lists all.")
+        return ProblemAnswer(404, f"Campaign {name} has no trial {request.path_params.get('number')}.")
+    return ProblemAnswer(404, f"There is no campaign {name} that has begun: /api/v1/campaigns lists all.")
 
 
 async def _no_valid_run(request: Request, _error: Exception) -> JSONResponse:
-    return answer(409, f"Campaign {request.path_params.get('name')} has no run that counts yet, so it has no best one.")
+    return ProblemAnswer(
+        409, f"Campaign {request.path_params.get('name')} has no run that counts yet, so it has no best one."
+    )
 
 
 async def _no_hpl_dat(request: Request, _error: Exception) -> JSONResponse:
     name, number = request.path_params.get("name"), request.path_params.get("number")
-    if number is not None:
-        return answer(409, f"Trial {number} of campaign {name} has no HPL.dat: not all of its parameters are known.")
-    return answer(409, f"The best run of campaign {name} has no HPL.dat, because not all of its parameters are known.")
+    run = f"{'The best run' if number is None else f'Trial {number}'} of campaign {name}"
+    return ProblemAnswer(409, f"{run} has no HPL.dat: not all of its parameters are known.")
 
 
 async def _wrong_usage(_request: Request, error: Exception) -> JSONResponse:
-    return answer(422, f"{error}.")
+    return ProblemAnswer(422, f"{error}.")
 
 
 async def _no_database(request: Request, _error: Exception) -> JSONResponse:
     request.state.database_error = True
-    return answer(503, NO_DATABASE, {"Retry-After": "10"})
+    return ProblemAnswer(503, NO_DATABASE, {"Retry-After": "10"})
 
 
 async def _failed(_request: Request, _error: Exception) -> JSONResponse:
-    said = "The service failed at this request; its standard error says where."
-    return answer(500, said, SECURITY_HEADERS)  # it is outside of what gives the headers to all else
+    # it is outside of what gives the headers to all else
+    return ProblemAnswer(500, "The service failed at this request; its standard error says where.", SECURITY_HEADERS)

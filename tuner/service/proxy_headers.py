@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from .config import ProxyTable
 from .peers import Place, UidOf, is_own
-from .problems import Problem, answer
+from .problems import Problem, ProblemAnswer
 from .responses import SECURITY_HEADERS
 
 FORWARDED = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip", "via")
@@ -60,7 +60,7 @@ class ProxyHeaders:
         try:
             source = self._source(scope)
         except Problem as problem:
-            await answer(problem.status_code, str(problem.detail), SECURITY_HEADERS)(scope, receive, send)
+            await ProblemAnswer(problem.status_code, str(problem.detail), SECURITY_HEADERS)(scope, receive, send)
             return
         scope.setdefault("state", {})["source"] = source
         await self._app(scope, receive, send)

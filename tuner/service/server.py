@@ -7,7 +7,6 @@ import socket
 import ssl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from os import strerror
 from typing import cast
@@ -99,9 +98,8 @@ class Service:
                 check_tls(listen.certificate, listen.key)
                 self._context.load_cert_chain(listen.certificate, listen.key)
             if file is not None and parts is not None:
-                offered = parts.dispatcher.offered = offered_by(read_config(file), parts.offered.machine)
-                self._app.state.parts = replace(parts, offered=offered)
-            LOGGER.info("certificate and offers were read again")
+                parts.dispatcher.offered = offered_by(read_config(file), parts.offered.machine)
+            LOGGER.info("certificate, offers and limits of campaigns were read again; all else needs a start")
         except (TunerError, ClusterFileError, OSError) as error:
             LOGGER.warning("certificate and offers were not read again: %s", error)
 

@@ -136,8 +136,7 @@ def send(webhook: WebhookTable, message: Delivery, now: datetime) -> str:
 def signature(secret: bytes, now: datetime, body: bytes) -> str:
     """The header that proves who sent a message and when: HMAC-SHA256 over the seconds, a dot and the body."""
     seconds = str(int(now.timestamp()))
-    digest = hmac.new(secret, seconds.encode() + b"." + body, hashlib.sha256).hexdigest()
-    return f"t={seconds},v1={digest}"
+    return f"t={seconds},v1={hmac.new(secret, seconds.encode() + b'.' + body, hashlib.sha256).hexdigest()}"
 
 
 def wait_after(attempts: int) -> timedelta | None:

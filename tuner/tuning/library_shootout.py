@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from hpl.errors import HplError
 from results.record import Kind, TrialRecord
+from results.report.model import uncounted
 from results.stats.ranking import Ranked
 from search_spaces.load import wants_all_blas
 from search_spaces.space import SearchSpace
@@ -233,7 +234,8 @@ class BlasCampaign:
             if champion is not None:
                 found[name], N = champion, n_of(champion.best) or N
             elif not self.context.stop.requested:
-                self._leave_out(name, "no run of it was valid")
+                runs = _of_library(self.context.store.records(self.begun.name), name)
+                self._leave_out(name, " ".join(["no run of it was valid.", *uncounted(runs[-1:])]).rstrip("."))
                 self.without_result.append(name)
         return found
 

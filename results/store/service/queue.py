@@ -22,6 +22,8 @@ from .deliveries import Tell, add_messages
 
 MOST_ATTEMPTS = 5
 """Processes that are started for a campaign whose processes die, before it waits for somebody to resume it."""
+ENDED_EARLY = 25
+"""Campaigns without a study that are listed."""
 BEAT_S = 15.0
 """Seconds after which the process of a campaign says again that it runs."""
 _STOPPED = {WantedState.CANCEL: QueueState.CANCELLED, WantedState.PAUSE: QueueState.PAUSED}
@@ -128,11 +130,11 @@ class CampaignQueue:
         query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states))
         return self._read(query.order_by(CAMPAIGNS.c.handed_in_at, CAMPAIGNS.c.name))
 
-    def without_study(self, states: Collection[QueueState], count: int) -> Sequence[CampaignEntry]:
-        """Read campaigns in these states that have no study, newest first."""
+    def ended_early(self) -> Sequence[CampaignEntry]:
+        """Read the newest campaigns that failed or were cancelled before they had a study."""
         study = exists().where(STUDIES.c.name == CAMPAIGNS.c.name)
-        query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_(states), ~study)
-        return self._read(query.order_by(CAMPAIGNS.c.handed_in_at.desc(), CAMPAIGNS.c.name).limit(count))
+        query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_({QueueState.FAILED, QueueState.CANCELLED}), ~study)
+        return self._read(query.order_by(CAMPAIGNS.c.handed_in_at.desc(), CAMPAIGNS.c.name).limit(ENDED_EARLY))
 
     def recent(self, since: datetime) -> Sequence[CampaignEntry]:
         """Read campaigns that a process worked on since a moment, without those that run."""

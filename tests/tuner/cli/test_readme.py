@@ -18,7 +18,7 @@ INDEX = page("docs/index.md")
 CLUSTER = "my-cluster.toml"
 """Commands on this file are run where there is a cluster, in test_cluster.py."""
 SHORTER = {
-    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "1", "--set", "N=800", "--budget", "1m"],
+    "blas": ["--blas", "openblas", "--blas", "blis", "--trials", "2", "--set", "N=800", "--budget", "1m"],
     "reproduce": ["--trials", "0"],
     "calibrate": ["--checks", "1", "--rounds", "1"],
 }

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -93,6 +94,14 @@ def test_the_wait_for_the_first_trial_is_shown_until_something_is_heard() -> Non
     heard = told([stands("running"), shown(Notice("MPI: there")), stands("paused"), stands("running"), begun(1)])
     assert heard[:3] == [WorkStarted("The service prepares the campaign"), WorkEnded(), Notice("MPI: there")]
     assert heard[3:6] == [Notice(paused), WorkStarted("The service prepares the campaign"), WorkEnded()]
+
+
+def test_a_pause_that_nobody_asked_for_is_shown_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    entry = SimpleNamespace(reason="it ran for 30 d, the most that this service gives a campaign at a time")
+    monkeypatch.setattr(ServedCampaign, "entry", lambda _: entry)
+    assert told([stands("paused")]) == [
+        Notice(f"Campaign one is paused: {entry.reason}. `hpltune --server URL campaign resume one` lets it go on.")
+    ]
 
 
 def test_progress_is_shown_and_what_is_not_known_here_is_not() -> None:

@@ -184,7 +184,9 @@ def test_a_filter_holds_on_every_page(client: TestClient) -> None:
 def test_a_filter_that_cannot_be_is_a_problem(client: TestClient, query: str, place: str) -> None:
     answer = client.get(f"/api/v1/campaigns?{query}")
     assert answer.status_code == 422
-    assert answer.json()["detail"].startswith(f"{place}: ")
+    detail = answer.json()["detail"]
+    assert detail.startswith(f"{place}: ")
+    assert ("write a moment" in detail) == (query.startswith("since") and "T00:00:00%2B" not in query)
 
 
 @pytest.mark.usefixtures("several")

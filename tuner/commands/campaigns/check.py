@@ -13,7 +13,7 @@ from hpl.errors import HplError
 from results.disturbance import Disturbance
 from results.errors import ResultsError
 from results.record import Study, TrialRecord
-from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone, outcome
+from results.report.model import Column, Figure, Part, Report, Sentence, Series, Table, Tone, uncounted
 from results.report.text_forms import JUnitCase, to_junit
 from results.stats.disturbed_runs import undisturbed
 from results.stats.occasions import APART, MOST_RUNS, SURE, SpeedChange, runs_to_tell, speed_change
@@ -308,7 +308,7 @@ class CheckResult:
         told = [text for _, text in told_cautions(self.baseline.study).values()]
         before = [f"When the baseline was made: {text}." for text in told]
         control = [self.control.sentence] if self.control else []
-        return [*self._rates(), *control, *self._left_out(), *self._failures(), *before]
+        return [*self._rates(), *control, *self._left_out(), *uncounted(self.measured.records), *before]
 
     def _left_out(self) -> list[str]:
         """Say which runs do not count because they were disturbed, and others were not."""
@@ -334,13 +334,6 @@ class CheckResult:
             *(estimated if self.disturbed is None else []),
         ]
 
-    def _failures(self) -> list[str]:
-        return [
-            f"Trial {record.number} does not count: {outcome(record).strip()}"
-            for record in self.measured.records
-            if not record.ranked
-        ]
-
     def _facts(self) -> dict[str, object]:
         change = self.change
         return {
@@ -363,7 +356,7 @@ class CheckResult:
             "baseline_gflops": list(self.baseline.gflops),
             "study": self.measured.study.name,
             "gflops": list(self.gflops),
-            "failures": self._failures(),
+            "failures": uncounted(self.measured.records),
             "all_disturbed_by": str(self.disturbed) if self.disturbed else None,
             "disturbed_runs": sum(run.disturbed is not None for run in self.measured.records),
             "undisturbed_runs": sum(run.undisturbed for run in self.measured.records),

@@ -13,6 +13,7 @@ from hpl.dat_parse import parse
 from hpl.params import Scalar
 from results.node_check import ranges
 from results.record import Kind, TrialRecord
+from results.report.model import uncounted
 from results.stats.ranking import hosts_of
 from results.store.store import Store
 from search_spaces.parameters.dimension import dropped_nodes
@@ -143,7 +144,7 @@ def compare_in_turn(request: InTurnRequest, listener: Listener, stop: StopReques
         if missing:
             return InTurnResult(study, None, _no_comparison(study, missing, turns, stop), stop.requested)
         rounds = counted(turns.begun, "round")
-        told = InTurn(study, rounds, turns.ended, tuple(_failures(turns.records)), tuple(_unlike_starts(takers)))
+        told = InTurn(study, rounds, turns.ended, tuple(uncounted(turns.records)), tuple(_unlike_starts(takers)))
         names = [one.name for one in takers]
         found = compared_in_turn(store, store.study(study), names, told, request.compared.difference_percent)
         return InTurnResult(study, found, interrupted=stop.requested)
@@ -370,13 +371,8 @@ def _rounds(
     return turns
 
 
-def _failures(records: Sequence[TrialRecord]) -> list[str]:
-    """What does not count, and why."""
-    return [f"Trial {one.number} does not count: {one.reason or one.state}." for one in records if not one.ranked]
-
-
 def _no_comparison(study: str, missing: Sequence[str], turns: PlayedRounds, stop: StopRequest) -> str:
     """The sentence why the sides cannot be compared, and where the runs are."""
-    why = "" if stop.requested else " ".join(_failures(turns.records)[:1])
+    why = "" if stop.requested else " ".join(uncounted(turns.records)[:1])
     began = turns.ended or "All rounds ran."
     return " ".join(filter(None, [began, f"{listed(missing)} has no valid run.", why, f"Stored as study {study}."]))

@@ -52,7 +52,7 @@ def create(document: AnyDocument, queue: OpenQueue, response: Response, key: Key
 
 @router.get("/queue", response_model=QueueModel, dependencies=[needs("read")])
 async def queue(request: Request, parts: Parts) -> Response:
-    """List what runs, what waits in the order in which it is started, and what is paused."""
+    """List what runs, what waits in its order, what is paused, and what ended before it had a trial."""
     return as_json(await parts.answers.of_all(request, lambda: _queue(parts.store)))
 
 
@@ -63,6 +63,7 @@ def _queue(store: Store) -> QueueModel:
         running=[HandedInModel.of(entry, None) for entry in entries if entry.state is QueueState.RUNNING],
         queued=[HandedInModel.of(entry, place) for place, entry in enumerate(waiting, start=1)],
         paused=[HandedInModel.of(entry, None) for entry in entries if entry.state is QueueState.PAUSED],
+        ended_early=[HandedInModel.of(entry, None) for entry in store.queue.ended_early()],
     )
 
 

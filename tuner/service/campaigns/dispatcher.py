@@ -176,6 +176,10 @@ class Dispatcher:
         self._queue = WaitingAndRunning(self.store)
         self.duty = Duty("the dispatcher of campaigns", self.look, LOOK_S)
 
+    def starts(self, entry: CampaignEntry) -> bool:
+        """Whether this service can start a campaign, as its configuration was read last."""
+        return self.offered.starts(entry)
+
     def wake(self) -> None:
         """Look at the queue now."""
         self.duty.wake()
@@ -217,7 +221,7 @@ class Dispatcher:
             if entry.not_before is not None and entry.not_before > datetime.now(UTC):
                 continue
             places = self._places(entry)
-            if busy.isdisjoint(places) and self.offered.starts(entry) and self.store.queue.claim(entry.name):
+            if busy.isdisjoint(places) and self.starts(entry) and self.store.queue.claim(entry.name):
                 self._begin(entry)
             busy.update(places)  # who is behind waits, too: a small campaign overtakes no large one
         return False

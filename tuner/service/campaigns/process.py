@@ -1,7 +1,6 @@
 """The process of one campaign: it takes the campaign from the service that started it, and works on it to its end."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +19,7 @@ from ...events import Event, Listener, Notice
 from ...messages.documents import document_of
 from ...messages.shown import shown_of
 from ...stopping import StopRequest
+from ...units import duration
 from ...user_dirs import UserDirs
 from ...words import counted
 from ..background import Duty
@@ -72,10 +72,10 @@ def work_on(request: ProcessRequest, listener: Listener, stop: StopRequest) -> Q
         if entry is None:
             return None
         listener = _shown(store, entry.name, listener)
-        with _watching(store.queue, entry, request.ask_to_stop) as asked:
+        with _watching(store.queue, entry, request) as asked:
             outcome = _outcome(request, entry, listener, stop, store)
-        if outcome.state is QueueState.QUEUED and asked.is_set():
-            outcome = _Outcome(QueueState.QUEUED, "it was paused and resumed; it goes on where it was")
+        if outcome.state is QueueState.QUEUED and asked:
+            outcome = asked[0]
         if outcome.faults:
             listener(Notice(f"It goes on later, after a fault: {outcome.reason}."))
         if outcome.state is QueueState.FAILED:
@@ -156,11 +156,14 @@ def _after_fault(entry: CampaignEntry, error: Exception) -> _Outcome:
 
 
 @contextmanager
-def _watching(
-    queue: CampaignQueue, entry: CampaignEntry, ask_to_stop: Callable[[bool], None]
-) -> Iterator[threading.Event]:
-    """Look now and then at what people want of the campaign, and stop it where that is wanted; the event tells so."""
-    asked, told, beaten_s = threading.Event(), WantedState.RUN, time.monotonic()
+def _watching(queue: CampaignQueue, entry: CampaignEntry, request: ProcessRequest) -> Iterator[list[_Outcome]]:
+    """Look now and then whether people want the campaign stopped, or its time is over, and stop it then.
+
+    Yields:
+        How it stands after each such stop, if nobody wants anything else of it then.
+    """
+    asked, told, beaten_s = list[_Outcome](), WantedState.RUN, time.monotonic()
+    over_s = beaten_s + request.offered.most_budget_s
 
     def look() -> bool:
         nonlocal told, beaten_s
@@ -168,9 +171,13 @@ def _watching(
         ours = now is not None and now.owner == Lease.mine()
         wanted = now.wanted if now is not None and ours else WantedState.CANCEL
         if wanted not in {told, WantedState.RUN}:
-            asked.set()
-            ask_to_stop(wanted is WantedState.CANCEL)
+            asked.append(_Outcome(QueueState.QUEUED, "it was paused and resumed; it goes on where it was"))
+            request.ask_to_stop(wanted is WantedState.CANCEL)
             told = wanted
+        if time.monotonic() > over_s and not asked:
+            most = f"it ran for {duration(request.offered.most_budget_s)}, the most that this service gives a campaign"
+            asked.append(_Outcome(QueueState.PAUSED, f"{most} at a time: who resumes it gives it as much again"))
+            request.ask_to_stop(False)
         if time.monotonic() - beaten_s >= BEAT_S:
             queue.beat(entry.name)
             beaten_s = time.monotonic()

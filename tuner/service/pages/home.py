@@ -93,8 +93,7 @@ class CompareQuery(AskedQuery):
 ComparedStudies = Annotated[CompareQuery, Query()]
 
 MOST_WAITING = 25
-"""Campaigns of the queue that are shown, and of those that ended before they began."""
-ENDED_EARLY = (QueueState.FAILED, QueueState.CANCELLED)
+"""Campaigns of the queue that are shown."""
 
 MOST_NODES = 4
 """Of a cluster that are named."""
@@ -202,13 +201,12 @@ def board(store: Store, offered: Offers, line_of: LineOf, query: HomeQuery) -> s
     first = {entry.name for entry in order[:MOST_WAITING]}
     found = list_campaigns(store, query.request(), line_of)
     handed_in = store.queue.of_names([line.study.name for line in found.lines])
-    early = store.queue.without_study(ENDED_EARLY, MOST_WAITING)
     values: dict[str, Any] = {
         "machines": machines(offered, entries, store.queue.hosts_at_work()),
         "waiting": waiting_now(store, entries, order, first, offered.starts),
         "more_waiting": len(order) - MOST_WAITING,
         "paused": [entry for entry in entries if entry.state is QueueState.PAUSED][:MOST_WAITING],
-        "early": early,
+        "early": store.queue.ended_early(),
         "rows": [_row(line, handed_in.get(line.study.name)) for line in found.lines],
         "picked": query.studies,
         "newest": f"/?{urlencode(query.filters)}" if query.cursor else None,

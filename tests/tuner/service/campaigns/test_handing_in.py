@@ -66,7 +66,7 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"trials": 0}, "trials", "write 1 or more"),
         ({"set": {"NB": ["wide"]}}, "set.NB", "expected a whole number"),
         ({"set": {"NBB": [1]}}, "set.NBB", "did you mean NB?"),
-        ({"set": {"NB": []}}, "set.NB", "a list of values, at least one"),
+        ({"set": {"NB": []}}, "set.NB", "a list of values, 1 to 1,000"),
         ({"set": {"mpi.btl": "tcp"}}, "set.mpi.btl", "the service lets no document set this parameter"),
         ({"engine": "hpll"}, "engine", "did you mean hpl"),
         ({"points": 3}, "points", "add engine grid"),
@@ -93,7 +93,7 @@ def test_what_is_wrong_in_a_document_is_told_with_its_place(
     assert sentence in wrong[path]
     assert path in told["detail"]
     assert "--" not in told["detail"]
-    assert client.get("/api/v1/queue").json() == {"running": [], "queued": [], "paused": []}
+    assert client.get("/api/v1/queue").json() == {"running": [], "queued": [], "paused": [], "ended_early": []}
 
 
 def test_a_check_needs_a_measured_study(client: TestClient, store: Store) -> None:
@@ -131,6 +131,9 @@ def test_a_campaign_is_paused_resumed_and_cancelled(client: TestClient) -> None:
     hand_in(client, name="monday")
     states = [client.post(f"{CAMPAIGNS}/monday/{verb}").json()["state"] for verb in ("pause", "resume", "cancel")]
     assert states == ["paused", "queued", "cancelled"]
+    listed = client.get("/api/v1/queue").json()
+    assert [entry["name"] for entry in listed.pop("ended_early")] == ["monday"]
+    assert listed == {"running": [], "queued": [], "paused": []}
     refused = client.post(f"{CAMPAIGNS}/monday/pause")
     assert (refused.status_code, refused.json()["detail"]) == (
         409,

@@ -31,7 +31,7 @@ def test_a_preview_counts_the_space_and_hands_in_nothing(client: TestClient) -> 
     seen = preview(client, **ON_KRONOS)
     half = preview(client, **{**ON_KRONOS, "set": {"N": [5000], "NB": [128]}})
     assert 0 < half["points"] < seen["points"]
-    assert client.get("/api/v1/queue").json() == {"running": [], "queued": [], "paused": []}
+    assert client.get("/api/v1/queue").json() == {"running": [], "queued": [], "paused": [], "ended_early": []}
 
 
 def test_the_budget_is_what_a_campaign_takes(client: TestClient) -> None:

@@ -126,6 +126,17 @@ def test_a_paused_campaign_goes_on_where_it_was() -> None:
     assert trials_of("long")[: len(before)] == before
 
 
+def test_a_campaign_of_many_trials_makes_room_for_others_when_it_ran_as_long_as_one_may() -> None:
+    with replaying_service(limits="most_budget = 0.001") as service:
+        hand_in(service, "long", trials=10_000)
+        until(lambda: entry_of("long").state == "paused")
+        assert entry_of("long").reason.startswith("it ran for 3.6 s, the most that this service gives")
+        before = len(trials_of("long"))
+        service.client.post(f"{CAMPAIGNS}/long/resume")
+        until(lambda: entry_of("long").attempts == 1 and entry_of("long").state == "paused")
+    assert 0 < before < len(trials_of("long"))
+
+
 def test_the_end_of_a_service_ends_no_campaign_and_the_next_one_finds_it() -> None:
     with replaying_service() as service:
         hand_in(service, "long", budget="30m")

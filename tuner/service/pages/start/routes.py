@@ -123,7 +123,7 @@ def preview_form(request: Request, queue: OpenQueue, sent: Form) -> HTMLResponse
     except WRONG as error:
         errors = _errors(error, texts)
     return (
-        _part(seen, errors)
+        HTMLResponse(rendered("start/preview.html.j2", errors=errors, **_previewed(seen)), headers=FILLED_HEADERS)
         if "hx-request" in request.headers
         else FilledForm(texts, key, errors, seen).page(request, queue)
     )
@@ -137,10 +137,6 @@ def _errors(error: Exception, texts: Texts) -> tuple[FieldError, ...]:
         case WrongDocumentError():
             return (field_error(error.path, without_paths(error.sentence), texts),)
     return (field_error("name", str(error), texts),)
-
-
-def _part(seen: Preview | None, errors: tuple[FieldError, ...] = ()) -> HTMLResponse:
-    return HTMLResponse(rendered("start/preview.html.j2", errors=errors, **_previewed(seen)), headers=FILLED_HEADERS)
 
 
 def _previewed(seen: Preview | None) -> dict[str, Any]:
