@@ -224,7 +224,9 @@ class Allocation:
             trial.deadline_s = time.monotonic() + trial.job.walltime_s + LATE_S
         if report.why is not None:
             if report.failed and self._doubt is not Doubt.SETTLED:
-                self._ask_why()
+                if self._doubt is Doubt.NONE:  # the system may know a better reason, such as a failed node
+                    self._doubt = Doubt.ASKED
+                    self.polling.soon()
                 return
             self._conclude(trial, report)
             if report.failed or report.why == "timeout":
@@ -305,12 +307,6 @@ class Allocation:
             self.spool.leave()
         with contextlib.suppress(SubmitError):
             self._terms.batch.cancel([self.number])
-
-    def _ask_why(self) -> None:
-        """Ask the system soon why a launcher failed, as it may know a better reason, such as a failed node."""
-        if self._doubt is Doubt.NONE:
-            self._doubt = Doubt.ASKED
-            self.polling.soon()
 
     def _wait(self, seen: BatchJob, *, began: bool) -> None:
         """Process why the job waits, and end it if it would wait for ever or too long, or had begun before."""

@@ -1,9 +1,11 @@
 """The contract of a batch system: what is asked of it, how its jobs stand, and what it knows of its nodes.
 
-A system is one folder here and one line in `registry.py`; `tests/contracts/batch_contract.py` checks it.
+A system has to submit, tell of, and end jobs, and to name its nodes. What else Slurm can do has a default here, which
+says that the system does not do it. `tests/contracts/batch_contract.py` checks a system.
 """
 
 import math
+import subprocess
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,13 +16,27 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from ..base import JobState
-from ..errors import Mishap
-from ..hosts.transport import Transport
+from ..errors import InvalidJobError, Mishap, SubmitError
+from ..hosts.transport import Ssh, Transport
+from ..job import Job
 from ..launchers.base import Launcher
 from ..toml_file import Count, Part, Positive
 
 LONGEST_S = 4 * 3600.0
 """Time limit of an allocation where the cluster file gives none, and the batch system gives no less."""
+ANSWER_S = 60.0
+"""Seconds that a batch system has to answer; a busy one takes many."""
+AS_SSH = """#!/bin/sh
+# Called as ssh: runs a line on a node of a job.
+while [ "${1#-}" != "$1" ]; do
+    [ "$1" != -o ] || shift
+    shift
+done
+node=$1
+shift
+[ "$1" != -- ] || shift
+"""
+"""Reads ssh's arguments: then `$node` is the node, and "$*" the line."""
 
 
 class JobPhase(Enum):
@@ -81,8 +97,10 @@ class BatchNode:
     features: tuple[str, ...] = ()
     responds: bool = True
     reason: str = ""
-    at_work: ClassVar[frozenset[str]] = frozenset()
-    """The states in which it runs jobs, now or after the current ones."""
+    at_work: ClassVar[frozenset[str]] = frozenset(
+        {"up", "idle", "mixed", "allocated", "completing", "reserved", "planned"}
+    )
+    """The states in which it runs jobs, now or after the current ones: up, or in the words of Slurm."""
 
     @property
     def memory_bytes(self) -> int:
@@ -228,27 +246,29 @@ class BatchSystem(Part, ABC):
     further: tuple[str, ...] = ()
 
     @property
-    @abstractmethod
-    def queue(self) -> str | None:
+    def asked_queue(self) -> str | None:
         """The queue that the table names, or several with commas between them; None for the default one."""
+        named: str | None = getattr(self, self.words.queue)
+        return named
 
     @property
-    @abstractmethod
     def excluded(self) -> tuple[str, ...]:
         """Nodes that the system is asked not to give."""
+        return ()
 
     @property
-    @abstractmethod
     def nodes_named_by(self) -> str:
         """The key of the table that says on which nodes jobs run; "" if the system chooses among all."""
+        return ""
 
-    @abstractmethod
     def without(self, nodes: Sequence[str]) -> Self:
-        """Return the same with further nodes that the system is asked not to give."""
+        """Return the same with further nodes that the system is asked not to give, where it can be asked so."""
+        del nodes
+        return self
 
-    @abstractmethod
     def on(self, nodes: Sequence[str]) -> Self:
-        """Return the same for jobs on exactly these nodes."""
+        """Return the same for jobs on exactly these nodes, where they can be named."""
+        return self.model_copy(update={"nodes": len(nodes)})
 
     @abstractmethod
     def submit(self, cores_per_node: int, time_s: float, log: Path, script: Sequence[str]) -> str:
@@ -280,7 +300,6 @@ class BatchSystem(Part, ABC):
             SubmitError: the system does not answer.
         """
 
-    @abstractmethod
     def hold(
         self, cores_per_node: int, time_s: float, waiting: Callable[[str], None], stopped: Callable[[], bool]
     ) -> AbstractContextManager[str | None]:
@@ -295,6 +314,11 @@ class BatchSystem(Part, ABC):
         Raises:
             InvalidJobError, SubmitError: the system does not give them.
         """
+        del cores_per_node, time_s, waiting, stopped
+        raise InvalidJobError(
+            f"hpltune cannot hold nodes of {self.words.title} for this: start it inside a job of yours, as "
+            "docs/clusters.md shows"
+        )
 
     @abstractmethod
     def facts(self) -> BatchFacts:
@@ -304,17 +328,17 @@ class BatchSystem(Part, ABC):
             runners.errors.RunnerError: the system is not there or does not answer.
         """
 
-    @abstractmethod
     def hosts(self, job: str) -> tuple[str, ...]:
-        """Return the names of the nodes that a running job has, in the order in which ranks fill them.
+        """Return the names of the nodes that a running job has, in the order in which ranks fill them; none: unknown.
 
         Raises:
             SubmitError: the system does not tell.
         """
+        del job
+        return ()
 
-    @abstractmethod
     def failed_nodes(self, nodes: str, said: str) -> tuple[str, ...]:
-        """Return the nodes that failed of a job that ended for this.
+        """Return the nodes that failed of a job that ended for this, if the system knows them.
 
         Args:
             nodes: `BatchJob.nodes`.
@@ -323,6 +347,8 @@ class BatchSystem(Part, ABC):
         Raises:
             runners.errors.RunnerError: the system does not tell.
         """
+        del nodes, said
+        return ()
 
     def switches(self) -> Mapping[str, str]:
         """Ask for the switch of each node; empty if the system knows no topology.
@@ -340,17 +366,19 @@ class BatchSystem(Part, ABC):
         """
         return ",".join(nodes)
 
-    @abstractmethod
     def steps(self, job: str) -> Transport:
         """Return what runs commands on the nodes of a job."""
+        del job
+        return Ssh()
 
-    @abstractmethod
     def as_ssh(self, job: str, file: Path) -> tuple[str, ...]:
         """Write a program that is called as `ssh [options] node -- line`, and return the tokens that start it.
 
         Args:
             job: the number of the job that holds the nodes.
         """
+        del job, file
+        return ("ssh",)
 
     def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:
         """Return what starts the ranks of an MPI library in an allocation.
@@ -361,10 +389,63 @@ class BatchSystem(Part, ABC):
         del mpi
         return its_own
 
-    def for_launcher(self, ranks: int) -> Mapping[str, str]:
-        """Return the variables by which a launcher knows how many ranks it starts on each node of the job."""
-        del ranks
-        return {}
+    def command(self, launcher: Launcher, job: Job, folder: Path) -> list[str]:
+        """Return the tokens that start the ranks of a job inside an allocation.
+
+        Args:
+            folder: that all nodes see, for programs that the launcher needs.
+
+        Raises:
+            InvalidJobError: the launcher cannot start such a job.
+        """
+        del folder
+        return launcher.command(job)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program of a batch system printed, and its exit code."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    def words(self) -> str:
+        """Return the last words that it printed, or its exit code."""
+        lines = [line.strip() for line in (self.stderr or self.stdout).splitlines()]
+        said = "; ".join([line for line in lines if line and line != "Exiting."][-2:])
+        return said or f"code {self.exit_code}"
+
+
+def ask(argv: Sequence[str], title: str, environment: Mapping[str, str]) -> Answer:
+    """Run a program of a batch system and read its answer.
+
+    Args:
+        title: the name of the system.
+
+    Raises:
+        SubmitError: it is missing, or does not answer.
+    """
+    try:
+        done = subprocess.run(
+            argv,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=ANSWER_S,
+            env=environment,
+            check=False,
+        )
+    except FileNotFoundError as error:
+        sentence = f"{argv[0]} is not on PATH: {title}'s programs are needed (on many clusters `module load "
+        raise SubmitError(f"{sentence}{title.replace(' ', '').lower()}`)", transient=False) from error
+    except OSError as error:
+        raise SubmitError(f"cannot start {argv[0]}: {error.strerror}", transient=True) from error
+    except subprocess.TimeoutExpired as error:
+        late = f"{title} does not answer: {argv[0]} took longer than {ANSWER_S:.0f} s"
+        raise SubmitError(late, transient=True) from error
+    return Answer(done.returncode, done.stdout, done.stderr)
 
 
 def in_words(seconds: float) -> str:

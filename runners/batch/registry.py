@@ -1,8 +1,7 @@
-"""Batch systems by their names in cluster files. A new one is one folder here and one line in this file."""
+"""Batch systems by their names in cluster files. A new one is a file of `dialects/`, or a folder, and one line here."""
 
 import os
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -10,25 +9,16 @@ if TYPE_CHECKING:
     from .base import BatchSystem
 
 
-@dataclass(frozen=True)
-class RegisteredBatch:
-    """A batch system whose module is imported when a cluster file names it.
-
-    Attributes:
-        module: where its class is.
-        system: the class.
-        variables: how the variables begin with which it describes a job to its programs.
-    """
-
-    module: str
-    system: str
-    variables: str
-
-
 BATCH_SYSTEMS = {
-    "slurm": RegisteredBatch(f"{__package__}.slurm.system", "Slurm", "SLURM_"),
+    "slurm": f"{__package__}.slurm.system:Slurm",
+    "pbs": f"{__package__}.dialect:Pbs",
+    "lsf": f"{__package__}.dialect:Lsf",
+    "flux": f"{__package__}.dialect:Flux",
+    "gridengine": f"{__package__}.dialect:GridEngine",
 }
-
+"""The module of each, which is imported when a cluster file names it, and its class."""
+VARIABLES = ("SLURM_",)
+"""How variables begin that describe a job to its programs and would be wrong for another job."""
 THREADS = ("KMP_", "OMP_", "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_", "MKL_")
 """How variables begin that choose threads or kernels: ranks get theirs from their job, and what this process has is for
 its own libraries, some of which set more when they are imported."""
@@ -42,8 +32,8 @@ def batch_system(name: str) -> "type[BatchSystem]":
     Raises:
         KeyError: there is none.
     """
-    registered = BATCH_SYSTEMS[name]
-    system: type[BatchSystem] = getattr(import_module(registered.module), registered.system)
+    module, _, class_name = BATCH_SYSTEMS[name].partition(":")
+    system: type[BatchSystem] = getattr(import_module(module), class_name)
     return system
 
 
@@ -58,7 +48,7 @@ def outside(keep: Collection[str] = ()) -> dict[str, str]:
     Args:
         keep: names that stay although they begin as such.
     """
-    ours = (*THREADS, *(registered.variables for registered in BATCH_SYSTEMS.values()))
+    ours = (*THREADS, *VARIABLES)
     return {
         name: value
         for name, value in os.environ.items()

@@ -58,12 +58,12 @@ class BatchRunner(Runner):
         """Queue a job, in an existing allocation or in a new one."""
         self._check(job)
         job_id = JobId(uuid.uuid4().hex)
-        argv = self._launcher.command(job)
+        argv = self._batch.command(self._launcher, job, self._folder)
         paths = RunPaths(job.directory)
         paths.write_command(argv, job.order)
         paths.stdout.write_bytes(b"")
         paths.stderr.write_bytes(b"")
-        variables = {**job.launcher_environment, MARK: job_id, **self._batch.for_launcher(job.ranks)}
+        variables = {**job.launcher_environment, MARK: job_id}
         trial = Trial(job, job_id, ["env", *(f"{name}={value}" for name, value in variables.items()), *argv])
         allocation = self._allocation(job)
         allocation.add(trial)

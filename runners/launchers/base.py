@@ -42,6 +42,7 @@ _EVENTS: tuple[tuple[str, Mishap | None], ...] = (
      Mishap.KILLED),
     (r"process manager error waiting for completion", Mishap.KILLED),
     (r"OUT-OF-RESOURCE[\s\S]*dstore", Mishap.DISK_FULL),
+    (r"gave the job .*, and nodes = \d+ was asked for", Mishap.NO_NODES),
 )  # fmt: skip
 """Messages of all launchers that tell what befell a launch; the first that matches counts."""
 _ENDED_ON = re.compile(r"on node (\S+)\s+exited|RUNNING AT (\S+)|error: (\S+): tasks? ")

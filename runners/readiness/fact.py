@@ -82,7 +82,7 @@ class Within:
 
 
 @dataclass(frozen=True)
-class MustBe:
+class MustBe(SameText):
     """Every value must be this text, whatever other nodes say."""
 
     text: str
@@ -91,10 +91,6 @@ class MustBe:
         """Return the text."""
         del values
         return self.text
-
-    def fits(self, value: str, usual: str) -> bool:
-        """Return whether the value is this text."""
-        return value == usual
 
 
 @dataclass(frozen=True)

@@ -57,13 +57,6 @@ class BatchContract:
         job = ended(batch, submitted(batch, tmp_path, "exit 3"))
         assert (job.by_its_script, job.state) == (True, JobState.FAILED)
 
-    def test_a_running_job_has_nodes(self, batch: BatchSystem, tmp_path: Path) -> None:
-        number = submitted(batch, tmp_path, "sleep 600")
-        until(lambda: batch.status([number])[number].phase is JobPhase.RUNNING)
-        assert len(batch.hosts(number)) == batch.nodes
-        assert set(batch.hosts(number)) <= {node.name for node in batch.facts().nodes}
-        batch.cancel([number])
-
     def test_a_cancelled_job_ends_and_so_does_its_script(self, batch: BatchSystem, tmp_path: Path) -> None:
         number = submitted(batch, tmp_path, f"exec {executable(tmp_path / 'program', 'sleep 600; exit 0')}")
         until(lambda: running(tmp_path / "program"))
@@ -71,6 +64,29 @@ class BatchContract:
         job = ended(batch, number)
         assert (job.state, job.by_its_script) == (JobState.CANCELLED, False)
         until(lambda: not running(tmp_path / "program"))
+        batch.cancel([number])
+
+    def test_a_job_that_nobody_submitted_is_not_told_of(self, batch: BatchSystem) -> None:
+        assert batch.status(["987654"]) == {}
+
+    def test_more_nodes_than_there_are_are_refused(self, batch: BatchSystem, tmp_path: Path) -> None:
+        many = batch.model_copy(update={"nodes": 900})
+        with pytest.raises(RunnerError, match=batch.words.title):
+            submitted(many, tmp_path, "echo never")
+
+    def test_what_ends_steps_is_a_function_for_the_shell(self, batch: BatchSystem) -> None:
+        told = ("sh", "-c", f"{batch.end_steps}\ncommand -v end_steps")
+        assert subprocess.run(told, capture_output=True, text=True, check=True).stdout == "end_steps\n"
+
+
+class HoldingContract(BatchContract):
+    """What a batch system promises besides that can hold nodes, name those of a job, and leave some out."""
+
+    def test_a_running_job_has_nodes(self, batch: BatchSystem, tmp_path: Path) -> None:
+        number = submitted(batch, tmp_path, "sleep 600")
+        until(lambda: batch.status([number])[number].phase is JobPhase.RUNNING)
+        assert len(batch.hosts(number)) == batch.nodes
+        assert set(batch.hosts(number)) <= {node.name for node in batch.facts().nodes}
         batch.cancel([number])
 
     def test_a_job_without_nodes_waits_with_its_reason(self, batch: BatchSystem, tmp_path: Path) -> None:
@@ -81,14 +97,6 @@ class BatchContract:
             assert batch.status([number])[number].phase is JobPhase.WAITING
             batch.cancel([number])
         assert ended(batch, number).state is JobState.CANCELLED
-
-    def test_a_job_that_nobody_submitted_is_not_told_of(self, batch: BatchSystem) -> None:
-        assert batch.status(["987654"]) == {}
-
-    def test_more_nodes_than_there_are_are_refused(self, batch: BatchSystem, tmp_path: Path) -> None:
-        many = batch.model_copy(update={"nodes": 900})
-        with pytest.raises(RunnerError, match=batch.words.title):
-            submitted(many, tmp_path, "echo never")
 
     def test_nodes_are_held_reached_and_given_back(self, batch: BatchSystem, tmp_path: Path) -> None:
         with batch.hold(1, LIMIT_S, lambda _: None, lambda: False) as job:
@@ -111,7 +119,7 @@ class BatchContract:
 
     def test_nodes_are_known_and_can_be_left_out_or_named(self, batch: BatchSystem) -> None:
         facts = batch.facts()
-        assert [queue.default or queue.name == batch.queue for queue in facts.asked] == [True]
+        assert [queue.default or queue.name == batch.asked_queue for queue in facts.asked] == [True]
         first, *others = facts.usable()
         assert first.cores >= 1
         assert first.memory_bytes > 0
@@ -121,7 +129,3 @@ class BatchContract:
         named = batch.on([first.name])
         assert (named.nodes, bool(named.nodes_named_by), batch.nodes_named_by) == (1, True, "")
         assert [node.name for node in named.facts().nodes] == [first.name]
-
-    def test_what_ends_steps_is_a_function_for_the_shell(self, batch: BatchSystem) -> None:
-        told = ("sh", "-c", f"{batch.end_steps}\ncommand -v end_steps")
-        assert subprocess.run(told, capture_output=True, text=True, check=True).stdout == "end_steps\n"

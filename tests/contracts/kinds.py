@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import pytest
 
 NEEDS = {
-    "lab": {"hosts", "twelve_hosts", "slurm", "root"},
+    "lab": {"hosts", "twelve_hosts", "slurm", "grid_engine", "root"},
     "browser": {"browser"},
     "service": {"server", "service", "running"},
     "real": {"real_hpl", "intel_mpi", "simgrid", "built", "node_bench", "node_pairs", "solo_hpl"},

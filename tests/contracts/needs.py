@@ -27,6 +27,7 @@ HOW = {
     "Debian's OpenBLAS": "apt-get install libopenblas0-pthread",
     "Debian's reference BLAS": "apt-get install libblas3",
     "Intel MPI": "it comes from PyPI, for x86-64 only",
+    "Grid Engine": "apt-get install gridengine-master gridengine-exec gridengine-client",
     "Slurm": "apt-get install slurmctld slurmd slurm-client",
     "programs of a laboratory": "apt-get install iproute2 ethtool util-linux openssh-server openssh-client",
     "PMIx in Slurm": "use a Slurm that was built with it",

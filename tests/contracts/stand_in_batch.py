@@ -17,7 +17,7 @@ from waiting import until
 
 from runners.base import JobState
 from runners.batch.base import BatchFacts, BatchJob, BatchNode, BatchQueue, BatchSystem, BatchWords, JobPhase
-from runners.batch.registry import BATCH_SYSTEMS, RegisteredBatch, outside
+from runners.batch.registry import BATCH_SYSTEMS, outside
 from runners.errors import InvalidJobError, SubmitError
 from runners.hosts.transport import Local
 
@@ -110,12 +110,9 @@ class StandIn(BatchSystem):
     )
     end_steps: ClassVar[str] = "end_steps() { :; }"
 
+    queue: str | None = None
     avoid: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
-
-    @property
-    def queue(self) -> str | None:
-        return None
 
     @property
     def excluded(self) -> tuple[str, ...]:
@@ -203,7 +200,7 @@ def install(folder: Path, patch: pytest.MonkeyPatch) -> None:
     for name, text in {"siput": PUT, "sirun": RUN, "silist": LIST, "siend": END}.items():
         program(folder / "bin" / name, text.format(root=folder))
     patch.setenv("PATH", f"{folder / 'bin'}:{os.environ['PATH']}")
-    patch.setitem(BATCH_SYSTEMS, StandIn.name, RegisteredBatch(__name__, "StandIn", "STAND_IN_"))
+    patch.setitem(BATCH_SYSTEMS, StandIn.name, f"{__name__}:StandIn")
 
 
 def under_way(folder: Path) -> list[str]:

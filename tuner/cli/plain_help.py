@@ -157,7 +157,7 @@ def _in_our_words(error: TyperException) -> str:
     found, parameter = getattr(error.__cause__, "errors", None), getattr(error, "param", None)
     if found is None or parameter is None:
         return ""
-    from runners.wrong_value import IN_OUR_WORDS, in_our_words
+    from runners.toml_file import IN_OUR_WORDS, in_our_words
 
     first = found()[0]
     argument = (parameter.metavar or parameter.name or "").strip("[]")

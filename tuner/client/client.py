@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from pydantic import ValidationError
 
-from runners.wrong_value import in_our_words
+from runners.toml_file import in_our_words
 
 from ..messages.addresses import CAMPAIGNS, QUEUE
 from ..messages.campaigns import CampaignModel, CampaignPage

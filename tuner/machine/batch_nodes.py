@@ -103,11 +103,11 @@ def allocation_faults(batch: BatchSystem, facts: BatchFacts, cores: int | None) 
 
 def _no_such_queue(batch: BatchSystem, facts: BatchFacts) -> str | None:
     there, queue = ", ".join(known.name for known in facts.known) or "none", batch.words.queue
-    if batch.queue is None:
+    if batch.asked_queue is None:
         if facts.asked:
             return None
         return f"there is no default {queue}: set {queue} under [{batch.name}] (there: {there})"
-    missing = [name for name in batch.queue.split(",") if name not in {asked.name for asked in facts.asked}]
+    missing = [name for name in batch.asked_queue.split(",") if name not in {asked.name for asked in facts.asked}]
     if not missing:
         return None
     return f"there is no {queue} {missing[0]}: correct {queue} under [{batch.name}] (there: {there})"
@@ -143,4 +143,4 @@ def _too_few(batch: BatchSystem, facts: BatchFacts, cores: int | None) -> Iterat
 
 
 def _asked_of(batch: BatchSystem) -> str:
-    return f"{batch.words.queue} {batch.queue}" if batch.queue else batch.words.title
+    return f"{batch.words.queue} {batch.asked_queue}" if batch.asked_queue else batch.words.title

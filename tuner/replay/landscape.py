@@ -24,8 +24,7 @@ from pydantic_core.core_schema import no_info_after_validator_function
 
 from hpl.params import Scalar
 from results.record import Invalidity
-from runners.toml_file import Count, Positive
-from runners.wrong_value import in_our_words
+from runners.toml_file import Count, Positive, in_our_words
 from search_spaces.errors import SpaceError
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine, MachineNode

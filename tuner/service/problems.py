@@ -24,7 +24,7 @@ from results.errors import (
     UnknownStudyError,
     UnknownTrialError,
 )
-from runners.wrong_value import IN_OUR_WORDS, in_our_words
+from runners.toml_file import IN_OUR_WORDS, in_our_words
 
 from ..errors import UsageError
 from ..messages.plain_paths import without_paths

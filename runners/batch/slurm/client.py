@@ -1,16 +1,14 @@
 """Starts Slurm's own programs and reads their answers."""
 
 import re
-import subprocess
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from ...errors import ProcessError, SubmitError
-from ..base import BatchQueue
+from ..base import Answer, BatchNode, BatchQueue
+from ..base import ask as ask_program
 from ..registry import outside
 from .nodes import (
     MPI_TYPES,
-    SlurmNode,
     nodes_command,
     parse_mpi_types,
     parse_nodes,
@@ -18,8 +16,6 @@ from .nodes import (
     partitions_command,
 )
 
-ANSWER_S = 60.0
-"""Seconds that slurmctld has to answer; a busy one takes many."""
 KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
 """Variables that choose a Slurm, not a job."""
 _FEATURE = re.compile(r"[\w.-]+")
@@ -37,16 +33,7 @@ class SlurmSilentError(SubmitError):
         super().__init__(f"Slurm's controller does not answer: {words}", transient=True)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What one of Slurm's programs printed, and its exit code."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-
-
-def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[SlurmNode, ...]:
+def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[BatchNode, ...]:
     """Ask Slurm for the nodes of a partition, or for all nodes.
 
     Args:
@@ -59,7 +46,7 @@ def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[Sl
     argv = nodes_command(partition, nodes)
     said = ask(argv)
     if said.exit_code != 0:
-        raise ProcessError(f"sinfo failed: {last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
+        raise ProcessError(f"sinfo failed: {said.words()}", argv, said.exit_code, said.stdout, said.stderr)
     return parse_nodes(said.stdout)
 
 
@@ -72,7 +59,7 @@ def partitions() -> tuple[BatchQueue, ...]:
     argv = partitions_command()
     said = ask(argv)
     if said.exit_code != 0:
-        raise ProcessError(f"sinfo failed: {last_words(said)}", argv, said.exit_code, said.stdout, said.stderr)
+        raise ProcessError(f"sinfo failed: {said.words()}", argv, said.exit_code, said.stdout, said.stderr)
     return parse_partitions(said.stdout)
 
 
@@ -88,7 +75,7 @@ def mpi_types() -> tuple[str, ...]:
 
 def candidates(
     partition: str | None, nodelist: str | None = None, exclude: str | None = None, constraint: str | None = None
-) -> tuple[SlurmNode, ...]:
+) -> tuple[BatchNode, ...]:
     """Return the nodes among which Slurm can choose for a job; without a partition those of the default one.
 
     A constraint is judged only if all its features are required ("ib", "ib&fast"); others only Slurm understands.
@@ -118,31 +105,7 @@ def ask(argv: Sequence[str]) -> Answer:
     Raises:
         SubmitError: it is missing, or slurmctld does not answer.
     """
-    try:
-        done = subprocess.run(
-            argv,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=ANSWER_S,
-            env=outside(KEPT),
-            check=False,
-        )
-    except FileNotFoundError as error:
-        sentence = f"{argv[0]} is not on PATH: Slurm's programs are needed (on many clusters `module load slurm`)"
-        raise SubmitError(sentence, transient=False) from error
-    except OSError as error:
-        raise SubmitError(f"cannot start {argv[0]}: {error.strerror}", transient=True) from error
-    except subprocess.TimeoutExpired as error:
-        raise SlurmSilentError(f"{argv[0]} took longer than {ANSWER_S:.0f} s") from error
-    answer = Answer(done.returncode, done.stdout, done.stderr)
-    if done.returncode != 0 and _SILENT.search(done.stderr):
-        raise SlurmSilentError(last_words(answer))
+    answer = ask_program(argv, "Slurm", outside(KEPT))
+    if answer.exit_code != 0 and _SILENT.search(answer.stderr):
+        raise SlurmSilentError(answer.words())
     return answer
-
-
-def last_words(answer: Answer) -> str:
-    """Return the last line that a program printed, or its exit code."""
-    lines = [line for line in (answer.stderr or answer.stdout).splitlines() if line.strip()]
-    return lines[-1].strip() if lines else f"code {answer.exit_code}"

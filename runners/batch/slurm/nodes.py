@@ -3,7 +3,6 @@
 import math
 import re
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from ..base import BatchNode, BatchQueue
 
@@ -18,12 +17,6 @@ _SPAN = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P
 _ENDLESS = {"infinite", "UNLIMITED"}
 
 
-class SlurmNode(BatchNode):
-    """A node, as Slurm knows it; its state is Slurm's word without flags."""
-
-    at_work: ClassVar[frozenset[str]] = frozenset({"idle", "mixed", "allocated", "completing", "reserved", "planned"})
-
-
 def nodes_command(partition: str | None = None, nodes: str | None = None) -> list[str]:
     """Return the command that lists nodes, one a line; without a partition those of all."""
     chosen = [f"--partition={partition}"] if partition else []
@@ -31,15 +24,15 @@ def nodes_command(partition: str | None = None, nodes: str | None = None) -> lis
     return ["sinfo", "--noheader", "--Node", *chosen, f"--format={'|'.join(_NODE_FIELDS)}"]
 
 
-def parse_nodes(text: str) -> tuple[SlurmNode, ...]:
+def parse_nodes(text: str) -> tuple[BatchNode, ...]:
     """Parse nodes in Slurm's order, each once even if it is in several partitions."""
-    found: dict[str, SlurmNode] = {}
+    found: dict[str, BatchNode] = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|", maxsplit=len(_NODE_FIELDS) - 1)]
         if len(parts) != len(_NODE_FIELDS) or not all(part.isdecimal() for part in parts[1:4]):
             continue
         name, sockets, cores, memory, state, features, reason = parts
-        found.setdefault(name, SlurmNode(
+        found.setdefault(name, BatchNode(
             name, int(sockets) * int(cores), int(memory), state.rstrip(_FLAGS),
             () if features == "(null)" else tuple(features.split(",")), "*" not in state,
             "" if reason == "none" else reason,
@@ -68,7 +61,7 @@ def parse_partitions(text: str) -> tuple[BatchQueue, ...]:
     return tuple(found.values())
 
 
-def out_of_service(nodes: Sequence[SlurmNode]) -> tuple[str, ...]:
+def out_of_service(nodes: Sequence[BatchNode]) -> tuple[str, ...]:
     """Return the names of nodes that cannot run jobs."""
     return tuple(node.name for node in nodes if not node.usable)
 

@@ -92,11 +92,6 @@ class SlurmTable(BatchSystem, ABC):
         return any(token.partition("=")[0] == option for token in self.further)
 
     @property
-    def queue(self) -> str | None:
-        """The partition, or several."""
-        return self.partition
-
-    @property
     def excluded(self) -> tuple[str, ...]:
         """What exclude says."""
         return tuple((self.exclude or "").split(","))

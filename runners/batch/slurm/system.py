@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import ClassVar, Self
 
 from ...errors import InvalidJobError, SubmitError
+from ...job import Job
 from ...launchers.base import Launcher
-from ..base import BatchFacts, BatchJob, OwnLauncher
+from ..base import AS_SSH, BatchFacts, BatchJob, OwnLauncher
 from ..registry import outside
-from .client import KEPT, SlurmSilentError, ask, candidates, hostnames, last_words, mpi_types, nodes_of, partitions
+from .client import KEPT, SlurmSilentError, ask, candidates, hostnames, mpi_types, nodes_of, partitions
 from .hold import Salloc
 from .nodes import out_of_service, parse_partitions, parse_switches, partitions_command
 from .options import SlurmTable
@@ -96,7 +97,7 @@ class Slurm(SlurmTable):
             return {}
         said = ask(squeue_command(jobs))
         if said.exit_code != 0 and not forgotten(said.stderr):
-            raise SlurmSilentError(last_words(said))
+            raise SlurmSilentError(said.words())
         return {number: told(job) for number, job in parse_squeue(said.stdout).items()}
 
     def cancel(self, jobs: Collection[str]) -> None:
@@ -161,19 +162,7 @@ class Slurm(SlurmTable):
         choosing = {name: shlex.quote(os.environ[name]) for name in sorted(KEPT & os.environ.keys())}
         chosen = "".join(f"export {name}={value}\n" for name, value in choosing.items())
         step = shlex.join(self.steps(job).argv(NODE, ("sh", "-c", _OUTSIDE, "hpltune-step")))
-        text = (
-            "#!/bin/sh\n"
-            "# Called as ssh: runs a line on a node as a step of a Slurm job.\n"
-            f"{chosen}"
-            'while [ "${1#-}" != "$1" ]; do\n'
-            '    if [ "$1" = -o ]; then shift; fi\n'
-            "    shift\n"
-            "done\n"
-            "node=$1\n"
-            "shift\n"
-            'if [ "$1" = -- ]; then shift; fi\n'
-            f'exec {step.replace(NODE, chr(34) + "$node" + chr(34))} "$*"\n'
-        )
+        text = f'{AS_SSH}{chosen}exec {step.replace(NODE, chr(34) + "$node" + chr(34))} "$*"\n'
         file.touch(mode=0o700)
         file.write_text(text, encoding="utf-8")
         return (str(file),)
@@ -185,12 +174,14 @@ class Slurm(SlurmTable):
         way, prefix = BY_MPI[mpi]
         return Srun(self.nodes, self.mpi or way, prefix)
 
-    def for_launcher(self, ranks: int) -> Mapping[str, str]:
-        """Return Slurm's variables: mpirun reads the tasks on each node as its slots."""
-        each = ranks // self.nodes
-        return {
-            "SLURM_NTASKS": str(ranks),
-            "SLURM_NPROCS": str(ranks),
-            "SLURM_NTASKS_PER_NODE": str(each),
-            "SLURM_TASKS_PER_NODE": f"{each}(x{self.nodes})" if self.nodes > 1 else str(each),
+    def command(self, launcher: Launcher, job: Job, folder: Path) -> list[str]:
+        """Start the launcher with Slurm's variables: mpirun reads the tasks on each node as its slots."""
+        each, several = job.ranks // self.nodes, f"(x{self.nodes})" if self.nodes > 1 else ""
+        variables = {
+            "SLURM_NTASKS": job.ranks,
+            "SLURM_NPROCS": job.ranks,
+            "SLURM_NTASKS_PER_NODE": each,
+            "SLURM_TASKS_PER_NODE": f"{each}{several}",
         }
+        own = super().command(launcher, job, folder)
+        return ["env", *(f"{name}={value}" for name, value in variables.items()), *own]

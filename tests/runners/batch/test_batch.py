@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from batch_contract import BatchContract
+from batch_contract import HoldingContract
 from hypothesis import given
 from hypothesis import strategies as st
 from runner_contract import RunnerContract
@@ -51,7 +51,7 @@ def queue(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPa
     return folder
 
 
-class TestStandIn(BatchContract):
+class TestStandIn(HoldingContract):
     @pytest.fixture
     def batch(self, queue: Path) -> BatchSystem:
         del queue

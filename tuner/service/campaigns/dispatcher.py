@@ -19,7 +19,7 @@ from results.store.service.campaign_entry import CampaignEntry, QueueState
 from results.store.service.deliveries import OutgoingMessage
 from results.store.service.queue import BEAT_S
 from results.store.store import Store
-from runners.batch.registry import BATCH_SYSTEMS
+from runners.batch.registry import VARIABLES
 
 from ...user_dirs import UserDirs
 from ..background import Duty
@@ -49,7 +49,7 @@ KEPT = frozenset(
 KEPT_BEGINNINGS = (
     *("HPLTUNE_", "LC_", "XDG_", "PG", "MODULE", "LMOD_", "SPACK_", "APPTAINER_", "SINGULARITY_", "CH_"),
     *("OMPI_", "OPAL_", "PMI", "PRTE_", "MPI", "HYDRA_", "I_MPI_", "UCX_", "FI_", "PSM", "CUDA_", "ROCR_", "HIP_"),
-    *(system.variables for system in BATCH_SYSTEMS.values()),
+    *(*VARIABLES, "SGE_", "LSF_", "FLUX_", "PBS_"),
 )
 """How variables of databases, modules, containers, MPI libraries, GPUs and batch systems begin."""
 KEPT_ENDS = ("PATH", "ROOT", "_HOME", "_DIR")

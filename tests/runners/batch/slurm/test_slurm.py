@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from batch_contract import BatchContract
+from batch_contract import HoldingContract
 from found_here import open_mpi
 from needs import skip_without
 from runner_contract import RunnerContract, executable, running, wait
@@ -62,7 +62,7 @@ def start(lab: SlurmLab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ite
     assert not lab.jobs() or all("COMPLETING" in job for job in lab.jobs())
 
 
-class TestSlurm(BatchContract):
+class TestSlurm(HoldingContract):
     @pytest.fixture
     def batch(self, lab: SlurmLab, monkeypatch: pytest.MonkeyPatch) -> BatchSystem:
         monkeypatch.setenv("SLURM_CONF", str(lab.configuration))

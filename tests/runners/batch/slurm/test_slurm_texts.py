@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from runners.base import JobState
 from runners.batch.allocation import AllocationTerms
-from runners.batch.base import JobPhase, OwnLauncher
+from runners.batch.base import BatchNode, JobPhase, OwnLauncher
 from runners.batch.slurm.nodes import (
-    SlurmNode,
     nodes_command,
     out_of_service,
     parse_mpi_types,
@@ -179,7 +178,7 @@ class TestPartitions:
 
 
 NODES = st.builds(
-    SlurmNode,
+    BatchNode,
     name=WORDS,
     cores=st.integers(1, 512),
     memory_mib=st.integers(1, 10**7),
@@ -197,13 +196,13 @@ class TestNodes:
             "n2|2|32|515000|down*|(null)|Not responding\nn3|1|8|1000|drained|x|bad disk|really\n"
         )
         first, second, third = parse_nodes(text)
-        assert first == SlurmNode("n1", 2, 4000, "idle", ("ib", "fast"))
+        assert first == BatchNode("n1", 2, 4000, "idle", ("ib", "fast"))
         assert (second.cores, second.state, second.responds, second.features) == (64, "down", False, ())
         assert third.reason == "bad disk|really"
         assert out_of_service([first, second, third]) == ("n2", "n3")
 
     @given(st.lists(NODES, unique_by=lambda node: node.name))
-    def test_what_sinfo_prints_of_a_node_is_what_is_known_of_it(self, nodes: list[SlurmNode]) -> None:
+    def test_what_sinfo_prints_of_a_node_is_what_is_known_of_it(self, nodes: list[BatchNode]) -> None:
         lines = [
             f"{node.name}|1|{node.cores}|{node.memory_mib}|{node.state}{'' if node.responds else '*'}|"
             f"{','.join(node.features) or '(null)'}|{node.reason or 'none'}\n"

@@ -122,4 +122,4 @@ def nodes_of(cluster: Cluster) -> tuple[str, ...]:
     """The nodes of a real cluster; where a batch system chooses them, one name stands for them."""
     if cluster.batch is None:
         return cluster.hosts
-    return (f"{cluster.batch.name}:{cluster.batch.queue or cluster.name}",)
+    return (f"{cluster.batch.name}:{cluster.batch.asked_queue or cluster.name}",)

@@ -1,0 +1,413 @@
+"""PBS, LSF and Flux, none of which runs here: programs on PATH print what theirs do, in the forms of public records."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from as_user import program
+
+from runners.base import JobState
+from runners.batch.base import JobPhase
+from runners.batch.dialect import Flux, GridEngine, Lsf, Pbs, PlainBatch
+from runners.errors import InvalidJobError, Mishap, SubmitError
+from runners.hosts.cluster import load_real_cluster
+from runners.job import Job
+from runners.launchers.base import befell
+from runners.toml_file import ClusterFileError
+
+PBS_JOBS = """\
+Job Id: 42634.head
+    Job_Name = hpltune
+    job_state = Q
+    queue = regular
+    Error_Path = login1:/work/someone/results/e1/benc
+\thfs-e1-v2.e42634
+    Resource_List.ncpus = 48
+    substate = 10
+    comment = Not Running: Not enough free nodes avail
+\table
+
+Job Id: 42635.head
+    Job_Name = hpltune
+    job_state = R
+    exec_host = node12/0*48+node13/0*48
+    resources_used.walltime = 01:12:44
+
+Job Id: 42636.head
+    Job_Name = hpltune
+    job_state = F
+    substate = 92
+    comment = Job run at Thu Aug 10 at 16:10 on (k242:ncpus=1:mem=1048576kb:ngp
+\tus=0) and finished
+    Exit_status = 0
+
+Job Id: 42637.head
+    job_state = F
+    Exit_status = 271
+    substate = 91
+
+Job Id: 42638.head
+    job_state = F
+    substate = 93
+    Exit_status = -29
+
+Job Id: 42639.head
+    job_state = F
+    substate = 92
+    Exit_status = 1
+"""
+"""Of `qstat -x -f`, OpenPBS 20 to 23: long values go on in the next line, behind a tab."""
+PBS_NODES = """\
+node01
+     Mom = node01.local
+     ntype = PBS
+     state = free
+     pcpus = 24
+     jobs = 25224.head/0, 25224.head/1
+     resources_available.arch = linux
+     resources_available.host = node01
+     resources_available.mem = 264568300kb
+     resources_available.ncpus = 24
+     resources_available.vnode = node01
+     resources_assigned.ncpus = 20
+     sharing = default_shared
+
+node02
+     Mom = node02.local
+     ntype = PBS
+     state = state-unknown,down
+     resources_available.host = node02
+     resources_available.vnode = node02
+
+node03
+     Mom = node03.local
+     ntype = PBS
+     state = state-unknown,offline
+     pcpus = 24
+     resources_available.mem = 131659892kb
+     resources_available.ncpus = 20
+     resources_available.vnode = node03
+"""
+LSF_JOBS = """\
+3864|PEND|-|-|New job is waiting for scheduling;
+3865|RUN|-|-|-
+3866|DONE|-|-|-
+3867|EXIT|140|TERM_RUNLIMIT: job killed after reaching LSF run time limit|-
+3868|EXIT|130|TERM_OWNER: job killed by owner|-
+3869|EXIT|3|-|-
+3870|SSUSP|-|-|-
+"""
+LSF_HOSTS = """\
+HOST_NAME      type    model  cpuf ncpus maxmem maxswp server RESOURCES
+c485         X86_64   PC1133  23.1     8 16046M 16378M    Yes (mpich2)
+amc-uriel.c  X86_64 Intel_EM  60.0    12    63G    49G    Yes (mvapich mpich2 mg openmpi)
+ip-10-0-101 UNKNOWN UNKNOWN_   1.0     -      -      -     No ()
+"""
+FLUX_JOBS = """\
+ƒ3ETxsR9H|SCHED||||
+ƒ38rBqEWT|RUN||node[1-2]||
+ƒ3ghmgCpw|INACTIVE|COMPLETED|node[1-2]||
+ƒ3dSybfQ3|INACTIVE|TIMEOUT|node[1-2]|timeout|resource allocation expired
+ƒ3dSybfQ4|INACTIVE|CANCELED||cancel|
+ƒ3dSybfQ5|INACTIVE|FAILED|node1||
+"""
+FLUX_NODES = """\
+    free 3 96 node[1-3]
+allocated 1 32 node4
+    down 0 0
+    down 2 64 node[5-6]
+"""
+WAITS, RUNS, ENDED = JobPhase.WAITING, JobPhase.RUNNING, JobPhase.ENDED
+Told = tuple[JobPhase, str, Mishap | None]
+
+
+@pytest.fixture
+def bin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:  # noqa: A001 - what it is
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+def prints(folder: Path, name: str, text: str, code: int = 0, errors: str = "") -> Path:
+    """A program that notes its words and prints a text."""
+    (folder / f"{name}.out").write_text(text)
+    (folder / f"{name}.err").write_text(errors)
+    noted = folder / f"{name}.words"
+    program(
+        folder / name,
+        f'#!/bin/sh\nprintf "%s\\n" "$@" >{noted}\ncat {folder / name}.out\ncat {folder / name}.err >&2\nexit {code}\n',
+    )
+    return noted
+
+
+@pytest.mark.parametrize(
+    ("batch", "asks", "text", "expected"),
+    [
+        (
+            Pbs(nodes=2),
+            "qstat",
+            PBS_JOBS,
+            [
+                (WAITS, "PBS job 42634.head waits: Not Running: Not enough free nodes avail able", None),
+                (RUNS, "", None),
+                (ENDED, "PBS job 42636.head ended before the run did", None),
+                (ENDED, "PBS job 42637.head was cancelled, and not by hpltune", None),
+                (ENDED, "PBS ended job 42638.head at its time limit", Mishap.TIME_LIMIT),
+                (ENDED, "PBS job 42639.head failed", None),
+            ],
+        ),
+        (
+            Lsf(nodes=2),
+            "bjobs",
+            LSF_JOBS,
+            [
+                (WAITS, "LSF job 3864 waits: New job is waiting for scheduling;", None),
+                (RUNS, "", None),
+                (ENDED, "LSF job 3866 ended before the run did", None),
+                (ENDED, "LSF ended job 3867 at its time limit", Mishap.TIME_LIMIT),
+                (ENDED, "LSF job 3868 was cancelled, and not by hpltune", None),
+                (ENDED, "LSF job 3869 failed", None),
+                (JobPhase.PAUSED, "", None),
+            ],
+        ),
+        (
+            Flux(nodes=2, memory_gib=64.0),
+            "flux",
+            FLUX_JOBS,
+            [
+                (WAITS, "Flux job ƒ3ETxsR9H waits: `flux jobs -a` tells more", None),
+                (RUNS, "", None),
+                (ENDED, "Flux job ƒ3ghmgCpw ended before the run did", None),
+                (ENDED, "Flux ended job ƒ3dSybfQ3 at its time limit", Mishap.TIME_LIMIT),
+                (ENDED, "Flux job ƒ3dSybfQ4 was cancelled, and not by hpltune", None),
+                (ENDED, "Flux job ƒ3dSybfQ5 failed", None),
+            ],
+        ),
+    ],
+    ids=["PBS", "LSF", "Flux"],
+)
+def test_what_a_system_prints_of_jobs_is_told(
+    bin: Path,  # noqa: A002
+    batch: PlainBatch,
+    asks: str,
+    text: str,
+    expected: list[Told],
+) -> None:
+    prints(bin, asks, text)
+    numbers = [line.removeprefix("Job Id: ").partition("|")[0] for line in text.splitlines() if line[0:1].strip()]
+    found = batch.status(numbers)
+    assert [(job.phase, job.told(), job.event) for job in found.values()] == expected
+    limits = [job for job in found.values() if job.event is Mishap.TIME_LIMIT]
+    assert [job.state for job in limits] == [JobState.TIMEOUT]
+
+
+@pytest.mark.parametrize(
+    ("batch", "asks", "text", "expected"),
+    [
+        (Pbs(nodes=1), "pbsnodes", PBS_NODES, [("node01", 24, 252, True), ("node03", 20, 125, False)]),
+        (Lsf(nodes=1), "lshosts", LSF_HOSTS, [("c485", 8, 15, True), ("amc-uriel.c", 12, 63, True)]),
+        (
+            Flux(nodes=1, memory_gib=64.0),
+            "flux",
+            FLUX_NODES,
+            [(f"node{at}", 32, 64, at < 5) for at in range(1, 7)],
+        ),
+    ],
+    ids=["PBS", "LSF", "Flux"],
+)
+def test_what_a_system_prints_of_its_nodes_is_known(
+    bin: Path,  # noqa: A002
+    batch: PlainBatch,
+    asks: str,
+    text: str,
+    expected: list[tuple[str, int, int, bool]],
+) -> None:
+    prints(bin, asks, text)
+    facts = batch.facts()
+    assert [(node.name, node.cores, node.memory_mib // 1024, node.usable) for node in facts.nodes] == expected
+    assert batch.without(["node01"]) == batch, "it cannot be asked to leave nodes out"
+
+
+@pytest.mark.parametrize(
+    ("batch", "submits", "answer", "number", "words"),
+    [
+        (
+            Pbs(nodes=2, queue="regular", account="hpc"),
+            "qsub",
+            "42634.head\n",
+            "42634.head",
+            "select=2:ncpus=48:mpiprocs=48 -l walltime=601 -q regular -A hpc -l place=scatter:excl -- /bin/sh",
+        ),
+        (
+            Lsf(nodes=2, queue="normal", further=("-U", "reserved")),
+            "bsub",
+            "Job <3864> is submitted to queue <normal>.\n",
+            "3864",
+            "-n 96 -R span[ptile=48] -W 11 -o LOG -cwd FOLDER -q normal -x -U reserved /bin/sh",
+        ),
+        (
+            Flux(nodes=2, memory_gib=64.0, exclusive=False),
+            "flux",
+            "ƒ3ETxsR9H\n",
+            "ƒ3ETxsR9H",
+            "--nodes=2 --nslots=2 --cores-per-slot=48 --time-limit=11m --output=LOG --cwd=FOLDER",
+        ),
+    ],
+    ids=["PBS", "LSF", "Flux"],
+)
+def test_a_job_asks_for_whole_nodes_and_its_number_is_read(
+    bin: Path,  # noqa: A002
+    tmp_path: Path,
+    batch: PlainBatch,
+    submits: str,
+    answer: str,
+    number: str,
+    words: str,
+) -> None:
+    noted = prints(bin, submits, answer)
+    assert batch.submit(48, 600.5, tmp_path / "log", ("/spool/worker.sh", "/spool", "12000", "0")) == number
+    said = (
+        " ".join(noted.read_text().splitlines()).replace(str(tmp_path / "log"), "LOG").replace(str(tmp_path), "FOLDER")
+    )
+    assert said.endswith(f"{words} /spool/worker.sh /spool 12000 0")
+
+
+@pytest.mark.parametrize(
+    ("batch", "submits", "errors"),
+    [
+        (Pbs(nodes=2, queue="nix"), "qsub", "qsub: Unknown queue"),
+        (Lsf(nodes=2, queue="nix"), "bsub", "nix: No such queue. Job not submitted."),
+        (Flux(nodes=900, memory_gib=1.0), "flux", "flux-batch: ERROR: [Errno 22] unsatisfiable request"),
+    ],
+    ids=["PBS", "LSF", "Flux"],
+)
+def test_a_refused_job_is_one_sentence_and_no_fault_of_its_configuration(
+    bin: Path,  # noqa: A002
+    tmp_path: Path,
+    batch: PlainBatch,
+    submits: str,
+    errors: str,
+) -> None:
+    prints(bin, submits, "", 1, f"{errors}\n")
+    with pytest.raises(InvalidJobError) as refused:
+        batch.submit(48, 600.0, tmp_path / "log", ("/spool/worker.sh",))
+    assert str(refused.value) == f"{batch.words.title} refuses the job: {errors}"
+    assert refused.value.event is Mishap.NO_NODES
+
+
+@pytest.mark.parametrize(
+    ("batch", "asks", "errors"),
+    [
+        (Pbs(nodes=1), "qstat", "qstat: Unknown Job Id 9.head"),
+        (Lsf(nodes=1), "bjobs", "Job <9> is not found"),
+        (Flux(nodes=1, memory_gib=1.0), "flux", "flux-jobs: ERROR: JobID ƒ9 unknown"),
+    ],
+    ids=["PBS", "LSF", "Flux"],
+)
+def test_a_job_that_a_system_has_forgotten_is_not_told_of_and_a_silent_system_is_an_error(
+    bin: Path,  # noqa: A002
+    batch: PlainBatch,
+    asks: str,
+    errors: str,
+) -> None:
+    prints(bin, asks, "", 1, errors)
+    assert batch.status(["9"]) == {}
+    prints(bin, asks, "", 1, "cannot connect to the server (errno=111)")
+    with pytest.raises(SubmitError, match="does not answer: cannot connect to the server") as silent:
+        batch.status(["9"])
+    assert silent.value.transient
+
+
+@pytest.mark.parametrize("batch", [Pbs(nodes=1), Lsf(nodes=1)], ids=["PBS", "LSF"])
+def test_a_system_whose_programs_are_missing_says_which(batch: PlainBatch, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "/nowhere")
+    title = batch.words.title
+    with pytest.raises(
+        SubmitError, match=f"is not on PATH: {title}'s programs are needed .*`module load {title.lower()}`"
+    ):
+        batch.facts()
+
+
+def test_a_system_that_holds_no_nodes_says_what_does(tmp_path: Path) -> None:
+    del tmp_path
+    with pytest.raises(
+        InvalidJobError, match=r"hpltune cannot hold nodes of PBS for this: start it inside a job of yours"
+    ):
+        Pbs(nodes=1).hold(1, 1.0, lambda _: None, lambda: False)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('backend = "torque"\n', "should be 'ssh', 'slurm', 'pbs', 'lsf', 'flux' or 'gridengine'"),
+        ('backend = "gridengine"\n[gridengine]\nnodes = 2\n', "Grid Engine needs parallel_environment = …"),
+        ('backend = "flux"\n[flux]\nnodes = 2\n', "Flux needs memory_gib = …"),
+        ('backend = "pbs"\n[pbs]\nnodes = 2\nparallel_environment = "mpi"\n', "PBS knows no parallel_environment"),
+        ('backend = "pbs"\n[pbs]\nnodes = 2\nqueue = "a b"\n', "expected one word of letters"),
+        ('backend = "lsf"\n[lsf]\nnodes = 2\npartition = "a"\n', "partition is not known here"),
+        ('backend = "pbs"\nhosts = ["n1"]\n[pbs]\nnodes = 2\n', "PBS chooses the hosts: leave hosts out"),
+    ],
+)
+def test_a_mistake_in_a_cluster_file_is_one_sentence(tmp_path: Path, text: str, sentence: str) -> None:
+    file = tmp_path / "site.toml"
+    file.write_text(f'name = "site"\n{text}')
+    with pytest.raises(ClusterFileError) as error:
+        load_real_cluster(file)
+    assert sentence in str(error.value)
+
+
+def test_a_cluster_file_of_each_system_is_read(tmp_path: Path) -> None:
+    file = tmp_path / "site.toml"
+    for system, more in (
+        (Pbs, ""),
+        (Lsf, ""),
+        (Flux, "memory_gib = 4\n"),
+        (GridEngine, 'parallel_environment = "mpi"\n'),
+    ):
+        file.write_text(f'name = "site"\nbackend = "{system.name}"\n[{system.name}]\nnodes = 2\n{more}')
+        assert isinstance(load_real_cluster(file).batch, system)
+
+
+class Shown:
+    """A launcher that prints what it is told of nodes, a word on each line."""
+
+    def command(self, job: Job) -> list[str]:
+        return ["printf", "%s\\n", *(f"{node}:{job.ranks_per_node}" for node in job.nodes), str(job.agent), "a  b$x"]
+
+    def explain(self, job: Job, exit_code: int, said: str) -> str:
+        raise NotImplementedError
+
+
+def started(folder: Path, nodes: int, listed: str) -> subprocess.CompletedProcess[str]:
+    (folder / "run").mkdir()
+    (folder / "nodes").write_text(listed)
+    job = Job(program=("/bin/true",), ranks=2 * nodes, directory=folder / "run")
+    argv = Pbs(nodes=nodes).command(Shown(), job, folder / "spool")
+    variables = {**os.environ, "PBS_NODEFILE": str(folder / "nodes")}
+    return subprocess.run(argv, cwd=folder / "run", env=variables, capture_output=True, text=True, check=False)
+
+
+def test_a_launcher_in_a_job_gets_the_nodes_of_the_job_each_once_and_in_order(tmp_path: Path) -> None:
+    done = started(tmp_path, 3, "n7\nn7\nn03.site\nn03.site\nn1\n")
+    agent = tmp_path / "spool/pbs-agent"
+    assert done.stdout == f"n7:2\nn03.site:2\nn1:2\n{agent}\na  b$x\n"
+    assert os.access(agent, os.X_OK)
+
+
+def test_an_agent_reads_the_arguments_of_ssh(bin: Path, tmp_path: Path) -> None:  # noqa: A002
+    noted = prints(bin, "pbs_tmrsh", "done\n")
+    started(tmp_path, 1, "n7\n")
+    agent = str(tmp_path / "spool/pbs-agent")
+    assert (
+        subprocess.run((agent, "-x", "-o", "A=b", "n7", "orted", "-mca", "x"), check=True, timeout=60).returncode == 0
+    )
+    assert noted.read_text().splitlines() == ["n7", "orted -mca x"]
+
+
+def test_a_job_with_other_nodes_than_were_asked_for_says_so(tmp_path: Path) -> None:
+    done = started(tmp_path, 2, "n7\nn7\n")
+    assert done.returncode == 1
+    assert done.stderr == "PBS gave the job n7, and nodes = 2 was asked for: look at [pbs] of the cluster file\n"
+    assert befell(1, done.stderr) is Mishap.NO_NODES
