@@ -52,8 +52,7 @@ class NearNumber:
         """Return the value in the middle, if more than half of the nodes are near it."""
         middle = median(number(value) for value in values)
         often = min(values, key=lambda value: (abs(number(value) - middle), value))
-        near = sum(self.fits(value, often) for value in values)
-        return often if 2 * near > len(values) else None
+        return often if 2 * sum(self.fits(value, often) for value in values) > len(values) else None
 
     def fits(self, value: str, usual: str) -> bool:
         """Return whether the numbers are near each other."""
@@ -82,7 +81,7 @@ class Within:
 
 
 @dataclass(frozen=True)
-class MustBe:
+class MustBe(SameText):
     """Every value must be this text, whatever other nodes say."""
 
     text: str
@@ -91,10 +90,6 @@ class MustBe:
         """Return the text."""
         del values
         return self.text
-
-    def fits(self, value: str, usual: str) -> bool:
-        """Return whether the value is this text."""
-        return value == usual
 
 
 @dataclass(frozen=True)
