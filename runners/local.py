@@ -75,9 +75,9 @@ class Running:
 class LocalRunner(Runner):
     """Starts each job at once, in its own session, with its output written to files.
 
-    When this process dies, even by SIGKILL, the kernel ends the launcher (PR_SET_PDEATHSIG through setpriv), and the
-    launcher ends its ranks. The kernel sends the signal when the thread that started the launcher ends. So only threads
-    that live as long as this process start launchers.
+    When this process dies, even by SIGKILL, the kernel ends the launcher (PR_SET_PDEATHSIG through setpriv, where
+    util-linux is there), and the launcher ends its ranks. The kernel sends the signal when the thread that started the
+    launcher ends. So only threads that live as long as this process start launchers.
     """
 
     def __init__(self, launcher: Launcher) -> None:
@@ -96,10 +96,11 @@ class LocalRunner(Runner):
         paths = RunPaths(job.directory)
         paths.write_command(argv, job.order)
         raise_open_files(FILES + FILES_PER_RANK * job.ranks)
+        setpriv = shutil.which("setpriv")
         with paths.stdout.open("wb") as stdout, paths.stderr.open("wb") as stderr:
             process = _start(
                 lambda: subprocess.Popen(
-                    [*_die_with_me(), *argv],
+                    [*([setpriv, "--pdeathsig", "TERM", "--"] if setpriv else ()), *argv],
                     stdin=subprocess.DEVNULL,
                     stdout=stdout,
                     stderr=stderr,
@@ -219,9 +220,3 @@ def _start(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[byt
     if threading.current_thread() is threading.main_thread():
         return start()
     return _STARTER.submit(start).result()
-
-
-def _die_with_me() -> list[str]:
-    """Return a prefix that makes the kernel end a program when this process dies; empty without util-linux."""
-    setpriv = shutil.which("setpriv")
-    return [setpriv, "--pdeathsig", "TERM", "--"] if setpriv else []

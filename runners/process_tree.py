@@ -88,8 +88,7 @@ def use_of_ranks(job_id: str) -> tuple[dict[int, float], int]:
             environment = (process / "environ").read_bytes().split(b"\0")
             rank = next((int(one.partition(b"=")[2]) for one in environment if one.startswith(_RANK)), None)
             if rank is not None:
-                after_name = (process / "stat").read_bytes().rpartition(b")")[2]
-                ticks = sum(map(int, after_name.split()[11:15]))
+                ticks = sum(map(int, (process / "stat").read_bytes().rpartition(b")")[2].split()[11:15]))
                 found[rank] = found.get(rank, 0.0) + ticks / os.sysconf("SC_CLK_TCK")
                 sizes = _MEMORY.findall((process / "status").read_bytes())
                 largest_bytes = max(largest_bytes, 1024 * sum(map(int, sizes)))

@@ -74,8 +74,7 @@ def look_into(
     sums += ["", str(preloaded)] if preloaded else []
     command = ("/bin/sh", "-c", _SCRIPT, "hpltune-look", program, *sums)
     work = container.folders[0] if container.folders else Path("/")
-    alone = replace(container, inside={}, on_node=1)
-    argv = [*alone.words(work), *command]
+    argv = [*replace(container, inside={}, on_node=1).words(work), *command]
     environment = {**os.environ, **container.runtime.variables}
     try:
         said = subprocess.run(

@@ -41,8 +41,7 @@ class Podman(ContainerRuntime):
     def words(self, rank: RankInImage) -> tuple[str, ...]:
         """Return the command `run`, with Open MPI's session folder; files get the user's own number."""
         user = () if os.geteuid() == 0 else ("--userns=keep-id",)
-        shown = dict.fromkeys((*rank.folders, Path("/tmp")))  # noqa: S108 - Open MPI's sessions are there
-        volumes = [f"--volume={folder}:{folder}" for folder in shown]
+        volumes = [f"--volume={folder}:{folder}" for folder in dict.fromkeys((*rank.folders, Path("/tmp")))]  # noqa: S108 - Open MPI's sessions are there
         where = ("--rootfs", rank.image) if Path(rank.image).is_dir() else ("--pull=never", rank.image)
         gpus = FOR_GPUS.get(rank.gpus, ())
         return (self.started, "run", "--rm", *HOST, *OPEN, *user, *gpus, *volumes, f"--workdir={rank.work}", *where)

@@ -34,6 +34,7 @@ from ..toml_file import (
 )
 from .host_lists import FILE, MOST_HOSTS, VARIABLE, expanded, listed_hosts
 from .host_names import EXPECTED, host_named
+from .modules import MODULE
 from .power_table import PowerTable
 from .transport import Ssh, anchored
 
@@ -147,6 +148,7 @@ class Cluster(Part):
         power: who tells the power of the nodes; None where nobody is named.
         wrap: words before the program of every rank.
         container: the image in which ranks run, as IMAGE or NAME=IMAGE; "" for none.
+        modules: names of environment modules, in the order in which they are loaded before anything else.
     """
 
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
@@ -171,6 +173,9 @@ class Cluster(Part):
     power: PowerTable | None = None
     wrap: tuple[Word, ...] = ()
     container: Annotated[str, matching(r"[^\n]*", "an image on one line")] = ""
+    modules: tuple[
+        Annotated[str, matching(MODULE, "the name of a module, as foss/2025b: letters, digits and _ . + - /")], ...
+    ] = ()
 
     @model_validator(mode="before")
     @classmethod
@@ -266,7 +271,11 @@ class Cluster(Part):
 
     def table(self) -> dict[str, Any]:
         """Return the content of the file as values for JSON."""
-        empty = {name for name in ("hosts_from", "switches", "speeds", "wrap", "container") if not getattr(self, name)}
+        empty = {
+            name
+            for name in ("hosts_from", "switches", "speeds", "wrap", "container", "modules")
+            if not getattr(self, name)
+        }
         empty |= set() if self.copies else {"stage", "stage_folder"}
         values = self.model_dump(mode="json", exclude_none=True, exclude=empty, serialize_as_any=True)
         return {self.backend if name == "batch" else name: value for name, value in values.items()}

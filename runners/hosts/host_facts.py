@@ -84,10 +84,8 @@ def memory_available_bytes(root: Path = ROOT) -> int:
     """Return the bytes available now without swapping: MemAvailable, or less if a control group limits this process."""
     import psutil  # noqa: PLC0415 - what only reads stored results needs it not
 
-    meminfo = _text(root / "proc/meminfo")
-    match = re.search(r"^MemAvailable:\s+(\d+) kB", meminfo, re.MULTILINE)
-    available = int(match[1]) * 1024 if match else psutil.virtual_memory().available
-    return min([available, *_control_group_rooms(root)])
+    match = re.search(r"^MemAvailable:\s+(\d+) kB", _text(root / "proc/meminfo"), re.MULTILINE)
+    return min([int(match[1]) * 1024 if match else psutil.virtual_memory().available, *_control_group_rooms(root)])
 
 
 def _control_group_rooms(root: Path) -> list[int]:

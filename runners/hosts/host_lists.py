@@ -83,19 +83,12 @@ def listed_hosts(text: str, folder: Path, variables: Mapping[str, str] = os.envi
     if not value:
         how = "empty" if name in variables else "not set"
         raise ValueError(f"the variable {name} is {how}: start hpltune inside a job of the batch system that sets it")
-    if "/" in value or _is_file(folder / value):
+    if "/" in value or os.path.isfile(folder / value):  # noqa: PTH113 - a text that is too long is no path
         return _of_file(folder / value, f", which {name} names,")
     try:
         return _distinct(_in_list(value))
     except ValueError as error:
         raise ValueError(f"{name} is {_shown(value)}: {error}") from error
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # it is too long for a path
-        return False
 
 
 def _of_file(file: Path, whence: str) -> tuple[str, ...]:

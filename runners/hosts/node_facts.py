@@ -8,7 +8,7 @@ from pathlib import Path
 from ..errors import ProcessError, UnreachableError
 from ..job import DEVICE
 from .hearing import CommandResult
-from .system_facts import SAY, SYSTEM, SystemFacts, told_system
+from .system_facts import SAY, SYSTEM, SystemFacts, first_of, told_system
 from .transport import Local, Transport, parsed, say, say_all
 
 TELL_IDENTITY = r"""
@@ -149,7 +149,7 @@ def told_shape(said: Mapping[str, Sequence[str]]) -> HostShape:
 
 
 def _count(said: Mapping[str, Sequence[str]], name: str) -> int:
-    text = said.get(name, [""])[0].strip()
+    text = first_of(said, name).strip()
     return int(text) if text.isdecimal() and len(text) < 6 else 0
 
 
@@ -187,11 +187,14 @@ for port in /sys/class/infiniband/*/ports/*; do
 done
 [ -n "$1" ] && [ -x "$1" ] && say mpi "$("$1" --version 2>/dev/null | head -n 2 | tr '\n' ' ')"
 shift
-for file in "$@"; do [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"; done
+for file in "$@"; do
+    [ -d "$file" ] && say file "folder $file"
+    [ -f "$file" ] && [ -r "$file" ] && say file "$(cksum <"$file" | tr ' ' -) $file"
+done
 exit 0
 """
 SCRIPT = f"root=\n{SAY}{TELL_IDENTITY}{SYSTEM}{SHAPE}{_NETWORKS}{_FACTS}"
-"""$1 is an MPI launcher; the other arguments are files."""
+"""$1 is an MPI launcher; the other arguments are files, or folders, whose content nobody looks at."""
 
 
 @dataclass(frozen=True)
@@ -251,21 +254,18 @@ def parse_says(node: str, text: str) -> NodeSays:
         if tab:
             said.setdefault(name, []).append(value.strip())
 
-    def one(name: str) -> str:
-        return said.get(name, [""])[0]
-
     system = told_system(said)
-    memory = one("memory_kib")
+    memory = first_of(said, "memory_kib")
     ports = [line.partition(" ") for line in said.get("rdma", [])]
     return NodeSays(
         node=node,
-        hostname=one("hostname"),
-        architecture=one("architecture"),
-        model=one("model"),
+        hostname=first_of(said, "hostname"),
+        architecture=first_of(said, "architecture"),
+        model=first_of(said, "model"),
         cores=max(1, len(system.cores)),
         memory_bytes=int(memory) * 1024 if memory.isdecimal() else 0,
         interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
-        mpi=" ".join(one("mpi").partition("Report bugs")[0].split()),
+        mpi=" ".join(first_of(said, "mpi").partition("Report bugs")[0].split()),
         files={path: checksum for checksum, _, path in (line.partition(" ") for line in said.get("file", []))},
         networks=_networks(said.get("network", [])),
         identity=told_identity(text),

@@ -120,8 +120,7 @@ def _look(text: str) -> _Look | None:
         if match:
             processes[int(match[1])] = (int(match[2]), "".join(one for one in match[3] if " " <= one <= "~")[:32])
     idle = ticks[3] + ticks[4]
-    steal = ticks[7] if len(ticks) > 7 else 0
-    return _Look(max(1, int(cores)), sum(ticks), sum(ticks) - idle - steal, processes)
+    return _Look(max(1, int(cores)), sum(ticks), sum(ticks) - idle - (ticks[7] if len(ticks) > 7 else 0), processes)
 
 
 def _printed(said: CommandResult | UnreachableError) -> str:

@@ -84,26 +84,27 @@ def cpu_list(listed: str) -> list[int]:
     return [cpu for first, last in ends for cpu in range(first, last + 1)]
 
 
+def first_of(said: Mapping[str, Sequence[str]], name: str) -> str:
+    """Return what was said first under a name; "" where nothing was."""
+    return said.get(name, [""])[0]
+
+
 def told_system(said: Mapping[str, Sequence[str]]) -> SystemFacts:
     """Make the facts of what SYSTEM said, by name.
 
     Raises:
         ValueError: a number of a CPU is beyond what any kernel counts.
     """
-
-    def one(name: str) -> str:
-        return said.get(name, [""])[0]
-
-    name, _, version = one("glibc").partition(" ")
+    name, _, version = first_of(said, "glibc").partition(" ")
     major, _, minor = version.partition(".")
     glibc = (int(major), int(minor)) if name == "glibc" and _short(major) and _short(minor) else (0, 0)
-    transparent = one("transparent_huge_pages")
-    cores = cores_of(cpu_list(one("allowed")), said.get("sibling", []))
+    transparent = first_of(said, "transparent_huge_pages")
+    cores = cores_of(cpu_list(first_of(said, "allowed")), said.get("sibling", []))
     return SystemFacts(
         glibc=glibc,
         transparent_huge_pages=transparent if transparent in {"always", "madvise", "never"} else "",
         huge_pages=sum(int(pages) for pages in said.get("huge_pages", []) if _short(pages)),
-        numa_nodes=tuple(cpu_list(one("numa_nodes"))),
+        numa_nodes=tuple(cpu_list(first_of(said, "numa_nodes"))),
         cores=cores,
         performance=_performance(said) & {cpu for core in cores for cpu in core},
         programs=frozenset(said.get("program", [])) & {"numactl", "taskset"},

@@ -14,6 +14,7 @@ from typing import Protocol, TypeVar
 from ..errors import InvalidJobError, ProcessError, UnreachableError
 from .hearing import MOST_BYTES, Call, CommandResult, Outcome, Unheard, hear
 from .host_names import EXPECTED, host_named
+from .modules import on_nodes
 
 CONNECT_S = 10
 """Seconds that a node has to answer."""
@@ -96,8 +97,11 @@ class Ssh:
 
 
 def for_any_shell(command: Sequence[str]) -> str:
-    """Write a line that runs a command under any login shell: csh and fish read quotes differently."""
-    text = os.fsencode(shlex.join(command))
+    """Write a line that runs a command under any login shell: csh and fish read quotes differently.
+
+    The command has the variables of the modules that this process has loaded.
+    """
+    text = os.fsencode(shlex.join([*on_nodes(), *command]))
     coded = "".join(chr(byte) if _PLAIN.match(bytes([byte])) else f"\\0{byte:03o}" for byte in b"exec " + text)
     return f"""exec sh -c 'eval "$(printf %b "{coded}")"'"""
 

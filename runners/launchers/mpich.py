@@ -68,8 +68,7 @@ class Mpich:
         require_plain(self.mpiexec)
         hosts = ",".join(f"{launcher_name(node)}:{job.ranks_per_node}" for node in job.nodes)
         launcher = [] if job.agent is None else ["-launcher", "ssh", "-launcher-exec", str(job.agent)]
-        iface = ["-iface", job.interfaces[0]] if job.interfaces else []
-        return [*launcher, *iface, "-hosts", hosts]
+        return [*launcher, *(["-iface", job.interfaces[0]] if job.interfaces else []), "-hosts", hosts]
 
     def _binding(self, job: Job) -> list[str]:
         if job.binding == "none" or job.oversubscribe:

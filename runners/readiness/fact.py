@@ -52,8 +52,7 @@ class NearNumber:
         """Return the value in the middle, if more than half of the nodes are near it."""
         middle = median(number(value) for value in values)
         often = min(values, key=lambda value: (abs(number(value) - middle), value))
-        near = sum(self.fits(value, often) for value in values)
-        return often if 2 * near > len(values) else None
+        return often if 2 * sum(self.fits(value, often) for value in values) > len(values) else None
 
     def fits(self, value: str, usual: str) -> bool:
         """Return whether the numbers are near each other."""

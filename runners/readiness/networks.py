@@ -47,8 +47,7 @@ class NodeTalk(LineProcess):
             try:
                 line = self.next_line(deadline_s - time.monotonic())
             except queue.Empty:
-                sentence = f"node {self.node}: no answer within {timeout_s:.0f} s"
-                raise UnreachableError(sentence, self.node) from None
+                raise UnreachableError(f"node {self.node}: no answer within {timeout_s:.0f} s", self.node) from None
             if line is None:
                 why = self._last or "the connection to it ended"
                 raise UnreachableError(f"node {self.node}: {why}", self.node)
@@ -160,8 +159,7 @@ def _usual(resolved: Mapping[str, str], own: Mapping[str, Sequence[Interface]], 
             addresses[node] = resolved[node]
     lacking = [node for node in nodes if node not in addresses]
     notes = tuple(f"node {node}: no IPv4 address of it is known, so nothing is sent to it." for node in lacking)
-    name = names.most_common(1)[0][0] if names else "its name"
-    return NetworksFound((NodeNetwork(name, addresses),), notes)
+    return NetworksFound((NodeNetwork(names.most_common(1)[0][0] if names else "its name", addresses),), notes)
 
 
 def _network(interface: Interface) -> str:

@@ -8,15 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 
+from ..hosts.others import MOST_PROGRAMS, TICKS_PER_S
 from .sensors import SENSORS, SocketReading, figure, parse_sensors
 
-TICKS_PER_S = 100.0
-"""Steps of /proc/stat in a second: USER_HZ, which Linux keeps at 100 for all programs (`man 7 time`)."""
 EVERY_S = 5.0
 """Seconds between two readings of the sensors while a program runs; the first is after one second."""
 COUNTERS, SPENT, TOOK = "counters", "spent", "program"
-MOST_PROGRAMS = 3
-"""Programs of others that are told."""
 _UNPRINTABLE = re.compile(r"[^ -9;-~]")
 """Also ":", which ends the name of a measurement."""
 WATCHED = rf"""

@@ -171,8 +171,7 @@ def settle(
                 f"node {host}: {mark.who}, which has ended, left {mark.what} changed: {mark.user or mark.uid} or root "
                 f"puts that back with `hpltune net restore ⟦hosts⟧ {host}`"
             )
-    originals = {each.key: each for mark in marks for each in mark.originals}
-    outcome = put_back(reach, tuple(originals.values()))
+    outcome = put_back(reach, tuple({each.key: each for mark in marks for each in mark.originals}.values()))
     for why in outcome.left.values():
         sentence = f"what {marks[0].who} left changed does not go back: {why}"
         raise UnreachableError(sentence, host) if outcome.unreachable else RefusedError(sentence)

@@ -82,8 +82,7 @@ def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[li
 def _pending(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[bool, list[Original], str]:
     """Return whether we are root on a node, its originals that do not hold, and why a value cannot be read."""
     known = host_settings()
-    shows = [known[each.setting].show(each.interface) for each in originals]
-    who, *answers = converse(reach, host, [WHO, *shows])
+    who, *answers = converse(reach, host, [WHO, *[known[each.setting].show(each.interface) for each in originals]])
     pending, why = [], ""
     for each, told in zip(originals, answers, strict=True):
         try:

@@ -63,13 +63,13 @@ class Timer:
         waits = 'echo; exec >/dev/null; sleep "$1"; exec sh -c "$2"'
         return ("setsid", "sh", "-c", waits, self.name, f"{self.after_s:g}", undo)
 
-    def stop(self) -> Command:
-        """Return the command that stops it; the command fails if the timer has already acted."""
-        return ("sh", "-c", _STOP, "stop", self.name)
+    def stop(self, *, others: bool = False) -> Command:
+        """Return the command that stops it; the command fails if the timer has already acted.
 
-    def stop_others(self) -> Command:
-        """Return the command that stops timers of a killed hpltune, so that they do not undo the next change."""
-        return ("sh", "-c", _STOP, "stop", f"hpltune-timer-{self.node}-")
+        Args:
+            others: stop timers of a killed hpltune instead, so that they do not undo the next change.
+        """
+        return ("sh", "-c", _STOP, "stop", f"hpltune-timer-{self.node}-" if others else self.name)
 
 
 _STOP = (
@@ -118,7 +118,7 @@ def change(
     """
     back = "; ".join(shlex.join(command) for command in undo) or ":"
     lines = [
-        f"{shlex.join(timer.stop_others())} </dev/null >/dev/null 2>&1",
+        f"{shlex.join(timer.stop(others=True))} </dev/null >/dev/null 2>&1",
         f"{{ {shlex.join(timer.start(back))} </dev/null 2>/dev/null & }} | read started",
     ]
     for command in commands:

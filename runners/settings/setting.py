@@ -73,8 +73,7 @@ class Sizes(Values):
 
     def text(self, value: SettingValue) -> str | None:
         """Return the numbers with single blanks between them; commas are accepted too."""
-        written = super().text(" ".join(str(value).replace(",", " ").split()))
-        sizes = [int(part) for part in (written or "").split()]
+        sizes = [int(part) for part in (super().text(" ".join(str(value).replace(",", " ").split())) or "").split()]
         return " ".join(map(str, sizes)) if sizes and max(sizes) <= LARGEST else None
 
 

@@ -26,8 +26,7 @@ class NumberedValues(Values):
     def text(self, value: SettingValue) -> str | None:
         """Return the value as it was given."""
         written = super().text(value)
-        spans = re.findall(r"(\d+)-(\d+)", written or "")
-        backwards = any(int(first) > int(last) for first, last in spans)
+        backwards = any(int(first) > int(last) for first, last in re.findall(r"(\d+)-(\d+)", written or ""))
         too_many = any(int(number) >= MOST_CPUS for number in re.findall(r"\d+", written or ""))
         return None if backwards or too_many else written
 
@@ -77,8 +76,7 @@ class MallocHugePages(LaunchSetting):
 
     def worth_trying(self, system: SystemFacts) -> tuple[SettingValue, ...]:
         """Try both where the kernel gives transparent huge pages only to programs that ask for them."""
-        asks = system.transparent_huge_pages == "madvise" and not self.lacks("1", system)
-        return (1, 0) if asks else ()
+        return (1, 0) if system.transparent_huge_pages == "madvise" and not self.lacks("1", system) else ()
 
 
 @dataclass(frozen=True)
@@ -132,8 +130,7 @@ class Cores(LaunchSetting):
 
     def command(self, value: str, system: SystemFacts | None) -> Command:
         """Bind each rank to as many of the cores as it has threads, whatever MPI's own binding is."""
-        cores = self.chosen(value, system)
-        return ("sh", "-c", _BIND, "cores", "+".join(",".join(map(str, core)) for core in cores))
+        return ("sh", "-c", _BIND, "cores", "+".join(",".join(map(str, core)) for core in self.chosen(value, system)))
 
     def chosen(self, value: str, system: SystemFacts | None) -> tuple[tuple[int, ...], ...]:
         """Return the hardware threads of each core.

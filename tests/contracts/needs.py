@@ -34,6 +34,7 @@ HOW = {
     "Charliecloud": "apt-get install charliecloud-runtime, and allow user namespaces",
     "Chromium": "apt-get install chromium",
     "PostgreSQL": "apt-get install postgresql",
+    "a module command": "apt-get install environment-modules",
     "openssl": "apt-get install openssl",
     "ip": "apt-get install iproute2",
     "visudo": "apt-get install sudo",

@@ -2,6 +2,7 @@
 
 from hpl.blas.registry import discover
 from hpl.search_paths import SearchPaths
+from runners.hosts.modules import load_modules
 from search_spaces.load import entries, space_text
 
 from ..events import Listener
@@ -21,8 +22,11 @@ def set_up(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, sto
 
     Raises:
         SetupError: something is still missing afterwards.
+        RunnerError: the modules of the cluster cannot be loaded.
         TunerError, SpaceError, HplError: what was asked cannot be used; nothing is installed.
     """
+    cluster = cluster_of(options)
+    load_modules(cluster.modules if cluster else ())
     program = not program_of(options).built
     if not needs(user_dirs, options.blas_files, program=program):
         return
@@ -30,6 +34,6 @@ def set_up(options: TuneOptions, user_dirs: UserDirs, listener: Listener, *, sto
 
     if not stored:
         require_settings(options, entries(options.space, options.overrides, space_text(options.space)))
-    require_usable(options, cluster_of(options))
+    require_usable(options, cluster)
     discover(SearchPaths(user_dirs.prefix, user_dirs.cache), options.blas_files or {})
     provision_if_needed(user_dirs, listener, options.blas_files, program=program)

@@ -12,6 +12,7 @@ from results.metrics import four_digits
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
+from runners.hosts.modules import module_folders
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
 from runners.settings.registry import HostsOffer
@@ -168,7 +169,7 @@ def ask_cluster(
     """
     with ExitStack() as stack:
         tokens = [stack.enter_context(_token(folder)) for folder in folders_to_see(cluster, shared)]
-        heard = ask(cluster.reach, cluster.hosts, [*tokens, *files], mpirun)
+        heard = ask(cluster.reach, cluster.hosts, [*tokens, *files, *module_folders], mpirun)
     silent = {node: str(said) for node, said in heard.items() if not isinstance(said, NodeSays)}
     return [said for said in heard.values() if isinstance(said, NodeSays)], said_together(silent)
 

@@ -42,7 +42,8 @@ def interfaces_between(cluster: "Cluster", says: Sequence[NodeSays], here: Mappi
     if len(says) < 2 or not all(node.networks for node in says):
         return Interfaces((), "")
     names = list(dict.fromkeys(name for node in says for name in node.networks))
-    leading = [name for name in names if _leads(name, [node.networks for node in says])]
+    alike = [name for name in names if _same_network(name, [node.networks for node in says])]
+    leading = [name for name in alike if len({node.networks[name] for node in says}) == len(says)]
     others = [name for name in names if name not in leading]
     if not others:
         alone = "the only interface of the nodes that is up" if len(leading) == 1 else "which lead to all nodes"
@@ -96,11 +97,6 @@ def through_batch_system(cluster: "Cluster", mpi: str) -> str | None:
         f"use_interfaces = {_all(cluster.interfaces)} limits Open MPI's TCP only: where it takes UCX, as with "
         "InfiniBand, name the devices with mpi.UCX_NET_DEVICES"
     )
-
-
-def _leads(name: str, networks: Sequence[Mapping[str, str]]) -> bool:
-    """Whether all nodes reach each other over the interface of this name."""
-    return _same_network(name, networks) and len({each[name] for each in networks}) == len(networks)
 
 
 def _same_network(name: str, networks: Sequence[Mapping[str, str]]) -> bool:

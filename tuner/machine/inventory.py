@@ -1,6 +1,7 @@
 """What was found on the machine of a study; plans and spaces know nothing else of it."""
 
 import math
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +23,7 @@ from search_spaces.machine import BlasFacts, Machine, MachineNode
 
 from ..errors import TunerError
 from ..words import counted
-from .equipment import CONTAINER, CONTAINER_SHA256, GPUS, PROGRAM, WRAP
+from .equipment import CONTAINER, CONTAINER_SHA256, GPUS, MODULES, PROGRAM, WRAP
 from .peak import CORE_DGEMM, CORE_RPEAK, fastest_dgemm_gflops
 
 if TYPE_CHECKING:
@@ -139,6 +140,8 @@ class Inventory:
             own[GPUS] = [asdict(gpu) for gpu in self.gpus]
         if self.wrap:
             own[WRAP] = shlex.join(self.wrap)
+        if modules := os.environ.get("LOADEDMODULES"):
+            own[MODULES] = modules.replace(":", ", ")
         if self.container is not None:
             own |= {CONTAINER: str(self.container), CONTAINER_SHA256: self.container.sha256}
         return {**self.host.to_dict(), **nodes, **own, **(timed if self.dgemm_gflops else {})}

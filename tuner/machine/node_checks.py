@@ -12,6 +12,7 @@ from results.node_check import ranges
 from runners.errors import InvalidJobError
 from runners.forwarded import require_plain
 from runners.hosts.cluster import Cluster
+from runners.hosts.modules import module_folders
 from runners.hosts.node_facts import CLONES, NEW_ID, Identity, NodeSays, same_host, same_hostname, same_image
 
 from ..units import gibibytes
@@ -49,6 +50,10 @@ def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, sha
             yield from _mpi_faults(where, node, mpi)
         yield from _less_than_the_file_says(where, node, cluster)
     yield from _launcher_faults(mpi)
+    yield from (
+        f"{why}: modules of the cluster file name it"
+        for why in lacking_files(says, () if cluster.copies else module_folders)
+    )
 
 
 def _identities(says: Sequence[NodeSays]) -> dict[str, Identity]:

@@ -23,8 +23,7 @@ from .node_checks import said_together
 def shaped(host: HostFacts, says: Sequence[NodeSays]) -> HostFacts:
     """The facts of a host with the sockets, NUMA nodes and L3 caches of the nodes, the fewest where they differ."""
     least = {name: min(getattr(node.shape, name) for node in says) for name in ("sockets", "numa_nodes", "l3_caches")}
-    told = {name: count for name, count in least.items() if count}
-    return replace(host, **told)
+    return replace(host, **{name: count for name, count in least.items() if count})
 
 
 def on_gpus(inventory: Inventory) -> tuple[str, str]:

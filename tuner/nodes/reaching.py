@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 from runners.batch.base import BatchFacts, BatchNode, BatchSystem
 from runners.hosts.cluster import Cluster, load_real_cluster
+from runners.hosts.modules import load_modules
 from runners.hosts.transport import Local
 
 from ..errors import TunerError, UsageError
@@ -45,6 +46,7 @@ def reached_cluster(cluster: Cluster, listener: Listener, stop: StopRequest) -> 
     Raises:
         TunerError, RunnerError, Interrupted: as of `reached`.
     """
+    load_modules(cluster.modules)
     if cluster.batch is None:
         yield NodesTarget(cluster.name, cluster.hosts, cluster.reach, cluster.switch_of, cluster.interfaces)
         return

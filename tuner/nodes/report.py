@@ -23,7 +23,7 @@ from ..words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
 from .statistics.odd_nodes import ResultShape, shape_of
 from .statistics.rate_changes import ALL_LOST, RateChange
-from .statistics.run_conditions import ProcessorReadings, channel_rates, processor_readings
+from .statistics.run_conditions import channel_rates, processor_readings
 from .statistics.verdict import MOST_NAMED, ReadinessVerdict, WaitingCost
 
 TONES = {Severity.OUT: Tone.BAD, Severity.SLOW: Tone.BAD, Severity.ODD: Tone.CAUTION, Severity.NOTE: Tone.PLAIN}
@@ -375,17 +375,16 @@ def processor_tables(check: NodeCheck) -> Iterator[Table]:
             *map(_figure_if_known, (one.clock_mhz, one.lowest_clock_mhz, one.begin_temperature_c, one.temperature_c)),
             _figure_if_known(one.throttle_events),
         )
-        for one in sorted(readings, key=_most_telling)[:SHOWN_PROCESSORS]
+        for one in sorted(
+            readings,
+            key=lambda one: (-(one.throttle_events or 0.0), -(one.temperature_c or 0.0), one.clock_mhz or math.inf),
+        )[:SHOWN_PROCESSORS]
     )
     left = len(readings) - len(rows)
     more = f" The first {len(rows)} of {len(readings)} rows; ⟦json⟧ has all." if left > 0 else ""
     caption = f"No value: the node has no such sensor, or the run was too short. A virtual machine has one clock.{more}"
     narrow = ("processor", "while", "MHz", "hottest °C", "throttled")
     yield Table("Processors while all cores were busy", columns, rows, narrow=narrow, caption=caption)
-
-
-def _most_telling(one: ProcessorReadings) -> tuple[float, float, float]:
-    return -(one.throttle_events or 0.0), -(one.temperature_c or 0.0), one.clock_mhz or math.inf
 
 
 def memory_tables(check: NodeCheck) -> Iterator[Table]:

@@ -18,7 +18,7 @@ from results.stats.noise import USUAL_NOISE
 from results.stats.occasions import Occasions
 from results.stats.ranking import Ranked, varying
 
-from ..machine.equipment import CONTAINER, CONTAINER_SHA256, WRAP, host_count
+from ..machine.equipment import CONTAINER, CONTAINER_SHA256, MODULES, WRAP, host_count
 from ..words import counted, listed
 
 MOST_SENTENCES = 6
@@ -399,6 +399,7 @@ FACTS: tuple[tuple[str, Callable[[Side], object]], ...] = (
     ("container", lambda side: _of_runs(side.study, CONTAINER)),
     ("content of the container", lambda side: _of_runs(side.study, CONTAINER_SHA256)),
     ("words before the program", lambda side: _of_runs(side.study, WRAP)),
+    ("modules", lambda side: _of_runs(side.study, MODULES)),
 )
 """What should be the same on all sides, by its name in a sentence; unknown values are None."""
 

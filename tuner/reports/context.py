@@ -8,7 +8,7 @@ from typing import TypeVar
 from results.record import Study, TrialRecord
 from results.report.model import Drawable, Part, Report, Sentence, Tone
 
-from ..machine.equipment import CONTAINER, WRAP
+from ..machine.equipment import CONTAINER, MODULES, WRAP
 from ..study.cautions import cautions_of, cautions_of_all, small_caution
 from ..units import gibibytes
 from ..words import counted
@@ -124,6 +124,7 @@ def machine_rows(study: Study) -> list[tuple[str, str]]:
         "frequency governor": host.get("governor"),
         "container": host.get(CONTAINER),
         "words before the program": host.get(WRAP),
+        "modules": host.get(MODULES),
         "system": " ".join(str(host[name]) for name in ("os_release", "kernel") if host.get(name)),
     }
     return [(name, str(value)) for name, value in told.items() if value]

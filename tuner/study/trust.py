@@ -155,9 +155,9 @@ def programs_of(options: TuneOptions) -> Iterator[NamedProgram]:
 
 def _around_ranks(options: TuneOptions) -> Iterator[NamedProgram]:
     """What stands around the program of each rank, and what measures the power meanwhile."""
-    for wrap in (options.wrap, tuple(map(str, (options.real_cluster or {}).get("wrap") or ()))):
-        if wrap:
-            yield NamedProgram("the wrapper", wrap)
+    cluster = options.real_cluster or {}
+    own = ("the wrapper", options.wrap), ("the wrapper", cluster.get("wrap")), ("the modules", cluster.get("modules"))
+    yield from (NamedProgram(what, tuple(map(str, words))) for what, words in own if words)
     if options.image:
         yield NamedProgram("the image", (options.image.rpartition("=")[2],))
     if options.power_command:

@@ -77,6 +77,7 @@ class Workbench:
             hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
             TunerError: a BLAS that was asked for is not on this machine, or MPI or a wrapper starts no ranks.
         """
+        from runners.hosts.modules import load_modules  # noqa: PLC0415 - who only looks around runs nothing
         from runners.local import LocalRunner  # noqa: PLC0415 - who only looks around runs nothing
         from runners.registry import InstalledMpi, launchers  # noqa: PLC0415
 
@@ -84,6 +85,7 @@ class Workbench:
 
         search = SearchPaths(prefix=user_dirs.prefix, cache=user_dirs.cache)
         cluster = cluster_of(options)
+        load_modules(cluster.modules if cluster else ())
         container = _container(options, cluster, user_dirs)
         meters = require_usable(options, cluster, starting=starting)
         _require_starts(options, search, wanted=starting and cluster is None)
@@ -127,8 +129,7 @@ class Workbench:
             evaluator = replace(evaluator, patience_s=min(SILENCE_S, queue_limit_s))
         workbench = cls.on(whole, options.parallel, user_dirs, evaluator, runner)
         if workbench.others:
-            each = workbench.site.node_count
-            nodes = f"{counted(each, 'node')} of its own"
+            nodes = f"{counted(workbench.site.node_count, 'node')} of its own"
             listener(Notice(f"{counted(1 + len(workbench.others), 'trial')} at a time, each on {nodes}."))
         return workbench
 

@@ -56,6 +56,16 @@ class OnTheLab(RunnerContract):
         assert status.state is JobState.COMPLETED, status.message
         assert sorted(RunPaths(tmp_path).read_stdout().split()) == ["h1", "h2"]
 
+    def test_ranks_on_nodes_have_the_variables_of_modules(
+        self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        changed = {"EBROOTFOSS": "it's $HOME", "HOSTTYPE": None}
+        monkeypatch.setattr("runners.hosts.modules._changed", changed)
+        monkeypatch.setenv("EBROOTFOSS", "it's $HOME")
+        status = wait(runner, runner.submit(self.job(tmp_path, 'echo "$EBROOTFOSS"', ranks=2, nodes=("h1", "h2"))))
+        assert status.state is JobState.COMPLETED, status.message
+        assert RunPaths(tmp_path).read_stdout() == "it's $HOME\n" * 2
+
     def test_an_allocation_around_us_does_not_say_how_many_ranks_a_node_gets(
         self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -54,6 +54,15 @@ def test_ranks_are_laid_out_over_the_cores_that_the_peak_is_of(tmp_path: Path) -
     assert found.machine(all_blas=True, N=None).cores == found.rpeak.cores == 517
 
 
+def test_a_node_that_lacks_a_folder_of_modules_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tuner.machine.node_checks.module_folders", [tmp_path])
+    has_it = replace(N1, files={**SEES, str(tmp_path): "folder"})
+    (sentence,) = node_faults(CLUSTER, [has_it, N2], MPI, SHARED)
+    how = "install it there, at the same path: modules of the cluster file name it"
+    assert sentence == f"node n2 has no {tmp_path}: {how}"
+    assert not list(node_faults(CLUSTER.model_copy(update={"stage": "copy"}), [has_it, N2], MPI, SHARED))
+
+
 def test_nodes_that_are_alike_have_no_fault() -> None:
     assert not list(node_faults(CLUSTER, [N1, N2], MPI, SHARED))
 

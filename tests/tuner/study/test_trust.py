@@ -57,7 +57,8 @@ def ways(file: Path, home: Path) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize(
-    "kind", ["program", "library", "source", "ssh", "sbatch", "wrap", "wrap of the cluster", "meter", "image"]
+    "kind",
+    ["program", "library", "source", "ssh", "sbatch", "wrap", "wrap of the cluster", "modules", "meter", "image"],
 )
 def test_what_only_a_shared_database_names_is_told_and_not_run(
     hpltune: Run, home: Path, shared: Path, evil: Path, kind: str
@@ -70,6 +71,7 @@ def test_what_only_a_shared_database_names_is_told_and_not_run(
         "ssh": {"real_cluster": {**cluster, "ssh": [str(evil)]}},
         "wrap": {"wrap": (str(evil), "-x")},
         "wrap of the cluster": {"real_cluster": {**cluster, "wrap": [str(evil)]}},
+        "modules": {"real_cluster": {**cluster, "modules": [str(evil)]}},
         "meter": {"power_command": f"{evil} --watts"},
         "image": {"container": f"charliecloud={evil}"},
         "sbatch": {"real_cluster": {**cluster, "slurm": {"nodes": 2, "further": [f"--prolog={evil}"]}}},

@@ -46,6 +46,17 @@ def test_a_comparison_says_that_one_side_was_wrapped(hpltune: Run) -> None:
     assert "plain has none and wrapped has env WRAPPED=1" in " ".join(told.split())
 
 
+@pytest.mark.usefixtures("prints_hpl")
+def test_a_study_tells_the_modules_with_which_it_began(hpltune: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOADEDMODULES", "GCC/14.2.0:foss/2026a")
+    assert hpltune("tune", *ONE, "--xhpl", "xhpl", "--study", "with").returncode == 0
+    assert "Modules: GCC/14.2.0, foss/2026a." in hpltune("show", "with").stdout
+    monkeypatch.delenv("LOADEDMODULES")
+    assert hpltune("tune", *ONE, "--xhpl", "xhpl", "--study", "without").returncode == 0
+    told = " ".join(hpltune("compare", "with", "without").stdout.split())
+    assert "with has GCC/14.2.0, foss/2026a and without has none" in told
+
+
 def test_a_cluster_file_names_the_wrapper_word_by_word(tmp_path: Path) -> None:
     file = tmp_path / "lab.toml"
     head = 'name = "lab"\nbackend = "ssh"\nhosts = ["n1"]\n'

@@ -21,6 +21,7 @@ from runners.batch.base import BatchFacts, BatchSystem
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.host_facts import host_facts
+from runners.hosts.modules import load_modules
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.toml_file import GIB
 
@@ -151,6 +152,7 @@ def doctor_cluster(
         start: how ranks are started there with each MPI library.
     """
     cluster = load_real_cluster(file)
+    load_modules(cluster.modules)
     libraries = libraries or HostLibraries.found(user_dirs)
     if cluster.batch:
         return ClusterDoctorResult(file, cluster.name, _of_batch(file, cluster, cluster.batch, libraries.mpi))
@@ -252,7 +254,9 @@ def _of_nodes(
         tuple(missing),
         tuple(advice),
         sentences=(
-            _way(cluster),
+            f'Programs are copied to the nodes, below {cluster.stage_folder} (stage = "copy").'
+            if cluster.copies
+            else 'All nodes must see the folders of hpltune (stage = "shared").',
             *([f"{between.sentence}."] if between.sentence and not between.doubtful else []),
             *starts.well,
         ),
@@ -273,13 +277,6 @@ def _preflight(
     cores = cluster.node.cores or min(node.cores for node in says)
     plan = RunPlan(cores, nodes=len(says), interfaces=interfaces, here=False)
     return look(plan, user_dirs.data, cluster.reach, [node.node for node in says], slow=True)
-
-
-def _way(cluster: Cluster) -> str:
-    """How nodes get programs."""
-    if cluster.copies:
-        return f'Programs are copied to the nodes, below {cluster.stage_folder} (stage = "copy").'
-    return 'All nodes must see the folders of hpltune (stage = "shared").'
 
 
 def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None) -> NodeFindings:

@@ -252,9 +252,6 @@ def _commands(interfaces: Sequence[str]) -> list[tuple[str, str]]:
         for interface in interfaces if one.per_interface else ("",) if one.needs_root else ():
             name = re.escape(checked_interface(interface)) if interface else ""
             program, arguments = one.rule(name)
-            found.append((_path(program), _SPECIAL.sub(r"\\\1", arguments)))
+            path = shutil.which(program) or shutil.which(program, path=":".join(ELSEWHERE))
+            found.append((path or f"{ELSEWHERE[0]}/{program}", _SPECIAL.sub(r"\\\1", arguments)))
     return found
-
-
-def _path(program: str) -> str:
-    return shutil.which(program) or shutil.which(program, path=":".join(ELSEWHERE)) or f"{ELSEWHERE[0]}/{program}"

@@ -13,6 +13,7 @@ from results.store.service.campaign_entry import LiveState
 from results.store.store import Store
 from results.store.study_list import Place, StudiesAsked, StudyExtent, Tally
 
+from ...machine.equipment import MODULES
 from ...reports.lists import (
     KILLED,
     NEWEST,
@@ -176,7 +177,8 @@ class TrialsResult:
         table = trials_table(title, self.records, self.killed)
         drawn = len(self.records) == self.whole and not self.failed and not is_shootout(self.study)
         grown = convergence(self.records) if drawn else None
-        noted = map(Sentence, noted_sentences(study))
+        modules = [f"Modules: {loaded}."] if (loaded := study.host.get(MODULES)) else []
+        noted = map(Sentence, [*noted_sentences(study), *modules])
         return Report(title, (*noted, table, *([grown] if grown else []), *map(Sentence, below)), self.rows)
 
 

@@ -83,6 +83,25 @@ def test_the_commands_of_the_readme_work_on_a_cluster(hpltune: OnHead, cluster: 
         assert done.returncode == 0, (command, done.stdout, done.stderr)
 
 
+def test_modules_of_the_cluster_file_are_loaded_before_anything_is_looked_at(
+    hpltune: OnHead, lab: HostsLab, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("init", "lib"):
+        (home / folder).mkdir()
+    loads = f"export LOADEDMODULES=foss/2026a LD_LIBRARY_PATH={home}/lib"
+    (home / "init/bash").write_text(f'module() {{ [ "$2" = foss/2026a ] || return 1; {loads}; }}\n')
+    monkeypatch.setenv("MODULESHOME", str(home))
+    for name in ("BASH_ENV", "BASH_FUNC_module%%"):
+        monkeypatch.delenv(name, raising=False)
+    cluster = write_cluster(lab, home / "lab.toml", 'modules = ["foss/2026a"]\n[node]\nmemory_gib = 1\n')
+    done = hpltune("run", str(write_dat(home)), "--cluster", str(cluster), "--blas", "openblas")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Modules: foss/2026a." in hpltune("show", "run-HPL-1").stdout
+    cluster.write_text(cluster.read_text().replace("2026a", "2027a"))
+    refused = hpltune("doctor", "--cluster", str(cluster)).stderr
+    assert "the module foss/2027a cannot be loaded on this machine: `module avail foss` lists what there is" in refused
+
+
 @pytest.fixture
 def bridges(lab: HostsLab) -> Iterator[None]:
     """Each host has a bridge of containers, with the same address on all of them, and the network between them."""

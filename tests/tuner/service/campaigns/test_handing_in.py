@@ -78,6 +78,7 @@ def test_a_repeated_request_with_a_key_hands_in_one_campaign(client: TestClient)
         ({"name": "a/b"}, "name", "without / and #"),
         ({"name": ""}, "name", "printable"),
         ({"colour": "red"}, "colour", "there is no such field here"),
+        ({"modules": ["foss/2025b"]}, "modules", "there is no such field here"),
         ({"kind": "race"}, "kind", "'tune', 'check'"),
         ({"set": {"N": [[1]]}}, "set.N", "a value or a list of values"),
         ({"set": {"N": {"low": 1}}}, "set.N", "a value or a list of values"),
