@@ -68,7 +68,9 @@ class Copies:
         work = f"runs/{self._runs}"
         inputs = {f"{work}/{name}": job.directory / name for name in job.inputs}
         preloaded = [*filter(None, job.environment.get(PRELOAD, "").split(":")), *map(str, job.libraries)]
-        self._require_loadable(preloaded)
+        for path in preloaded:
+            if not path.startswith("/") or any(sign in path for sign in " :\n"):
+                raise InvalidJobError(f'stage = "copy" cannot take {path}: its path has a space or a colon')
         self._copy(job.nodes, [job.program[0], *preloaded], inputs)
         environment = dict(job.environment)
         if preloaded:
@@ -92,11 +94,6 @@ class Copies:
         self._arrived.clear()
         with suppress(OSError):
             self._write()
-
-    def _require_loadable(self, paths: Sequence[str]) -> None:
-        for path in paths:
-            if not path.startswith("/") or any(sign in path for sign in " :\n"):
-                raise InvalidJobError(f'stage = "copy" cannot take {path}: its path has a space or a colon')
 
     def _copy(self, nodes: Sequence[str], lasting: Sequence[str], inputs: Mapping[str, Path]) -> None:
         """Send each node what it lacks; nodes that lack the same are served at the same time."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
@@ -78,10 +78,6 @@ class RateTable(Part):
         return self
 
 
-def _form(rate: Any) -> str:
-    return "by shape" if isinstance(rate, Mapping | RateTable) else "one rate"
-
-
 class VirtualBlas(Part):
     """A BLAS on one core of nominal speed.
 
@@ -94,7 +90,8 @@ class VirtualBlas(Part):
     """
 
     dgemm_gflops: Annotated[
-        Annotated[Positive, Tag("one rate")] | Annotated[RateTable, Tag("by shape")], Discriminator(_form)
+        Annotated[Positive, Tag("one rate")] | Annotated[RateTable, Tag("by shape")],
+        Discriminator(lambda rate: "by shape" if isinstance(rate, Mapping | RateTable) else "one rate"),
     ]
     dtrsm_fraction: Annotated[float, Field(gt=0, le=2)] = 0.7
     dtrsm_gflops: RateTable | None = None

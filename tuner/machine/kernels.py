@@ -412,10 +412,10 @@ def _common(timed: Sequence[Sequence[Probe]], *, named: bool) -> tuple[Probe, ..
         named: whether kernels may count by their name.
     """
     by_kind = [{probe.kernel: probe for probe in probes} for probes in timed]
-    kernels = [kernel for kernel in by_kind[0] if kernel == OWN or (named and _pays(kernel, by_kind))]
+    kernels = [
+        kernel
+        for kernel in by_kind[0]
+        if kernel == OWN or (named and all(kernel in own and own[kernel].gflops >= own[OWN].gflops for own in by_kind))
+    ]
     slowest = [min((own[kernel] for own in by_kind), key=lambda probe: probe.gflops) for kernel in kernels]
     return tuple(sorted(slowest, key=lambda probe: -probe.gflops))
-
-
-def _pays(kernel: str, by_kind: Sequence[Mapping[str, Probe]]) -> bool:
-    return all(kernel in own and own[kernel].gflops >= own[OWN].gflops for own in by_kind)
