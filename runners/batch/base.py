@@ -352,18 +352,16 @@ class BatchSystem(Part, ABC):
             job: the number of the job that holds the nodes.
         """
 
-    def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:
+    def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:  # noqa: ARG002 - the contract's
         """Return what starts the ranks of an MPI library in an allocation.
 
         Args:
             its_own: the launcher of that library.
         """
-        del mpi
         return its_own
 
-    def for_launcher(self, ranks: int) -> Mapping[str, str]:
+    def for_launcher(self, ranks: int) -> Mapping[str, str]:  # noqa: ARG002 - the contract's
         """Return the variables by which a launcher knows how many ranks it starts on each node of the job."""
-        del ranks
         return {}
 
 
