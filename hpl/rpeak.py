@@ -8,7 +8,7 @@ a root that the caller names.
 import os
 import re
 import tomllib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -353,7 +353,8 @@ def _by_numbers(row: Mapping[str, Any], info: CpuInfo, cpu: int) -> str:
     vendor, family, model = (info.field(cpu, name) for name in ("vendor_id", "cpu family", "model"))
     for entry in row.get("x86", ()):
         same = (vendor, family) == (entry["vendor"], str(entry["family"]))
-        if same and _within(model, entry.get("models")):
+        ranges = entry.get("models")
+        if same and (ranges is None or (model.isdecimal() and any(low <= int(model) <= high for low, high in ranges))):
             return f"{vendor} family {family} model {model}"
     part = f"{info.field(cpu, 'CPU implementer')}/{info.field(cpu, 'CPU part')}"
     if part in row.get("arm", ()):
@@ -364,10 +365,6 @@ def _by_numbers(row: Mapping[str, Any], info: CpuInfo, cpu: int) -> str:
 
 def _named(value: str, name: str) -> bool:
     return value == name or bool(re.match(rf"{re.escape(name)}\b", value))
-
-
-def _within(model: str, ranges: Iterable[Sequence[int]] | None) -> bool:
-    return ranges is None or (model.isdecimal() and any(low <= int(model) <= high for low, high in ranges))
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ class Mishap(Enum):
     DAEMON_LOST = ("the launcher lost a daemon that it had on a node", 1, True)
     PREEMPTED = ("the batch system gave the nodes to a job of higher priority", 9, True)
     REQUEUED = ("the batch system put the job back into its queue", 9, True)
+    JOB_ENDED = ("the batch system ended the job before the run, and does not say why", 1, True)
+    ENDED_BY_OTHERS = ("somebody else ended the job", 0, True)
     NO_NODES = ("the batch system gave no nodes", 0, True)
     TIME_LIMIT = ("the batch system gives less time than the run needs", 0, True)
     NO_WAY = ("hosts cannot connect to each other", 0, True)

@@ -147,14 +147,12 @@ class LocalRunner(Runner):
         if not _executable(argv[0]):
             raise SubmitError(f"{argv[0]} is missing: `hpltune setup` installs MPI", transient=False)
 
-    def _prepare(self, job: Job, job_id: JobId) -> Job:
+    def _prepare(self, job: Job, job_id: JobId) -> Job:  # noqa: ARG002 - the contract's
         """Write the files that a job needs besides its command line, and return the job that uses them."""
-        del job_id
         return job
 
-    def _clear(self, running: Running, job_id: JobId) -> None:
+    def _clear(self, running: Running, job_id: JobId) -> None:  # noqa: ARG002 - the contract's
         """Clean up after a job that has ended."""
-        del running
         sweep(job_id)
 
     def _look(self, job_id: JobId) -> JobStatus:

@@ -178,7 +178,11 @@ def _instead(model: Any, location: Sequence[int | str]) -> str:
     for step in location[:-1]:
         within = getattr(model, "model_fields", {})
         model = _model_in(within[step].annotation) if step in within else model
-    keys = list(getattr(model, "model_fields", ()))
+    keys = [
+        getattr(one.validation_alias, "choices", [name])[0]
+        for name, one in getattr(model, "model_fields", {}).items()
+        if not one.json_schema_extra  # no file may name such a field
+    ]
     near = get_close_matches(str(location[-1]), keys, n=1)
     if near:
         return f"did you mean {near[0]}?"

@@ -19,14 +19,14 @@ class NotReadyError(TunerError):
 
 
 class NodesLostError(TunerError):
-    """Nodes of a running study no longer answer.
+    """Nodes of a running study no longer answer, or were away too often.
 
     Attributes:
         nodes: their names.
     """
 
-    def __init__(self, nodes: tuple[str, ...]) -> None:
-        super().__init__(f"node {', '.join(nodes)} does not answer any more")
+    def __init__(self, nodes: tuple[str, ...], why: str = "") -> None:
+        super().__init__(why or f"node {', '.join(nodes)} does not answer any more")
         self.nodes = nodes
 
 

@@ -21,6 +21,7 @@ from .family import inherited_choices
 CHILD = Path(__file__).with_name("probe_child.py")
 TIMEOUT_S = 60.0
 NO_ANSWER = f"did not answer within {TIMEOUT_S:.0f} s"
+NO_RATE = "is said to have a rate that no core has"
 CPU_LINES = 40
 """Lines of /proc/cpuinfo that tell what the first CPU is."""
 TIMING_S = 0.25
@@ -122,8 +123,8 @@ def ask(
     if timing is Timing.NEVER:
         raise NotTimedError(f"BLAS library {path} has not been timed")
     answer = cpu.run_child(path, variables, seconds)
-    if "error" in answer:
-        raise BlasError(f"BLAS library {path} {answer['error']}")
+    if "error" in answer or not ((rate := answer.get("gflops")) is None or 1e-3 <= float(rate) <= 1e6):
+        raise BlasError(f"BLAS library {path} {answer.get('error', NO_RATE)}")
     _keep(cached, {**answer, "busy": timing is Timing.BUSY})
     return answer
 

@@ -111,7 +111,10 @@ class Store(Reader, ServiceBooks):
             try:
                 connection.execute(insert(STUDIES).values(**study_row(study), owner=str(Lease.mine())))
             except IntegrityError as error:
-                raise StudyExistsError(f"study {study.name} exists already: choose another ⟦study⟧") from error
+                raise StudyExistsError(
+                    f"study {study.name} exists already: choose another ⟦study⟧, or help one that runs with ⟦join⟧, as "
+                    "all tasks of a job array but the first do"
+                ) from error
             tell_state(connection, study.name)
 
     def take(self, name: str) -> Study:

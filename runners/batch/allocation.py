@@ -50,8 +50,7 @@ class Trial:
     def finish(self, state: JobState, message: str, exit_code: int | None = None, event: Mishap | None = None) -> None:
         """Set its final status; what failed before it began got no nodes."""
         now = datetime.now(UTC)
-        if event is None and state is JobState.FAILED and self.status.started_at is None:
-            event = Mishap.NO_NODES
+        event = event or (Mishap.NO_NODES if state is JobState.FAILED and self.status.started_at is None else None)
         self.status = replace(self.status, state=state, exit_code=exit_code, message=message, event=event, ended_at=now)
 
 
@@ -172,8 +171,9 @@ class Allocation:
             raise SubmitError(f"{folder} cannot be made: {error.strerror}", transient=False) from error
         try:
             self.number = terms.batch.submit(terms.cores_per_node, time_s, self.spool.log, self.spool.script)
-        except RunnerError:
+        except RunnerError as error:
             self.spool.remove()
+            error.event = error.event or Mishap.NO_NODES
             raise
         self.polling = Polling()
         self.over = False
@@ -330,6 +330,7 @@ class Allocation:
             "timeout": (JobState.TIMEOUT, _at_limit(trial)),
             "lease": (JobState.CANCELLED, f"the nodes did not hear of hpltune for {in_words(self._terms.lease_s)}"),
         }
+        trial.status = replace(trial.status, started_at=trial.status.started_at or datetime.now(UTC))
         event = None
         if report.why == "cancelled" and self._verdict is not None:
             state, message, event = self._verdict
@@ -379,10 +380,13 @@ class Allocation:
                 trials.remove(current)
         if self._verdict is not None:
             state, sentence, event = self._verdict
+        elif state is JobState.CANCELLED:
+            state, event = JobState.FAILED, event or Mishap.ENDED_BY_OTHERS
         elif mine:
             sentence = f"{sentence}{self._last_words()}"
         for left in trials:
-            left.finish(state, sentence, event=event)
+            untold = None if self._verdict or left.status.started_at is None else Mishap.JOB_ENDED
+            left.finish(state, sentence, event=event or untold)
             left.status = replace(left.status, lost_nodes=failed)
 
     def _last_words(self) -> str:

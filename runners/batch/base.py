@@ -380,13 +380,12 @@ class BatchSystem(Part, ABC):
         del job, file
         return ("ssh",)
 
-    def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:
+    def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:  # noqa: ARG002 - the contract's
         """Return what starts the ranks of an MPI library in an allocation.
 
         Args:
             its_own: the launcher of that library.
         """
-        del mpi
         return its_own
 
     def command(self, launcher: Launcher, job: Job, folder: Path) -> list[str]:

@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from ..errors import UnreachableError
+from ..hosts.hearing import CommandResult
+from ..hosts.transport import Transport, raised, say_all
 from .contract import Container
 from .registry import ImageError
 
@@ -72,13 +75,10 @@ def look_into(
     """
     sums = [word for file in files for word in (_sum(file), str(file))]
     sums += ["", str(preloaded)] if preloaded else []
-    command = ("/bin/sh", "-c", _SCRIPT, "hpltune-look", program, *sums)
-    work = container.folders[0] if container.folders else Path("/")
-    argv = [*replace(container, inside={}, on_node=1).words(work), *command]
     environment = {**os.environ, **container.runtime.variables}
     try:
         said = subprocess.run(
-            argv,
+            _command(container, program, *sums),
             capture_output=True,
             text=True,
             errors="replace",
@@ -91,10 +91,38 @@ def look_into(
         raise ImageError(f"{container.runtime.name} starts nothing in {container.image} in {LIMIT_S:.0f} s") from error
     except OSError as error:
         raise ImageError(f"{container.runtime.program} cannot be started ({error.strerror})") from error
+    return _facts(container, CommandResult(said.returncode, said.stdout, said.stderr))
+
+
+def starts_nothing(container: Container, reach: Transport, nodes: Sequence[str]) -> dict[str, str]:
+    """Start the script in an image on nodes; return those where nothing starts, each with the sentence why."""
+    words = (*map("=".join, container.runtime.variables.items()), *_command(container))
+    failed, command = {}, ("sh", "-c", 'env "$@" || exit 1', "sh", *words)  # 255 would be taken for ssh's own
+    for node, said in say_all(reach, nodes, command, timeout_s=LIMIT_S).items():
+        try:
+            _facts(container, raised(said))
+        except (ImageError, UnreachableError) as error:
+            failed[node] = f"node {node}: {str(error).removeprefix(f'node {node}: ')}"
+    return failed
+
+
+def _command(container: Container, program: str = "", *sums: str) -> list[str]:
+    """Return the command that runs the script in an image."""
+    work = container.folders[0] if container.folders else Path("/")
+    alone = replace(container, inside={}, on_node=1)
+    return [*alone.words(work), "/bin/sh", "-c", _SCRIPT, "hpltune-look", program, *sums]
+
+
+def _facts(container: Container, said: CommandResult) -> ImageFacts:
+    """Return what the script tells.
+
+    Raises:
+        ImageError: it was not started.
+    """
     facts = parse_look(said.stdout)
     if not facts.cpu:
         lines = [line.strip() for line in said.stderr.splitlines() if line.strip()]
-        why = lines[-1] if lines else f"it ended with code {said.returncode}"
+        why = lines[-1] if lines else f"it ended with code {said.exit_code}"
         if any("Exec format error" in line for line in lines):
             raise ImageError(f"the image {container.image} is for another CPU than {os.uname().machine} ({why})")
         raise ImageError(f"{container.runtime.name} starts nothing in the image {container.image} ({why})")

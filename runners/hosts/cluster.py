@@ -154,7 +154,7 @@ class Cluster(Part):
     name: Annotated[str, matching(r"\w[\w.-]*", "letters, digits and _ . -")]
     backend: Annotated[str, AfterValidator(_backend)]
     hosts: Hosts = ()
-    hosts_from: str = ""
+    hosts_from: str = Field(default="", json_schema_extra={"in_a_file": False})
     ssh: Annotated[tuple[str, ...], AfterValidator(_a_program)] = ("ssh",)
     interfaces: tuple[Interface, ...] = Field(default=(), validation_alias=AliasChoices("use_interfaces", "interfaces"))
     on_node_loss: Literal["continue", "pause"] = "continue"
@@ -167,7 +167,7 @@ class Cluster(Part):
         AfterValidator(_without_parents),
     ] = "/tmp"  # noqa: S108 - copies get a folder of their own there
     node: NodeFacts = NodeFacts()
-    batch: InstanceOf[BatchSystem] | None = None
+    batch: InstanceOf[BatchSystem] | None = Field(default=None, json_schema_extra={"in_a_file": False})
     switches: Mapping[str, Hosts] = Field(default_factory=dict)
     speeds: Mapping[Host, Positive] = Field(default_factory=dict)
     power: PowerTable | None = None

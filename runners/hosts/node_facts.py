@@ -263,7 +263,7 @@ def parse_says(node: str, text: str) -> NodeSays:
         architecture=first_of(said, "architecture"),
         model=first_of(said, "model"),
         cores=max(1, len(system.cores)),
-        memory_bytes=int(memory) * 1024 if memory.isdecimal() else 0,
+        memory_bytes=int(memory) * 1024 if memory.isdecimal() and len(memory) < 14 else 0,
         interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
         mpi=" ".join(first_of(said, "mpi").partition("Report bugs")[0].split()),
         files={path: checksum for checksum, _, path in (line.partition(" ") for line in said.get("file", []))},

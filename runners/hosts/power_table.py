@@ -3,7 +3,6 @@
 Passwords are in files of their own, so that neither a database nor a page ever has one.
 """
 
-import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,18 +15,14 @@ from ..toml_file import Part, matching
 LONGEST_COMMAND = 1000
 
 
-def _address(text: str) -> str:
-    if not re.fullmatch(r"[A-Za-z0-9.:\[\]_-]{1,255}", text):
-        raise ValueError("expected the name or address of a node's controller, as 10.0.0.1")
-    return text
-
-
-def _url(text: str) -> str:
-    if not re.fullmatch(r"https?://[A-Za-z0-9.\[\]:_-]{1,255}/?", text):
-        raise ValueError("expected the address of a node's controller, as https://10.0.0.1")
-    return text.rstrip("/")
-
-
+Address = Annotated[
+    str, matching(r"[A-Za-z0-9.:\[\]_-]{1,255}", "the name or address of a node's controller, as 10.0.0.1")
+]
+Url = Annotated[
+    str,
+    matching(r"https?://[A-Za-z0-9.\[\]:_-]{1,255}/?", "the address of a node's controller, as https://10.0.0.1"),
+    AfterValidator(lambda url: url.rstrip("/")),
+]
 User = Annotated[str, matching(r"[\w.@+-]{1,64}", "the name of an account, of at most 64 signs")]
 
 
@@ -91,7 +86,7 @@ class IpmiTable(Account):
         interface: of ipmitool.
     """
 
-    addresses: Annotated[Mapping[str, Annotated[str, AfterValidator(_address)]], Field(min_length=1)]
+    addresses: Annotated[Mapping[str, Address], Field(min_length=1)]
     interface: Annotated[str, matching(r"lanplus|lan", "lanplus or lan")] = "lanplus"
 
 
@@ -103,7 +98,7 @@ class RedfishTable(Account):
         verify: whether their certificates are checked; `certificate` is a file of those that are trusted.
     """
 
-    addresses: Annotated[Mapping[str, Annotated[str, AfterValidator(_url)]], Field(min_length=1)]
+    addresses: Annotated[Mapping[str, Url], Field(min_length=1)]
     verify: bool = True
     certificate: str = ""
 

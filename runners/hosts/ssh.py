@@ -19,7 +19,7 @@ from ..launchers.base import Launcher, ended_on
 from ..local import LocalRunner, Running
 from ..paths import AGENT, RunPaths
 from ..process_tree import MARK
-from ..readiness.networks import no_way
+from ..readiness.networks import narrow_ways, no_way
 from .copies import Copies
 from .hearing import CommandResult
 from .host_names import launcher_name
@@ -77,7 +77,6 @@ echo "${{boot:--}} ${{kills:-0}} ${{free:-{FULL_KIB}}}"
 """Tells of a node what changes if it is to blame: boot, processes that its kernel killed for want of memory, and KiB
 that are free for temporary files."""
 AWAY = "a node stopped answering"
-Told = Mapping[str, CommandResult | UnreachableError]
 State = tuple[str, ...]
 
 _BOX = re.compile(r"^-{20,}$.*?^-{20,}$", re.MULTILINE | re.DOTALL)
@@ -172,7 +171,13 @@ class SshRunner(LocalRunner):
             self._copies.doubt(running.job.nodes)
         running.status = self._blamed(running, known, missed, said)
 
-    def _blamed(self, running: Running, known: Mapping[str, State], missed: Mapping[str, int], said: Told) -> JobStatus:
+    def _blamed(
+        self,
+        running: Running,
+        known: Mapping[str, State],
+        missed: Mapping[str, int],
+        said: Mapping[str, CommandResult | UnreachableError],
+    ) -> JobStatus:
         """Return the status of a job that failed, with what befell it and with the nodes that are to blame.
 
         Args:
@@ -215,9 +220,12 @@ class SshRunner(LocalRunner):
             return Mishap.DISK_FULL, f"the folder for temporary files is full on node {', '.join(full)}"
         if event is Mishap.KILLED:
             return event, f"node {node}" if (node := ended_on(paths.last_words())) else ""
-        if began or self._met.issuperset(running.job.nodes):
+        if self._met.issuperset(running.job.nodes):
             return event, ""
-        closed = no_way(self._reach, running.job.nodes, running.job.interfaces)
+        nodes, interfaces = running.job.nodes, running.job.interfaces
+        closed = ("" if began else no_way(self._reach, nodes, interfaces)) or "; ".join(
+            narrow_ways(self._reach, nodes, nodes, interfaces)[0]
+        )
         return (Mishap.NO_WAY, closed) if closed else (event, "")
 
 
@@ -243,7 +251,7 @@ class NodeWatch:
         self._known = known
         self._next_s = time.monotonic() + (check_s if set(nodes) <= known.keys() else 0.0)
         self._asking: threading.Thread | None = None
-        self._said: Told = {}
+        self._said: Mapping[str, CommandResult | UnreachableError] = {}
         self._anew = False
 
     def away(self) -> bool:

@@ -66,9 +66,8 @@ class Transport(Protocol):
 class Local:
     """Runs commands directly, where the node is this machine."""
 
-    def argv(self, node: str, command: Sequence[str]) -> list[str]:
+    def argv(self, node: str, command: Sequence[str]) -> list[str]:  # noqa: ARG002 - the contract's
         """Return the command itself."""
-        del node
         return list(command)
 
 

@@ -43,9 +43,8 @@ class Mpich:
     mpiexec: Path
 
     @classmethod
-    def installed(cls, mpiexec: Path, version: str) -> Self:
+    def installed(cls, mpiexec: Path, version: str) -> Self:  # noqa: ARG003 - the contract's
         """Make the launcher of an installation."""
-        del version
         return cls(mpiexec)
 
     def command(self, job: Job) -> list[str]:
@@ -77,9 +76,8 @@ class Mpich:
             return ["-bind-to", f"core:{job.threads_per_rank}"]
         return ["-bind-to", job.binding]
 
-    def _pinning(self, job: Job) -> dict[str, str]:
+    def _pinning(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - the contract's
         """Return variables that bind ranks, where options do not."""
-        del job
         return {}
 
 
@@ -97,8 +95,7 @@ class IntelMpi(Mpich):
         bootstrap = [] if job.agent is None else ["-bootstrap", "ssh", "-bootstrap-exec", str(job.agent)]
         return [*bootstrap, "-hosts", ",".join(map(launcher_name, job.nodes)), "-ppn", str(job.ranks_per_node)]
 
-    def _binding(self, job: Job) -> list[str]:
-        del job
+    def _binding(self, job: Job) -> list[str]:  # noqa: ARG002 - the contract's
         return []
 
     def _pinning(self, job: Job) -> dict[str, str]:

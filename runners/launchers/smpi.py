@@ -64,9 +64,8 @@ class Smpi:
             *job.program[1:],
         ]
 
-    def explain(self, job: Job, exit_code: int, said: str) -> str:
+    def explain(self, job: Job, exit_code: int, said: str) -> str:  # noqa: ARG002 - the contract's
         """Explain SimGrid's messages in one sentence."""
-        del job
         if re.search(r"[Dd]eadlock", said):
             return "the simulation stopped in a deadlock: HPL needs more ranks than were started"
         match = re.search(r"hpltune-virtual: (.+)", said)

@@ -67,16 +67,14 @@ class Within:
     unit: str = ""
     least: float = -math.inf
 
-    def usual(self, values: Sequence[str]) -> str | None:
+    def usual(self, values: Sequence[str]) -> str | None:  # noqa: ARG002 - the contract's
         """Return the limit in words."""
-        del values
         return (
             f"{f'at most {self.most:g}' if self.most < math.inf else f'at least {self.least:g}'} {self.unit}".rstrip()
         )
 
-    def fits(self, value: str, usual: str) -> bool:
+    def fits(self, value: str, usual: str) -> bool:  # noqa: ARG002 - the contract's
         """Return whether the value without its sign and its uncertainty is within the limits."""
-        del usual
         return not value.startswith(UNREADABLE) and self.least <= abs(number(value)) - uncertainty(value) <= self.most
 
 
@@ -86,9 +84,8 @@ class MustBe(SameText):
 
     text: str
 
-    def usual(self, values: Sequence[str]) -> str | None:
+    def usual(self, values: Sequence[str]) -> str | None:  # noqa: ARG002 - the contract's
         """Return the text."""
-        del values
         return self.text
 
 
@@ -96,14 +93,12 @@ class MustBe(SameText):
 class OfTheMoment:
     """A value changes from second to second: none is odd, and none is held against that of an earlier check."""
 
-    def usual(self, values: Sequence[str]) -> str | None:
+    def usual(self, values: Sequence[str]) -> str | None:  # noqa: ARG002 - the contract's
         """Return words that nobody reads, since every value fits."""
-        del values
         return "any"
 
-    def fits(self, value: str, usual: str) -> bool:
+    def fits(self, value: str, usual: str) -> bool:  # noqa: ARG002 - the contract's
         """Return that it does."""
-        del value, usual
         return True
 
 

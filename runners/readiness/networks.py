@@ -11,7 +11,7 @@ from ipaddress import ip_interface, ip_network
 from ..errors import UnreachableError
 from ..hosts.hearing import CommandResult, LineProcess
 from ..hosts.node_facts import own_networks
-from ..hosts.transport import Transport, parsed, say_all, say_each
+from ..hosts.transport import Local, Transport, parsed, say_all, say_each
 from ..settings.survey import ADDRESSES, Interface, interfaces_in
 
 END_S = 10.0
@@ -197,9 +197,7 @@ def no_way(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) ->
     if networks and not own:
         told = ", ".join(interfaces)
         return f"this host ({here}) has no {told} (there: {', '.join(networks)}), which MPI is told to use"
-    addresses = networks_of(reach, nodes, interfaces[:1]).networks[0].addresses
-    there = [node for node in nodes if node in addresses]
-    after = dict(zip(there, [*there[1:], *there[:1]], strict=True))
+    addresses, after = _ring(reach, nodes, interfaces)
     knocks = {node: ("sh", "-c", _KNOCK, "sh", addresses[other], *own) for node, other in after.items()}
     said = say_each(reach, knocks, timeout_s=20.0)
     heard = {node: own.stdout.split() for node, own in said.items() if isinstance(own, CommandResult)}
@@ -220,6 +218,68 @@ def no_way(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]) ->
         f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports from "
         "1024 on through the firewall there, or take other interfaces"
     )
+
+
+def _ring(
+    reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]
+) -> tuple[Mapping[str, str], dict[str, str]]:
+    """Return the address of each node between others, and its neighbour in the list."""
+    addresses = networks_of(reach, nodes, interfaces[:1]).networks[0].addresses
+    there = [node for node in nodes if node in addresses]
+    return addresses, dict(zip(there, [*there[1:], *there[:1]], strict=True))
+
+
+_FITS = r"""
+PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
+export PATH LC_ALL
+fits() { ping -c 2 -i 0.3 -W 1 -M do -s "$1" "$2" >/dev/null 2>&1; }
+for there; do {
+    address=$(getent ahostsv4 "$there" | awk 'NR == 1 { print $1 }')
+    name=$(ip -o route get "${address:-$there}" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
+    mtu=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/.* mtu \([0-9]*\) .*/\1/p')
+    if [ "$name" = lo ]; then said=fits
+    elif [ -z "$mtu" ] || ! fits 56 "$there"; then said=unknown
+    elif fits $((mtu - 28)) "$there"; then said=fits
+    else said=narrow; fi
+    echo "$there $said ${mtu:-0} ${name:--}"
+} & done
+wait
+"""
+"""Whether packets as large as the MTU of the interface get to an address in one piece; 28 bytes are their headers."""
+
+
+def narrow_ways(
+    reach: Transport, hosts: Sequence[str], answering: Sequence[str], interfaces: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """Return between which hosts large packets do not get through, and between which nobody knows, a sentence each.
+
+    This host asks each host, and each that answers its neighbour in the list. Small messages get through everywhere, so
+    a start of ranks does not tell.
+
+    Args:
+        interfaces: as `no_way` takes them.
+    """
+    addresses, after = _ring(reach, answering, interfaces) if answering else ({}, {})
+    here, place = f"this host ({socket.gethostname()})", {addresses.get(one, one): one for one in hosts}
+    asked = {node: ("sh", "-c", _FITS, "sh", addresses[other]) for node, other in after.items() if other != node}
+    heard = {
+        **say_all(Local(), [here], ("sh", "-c", _FITS, "sh", *place), timeout_s=20.0),
+        **{f"node {node}": said for node, said in say_each(reach, asked, timeout_s=20.0).items()},
+    }
+    found: dict[tuple[str, ...], list[str]] = {}
+    for first, said in heard.items():
+        for there, *verdict in map(str.split, said.stdout.splitlines() if isinstance(said, CommandResult) else ()):
+            found.setdefault(tuple(verdict), []).append(f"{first} to node {place.get(there, there)}")
+    narrow = [
+        f"packets of {mtu} bytes, the MTU of {name}, do not get from {_some(pairs)}, and small ones do: a cable, "
+        "switch port or NIC between them takes smaller ones: raise its MTU, or lower that of the hosts, as by "
+        f"`ip link set dev {name} mtu 1500`"
+        for (verdict, mtu, name), pairs in found.items()
+        if verdict == "narrow"
+    ]
+    unknown = [pair for (verdict, *_), pairs in found.items() if verdict == "unknown" for pair in pairs]
+    told = f"Whether large packets get from {_some(unknown)} is not known: there is no ping, or no answer to it."
+    return narrow, [told] if unknown else []
 
 
 def _some(named: Sequence[str]) -> str:

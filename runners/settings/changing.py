@@ -3,14 +3,13 @@
 import time
 import uuid
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from ..errors import RefusedError, RunnerError, UnreachableError
 from ..hosts.transport import Transport
 from .journal import place
 from .registry import host_settings
-from .script import Timer, Told, change, converse, failure, for_each, writing
+from .script import Timer, Told, change, converse, failure, for_each, outcome_of_each, writing
 from .setting import Command
 from .survey import Node
 
@@ -138,7 +137,8 @@ class NodeChanger:
                 raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
         except BaseException:
-            for_each(tuple(changes), lambda host: self._stop(host, timers[host]))
+            stop = {host: [timer.stop()] for host, timer in timers.items()}
+            outcome_of_each(tuple(changes), lambda host: converse(self.reach, host, stop[host], timeout_s=CONFIRM_S))
             raise
         return {key: value for values in verified.values() for key, value in values.items()}
 
@@ -162,9 +162,9 @@ class NodeChanger:
     def _change(
         self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer
     ) -> RefusedError | None:
-        root = self.nodes[host].root
-        commands = [_setting(each.interface, each.setting, each.after, root=root) for each in changes]
-        undo = [_setting(each.interface, each.setting, each.original, root=root) for each in changes]
+        root, known = self.nodes[host].root, host_settings()
+        commands = [writing(known[each.setting], each.interface, each.after, root=root) for each in changes]
+        undo = [writing(known[each.setting], each.interface, each.original, root=root) for each in changes]
         commands += [test.command for test in tests]
         limit_s = self.patience.link_s * (1 + len(tests)) + APPLY_S * len(changes)
         later = replace(timer, after_s=timer.after_s + limit_s)
@@ -213,11 +213,6 @@ class NodeChanger:
                 return RefusedError(sentence, _only([each.setting for each in changes]))
         return RefusedError(f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back")
 
-    def _stop(self, host: str, timer: Timer) -> None:
-        """Stop a node's timer, if the node answers and the timer has not acted."""
-        with suppress(RunnerError):
-            converse(self.reach, host, [timer.stop()], timeout_s=CONFIRM_S)
-
 
 def value_of(host: str, key: Key, told: Told) -> str:
     """Return the value of a setting that a node has printed.
@@ -229,10 +224,6 @@ def value_of(host: str, key: Key, told: Told) -> str:
         return host_settings()[key[1]].read(told.printed).value
     except RefusedError as error:
         raise RefusedError(f"{place(host, *key)} cannot be set: {error}", key[1]) from error
-
-
-def _setting(interface: str, name: str, value: str, *, root: bool) -> Command:
-    return writing(host_settings()[name], interface, value, root=root)
 
 
 def _only(settings: Sequence[str], likely: str = "") -> str:

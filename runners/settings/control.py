@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from threading import Lock
 from types import TracebackType
 from typing import Self
@@ -16,7 +15,7 @@ from .registry import host_settings, setting, subject
 from .restore import put_back
 from .script import converse, failure, for_each, outcome_of_each, writing
 from .setting import CHOICE, SettingValue, interfaces_of
-from .survey import Node, look_at, require_interfaces
+from .survey import Node, look_at, require_interfaces, require_right
 
 
 class SettingsControl:
@@ -77,7 +76,7 @@ class SettingsControl:
                 self._require(self._nodes, chosen)
             if wanted.keys() & host_settings().keys():
                 self._take(self._nodes)
-                self._require_settings(wanted)
+                self._require_settings(wanted, {CHOICE: ",".join(chosen)} if chosen else {})
 
     def apply(self, wanted: Mapping[str, SettingValue], nodes: Sequence[str] | None = None) -> None:
         """Give the nodes the settings of a trial; only differing values are changed.
@@ -173,10 +172,21 @@ class SettingsControl:
             setting(name)
         return targets
 
-    def _require_settings(self, wanted: Mapping[str, Sequence[SettingValue]]) -> None:
-        """Make sure that each node has the settings of a whole node, and lets us write them: it writes what it has."""
-        asked = [one for name, one in host_settings().items() if name in wanted and not one.per_interface]
-        asked = [one for one in asked if not one.between_nodes]
+    def _require_settings(
+        self, wanted: Mapping[str, Sequence[SettingValue]], chosen: Mapping[str, SettingValue]
+    ) -> None:
+        """Make sure that each node has the settings of a whole node, and lets us write them: it writes what it has.
+
+        Of those between nodes sudo is only asked.
+
+        Args:
+            chosen: the interfaces that trials name.
+        """
+        known = {name: one for name, one in host_settings().items() if wanted.get(name)}
+        asked = [one for one in known.values() if not (one.per_interface or one.between_nodes)]
+        links = self._targets({name: wanted[name][0] for name in known if known[name] not in asked} | {**chosen})
+        writes = {key: known[key[1]].apply(key[0], value) for key, value in links.items()}
+        for_each(self._nodes if writes else (), lambda host: require_right(self._reach, host, writes))
         if not asked:
             return
         self._require(self._nodes, ())
@@ -293,7 +303,7 @@ class Hold:
             for failed in (outcome for outcome in left.values() if isinstance(outcome, RunnerError)):
                 raise failed
         except BaseException:
-            for_each(new, self._remove)
+            self._remove(new)
             raise
         self._held.update(new)
         return {host: found for host, found in left.items() if found and not isinstance(found, RunnerError)}
@@ -310,10 +320,9 @@ class Hold:
     def release(self, changed: Sequence[str]) -> None:
         """Remove our notes, except from nodes that are still changed."""
         done = tuple(host for host in self._held if host not in changed)
-        for_each(done, self._remove)
+        self._remove(done)
         self._held.difference_update(done)
 
-    def _remove(self, host: str) -> None:
-        """Remove our note from a node; on a silent node the note becomes invalid when this process ends."""
-        with suppress(RunnerError):
-            remove(self._reach, host, [self._token])
+    def _remove(self, hosts: Sequence[str]) -> None:
+        """Remove our note from nodes; on a silent node the note becomes invalid when this process ends."""
+        outcome_of_each(hosts, lambda host: remove(self._reach, host, [self._token]))

@@ -156,9 +156,8 @@ class Sysctl(HostSetting):
     meaning: str = ""
     between_nodes: bool = True
 
-    def show(self, interface: str) -> Command:
+    def show(self, interface: str) -> Command:  # noqa: ARG002 - the contract's
         """Show the value alone."""
-        del interface
         return ("sysctl", "-n", self.key)
 
     def read(self, printed: str) -> Reading:
@@ -168,9 +167,8 @@ class Sysctl(HostSetting):
             raise RefusedError(last_words(printed))
         return Reading(value)
 
-    def write(self, interface: str, value: str) -> Command:
+    def write(self, interface: str, value: str) -> Command:  # noqa: ARG002 - the contract's
         """Set the value until the node reboots."""
-        del interface
         return ("sysctl", "-w", f"{self.key}={value}")
 
 

@@ -15,6 +15,7 @@ CODE = "hpltune-code"
 PRELUDE = "PATH=$PATH:/usr/sbin:/sbin\nLC_ALL=C\nexport PATH LC_ALL\n"
 """Many systems have `ip` and `ethtool` in folders that are not on the PATH of users."""
 SUDO: Command = ("sudo", "-n")
+NEEDS_RULE = "it needs root, or sudo with a rule for it: `hpltune net sudoers` prints the rules"
 PADDING = "x" * 65_536
 """Text that fills many packets of any size, to detect a connection that drops large packets."""
 UNTIL_GIVEN_UP_S = 60.0
@@ -169,7 +170,7 @@ def writing(setting: HostSetting, interface: str, value: str, *, root: bool) -> 
 def failure(told: Told) -> str:
     """Return why a command failed, on one line."""
     if _NEEDS_PASSWORD.search(told.printed):
-        return "it needs root, or sudo with a rule for it: `hpltune net sudoers` prints the rules"
+        return NEEDS_RULE
     lines = [line.strip() for line in told.printed.splitlines() if line.strip()]
     return "; ".join(lines[-3:]) or f"it failed with code {told.exit_code}"
 

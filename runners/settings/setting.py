@@ -124,14 +124,12 @@ class Setting:
             raise RefusedError(f"{self.name} = {shown}: expected {self.values.expected}")
         return text
 
-    def lacks(self, value: str, system: SystemFacts) -> str:
+    def lacks(self, value: str, system: SystemFacts) -> str:  # noqa: ARG002 - the contract's
         """Return what a host lacks for a value, as "it has no numactl"; "" if it lacks nothing."""
-        del value, system
         return ""
 
-    def worth_trying(self, system: SystemFacts) -> tuple[SettingValue, ...]:
+    def worth_trying(self, system: SystemFacts) -> tuple[SettingValue, ...]:  # noqa: ARG002 - the contract's
         """Return the values of "auto" on a host, best guess first; empty if none can be better than another."""
-        del system
         return ()
 
 
@@ -185,12 +183,11 @@ class HostSetting(Setting, ABC):
 class LaunchSetting(Setting):
     """Something in the environment or the command of each rank, or in what the launcher is asked for."""
 
-    def environment(self, value: str) -> Mapping[str, str]:
+    def environment(self, value: str) -> Mapping[str, str]:  # noqa: ARG002 - the contract's
         """Return the variables of the ranks with this value."""
-        del value
         return {}
 
-    def command(self, value: str, system: SystemFacts | None) -> Command:
+    def command(self, value: str, system: SystemFacts | None) -> Command:  # noqa: ARG002 - the contract's
         """Return what stands before the program in the command of each rank, as `numactl --interleave=all`.
 
         Args:
@@ -199,7 +196,6 @@ class LaunchSetting(Setting):
         Raises:
             RefusedError: the value means something only if the host is known.
         """
-        del value, system
         return ()
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from ..errors import RefusedError
 from ..hosts.transport import Transport
+from .journal import place
 from .net import json_of, last_words
-from .script import converse
+from .script import NEEDS_RULE, SUDO, converse
 from .setting import CHOICE, Command
 
 WHO: Command = ("id", "-u")
@@ -88,6 +89,22 @@ def look_at(reach: Transport, host: str, *, interfaces: bool = True) -> Node:
             "iproute2 of 2018 or newer is needed"
         )
     return Node(host, who.printed.strip() == "0", found)
+
+
+def require_right(reach: Transport, host: str, writes: Mapping[tuple[str, str], Command]) -> None:
+    """Make sure that a node lets this user run commands as root; none is run.
+
+    Args:
+        writes: by interface and setting the command that sets it.
+
+    Raises:
+        RefusedError: the user is not root, and sudo has no rule without a password.
+        UnreachableError: the node does not answer.
+    """
+    who, *allowed = converse(reach, host, [WHO, *((*SUDO, "-l", *command) for command in writes.values())])
+    for key, told in zip(writes, allowed, strict=True):
+        if who.printed.strip() != "0" and not told.taken:
+            raise RefusedError(f"{place(host, *key)} cannot be set: {NEEDS_RULE}", key[1])
 
 
 def require_interfaces(nodes: Mapping[str, Node], names: Collection[str]) -> None:

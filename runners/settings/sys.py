@@ -90,9 +90,8 @@ class NumaPolicy(LaunchSetting):
         "bind:0-1 on these only. It matters where a rank's threads run on several NUMA nodes."
     )
 
-    def command(self, value: str, system: SystemFacts | None) -> Command:
+    def command(self, value: str, system: SystemFacts | None) -> Command:  # noqa: ARG002 - the contract's
         """Start the program through numactl."""
-        del system
         policy, _, nodes = value.partition(":")
         listed = nodes.replace("+", ",")
         words = {"local": "--localalloc", "interleave": "--interleave=all", "bind": f"--membind={listed}"}
@@ -237,9 +236,8 @@ class KernelValue(HostSetting):
     missing: str = "its kernel has none"
     root: Path = Path("/")
 
-    def show(self, interface: str) -> Command:
+    def show(self, interface: str) -> Command:  # noqa: ARG002 - the contract's
         """Show what the files hold, each different text once, and then what the kernel takes."""
-        del interface
         script = f'for file in {self._files}; do [ -r "$file" ] || {{ echo "{self.missing}"; exit 1; }}; done'
         script += f"; cat {self._files} | sort -u"
         if self.available:
@@ -262,9 +260,8 @@ class KernelValue(HostSetting):
             raise RefusedError(f"it has several values ({', '.join(lines)}), so the first one could not be put back")
         raise RefusedError(last_words(printed))
 
-    def write(self, interface: str, value: str) -> Command:
+    def write(self, interface: str, value: str) -> Command:  # noqa: ARG002 - the contract's
         """Write all files."""
-        del interface
         return ("sh", "-c", f"echo {value} | tee {self._files} >/dev/null")
 
     def rule(self, interface: str) -> tuple[str, str]:

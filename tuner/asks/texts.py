@@ -41,11 +41,10 @@ def read_overrides(texts: Sequence[str]) -> dict[str, list[Scalar]]:
     Raises:
         TunerError: they cannot be read.
     """
-    return {name: [_number(value) for value in values] for name, values in parse_overrides(texts).items()}
-
-
-def _number(text: str) -> Scalar:
-    return int(text) if text.isdecimal() and str(int(text)) == text else text
+    return {
+        name: [int(text) if text.isdecimal() and str(int(text)) == text else text for text in values]
+        for name, values in parse_overrides(texts).items()
+    }
 
 
 def override_texts(given: Scalar | Sequence[Scalar]) -> list[str]:

@@ -1,5 +1,6 @@
 """`hpltune net`: the network between hosts."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -28,7 +29,14 @@ SshProgram = Annotated[
 
 @net.command(cls=PlainCommand)
 def show(
-    hosts: Hosts = None, interface: Interfaces = None, ssh: SshProgram = None, db: Db = None, as_json: Json = False
+    hosts: Hosts = None,
+    interface: Interfaces = None,
+    ssh: SshProgram = None,
+    cluster: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The hosts of this cluster file, reached as it says.")
+    ] = None,
+    db: Db = None,
+    as_json: Json = False,
 ) -> None:
     """Show what can be set on hosts, what it is now, and why something cannot be set there.
 
@@ -41,16 +49,17 @@ def show(
         hpltune net show --hosts node1,node2 --interface eth0
 
         hpltune net show --hosts h1 --ssh "ssh -F lab/ssh_config" --json
+
+        hpltune net show --cluster my-cluster.toml
     """
-    from ..commands.hosts.net_settings import NetShowRequest, net_show
+    from ..commands.hosts.net_settings import net_show
     from .common import user_dirs
 
-    request = NetShowRequest(hosts, interface, ssh)
     if db is None and not user_dirs().database.exists():
-        result = net_show(request, None)
+        result = net_show(None, hosts, interface, ssh, cluster)
     else:
         with open_store(db, create=False) as store:
-            result = net_show(request, store)
+            result = net_show(store, hosts, interface, ssh, cluster)
     show_report(console(), result.report(), as_json=as_json)
 
 
@@ -87,12 +96,11 @@ def restore(
     """
     from runners.settings.journal import tokens_of
 
-    from ..commands.hosts.net_settings import NetRestoreRequest, net_restore, way_to_hosts
+    from ..commands.hosts.net_settings import net_restore, way_to_hosts
 
     reach, names = way_to_hosts(hosts, ssh)
-    request = NetRestoreRequest(names if hosts else (), tokens_of(reach), force, forget)
     with open_store(db, create=True) as store:
-        result = net_restore(request, store)
+        result = net_restore(store, names if hosts else (), tokens_of(reach), force=force, forget=forget)
     show_report(console(), result.report(), as_json=False)
     raise typer.Exit(1 if result.left else 0)
 

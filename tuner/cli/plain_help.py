@@ -1,5 +1,6 @@
 """Help in plain words: what a value is, in place of the names of Python's types."""
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -189,13 +190,12 @@ def _value(parameter: Any, ctx: Any, value: Any) -> Any:
 def _is_plain(value: Any, kind: Any, limits: Any) -> bool:
     """Whether a value needs no pydantic: it has its type, is a text or path of usual letters, or a number in limits."""
     if kind in NUMBERS and type(value) is not kind:
-        return bool(NUMBERS[kind].fullmatch(str(value))) and _within(kind(value), limits)
+        least, most = (
+            (-math.inf if limits.min is None else limits.min),
+            (math.inf if limits.max is None else limits.max),
+        )
+        return bool(NUMBERS[kind].fullmatch(str(value))) and least <= kind(value) <= most
     return (type(value) is kind or (kind is Path and isinstance(value, str | Path))) and str(value).isascii()
-
-
-def _within(number: float, limits: Any) -> bool:
-    """Whether a number is one that its parameter takes."""
-    return (limits.min is None or limits.min <= number) and (limits.max is None or number <= limits.max)
 
 
 def _unbroken(text: str | None) -> str | None:

@@ -66,7 +66,8 @@ def list_known(request: KnownRequest) -> KnownResult:
     if request.by not in ORDERS:
         raise UsageError(f"choose one of {', '.join(ORDERS)}", field="by", given=request.by)
     words = [word.casefold() for text in request.words for word in text.split()]
-    found = [machine for machine in known_machines() if all(word in _text(machine) for word in words)]
+    texts = {one: f"{one.machine} {one.kind} {one.cpu} {one.note}".casefold() for one in known_machines()}
+    found = [machine for machine, text in texts.items() if all(word in text for word in words)]
     if not found:
         asked = " ".join(request.words)
         raise TunerError(f"no published result has {asked!r} in its name, CPU or note: `hpltune known` lists all")
@@ -77,10 +78,6 @@ def known_words(incomplete: str) -> list[str]:
     """Words of names and CPUs that begin so, for tab completion."""
     words = {word for machine in known_machines() for word in f"{machine.machine} {machine.cpu}".split()}
     return sorted(word for word in words if word.casefold().startswith(incomplete.casefold()))
-
-
-def _text(machine: KnownMachine) -> str:
-    return f"{machine.machine} {machine.kind} {machine.cpu} {machine.note}".casefold()
 
 
 def _order(by: str) -> Callable[[KnownMachine], tuple[bool, float, str, str]]:

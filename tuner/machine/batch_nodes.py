@@ -22,6 +22,9 @@ from .cluster_nodes import on_nodes
 from .interfaces import through_batch_system
 from .inventory import Inventory, Nodes
 
+LEAST_RUN_S = 10.0
+"""That even the first runs of a study may take, with MPI's start."""
+
 
 def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> tuple[Inventory, list[Notice]]:
     """Make the inventory of an allocation: libraries of this machine, cores and memory as the batch system knows them.
@@ -83,7 +86,13 @@ def batch_faults(batch: BatchSystem, facts: BatchFacts, cores: int | None, mpi: 
     if mpi is None:
         yield "no MPI was found on this host: `hpltune setup` installs it"
     yield from allocation_faults(batch, facts, cores)
-    own = facts.launcher
+    limit_s, own = facts.time_limit_s(batch), facts.launcher
+    if facts.asked and limit_s < SPARE_S + LEAST_RUN_S:
+        yield (
+            f"an allocation lasts {in_words(limit_s)}, of which {in_words(SPARE_S)} are kept to end a run in order, "
+            f"and the first runs need {in_words(LEAST_RUN_S)}: take another than {_asked_of(batch)}, or raise "
+            f"time_limit_s under [{batch.name}]"
+        )
     if mpi is not None and facts.asked and own and batch.launcher == own.name and not own.starts(mpi.name):
         yield (
             f'launcher = "{own.name}" needs {own.needed[mpi.name]} for {mpi.name}, which this {batch.words.title} does '

@@ -9,12 +9,15 @@ from pathlib import Path
 from hpl.private_files import private_folder
 from hpl.rpeak import Rpeak
 from results.metrics import four_digits
+from runners.containers.contract import Container
+from runners.containers.looking import starts_nothing
 from runners.errors import ProcessError, UnreachableError
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.modules import module_folders
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
+from runners.readiness.networks import narrow_ways
 from runners.settings.registry import HostsOffer
 
 from ..errors import TunerError
@@ -72,13 +75,14 @@ def survey_nodes(
     wanted = cluster.model_copy(update={"hosts": tuple(host for host in cluster.hosts if host not in without)})
     says, silent = ask_cluster(wanted, shared, inventory.mpi.mpirun, [*program, *needed], ask)
     if silent and not (leave_out and says):
-        raise TunerError("; ".join(silent))
+        narrow, _ = narrow_ways(wanted.reach, wanted.hosts, [node.node for node in says], cluster.interfaces)
+        raise TunerError("; ".join((*silent, *narrow)))
     for sentence in (*node_faults(cluster, says, inventory.mpi, shared), *lacking_files(says, program)):
         raise TunerError(sentence)
     blas, lacking = common_blas(inventory.blas, says, needed)
     if lacking and not blas:
         raise TunerError(f"{'; '.join(lacking)}: no BLAS library is on all nodes")
-    if failed := said_together(try_copy(cluster, [node.node for node in says])):
+    if failed := not_brought(cluster, inventory.container, says):
         raise TunerError("; ".join(failed))
     cores = cluster.node.cores or min(node.cores for node in says)
     memory_bytes, scarcest = memory_of(cluster, says)
@@ -111,7 +115,15 @@ def survey_nodes(
         rpeak = _rpeak(cluster, says, inventory, cores)
     cautions += [Notice(f"{sentence}.", caution=True) for sentence in unlike_nodes(says, vendor)]
     inventory = on_nodes(inventory, nodes, rpeak)
-    return inventory, [*notices, Notice(_size(says, cores)), *cautions]
+    free = gibibytes(min(node.memory_bytes for node in says))
+    size = Notice(f"{counted(len(says), 'node')} with {counted(cores, 'core')} and at least {free} free each.")
+    return inventory, [*notices, size, *cautions]
+
+
+def not_brought(cluster: Cluster, container: Container | None, says: Sequence[NodeSays]) -> list[str]:
+    """Say on which nodes programs cannot be had: they are not copied there, or nothing starts in their image."""
+    nodes = [node.node for node in says]
+    return said_together(starts_nothing(container, cluster.reach, nodes) if container else try_copy(cluster, nodes))
 
 
 def on_nodes(inventory: Inventory, nodes: Nodes, rpeak: Rpeak) -> Inventory:
@@ -208,9 +220,3 @@ def _rpeak(cluster: Cluster, says: Sequence[NodeSays], inventory: Inventory, cor
         "overrides it."
     )
     return replace(inventory.rpeak, gflops=gflops, cores=count * cores, reasoning=(sentence,))
-
-
-def _size(says: Sequence[NodeSays], cores: int) -> str:
-    each = counted(cores, "core")
-    free = gibibytes(min(node.memory_bytes for node in says))
-    return f"{counted(len(says), 'node')} with {each} and at least {free} free each."

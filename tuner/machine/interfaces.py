@@ -42,8 +42,9 @@ def interfaces_between(cluster: "Cluster", says: Sequence[NodeSays], here: Mappi
     if len(says) < 2 or not all(node.networks for node in says):
         return Interfaces((), "")
     names = list(dict.fromkeys(name for node in says for name in node.networks))
-    alike = [name for name in names if _same_network(name, [node.networks for node in says])]
-    leading = [name for name in alike if len({node.networks[name] for node in says}) == len(says)]
+    told = [node.networks for node in says]
+    reaching = [name for name in names if _same_network(name, told)]
+    leading = [name for name in reaching if len({each[name] for each in told}) == len(told)]
     others = [name for name in names if name not in leading]
     if not others:
         alone = "the only interface of the nodes that is up" if len(leading) == 1 else "which lead to all nodes"
@@ -51,11 +52,13 @@ def interfaces_between(cluster: "Cluster", says: Sequence[NodeSays], here: Mappi
     if not leading:
         why = "none has the same name and network on all nodes"
         return Interfaces((), f"MPI chooses among the interfaces {_all(others)}, and {why}: {_SAY_IT}", doubtful=True)
-    told = tuple(name for name in leading if _same_network(name, [here, says[0].networks]))
-    if not told:
+    common = tuple(name for name in leading if _same_network(name, [here, says[0].networks]))
+    if not common:
         why = f"{_all(others)} lead to no other node, and this host has no {_all(leading)}"
         return Interfaces((), f"MPI may take a wrong interface: {why}: {_SAY_IT}", doubtful=True)
-    return Interfaces(told, f"MPI uses {_all(told)}, and not {_all(others)}, over which nodes do not reach each other")
+    return Interfaces(
+        common, f"MPI uses {_all(common)}, and not {_all(others)}, over which nodes do not reach each other"
+    )
 
 
 def ucx_devices(rdma: Sequence[tuple[str, str]] | None, interfaces: Sequence[str], *, named: bool) -> tuple[str, ...]:
@@ -100,9 +103,8 @@ def through_batch_system(cluster: "Cluster", mpi: str) -> str | None:
 
 
 def _same_network(name: str, networks: Sequence[Mapping[str, str]]) -> bool:
-    if not all(name in each for each in networks):
-        return False
-    return len({ip_network(ip_interface(each[name]).network) for each in networks}) == 1
+    found = {ip_network(ip_interface(each[name]).network) if name in each else None for each in networks}
+    return len(found) == 1 and None not in found
 
 
 def _all(names: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
 """Refuses MPI parameters that the MPI libraries of a study do not know, before anything is measured with them."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from hpl.build.toolchain import CONTROL, Mpi, parameters_of
@@ -35,8 +35,10 @@ def require_mpi_parameters(options: TuneOptions, text: str, user_dirs: UserDirs)
     usable = usable_mpis(SearchPaths(user_dirs.prefix, user_dirs.cache), program_of(options))
     mpis = _used(usable, given.get("mpi"))
     for name in names:
-        for mpi in _given_it(mpis, given[name]):
-            _require(name, mpi, alone=len(mpis) == 1)
+        cases = given[name] if isinstance(given[name], Mapping) and given[name].get("by") == "mpi" else None
+        for mpi in mpis:
+            if cases is None or mpi.name in cases:
+                _require(name, mpi, alone=len(mpis) == 1)
 
 
 def _used(mpis: Sequence[Mpi], entry: Any) -> Sequence[Mpi]:
@@ -46,12 +48,6 @@ def _used(mpis: Sequence[Mpi], entry: Any) -> Sequence[Mpi]:
     return (
         mpis if entry == AUTO else [mpi for mpi in mpis if mpi.name in (entry if isinstance(entry, list) else [entry])]
     )
-
-
-def _given_it(mpis: Iterable[Mpi], entry: Any) -> Iterable[Mpi]:
-    """The libraries that get a parameter: those of its cases if it depends on the library, else all."""
-    cases = entry if isinstance(entry, Mapping) and entry.get("by") == "mpi" else None
-    return [mpi for mpi in mpis if cases is None or mpi.name in cases]
 
 
 def _require(name: str, mpi: Mpi, *, alone: bool) -> None:

@@ -159,7 +159,7 @@ def node_cautions(cluster: Cluster, says: Sequence[NodeSays]) -> Iterator[str]:
         yield f"nodes {ranges(names)} {CLONES}: `{NEW_ID}` makes a new one"
     uneven = [node.node for node in says if node.cores != cores]
     if uneven:
-        yield f"{', '.join(uneven)} have different numbers of cores: {cores} a node are used"
+        yield f"{counted(cores, 'core')} of each node: {ranges(uneven)} {'has' if len(uneven) == 1 else 'have'} more"
     free_bytes, scarcest = memory_of(cluster, says)
     if scarcest and cluster.node.memory_gib:
         yield (

@@ -98,13 +98,9 @@ def program_of(options: TuneOptions) -> HplProgram:
     Raises:
         hpl.programs.family.UserProgramError: it cannot be started as it is.
     """
-    return next(iter(programs_of(options).values()), None) or _of_user(options)
-
-
-def _of_user(options: TuneOptions) -> HplProgram:
-    """The only program of a study: the user's, or one to build."""
-    if not options.image or options.xhpl is None:
-        return program_at(options.xhpl)
+    named = next(iter(programs_of(options).values()), None)
+    if named or not options.image or options.xhpl is None:
+        return named or program_at(options.xhpl)
     return in_image(program_at(_seen(options, options.xhpl)), options.xhpl)
 
 

@@ -82,7 +82,11 @@ class Preflight:
             {
                 "check": check.name,
                 "verdict": self.verdict(check),
-                "findings": [_as_json(one) for one in self._of(check)],
+                "findings": [
+                    {"severity": one.severity.value, "sentence": one.sentence, "remedy": one.remedy}
+                    | {"nodes": list(one.nodes)}
+                    for one in self._of(check)
+                ],
                 "facts": {node: {name: own[name] for name in check.facts if name in own} for node, own in facts},
             }
             for check in self.looked
@@ -118,11 +122,6 @@ def _with_unit(name: str, view: NodeView) -> str:
         return SMT.get(view.text(name), f"SMT {view.text(name)}")
     unit = UNITS.get(name) or fact_named(name).title.partition(", ")[2] if view.number(name) is not None else ""
     return f"{view.text(name)} {unit}".rstrip()
-
-
-def _as_json(finding: Spoiler) -> dict[str, object]:
-    words = {"severity": finding.severity.value, "sentence": finding.sentence, "remedy": finding.remedy}
-    return {**words, "nodes": list(finding.nodes)}
 
 
 def sentence_of(finding: Spoiler) -> str:

@@ -249,7 +249,7 @@ class ScalingEnd:
     Attributes:
         records: of all runs that have ended, those of an earlier call too, in the order in which they ended.
         lost_nodes: nodes that no longer answer.
-        skipped: runs that did not begin, because time was over or too few nodes were left.
+        skipped: runs that did not begin, because time was over or too few nodes were left, and what an event ended.
     """
 
     records: tuple[TrialRecord, ...]
@@ -286,8 +286,8 @@ class ScalingRuns:
         Raises:
             TunerError: no run can be started here.
         """
-        began_s = self.clock.now_s()
-        waiting, under_way, skipped = deque(self._unknown(exact=exact)), deque[tuple[PlannedRun, float]](), 0
+        began_s, under_way = self.clock.now_s(), deque[tuple[PlannedRun, float]]()
+        waiting, skipped, missed = deque(self._unknown(exact=exact)), 0, 0
 
         def begin(run: PlannedRun) -> None:
             nonlocal skipped
@@ -306,12 +306,13 @@ class ScalingRuns:
             if ended.lost_nodes:
                 waiting.appendleft(run)
             elif ended.why:
+                missed += 1 + len(waiting)
                 waiting.clear()
                 self.listener(Notice(f"{ended.why}: nothing more is run."))
             self._take(ended, waiting)
         if skipped and not self._lost:
             self.listener(Notice(f"{counted(skipped, 'run')} left out: ⟦time⟧ {duration(self.limit_s)} is over."))
-        return ScalingEnd(tuple(self._records), tuple(self._lost), skipped)
+        return ScalingEnd(tuple(self._records), tuple(self._lost), skipped + missed)
 
     def _unknown(self, *, exact: bool) -> list[PlannedRun]:
         """The runs that no earlier call made; the others are taken over."""

@@ -151,6 +151,7 @@ class Launching:
         evaluator: what runs plans here.
         book: where trials are recorded.
         stop: after a request nothing is repeated.
+        out_of_time: whether the budget is spent, after which nothing is repeated either.
         whole_file: trials are the runs of one HPL.dat, and each has the plan of all of it: the display hears of it as
             one, it goes to its end after a request to stop, and each of its runs gets a record.
     """
@@ -161,6 +162,7 @@ class Launching:
     stop: Stopping
     clock: Clock = field(default_factory=RealClock)
     whole_file: bool = False
+    out_of_time: Callable[[], bool] = lambda: False
 
     def measure(self, asked: Trials, limits: LaunchLimits) -> LaunchOutcome:
         """Begin trials and launch them together, if one HPL.dat holds them, else the first.
@@ -196,7 +198,9 @@ class Launching:
         """
         repeated = Counter[Mishap]()
         done = self._launch(trials, plan, limits, repeated)
-        while done.event and repeated[done.event] < done.event.repeats and not self.stop.requested:
+        while (
+            done.event and repeated[done.event] < done.event.repeats and not (self.stop.requested or self.out_of_time())
+        ):
             if silent := self._still_silent(done):
                 return replace(done, lost_nodes=silent)
             repeated[done.event] += 1

@@ -89,9 +89,8 @@ class Srun:
         env = ["/usr/bin/env", *(f"{name}={value}" for name, value in sorted(variables.items()))] if variables else []
         return [*argv, *env, *job.line]
 
-    def explain(self, job: Job, exit_code: int, said: str) -> str:
+    def explain(self, job: Job, exit_code: int, said: str) -> str:  # noqa: ARG002 - the contract's
         """Explain srun's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
-        del job
         found = explained(SAYINGS, (said,))
         if found:
             return found

@@ -135,3 +135,12 @@ def test_hosts_that_cannot_be_meant_are_refused_with_what_to_do(tmp_path: Path, 
     file.write_text(f'name = "lab"\nbackend = "ssh"\nhosts = {hosts}\n')
     with pytest.raises(ClusterFileError, match=said):
         load_real_cluster(file)
+
+
+def test_who_wrote_an_unknown_key_is_told_only_of_keys_that_a_file_may_have(tmp_path: Path) -> None:
+    file = tmp_path / "lab.toml"
+    file.write_text('name = "lab"\nbackend = "ssh"\nhosts = ["n1"]\nzzz = 1\n')
+    with pytest.raises(ClusterFileError, match="zzz is not known here: known are name, backend, hosts, ssh,") as wrong:
+        load_real_cluster(file)
+    assert "use_interfaces" in str(wrong.value)
+    assert not {"hosts_from", "batch", "interfaces"} & set(str(wrong.value).replace(",", "").split())

@@ -10,7 +10,7 @@ from tuner.asks.dat import DatAsk
 from tuner.commands.dat import dat
 from tuner.commands.hosts.build import BuildRequest, build
 from tuner.commands.hosts.doctor import DoctorRequest, doctor
-from tuner.commands.hosts.net_settings import NetRestoreRequest, net_restore
+from tuner.commands.hosts.net_settings import net_restore
 from tuner.errors import TunerError
 from tuner.events import Event
 from tuner.options import TuneOptions
@@ -58,8 +58,8 @@ def test_dat_returns_a_file_and_why_it_is_so(user_dirs: UserDirs, tmp_path: Path
 
 def test_restoring_returns_that_nothing_was_changed_and_refuses_to_forget_a_host_that_was_not(tmp_path: Path) -> None:
     with Store.open(tmp_path / "study.db") as store:
-        result = net_restore(NetRestoreRequest(), store)
+        result = net_restore(store)
         assert (result.done, result.left) == ((), ())
         assert result.report().parts == (Sentence("Nothing is to be put back."),)
         with pytest.raises(TunerError, match="nothing is recorded of h9"):
-            net_restore(NetRestoreRequest(forget="h9"), store)
+            net_restore(store, forget="h9")

@@ -17,7 +17,7 @@ from results.report.text_forms import to_markdown
 from runners.batch.slurm.system import Slurm
 from runners.hosts.cluster import Cluster
 from runners.hosts.host_facts import host_facts
-from runners.hosts.node_facts import HostShape, Identity, NodeGpu, NodeSays
+from runners.hosts.node_facts import HostShape, Identity, NodeGpu, NodeSays, parse_says
 from runners.toml_file import GIB
 from tuner.commands.hosts.doctor_cluster import ClusterDoctorResult, HostLibraries, doctor_cluster
 from tuner.errors import TunerError
@@ -425,3 +425,12 @@ def test_a_study_on_nodes_says_which_interface_was_chosen_for_mpi(
     assert found.nodes.interfaces == ("eth0",)
     assert part_of(found, 1, 2).nodes.interfaces == ("eth0",)  # type: ignore[union-attr]
     assert "MPI uses eth0, and not docker0, over which nodes do not reach each other." in notices
+
+
+def test_cores_that_are_left_out_are_named_with_their_nodes(tmp_path: Path) -> None:
+    _, notices = surveyed(tmp_path, heard(*alike(cores=64)))
+    assert "cores of each node: n2 has more." in notices
+
+
+def test_a_memory_of_thousands_of_digits_is_no_fact() -> None:
+    assert parse_says("n1", f"memory_kib\t{'9' * 4000}\n").memory_bytes == 0

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
+import pytest
 from record_builders import DISTURBED, QUIET, finished
 from report_reading import printed
 
@@ -25,10 +26,14 @@ PLAN = ScalingPlan((1, 2, 4), (Scaling.STRONG,), (NodeOrder.SORTED, NodeOrder.SH
 
 @dataclass
 class MadeUpSite:
-    """Four nodes; a run takes ten seconds of a told clock. One that `lost` names dies in the run of that number."""
+    """Four nodes; a run takes ten seconds of a told clock. One that `lost` names dies in the run of that number.
+
+    The run of the number `taken` comes to nothing.
+    """
 
     clock: ToldClock
     lost: dict[int, str] = field(default_factory=dict)
+    taken: int = 0
     names: tuple[str, ...] = ("a", "b", "c", "d")
     done: list[PlannedRun] = field(default_factory=list)
     on: list[str] = field(default_factory=list)
@@ -59,6 +64,8 @@ class MadeUpSite:
         good = replace(record, gflops=1.0, residual=1e-3, passed=True)
         bad = replace(record, state=TrialState.CANCELLED)
         self.ended.append(EndedRun(bad, (lost,)) if lost else EndedRun(good))
+        if len(self.done) == self.taken:
+            self.ended[-1] = EndedRun(bad, why="Slurm took the nodes")
 
     def end_oldest(self) -> EndedRun:
         return self.ended.pop(0)
@@ -91,6 +98,16 @@ def test_what_would_end_too_late_is_left_out_and_told() -> None:
     end = runs_of(MadeUpSite(ToldClock()), events, limit_s=55.0).run()
     assert (len(end.records), end.skipped) == (5, 7)
     assert events[-1] == Notice("7 runs left out: ⟦time⟧ 55 s is over.")
+
+
+@pytest.mark.parametrize(("taken", "skipped"), [(3, 10), (12, 1)])
+def test_what_an_event_ended_is_not_complete(taken: int, skipped: int) -> None:
+    events: list[Event] = []
+    end = runs_of(MadeUpSite(ToldClock(), taken=taken), events).run()
+    assert end.skipped == skipped
+    assert [event.text for event in events if isinstance(event, Notice)] == [
+        "Slurm took the nodes: nothing more is run."
+    ]
 
 
 def test_runs_of_an_earlier_call_are_not_run_again() -> None:

@@ -1,5 +1,6 @@
 """The one way of a trial: with a program of ours in place of HPL, and with launches that come out as a test wants."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -130,7 +131,11 @@ class Launches(Evaluator):
 
 
 def repeated(
-    site: Inventory, *outcomes: dict[str, Any], stop: StopRequest | None = None, clock: Clock | None = None
+    site: Inventory,
+    *outcomes: dict[str, Any],
+    stop: StopRequest | None = None,
+    clock: Clock | None = None,
+    out_of_time: Callable[[], bool] = lambda: False,
 ) -> tuple[LaunchOutcome, list[TrialRecord], list[str]]:
     """What came of a trial, all records of it, and what was said."""
     events, book = list[Event](), MemoryBook(Path("runs"))
@@ -141,6 +146,7 @@ def repeated(
         listener=events.append,
         stop=stop or StopRequest(),
         clock=clock or RealClock(),
+        out_of_time=out_of_time,
     )
     done = launching.measure({0: PlannedTrial(new(), plan(new().params, site))}, LIMITS)
     assert evaluator.outcomes == []
@@ -199,3 +205,9 @@ def test_nothing_is_repeated_after_a_request_to_stop(slurm: Inventory, first: di
     done, records, said = repeated(slurm, first, stop=stop)
     assert (len(records), said) == (1, [])
     assert (done.lost_nodes, done.event) == (first.get("lost_nodes", ()), first["event"])
+
+
+def test_nothing_is_repeated_once_the_budget_is_spent(slurm: Inventory) -> None:
+    taken: dict[str, Any] = {"event": Mishap.PREEMPTED}
+    done, records, said = repeated(slurm, taken, taken, out_of_time=iter([False, True]).__next__)
+    assert (len(records), len(said), done.event) == (2, 1, Mishap.PREEMPTED)

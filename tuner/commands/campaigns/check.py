@@ -308,15 +308,12 @@ class CheckResult:
         told = [text for _, text in told_cautions(self.baseline.study).values()]
         before = [f"When the baseline was made: {text}." for text in told]
         control = [self.control.sentence] if self.control else []
-        return [*self._rates(), *control, *self._left_out(), *uncounted(self.measured.records), *before]
-
-    def _left_out(self) -> list[str]:
-        """Say which runs do not count because they were disturbed, and others were not."""
-        return [
+        left_out = [
             f"Trial {run.number} was disturbed, so that it does not count: {run.disturbed}."
             for run in self.measured.records
             if run.ranked and run.disturbed and self.disturbed is None
         ]
+        return [*self._rates(), *control, *left_out, *uncounted(self.measured.records), *before]
 
     def _rates(self) -> list[str]:
         """The rates of both times, and the change: only the two medians where all runs of now were disturbed."""
@@ -526,8 +523,9 @@ def _facts(study: Study, trial: TrialRecord | None) -> dict[str, str]:
     named = {**VERSIONS, f"blas {trial.blas}": f"BLAS {trial.blas}"}
     programs = {what: versions[name] for name, what in named.items() if name in versions}
     observed = trial.observed
-    own = observed.hosts if observed else ()
-    if own and "nodes" in host and set(own) != set(_names(study.host["node_names"])):
+    own, listed_nodes = observed.hosts if observed else (), study.host.get("node_names")
+    named_nodes = listed_nodes if isinstance(listed_nodes, list | tuple) else ()
+    if own and "nodes" in host and set(own) != set(map(str, named_nodes)):
         # The study's other facts are of all its nodes, some of which this trial no longer had.
         host = {what: told for what, told in host.items() if what not in OF_ALL_NODES} | {"nodes": ", ".join(own)}
     ran = {
@@ -538,10 +536,6 @@ def _facts(study: Study, trial: TrialRecord | None) -> dict[str, str]:
         "its threads": str(observed.threads or "") if observed else "",
     }
     return {**host, **programs, **{what: value for what, value in ran.items() if value}}
-
-
-def _names(value: object) -> list[str]:
-    return [str(name) for name in value] if isinstance(value, list | tuple) else []
 
 
 def _told(name: str, value: object) -> str:

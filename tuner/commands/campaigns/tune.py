@@ -94,7 +94,6 @@ INTERRUPTED = 130
 """Exit code where somebody stopped a command; for commands that return codes yet."""
 OTHER_ENGINE = "bayes"
 """Searches workloads of which the usual engine knows nothing."""
-BEFORE_THE_BUDGET = "First the machine is looked at and HPL is built; then the budget begins."
 SHOWN = 5
 """Configurations that the report of a study shows."""
 
@@ -312,7 +311,8 @@ def _on_machines(request: TuneRequest, name: str | None, options: TuneOptions, s
 
             for notice in known_slow(options, store):
                 listener(notice)
-        listener(Notice(BEFORE_THE_BUDGET))
+        built = "" if options.xhpl or options.programs else " and HPL is built"
+        listener(Notice(f"First the machine is looked at{built}; then the budget begins."))
         workbench = Workbench.open(options, session.user_dirs, listener, leave_out=stored)
     with closing(workbench):
         space = load_space(options, workbench.site, SMALLEST_N, text)

@@ -5,6 +5,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import tomlkit
 from tomlkit.items import Table as TomlTable
@@ -13,29 +14,38 @@ from hpl.blas.catalogue import Blas
 from hpl.blas.registry import discover
 from hpl.build.toolchain import Mpi
 from hpl.errors import HplError
+from hpl.programs.registry import obtain
 from hpl.rpeak import detect
 from hpl.search_paths import SearchPaths
 from results.node_check import ranges
 from results.report.model import Column, Report, Sentence, Table
 from runners.batch.base import BatchFacts, BatchSystem
+from runners.containers.contract import Container
+from runners.errors import RefusedError, RunnerError
 from runners.hosts.cluster import Cluster, load_real_cluster
-from runners.hosts.copies import try_copy
 from runners.hosts.host_facts import host_facts
 from runners.hosts.modules import load_modules
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
+from runners.readiness.networks import narrow_ways
+from runners.settings.net import Mtu
+from runners.settings.script import outcome_of_each
+from runners.settings.survey import require_right
 from runners.toml_file import GIB
 
 from ...errors import TunerError
 from ...machine.batch_nodes import batch_faults
-from ...machine.cluster_nodes import AskNodes, ask_cluster
+from ...machine.cluster_nodes import AskNodes, ask_cluster, not_brought
+from ...machine.containers import container_of
 from ...machine.interfaces import interfaces_between, rdma_ports, through_batch_system, unused_ports
 from ...machine.kernels import ClusterKernels, KernelTimer, KindKernels, mixed_sentence
 from ...machine.mpi_start import Start
 from ...machine.node_checks import common_blas, foreign_cpu, needed_on_nodes, node_cautions, node_faults, said_together
 from ...machine.nodes_start import StartOnNodes, all_have, one_each, refused_on_nodes, start_on_nodes
 from ...machine.survey import usable_mpis
+from ...options import TuneOptions
 from ...preflight.contract import RunPlan
 from ...preflight.looking import Preflight, look
+from ...trial.workbench import require_usable
 from ...units import duration, gibibytes
 from ...user_dirs import UserDirs
 from ...user_files import write_text
@@ -44,6 +54,8 @@ from .doctor import kernel_facts, kernel_sentence, kernel_table, verdict
 Fact = float | list[str]
 TimeKernels = Callable[[Cluster, Sequence[str], Sequence[Blas]], ClusterKernels]
 """Times the kernels of BLAS libraries on nodes by name."""
+MTU = Mtu()
+"""The setting that stands for all that need root."""
 USED = 0.95
 """Part of the memory free now that is written down: what is free changes from day to day."""
 
@@ -55,21 +67,35 @@ class HostLibraries:
     Attributes:
         mpi: the library that a study takes; None where this host has none.
         other_mpis: further ones.
+        container: the image in which ranks run.
+        faults: why a study cannot even begin to ask the nodes.
     """
 
     mpi: Mpi | None
     blas: tuple[Blas, ...]
     other_mpis: tuple[Mpi, ...] = ()
+    container: Container | None = None
+    faults: tuple[str, ...] = ()
 
     @classmethod
-    def found(cls, user_dirs: UserDirs) -> "HostLibraries":
-        """Look for them."""
-        search = SearchPaths(user_dirs.prefix, user_dirs.cache)
-        try:
-            mpi, *others = usable_mpis(search)
-        except (HplError, TunerError):
-            mpi, others = None, []
-        return cls(mpi, tuple(discover(search, {})), tuple(others))
+    def found(cls, user_dirs: UserDirs, cluster: Cluster) -> "HostLibraries":
+        """Look for them as a study does."""
+        search, options = SearchPaths(user_dirs.prefix, user_dirs.cache), TuneOptions(real_cluster=cluster.table())
+        wanted: dict[str, Callable[[], object]] = {
+            "mpis": lambda: usable_mpis(search),
+            "source": lambda: obtain(search),
+            "words": lambda: require_usable(options, cluster),
+            "container": lambda: container_of(options, cluster, user_dirs),
+        }
+        found, faults = dict[str, Any](), dict[str, str]()
+        for name, look_for in wanted.items():
+            try:
+                found[name] = look_for()
+            except (HplError, TunerError, RunnerError) as error:
+                faults[name] = str(error)
+        mpi, *others = found.get("mpis", [None])
+        told = tuple(why for name, why in faults.items() if name != "mpis")
+        return cls(mpi, tuple(discover(search, {})), tuple(others), found.get("container"), told)
 
 
 @dataclass(frozen=True)
@@ -153,12 +179,14 @@ def doctor_cluster(
     """
     cluster = load_real_cluster(file)
     load_modules(cluster.modules)
-    libraries = libraries or HostLibraries.found(user_dirs)
+    libraries = libraries or HostLibraries.found(user_dirs, cluster)
     if cluster.batch:
-        return ClusterDoctorResult(file, cluster.name, _of_batch(file, cluster, cluster.batch, libraries.mpi))
-    found, says = _of_nodes(file, cluster, user_dirs, libraries, ask, start)
-    timed = (time_kernels or _timing(user_dirs))(cluster, [node.node for node in says], libraries.blas)
-    return ClusterDoctorResult(file, cluster.name, _with_kernels(found, timed))
+        found = _of_batch(file, cluster, cluster.batch, libraries.mpi)
+    else:
+        found, says = _of_nodes(file, cluster, user_dirs, libraries, ask, start)
+        timed = (time_kernels or _timing(user_dirs))(cluster, [node.node for node in says], libraries.blas)
+        found = _with_kernels(found, timed)
+    return ClusterDoctorResult(file, cluster.name, replace(found, missing=(*libraries.faults, *found.missing)))
 
 
 def _timing(user_dirs: UserDirs) -> TimeKernels:
@@ -227,6 +255,8 @@ def _of_nodes(
     filled: Mapping[str, Fact] = {}
     looked = Preflight()
     between = interfaces_between(cluster, says, own_networks())
+    narrow, unknown = narrow_ways(cluster.reach, cluster.hosts, [node.node for node in says], between.names)
+    missing += narrow
     starts = _Starts([node.node for node in says], {})
     if says and mpi is not None and not faults:
         made = {mpi: start(mpi, cluster, says, between.names, user_dirs)}
@@ -239,17 +269,26 @@ def _of_nodes(
     if says:
         common, lacking = common_blas(blas, says, needed)
         foreign = foreign_cpu(cluster, says, host_facts(detect().cores).cpu_model)
-        missing += said_together(try_copy(cluster, [node.node for node in says]))
+        missing += not_brought(cluster, libraries.container, says)
         missing += [*([] if common else ["no BLAS library is on all nodes"]), *([foreign] if foreign else [])]
         advice += [*(f"{sentence}; a study leaves it out" for sentence in lacking), *node_cautions(cluster, says)]
         advice += [between.sentence] if between.doubtful else []
         advice += filter(None, [unused_ports(cluster, rdma_ports(says))])
+        advice += _not_settable(cluster, says, between.names)
         looked = _preflight(cluster, says, between.names, user_dirs)
         advice += looked.warnings
         filled = _fill(file, cluster, _facts(cluster, says))
     findings = NodeFindings(
         _node_table(cluster, says),
-        [asdict(node, dict_factory=_as_json_has_it) for node in says],
+        [
+            asdict(
+                node,
+                dict_factory=lambda pairs: {
+                    name: sorted(value) if isinstance(value, frozenset) else value for name, value in pairs
+                },
+            )
+            for node in says
+        ],
         filled,
         tuple(missing),
         tuple(advice),
@@ -259,6 +298,7 @@ def _of_nodes(
             else 'All nodes must see the folders of hpltune (stage = "shared").',
             *([f"{between.sentence}."] if between.sentence and not between.doubtful else []),
             *starts.well,
+            *unknown,
         ),
         facts={
             "stage": cluster.stage,
@@ -268,6 +308,15 @@ def _of_nodes(
         },
     )
     return findings, says
+
+
+def _not_settable(cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequence[str]) -> list[str]:
+    """Say on which nodes this user may not write settings; no setting is written."""
+    name = next(iter(interfaces or says[0].networks or says[0].interfaces), "")
+    wanted = {(name, MTU.name): MTU.apply(name, 1500)} if name else {}
+    asked = outcome_of_each([node.node for node in says], lambda node: require_right(cluster.reach, node, wanted))
+    refused = {node: str(why) for node, why in asked.items() if isinstance(why, RefusedError)}
+    return [f"{sentence}; only studies of settings need that" for sentence in said_together(refused)]
 
 
 def _preflight(
@@ -292,11 +341,6 @@ def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None)
         sentences=(*_batch_sentences(batch, facts, mpi), *([f"{limited}."] if limited else [])),
         facts=_batch_json(batch, facts, mpi),
     )
-
-
-def _as_json_has_it(entries: Sequence[tuple[str, object]]) -> dict[str, object]:
-    """The fields of a dataclass with lists in place of sets."""
-    return {name: sorted(value) if isinstance(value, frozenset) else value for name, value in entries}
 
 
 def _batch_table(cluster: Cluster, facts: BatchFacts) -> Table:

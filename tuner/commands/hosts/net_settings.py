@@ -1,5 +1,6 @@
 """`hpltune net show`, `net restore` and `net sudoers`: what can be set on hosts, what was, and who may set it."""
 
+import os
 import platform
 import re
 import shlex
@@ -12,6 +13,7 @@ from pathlib import Path
 from results.report.model import Column, Report, Sentence, Table
 from results.store.store import Store
 from runners.errors import InvalidJobError, RefusedError
+from runners.hosts.cluster import load_real_cluster
 from runners.hosts.transport import Local, Ssh, Transport, anchored, checked
 from runners.settings.registry import host_settings
 from runners.settings.script import converse, for_each
@@ -32,12 +34,18 @@ _SPECIAL = re.compile(r"([,:=\\])")
 """Characters that must be escaped in the arguments of a command (sudoers(5))."""
 
 
-def way_to_hosts(hosts: str | None, ssh: str | None) -> tuple[Transport, tuple[str, ...]]:
-    """The way to the hosts of `--hosts`, and their names; without `--hosts` this machine.
+def way_to_hosts(hosts: str | None, ssh: str | None, cluster: Path | None = None) -> tuple[Transport, tuple[str, ...]]:
+    """The way to the hosts of `--hosts` or of a cluster's file, and their names; without both this machine.
 
     Raises:
         TunerError: a name is no host's, or `--ssh` cannot be split into words.
+        ClusterFileError: the file cannot be read.
     """
+    if cluster is not None:
+        found = load_real_cluster(cluster)
+        if hosts is not None or ssh is not None or not found.hosts:
+            raise UsageError("⟦cluster⟧ names hosts and how they are reached: give it alone", field="cluster")
+        return found.reach, found.hosts
     if hosts is None:
         if ssh is not None:
             raise UsageError("⟦ssh⟧ says how hosts are reached: name them with ⟦hosts⟧", field="ssh")
@@ -107,21 +115,6 @@ def _read(host: str, interface: str, name: str, printed: str) -> ShownSetting:
 
 
 @dataclass(frozen=True)
-class NetShowRequest:
-    """Whose settings to show.
-
-    Attributes:
-        hosts: names with commas between; None for this machine.
-        interface: names with commas between; None for those that are up.
-        ssh: the command that reaches hosts; None for ssh.
-    """
-
-    hosts: str | None = None
-    interface: str | None = None
-    ssh: str | None = None
-
-
-@dataclass(frozen=True)
 class NetShowResult:
     """All settings by host, and the hosts that a killed hpltune left changed."""
 
@@ -141,17 +134,23 @@ class NetShowResult:
         return Report("Network", tuple(parts), [vars(each) for each in all_shown])
 
 
-def net_show(request: NetShowRequest, store: Store | None) -> NetShowResult:
+def net_show(
+    store: Store | None, hosts: str | None, interface: str | None, ssh: str | None, cluster: Path | None = None
+) -> NetShowResult:
     """Read all settings of hosts.
 
     Args:
         store: tells which hosts are changed; None where there is no database yet.
+        hosts: names with commas between; None for this machine.
+        interface: names with commas between; None for those that are up.
+        ssh: the command that reaches hosts; None for ssh.
+        cluster: the file of a cluster, whose hosts they are.
 
     Raises:
         TunerError, RunnerError: a sentence says which host or interface cannot be asked.
     """
-    reach, names = way_to_hosts(request.hosts, request.ssh)
-    settings = for_each(names, lambda host: _settings_of(reach, host, request.interface))
+    reach, names = way_to_hosts(hosts, ssh, cluster)
+    settings = for_each(names, lambda host: _settings_of(reach, host, interface))
     changed = {row.host for row in (store.network.originals() if store else ())}
     return NetShowResult(settings, tuple(host for host in names if host in changed))
 
@@ -176,23 +175,6 @@ def _cell(shown: ShownSetting) -> str:
 
 
 @dataclass(frozen=True)
-class NetRestoreRequest:
-    """What to put back.
-
-    Attributes:
-        hosts: are looked at, too, whichever database and user they were changed with.
-        ssh: the tokens that reach `hosts`; none for this machine.
-        force: also what was changed from another machine, whose hpltune may still run.
-        forget: a host that is gone, of which what is recorded is dropped instead; None for none.
-    """
-
-    hosts: tuple[str, ...] = ()
-    ssh: tuple[str, ...] = ()
-    force: bool = False
-    forget: str | None = None
-
-
-@dataclass(frozen=True)
 class NetRestoreResult:
     """Sentences about what was put back or forgotten, and about what is still changed."""
 
@@ -206,16 +188,29 @@ class NetRestoreResult:
         return Report("Network restored", tuple(map(Sentence, sentences)), facts)
 
 
-def net_restore(request: NetRestoreRequest, store: Store) -> NetRestoreResult:
+def net_restore(
+    store: Store,
+    hosts: tuple[str, ...] = (),
+    ssh: tuple[str, ...] = (),
+    *,
+    force: bool = False,
+    forget: str | None = None,
+) -> NetRestoreResult:
     """Put hosts back, those that answer.
+
+    Args:
+        hosts: are looked at, too, whichever database and user they were changed with.
+        ssh: the tokens that reach `hosts`; none for this machine.
+        force: also what was changed from another machine, whose hpltune may still run.
+        forget: a host that is gone, of which what is recorded is dropped instead; None for none.
 
     Raises:
         TunerError: nothing is recorded of a host to be forgotten.
     """
-    if request.forget is not None:
-        return NetRestoreResult((forget_host(store, request.forget),), ())
+    if forget is not None:
+        return NetRestoreResult((forget_host(store, forget),), ())
     ways = partial(may_reach, store, UserDirs.of_user(to_read=True))
-    done, left = put_back_changed_hosts(store, ways, force=request.force, hosts=request.hosts, ssh=request.ssh)
+    done, left = put_back_changed_hosts(store, ways, force=force, hosts=hosts, ssh=ssh)
     return NetRestoreResult(tuple(done), tuple(left))
 
 
@@ -252,6 +247,8 @@ def _commands(interfaces: Sequence[str]) -> list[tuple[str, str]]:
         for interface in interfaces if one.per_interface else ("",) if one.needs_root else ():
             name = re.escape(checked_interface(interface)) if interface else ""
             program, arguments = one.rule(name)
-            path = shutil.which(program) or shutil.which(program, path=":".join(ELSEWHERE))
-            found.append((path or f"{ELSEWHERE[0]}/{program}", _SPECIAL.sub(r"\\\1", arguments)))
+            path = ":".join((os.environ.get("PATH", os.defpath), *ELSEWHERE))
+            found.append(
+                (shutil.which(program, path=path) or f"{ELSEWHERE[0]}/{program}", _SPECIAL.sub(r"\\\1", arguments))
+            )
     return found

@@ -295,7 +295,11 @@ def _stored(
     elsewhere = dict.fromkeys(study for found in anywhere for study in found if study not in homes)
     remarks = (
         *_stored_before(len(runs) - len(new), homes if new else ()),
-        *_stored_twice(list(elsewhere) if new else []),
+        *(
+            [f"Some of these runs are in {listed(list(elsewhere))}, too: what is said of both counts them twice."]
+            if new and elsewhere
+            else []
+        ),
         *_repeats(results, runs),
         *folder.cautions,
         *_unlike(new),
@@ -372,15 +376,6 @@ def _stored_before(count: int, studies: Sequence[str]) -> tuple[str, ...]:
     if not count or not studies:
         return ()
     return (f"{counted(count, 'more result')} {'was' if count == 1 else 'were'} stored before, in {listed(studies)}.",)
-
-
-def _stored_twice(studies: Sequence[str]) -> tuple[str, ...]:
-    """Say which other studies have the same runs, because the user asked for a study of their own."""
-    return (
-        (f"Some of these runs are in {listed(studies)}, too: what is said of both counts them twice.",)
-        if studies
-        else ()
-    )
 
 
 def _repeats(results: Sequence[_FileResult], runs: Sequence[_FileResult]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from typing import Protocol, Self
 
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
-from runners.errors import RunnerError
+from runners.errors import Mishap, RunnerError
 from search_spaces.parameters.dimension import Point
 
 from ...engines.outcomes import FULL, Fidelity, Question, Rung
@@ -190,6 +190,7 @@ class LaunchWorker:
             listener=session.context.listener,
             stop=session.context.stop,
             clock=session.meter.clock,
+            out_of_time=lambda: session.meter.out_of_time(0.0) is not None,
         )
         done = launching.measure(asked, self._limits(list(asked.values()), rung))
         self.unavailable.rule_out(done.unavailable)
@@ -215,8 +216,8 @@ class LaunchWorker:
             NodesLostError, RunnerError, TunerError: as `launch`.
         """
         if done.lost_nodes:
-            raise NodesLostError(done.lost_nodes)
-        if done.event and not self.session.stopped:
+            raise NodesLostError(done.lost_nodes, done.why if done.event is Mishap.NODE_BACK else "")
+        if done.event and not self.session.stopped and not self.session.meter.out_of_time(0.0):
             raise RunnerError(
                 f"{done.why}: {resume_command(self.session.study, self.session.context.store)} goes on once that is "
                 "mended"

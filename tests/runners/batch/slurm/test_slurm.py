@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from batch_contract import HoldingContract
 from found_here import open_mpi
@@ -26,7 +27,7 @@ from runners.batch.runner import BatchRunner
 from runners.batch.slurm.client import candidates, nodes_of
 from runners.batch.slurm.srun import Srun
 from runners.batch.slurm.system import Slurm
-from runners.errors import InvalidJobError, Mishap, SubmitError
+from runners.errors import InvalidJobError, Mishap, RunnerError, SubmitError
 from runners.job import Job
 from runners.paths import RunPaths
 
@@ -137,13 +138,31 @@ def test_a_trial_that_waits_behind_another_can_be_cancelled(start: Start, tmp_pa
     assert not RunPaths(tmp_path / "b").read_stdout()
 
 
+def test_a_job_that_ends_without_a_report_of_its_trial_is_no_fault_of_the_trial(start: Start, tmp_path: Path) -> None:
+    runner = start(terms(ONE))
+    job = runner.submit(program(tmp_path / "a", "sleep 600"))
+    until(lambda: begun(runner, job))
+    for process in psutil.process_iter(["cmdline"]):
+        if any(str(tmp_path / "spool") in word for word in process.info["cmdline"] or ()):
+            process.kill()
+    status = wait(runner, job)
+    assert (status.state, status.event) == (JobState.FAILED, Mishap.JOB_ENDED)
+
+
+def test_a_job_that_slurm_refuses_says_that_there_are_no_nodes(start: Start, tmp_path: Path) -> None:
+    runner = start(terms(ONE.model_copy(update={"account": "nobody-has-this", "partition": "nowhere"})))
+    with pytest.raises(RunnerError, match=r"Slurm refuses the job|there is no partition") as refused:
+        runner.submit(program(tmp_path / "a", "true"))
+    assert refused.value.event is Mishap.NO_NODES
+
+
 def test_a_job_that_somebody_else_cancels_says_so(start: Start, lab: SlurmLab, tmp_path: Path) -> None:
     runner = start(terms(TWO))
     job = runner.submit(program(tmp_path / "a", STUBBORN))
     until(lambda: begun(runner, job))
     lab.ask("scancel", "--name=hpltune")
     status = wait(runner, job)
-    assert status.state is JobState.CANCELLED
+    assert (status.state, status.event) == (JobState.FAILED, Mishap.ENDED_BY_OTHERS)
     assert "not by hpltune" in status.message
     assert not running(tmp_path / "a/program")
 

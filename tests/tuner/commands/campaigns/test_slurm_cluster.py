@@ -155,7 +155,7 @@ def test_the_doctor_tells_partition_time_limit_nodes_and_launchers_of_slurm(
     text = Path(file).read_text().replace("time_limit_s = 60\n", "")
     Path(file).write_text(text)
     said = hpltune("doctor", "--cluster", file)
-    assert said.returncode == 0, said.stdout + said.stderr
+    assert said.returncode == 1, "the first runs do not fit into a minute"
     assert "Partition short: up, MaxTime 1 min.\n" in said.stdout
     assert "Time limit of an allocation: 1 min.\n" in said.stdout, "no more than MaxTime"
     assert "Nodes by state: 2 idle.\n" in said.stdout
