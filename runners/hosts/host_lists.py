@@ -16,7 +16,7 @@ VARIABLE, FILE = "env:", "file:"
 """What stands before the name of a variable, and before the path of a file of hosts."""
 RANGE_FORM = "a range of hosts has numbers in brackets, as node[01-16,20]"
 _BRACKETS = re.compile(r"\[([^\][]*)\]")
-_SPANS, _PLAIN = re.compile(r"[0-9,-]+"), re.compile(r"[A-Za-z0-9.-]*")
+_SPANS, _PLAIN = re.compile(r"[0-9,/-]+"), re.compile(r"[A-Za-z0-9.-]*")
 """What stands within brackets of a range, and between them."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECTION = re.compile(r"\[([\w.:-]+)\]")
@@ -30,7 +30,7 @@ _SHOWN = 80
 
 
 def expanded(text: str) -> tuple[str, ...] | None:
-    """Return the names of a range, written as Slurm does: node[01-04,7], rack[1-2]n[1-8]; None if it is no range.
+    """Return the names of a range, as node[01-04,7], rack[1-2]n[1-8] or node[1-63/2]; None if it is no range.
 
     Raises:
         ValueError: it is a range that names no host, or too many.
@@ -49,14 +49,20 @@ def expanded(text: str) -> tuple[str, ...] | None:
 
 
 def _numbers(spans: str) -> list[str]:
-    """Return the numbers of one pair of brackets, each with the leading zeros of the first of its span."""
-    parts = [part.partition("-") for part in spans.split(",")]
-    if not all(first.isdecimal() and (last.isdecimal() or not dash) for first, dash, last in parts):
+    """Return the numbers of one pair of brackets, each with the leading zeros of the first of its span.
+
+    A span has a step, as ClusterShell writes it: 1-63/2.
+    """
+    parts = re.findall(r"(?:^|,)([0-9]+)(?:-([0-9]+)(?:/0*([1-9][0-9]*))?)?(?=,|$)", spans)
+    if len(parts) <= spans.count(","):
         raise ValueError(RANGE_FORM)
-    ends = [(first, int(first), int(last or first)) for first, _, last in parts]
-    if any(least > most for _, least, most in ends) or sum(most - least + 1 for _, least, most in ends) > MOST_HOSTS:
+    ends = [(len(first), int(first), int(last or first), int(step or 1)) for first, last, step in parts]
+    if (
+        any(least > most for _, least, most, _ in ends)
+        or sum((end[2] - end[1]) // end[3] + 1 for end in ends) > MOST_HOSTS
+    ):
         raise ValueError(_TOO_MANY)
-    return [f"{number:0{len(first)}d}" for first, least, most in ends for number in range(least, most + 1)]
+    return [f"{number:0{digits}d}" for digits, least, most, step in ends for number in range(least, most + 1, step)]
 
 
 _TOO_MANY = f"a range rises, and names at most {MOST_HOSTS:,} hosts"
@@ -83,7 +89,7 @@ def listed_hosts(text: str, folder: Path, variables: Mapping[str, str] = os.envi
     if not value:
         how = "empty" if name in variables else "not set"
         raise ValueError(f"the variable {name} is {how}: start hpltune inside a job of the batch system that sets it")
-    if "/" in value or os.path.isfile(folder / value):  # noqa: PTH113 - a text that is too long is no path
+    if "/" in value.partition("[")[0] or os.path.isfile(folder / value):  # noqa: PTH113 - a text that is too long is no path
         return _of_file(folder / value, f", which {name} names,")
     try:
         return _distinct(_in_list(value))

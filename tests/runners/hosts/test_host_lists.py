@@ -60,6 +60,8 @@ def test_a_file_that_a_variable_names_has_each_host_once(
         ("SLURM_JOB_NODELIST", "gpu[08-10,12],login1", ("gpu08", "gpu09", "gpu10", "gpu12", "login1")),
         ("SLURM_JOB_NODELIST", "r[1-2]n[1-2]", ("r1n1", "r1n2", "r2n1", "r2n2")),
         ("FLUX_JOB_NODELIST", "corona[99-101]", ("corona99", "corona100", "corona101")),
+        ("NODES", "n[01-06/2,9]", ("n01", "n03", "n05", "n9")),
+        ("NODES", "n[10,2,1]", ("n10", "n2", "n1")),
         ("LSB_HOSTS", "hosta hosta hostb", ("hosta", "hostb")),
     ],
 )
@@ -69,6 +71,27 @@ def test_a_variable_may_have_the_hosts_themselves(
     monkeypatch.setenv(name, value)
     assert load_real_cluster(cluster_file(tmp_path, f"env:{name}")).hosts == hosts
     assert load_real_cluster(cluster_file(tmp_path, value)).hosts == hosts
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 300), st.integers(0, 40), st.integers(1, 50), st.integers(1, 5)),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_a_range_names_its_hosts_in_the_order_in_which_it_is_written(
+    spans: list[tuple[int, int, int, int]],
+) -> None:
+    texts = [f"{first:0{digits}d}-{first + more:0{digits}d}/{step}" for first, more, step, digits in spans]
+    hosts = [
+        f"n{number:0{digits}d}x"
+        for first, more, step, digits in spans
+        for number in range(first, first + more + 1, step)
+    ]
+    assert expanded(f"n[{','.join(texts)}]x") == tuple(hosts)
+    with pytest.raises(ValueError, match="a range of hosts has numbers in brackets"):
+        expanded(f"n[{','.join(texts)},/2]x")
 
 
 def test_a_study_keeps_the_hosts_and_where_they_came_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
