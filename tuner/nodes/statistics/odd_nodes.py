@@ -142,9 +142,13 @@ def scores(values: Mapping[str, float]) -> dict[str, NodeScore]:
     if len(values) < FEWEST:
         return {}
     measured = np.asarray(list(values.values()), dtype=float)
-    bulk, middle = _Bulk.of(measured), float(np.median(measured))
+    apart, bulk = _Bulk.both(measured)
+    middle = float(np.median(measured))
+    every = np.minimum(apart.p(measured), bulk.p(measured))
+    if 2 * int((every < FALSE_ALARMS / len(values)).sum()) >= len(values):
+        every = np.ones(len(values))  # two halves: nothing says which of them is sound
     found = {}
-    for (node, value), p in zip(values.items(), bulk.p(measured), strict=True):
+    for (node, value), p in zip(values.items(), every, strict=True):
         percent = 100.0 * (value / middle - 1.0)
         sds = (value - bulk.middle) / bulk.sd
         found[node] = NodeScore(node, value, percent, sds, float(p) if percent <= -LEAST_PERCENT else 1.0)
@@ -180,29 +184,39 @@ def odd_in_family(family: Mapping[str, Mapping[str, NodeScore]], risk: float) ->
 
 @dataclass(frozen=True)
 class _Bulk:
-    """The nodes that are alike: their mean, the standard deviation of one more of them, and its degrees of freedom."""
+    """The nodes that are alike: their middle, the standard deviation of one more, and its degrees of freedom."""
 
     middle: float
     sd: float
     freedom: float
 
     @classmethod
-    def of(cls, values: Array) -> "_Bulk":
-        """Take the most nodes out that are not like the others, slow and fast ones.
+    def both(cls, values: Array) -> "tuple[_Bulk, _Bulk]":
+        """Describe the bulk in two ways of which neither lets several bad nodes hide each other, or themselves.
 
-        Nodes stand in the order of their distances from the median, which less than half of them cannot move far. At
-        first nearly half of them, the farthest, are out, and the nearest of these is held against those that are in.
-        If it is like them, it is put back, and the next one is asked (Rosner 1983: many outliers, from within). No node
-        is part of the spread that it is held against, so that neither it nor others hide it (masking). That one of a
-        healthy cluster is taken out has the probability FALSE_ALARMS, as Student's t gives it for so few nodes.
+        First from within: nodes stand in the order of their distances from the median. A third of them, the farthest,
+        are out, and the nearest of these is held against those that are in. If it is like them, it is put back, and
+        the next one is asked (Rosner 1983). So no node is part of the spread that it is held against. This is best
+        where the bad nodes are apart from the others. Then by median and Qn of those that are in, which bad ones among
+        them move little (Rousseeuw and Croux 1993). This is best where bad nodes are slow by all degrees. Qn of n
+        values tells as much as the standard deviation of 0.8 n; median and spread cost two degrees of freedom.
         """
         order = values[np.argsort(-np.abs(values - np.median(values)), kind="stable")]
-        for out in range((len(order) - 1) // 2, 0, -1):
+        alike = values
+        for out in range((len(order) - 1) // 3, 0, -1):
             bulk, nearest = cls._around(order[out:]), order[out - 1]
-            lower = bulk.middle - abs(nearest - bulk.middle)
-            if 2.0 * float(bulk.p(lower)) < FALSE_ALARMS / (len(order) - out + 1):
-                return bulk
-        return cls._around(values)
+            if 2.0 * float(bulk.p(bulk.middle - abs(nearest - bulk.middle))) < FALSE_ALARMS / (len(order) - out + 1):
+                alike = order[out:]
+                break
+        fewest = max(FEWEST, len(values) // 2 + 1)
+        left = alike
+        while True:
+            middle = float(np.median(left))
+            robust = cls(middle, max(robust_sd(left.tolist()), LEAST_SD * middle), max(2.0, 0.8 * (len(left) - 2)))
+            inside = left[robust.p(left) >= FALSE_ALARMS / len(values)]
+            if not fewest <= len(inside) < len(left):
+                return cls._around(alike), robust
+            left = inside
 
     @classmethod
     def _around(cls, alike: Array) -> "_Bulk":
