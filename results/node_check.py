@@ -306,7 +306,7 @@ class Finding:
     Attributes:
         what: "silent", "wrong-results", "slow-node", "two-groups", "weak-node", "weak-uplink", "weak-connection",
             "oversubscribed", "no-messages", "other-fact", "failed-groups", "contention", "disturbed-node", "throttled",
-            "low-clock", "hot", "memory-channels", "memory-bandwidth".
+            "low-clock", "hot", "memory-channels", "memory-bandwidth", "gradient".
         names: the nodes, or the switch, or the connection.
         part: what of them: a benchmark, a fact, "network", "latency" or "groups".
         sentence: for people.

@@ -10,11 +10,9 @@ from results.node_check import BENCHMARKS
 from results.report.model import Column, Drawable, Figure, Matrix, Report, Sentence, Series, Table
 from results.store.node_checks import NodeCheckLine, NodeCheckState
 
-from .statistics.odd_nodes import FEWEST_FOR_SHAPE, histogram, normal_quantiles, shape_of
+from .statistics.odd_nodes import FEWEST_FOR_SHAPE, histogram, normal_quantiles
 from .statistics.verdict import ReadinessVerdict
 
-ODD_P = 0.001
-"""Probability below which results are not those of one bell."""
 MOST_ODD = 2
 """Histograms in a terminal."""
 
@@ -50,25 +48,13 @@ def _note(node: str, verdict: ReadinessVerdict) -> str:
 
 
 def odd_histograms(verdict: ReadinessVerdict) -> list[Figure]:
-    """Draw histograms of benchmarks whose results do not form one bell: a low spread hides that.
-
-    Two populations come first. Benchmarks that go together show the same, so few are enough.
-    """
-    two = [(name, "two populations") for name in verdict.groups]
-    skewed = [
-        (name, "not one bell")
-        for name, measured in verdict.results.items()
-        if name not in verdict.groups and _is_odd(list(measured.values()))
-    ]
+    """Draw histograms of benchmarks that show two populations; those that go together show the same, so few do."""
     return [
-        _histogram(name, list(verdict.results[name].values()), f"{BENCHMARKS[name].title}: {words}", in_text=True)
-        for name, words in (*two, *skewed)[:MOST_ODD]
+        _histogram(
+            name, list(verdict.results[name].values()), f"{BENCHMARKS[name].title}: two populations", in_text=True
+        )
+        for name in list(verdict.groups)[:MOST_ODD]
     ]
-
-
-def _is_odd(values: list[float]) -> bool:
-    normal_p = shape_of(values).normal_p if values else None
-    return normal_p is not None and normal_p < ODD_P
 
 
 def _histogram(name: str, values: list[float], title: str, *, in_text: bool = False) -> Figure:

@@ -103,11 +103,7 @@ def _parts(verdict: ReadinessVerdict) -> Iterator[Part]:
 def _verdict(verdict: ReadinessVerdict) -> Iterator[Part]:
     """The answer, and each finding in a sentence."""
     count = len(verdict.check.nodes)
-    waited = [one.slower[0].node for one in verdict.waiting if one.notable]
-    if verdict.ready and waited:
-        more = "" if verdict.alike else ", and not all is as it should be"
-        yield Sentence(f"No node is unlike the others, but HPL waits for {ranges(waited)}{more}.", tone=Tone.CAUTION)
-    elif verdict.ready and (always := verdict.check.always_disturbed()):
+    if verdict.ready and (always := verdict.check.always_disturbed()):
         some = counted(len(always), "benchmark")
         yield Sentence(
             f"Whether a node is slow cannot be told: in {some} all runs of a node were disturbed.", tone=Tone.CAUTION
@@ -138,6 +134,11 @@ def _reasons(verdict: ReadinessVerdict) -> Iterator[str]:
         yield f"{ranges(verdict.out)} must not be used"
     if verdict.slow:
         yield f"{ranges(verdict.slow)} would slow a run down"
+    waits = [one for one in verdict.waiting if one.too_much]
+    if waits and not verdict.slow:
+        lost = max(one.percent for one in waits)
+        waited = ranges([one.slower[0].node for one in waits])
+        yield f"no node is unlike the others, but HPL waits for {waited} and loses {lost:.1f} %"
     if any(finding.what == ALL_LOST for finding in verdict.findings):
         yield "all nodes are slower than they were"
     between = {
@@ -165,12 +166,11 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
     yield from (_waiting_table(one) for one in verdict.waiting if len(one.slower) > 1)
     shapes = _shapes(verdict)
     if shapes:
-        names = ("benchmark", "nodes", "low", "high", "spread %", "mean", "median", "sd", "normal p", "one peak p")
+        names = ("benchmark", "nodes", "low", "high", "spread %", "mean", "median", "sd")
         columns = (Column("benchmark", words=True), *(Column(name) for name in names[1:]))
         rows = tuple(_row(name, shape) for name, shape in shapes)
         narrow = ("benchmark", "nodes", "median", "spread %")
-        caption = "Best run of each node. p: how probable so odd results are, if they were normal, or had one peak."
-        yield Table("Benchmarks", columns, rows, narrow=narrow, caption=caption)
+        yield Table("Benchmarks", columns, rows, narrow=narrow, caption="Best run of each node.")
     yield from processor_tables(verdict.check)
     yield from memory_tables(verdict.check)
     yield from pair_tables(verdict.check)
@@ -183,7 +183,7 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
                 BENCHMARKS[pair.other].title,
                 f"{pair.coefficient:+.2f}",
                 f"{100 * pair.explains:.0f}",
-                _p(pair.p),
+                "<0.001" if pair.p < 0.001 else f"{pair.p:.3f}",
             )
             for pair in pairs
         )
@@ -192,7 +192,7 @@ def _details(verdict: ReadinessVerdict) -> Iterator[Part]:
             Column("goes with", words=True),
             *map(Column, ("rank r", "explains %", "p")),
         )
-        yield Table("Benchmarks that go together", columns, rows, caption="p is corrected for all pairs (Holm).")
+        yield Table("Benchmarks that go together", columns, rows, caption="p is corrected for all pairs (Bonferroni).")
 
 
 def _waiting_table(waits: WaitingCost) -> Table:
@@ -224,19 +224,11 @@ def _row(name: str, shape: ResultShape) -> tuple[str, ...]:
         f"{BENCHMARKS[name].title}, {BENCHMARKS[name].unit}",
         str(shape.nodes),
         *(_figure(figure) for figure in figures),
-        _p(shape.normal_p),
-        _p(shape.one_peak_p),
     )
 
 
 def _figure(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
-
-
-def _p(p: float | None) -> str:
-    if p is None:
-        return ""
-    return "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def _shapes(verdict: ReadinessVerdict) -> Sequence[tuple[str, ResultShape]]:

@@ -1,24 +1,22 @@
 """Which nodes are not like the others of their class, with a stated risk to blame a sound one.
 
-Each result is held against the bulk of the nodes, from which suspects are taken out first, so that several bad nodes
-do not hide each other. Benchmarks that load the same part of a machine have one cause and are one family. A node has
+Each result is held against the bulk of the nodes, which no suspect is part of, so that several bad nodes do not hide
+each other, or themselves. Benchmarks that load the same part of a machine have one cause and are one family. A node has
 one probability in a family (Simes 1986), and the nodes are judged together (Benjamini and Hochberg 1995).
 
-Results may also come from two populations of nodes; then the fact of the nodes that separates them is looked for.
+Nodes that differ in a fact are two groups where their results differ, too, and are judged each in its group.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
 import numpy as np
 import scipy
 
 FEWEST_FOR_SHAPE = 8
-"""Nodes below which nothing is said of the shape: any three points look like a bell."""
-MOST_FOR_SHAPIRO = 5000
-"""Values up to which the Shapiro-Wilk test is exact enough (Royston 1995, AS R94)."""
+"""Nodes below which no shape is drawn: any three points look like a bell."""
 MEDIAN_SCATTERS = 1.2533
 """Standard deviation of the median of many normal values, in that of their mean: the root of pi / 2."""
 MOST_PAIRED = 1000
@@ -33,9 +31,6 @@ class ResultShape:
         low, high, mean, middle: in the benchmark's unit; `middle` is the median.
         spread_percent: (high - low) / low, as the STAB toolkit prints it.
         sd: standard deviation; 0 for one node.
-        skew: third standardised moment; None where there are too few nodes, or all results are equal.
-        normal_p: probability (Shapiro-Wilk) of a sample at least as odd, if the results were normal; None as above.
-        one_peak_p: probability (Hartigan's dip test) of a deeper dip, if there was one peak; None as above.
     """
 
     nodes: int
@@ -45,9 +40,6 @@ class ResultShape:
     middle: float
     sd: float
     spread_percent: float
-    skew: float | None = None
-    normal_p: float | None = None
-    one_peak_p: float | None = None
 
 
 def shape_of(values: Sequence[float]) -> ResultShape:
@@ -57,7 +49,7 @@ def shape_of(values: Sequence[float]) -> ResultShape:
         values: positive and finite; one at least.
     """
     low, high = min(values), max(values)
-    plain = ResultShape(
+    return ResultShape(
         nodes=len(values),
         low=low,
         high=high,
@@ -66,51 +58,28 @@ def shape_of(values: Sequence[float]) -> ResultShape:
         sd=stdev(values) if len(values) > 1 else 0.0,
         spread_percent=100.0 * (high - low) / low,
     )
-    if len(values) < FEWEST_FOR_SHAPE or low == high:
-        return plain
-    from diptest import diptest  # noqa: PLC0415 - compiled, and only here needed
-
-    found = np.asarray(values, dtype=float)
-    shapiro = (
-        scipy.stats.shapiro(found).pvalue if len(values) <= MOST_FOR_SHAPIRO else scipy.stats.normaltest(found).pvalue
-    )
-    return replace(
-        plain,
-        skew=float(scipy.stats.skew(found)),
-        normal_p=float(shapiro),
-        one_peak_p=float(diptest(found)[1]),
-    )
 
 
 def robust_sd(values: Sequence[float]) -> float:
-    """Estimate the standard deviation of the bulk of values, which a few odd ones do not change.
-
-    Where most values are equal, the mean absolute deviation stands in, which is above 0 unless all are equal.
-    """
-    if len(values) < 2:
-        return 0.0
-    found = np.asarray(values, dtype=float)
-    return bulk_sd(values) or math.sqrt(math.pi / 2.0) * float(np.abs(found - np.median(found)).mean())
-
-
-def bulk_sd(values: Sequence[float]) -> float:
-    """Estimate the standard deviation of the bulk of values by Qn; 0 where most values are equal.
+    """Estimate the standard deviation of the bulk of values, which a few odd ones do not change, by Qn.
 
     Qn is the lower quartile of the distances of all pairs (Rousseeuw and Croux 1993). Up to half of the values may be
-    odd, and for normal ones it is nearly as good as the standard deviation.
+    odd, and for normal ones it is nearly as good as the standard deviation. Where most values are equal, the mean
+    absolute deviation stands in, which is above 0 unless all are equal.
     """
     count = len(values)
     if count < 2:
         return 0.0
-    found = np.sort(np.asarray(values, dtype=float))
-    if count > MOST_PAIRED:
-        found = found[np.linspace(0, count - 1, MOST_PAIRED).astype(int)]
-        count = MOST_PAIRED
+    every = np.sort(np.asarray(values, dtype=float))
+    found, count = every, min(count, MOST_PAIRED)
+    if count < len(every):
+        found = every[np.linspace(0, len(every) - 1, count).astype(int)]
     distances = np.abs(found[:, None] - found[None, :])[np.triu_indices(count, 1)]
     half = count // 2 + 1
     rank = half * (half - 1) // 2
     scale = 2.2219 * float(np.partition(distances, rank - 1)[rank - 1])
-    return scale * count / (count + (1.4 if count % 2 else 3.8))  # for small samples, as the authors give it
+    qn = scale * count / (count + (1.4 if count % 2 else 3.8))  # for small samples, as the authors give it
+    return qn or math.sqrt(math.pi / 2.0) * float(np.abs(every - np.median(every)).mean())
 
 
 def histogram(values: Sequence[float]) -> tuple[list[float], list[int]]:
@@ -169,19 +138,18 @@ def odd_nodes(values: Mapping[str, float]) -> list[NodeScore]:
 
 
 def scores(values: Mapping[str, float]) -> dict[str, NodeScore]:
-    """Hold the result of each node against the bulk; of fewer than FEWEST nodes nothing is said.
-
-    The spread of few nodes is itself uncertain, therefore probabilities are those of Student's t. Qn of n values tells
-    about as much as the standard deviation of 0.8 n (its efficiency, Rousseeuw and Croux 1993); that two degrees of
-    freedom are lost with median and spread keeps the risk of five to eight nodes below FALSE_ALARMS (measured).
-    """
+    """Hold the result of each node against the bulk; of fewer than FEWEST nodes nothing is said."""
     if len(values) < FEWEST:
         return {}
     measured = np.asarray(list(values.values()), dtype=float)
-    bulk = _Bulk.of(measured)
+    apart, bulk = _Bulk.both(measured)
+    middle = float(np.median(measured))
+    every = np.minimum(apart.p(measured), bulk.p(measured))
+    if 2 * int((every < FALSE_ALARMS / len(values)).sum()) >= len(values):
+        every = np.ones(len(values))  # two halves: nothing says which of them is sound
     found = {}
-    for (node, value), p in zip(values.items(), bulk.p(measured), strict=True):
-        percent = 100.0 * (value / bulk.middle - 1.0)
+    for (node, value), p in zip(values.items(), every, strict=True):
+        percent = 100.0 * (value / middle - 1.0)
         sds = (value - bulk.middle) / bulk.sd
         found[node] = NodeScore(node, value, percent, sds, float(p) if percent <= -LEAST_PERCENT else 1.0)
     return found
@@ -216,59 +184,68 @@ def odd_in_family(family: Mapping[str, Mapping[str, NodeScore]], risk: float) ->
 
 @dataclass(frozen=True)
 class _Bulk:
-    """The nodes that are alike: their median, their robust standard deviation, and the degrees of freedom behind it."""
+    """The nodes that are alike: their middle, the standard deviation of one more, and its degrees of freedom."""
 
     middle: float
     sd: float
     freedom: float
 
     @classmethod
-    def of(cls, values: Array) -> "_Bulk":
-        """Take nodes out that are too low, and look again, until none of those that are left is.
+    def both(cls, values: Array) -> "tuple[_Bulk, _Bulk]":
+        """Describe the bulk in two ways of which neither lets several bad nodes hide each other, or themselves.
 
-        Bad nodes widen the spread, so that they hide each other (masking). Only such a low node is taken out that it is
-        odd by itself with the risk FALSE_ALARMS, so that a healthy cluster is blamed no more often than without this.
-        More than half of the nodes stay.
+        First from within: nodes stand in the order of their distances from the median. A third of them, the farthest,
+        are out, and the nearest of these is held against those that are in. If it is like them, it is put back, and
+        the next one is asked (Rosner 1983). So no node is part of the spread that it is held against. This is best
+        where the bad nodes are apart from the others. Then by median and Qn of those that are in, which bad ones among
+        them move little (Rousseeuw and Croux 1993). This is best where bad nodes are slow by all degrees. Qn of n
+        values tells as much as the standard deviation of 0.8 n; median and spread cost two degrees of freedom.
         """
-        left, fewest = values, max(FEWEST, len(values) // 2 + 1)
+        order = values[np.argsort(-np.abs(values - np.median(values)), kind="stable")]
+        alike = values
+        for out in range((len(order) - 1) // 3, 0, -1):
+            bulk, nearest = cls._around(order[out:]), order[out - 1]
+            if 2.0 * float(bulk.p(bulk.middle - abs(nearest - bulk.middle))) < FALSE_ALARMS / (len(order) - out + 1):
+                alike = order[out:]
+                break
+        fewest = max(FEWEST, len(values) // 2 + 1)
+        left = alike
         while True:
             middle = float(np.median(left))
-            bulk = cls(middle, bulk_sd(left.tolist()) or LEAST_SD * middle, max(2.0, 0.8 * (len(left) - 2)))
-            alike = left[bulk.p(left) >= FALSE_ALARMS / len(values)]
-            if not fewest <= len(alike) < len(left):
-                return bulk
-            left = alike
+            robust = cls(middle, max(robust_sd(left.tolist()), LEAST_SD * middle), max(2.0, 0.8 * (len(left) - 2)))
+            inside = left[robust.p(left) >= FALSE_ALARMS / len(values)]
+            if not fewest <= len(inside) < len(left):
+                return cls._around(alike), robust
+            left = inside
 
-    def p(self, values: Array) -> Array:
+    @classmethod
+    def _around(cls, alike: Array) -> "_Bulk":
+        middle = float(np.mean(alike))
+        sd = max(float(np.std(alike, ddof=1)), LEAST_SD * middle)
+        return cls(middle, sd * math.sqrt(1.0 + 1.0 / len(alike)), len(alike) - 1.0)
+
+    def p(self, values: Array | float) -> Array:
         """Return the probability of a sound node so low."""
         return np.asarray(scipy.stats.t.cdf((values - self.middle) / self.sd, self.freedom))
 
 
 CERTAIN = 0.001
-"""Probability below which one population is refused; a check looks at several benchmarks."""
+"""Probability below which a fact makes two groups; a check looks at several benchmarks."""
 EXPLAINED = 0.01
-"""Probability, corrected for the facts that vary, below which a fact explains two populations."""
+"""Probability, corrected for the facts that vary, below which a fact tells two groups apart."""
 FEWEST_IN_GROUP = 3
-"""Nodes that make a population; fewer are odd ones."""
-TWO_PEAKS = 2.0
-"""Distance of two means in standard deviations above which a mixture of two normals has two peaks (Ashman's D)."""
-FAR_APART = 3.5
-"""The same, above which a valley between the groups tells as much as the dip test, which wants many nodes."""
-VALLEY = 0.3
-"""Part of the smaller group that may lie in the middle third between the means, where a valley has to be."""
-STEPS = 200
-"""Steps of expectation and maximisation at most."""
+"""Nodes that make a group; fewer are odd ones."""
 
 
 @dataclass(frozen=True)
 class TwoGroups:
-    """Two populations.
+    """Two groups of nodes that a fact separates.
 
     Attributes:
         slow, fast: nodes with lower and with higher results, sorted.
         border: results below it belong to the slower group.
         percent: how much lower the mean of the slower group is than the other's.
-        p: probability of so clear a split, if all nodes were of one population.
+        p: probability of so different results, if the fact did not matter.
     """
 
     slow: tuple[str, ...]
@@ -296,45 +273,11 @@ class SeparatingFact:
     p: float
 
 
-def two_groups(values: Mapping[str, float]) -> TwoGroups | None:
-    """Split nodes into two populations, where one does not explain their results.
-
-    Two normal distributions of one width are fitted to the results (expectation and maximisation). They count as two
-    populations if their means are TWO_PEAKS apart and Hartigan's dip test refuses a single peak, or if the means are
-    FAR_APART with a valley between, and two explain the results better than one would by chance (likelihood ratio; 4
-    degrees of freedom are twice the parameters, which McLachlan 1987 found to be on the safe side).
-    """
-    if len(values) < FEWEST_FOR_SHAPE:
-        return None
-    nodes = sorted(values, key=lambda node: (values[node], node))
-    found = np.asarray([values[node] for node in nodes], dtype=float)
-    mixture = _fitted(found)
-    if mixture is None:
-        return None
-    border = mixture.border
-    cut = int(np.searchsorted(found, border))
-    if min(cut, len(found) - cut) < FEWEST_IN_GROUP:
-        return None
-    dip_p = shape_of(list(values.values())).one_peak_p or 0.0
-    by_dip = mixture.apart > TWO_PEAKS and dip_p < CERTAIN
-    by_valley = mixture.apart > FAR_APART and mixture.p < CERTAIN and _has_valley(found, cut, mixture)
-    if not (by_dip or by_valley):
-        return None
-    slow, fast = found[:cut].mean(), found[cut:].mean()
-    return TwoGroups(
-        slow=tuple(sorted(nodes[:cut])),
-        fast=tuple(sorted(nodes[cut:])),
-        border=border,
-        percent=float(100.0 * (fast - slow) / fast),
-        p=min(dip_p, mixture.p) if by_valley else dip_p,
-    )
-
-
 def split_by_fact(values: Mapping[str, float], facts: Mapping[str, Mapping[str, str]]) -> TwoGroups | None:
     """Split nodes by a fact whose two usual values go with different results; None where there is no such fact.
 
-    Where a fact is known, fewer nodes show two populations than their results alone do: Welch's test of the two groups,
-    corrected for the number of facts. Facts that are alike on all nodes cannot separate them and do not count.
+    Welch's test of the two groups is corrected for the number of facts. Facts that are alike on all nodes cannot
+    separate them and do not count.
     """
     told = []
     for own in facts.values():
@@ -386,83 +329,3 @@ def _counted(values: Mapping[str, str], nodes: Sequence[str]) -> dict[str, int]:
         value = values.get(node, "")
         counts[value] = counts.get(value, 0) + 1
     return counts
-
-
-@dataclass(frozen=True)
-class _Mixture:
-    """Two normal distributions of one width.
-
-    Attributes:
-        means: the lower one first.
-        part: of the results in the lower one, 0 to 1.
-        p: probability of results that two explain so much better than one, if there was one.
-    """
-
-    means: tuple[float, float]
-    sd: float
-    part: float
-    p: float
-
-    @property
-    def apart(self) -> float:
-        """Return the distance of the means in standard deviations."""
-        return (self.means[1] - self.means[0]) / self.sd
-
-    @property
-    def border(self) -> float:
-        """Return the value that belongs to both distributions with the same probability."""
-        low, high = self.means
-        shift = self.sd**2 / (high - low) * math.log(self.part / (1.0 - self.part))
-        return min(high, max(low, (low + high) / 2.0 + shift))
-
-
-def _fitted(found: Array) -> _Mixture | None:
-    """Fit a mixture to sorted results; None where they are all alike, or one group has died out."""
-    floor = 1e-4 * abs(float(found.mean()))  # results are printed with about so many digits
-    sd_of_one = max(floor, float(found.std()))
-    cut = _best_cut(found)
-    if cut is None:
-        return None
-    means = np.array([found[:cut].mean(), found[cut:].mean()])
-    within = found[:cut].var() * cut + found[cut:].var() * (len(found) - cut)
-    part, sd = cut / len(found), max(floor, math.sqrt(within / len(found)))
-    likelihood = -math.inf
-    for _ in range(STEPS):
-        logs = scipy.stats.norm.logpdf(found[:, None], means, sd) + np.log([part, 1.0 - part])
-        both = np.logaddexp(logs[:, 0], logs[:, 1])
-        low = np.exp(logs[:, 0] - both)
-        part = float(low.mean())
-        if not 1e-6 < part < 1.0 - 1e-6:
-            return None
-        means = np.array([(low * found).sum() / low.sum(), ((1 - low) * found).sum() / (1 - low).sum()])
-        spread = low * (found - means[0]) ** 2 + (1 - low) * (found - means[1]) ** 2
-        sd = max(floor, math.sqrt(float(spread.mean())))
-        if both.sum() - likelihood < 1e-9:
-            break
-        likelihood = float(both.sum())
-    one = float(scipy.stats.norm.logpdf(found, found.mean(), sd_of_one).sum())
-    p = float(scipy.stats.chi2.sf(max(0.0, 2.0 * (float(both.sum()) - one)), 4))
-    if means[0] >= means[1]:
-        return None
-    return _Mixture((float(means[0]), float(means[1])), sd, part, p)
-
-
-def _best_cut(found: Array) -> int | None:
-    """Return how many of the sorted results are below the cut that leaves the least variance within both groups."""
-    count = len(found)
-    cuts = np.arange(FEWEST_IN_GROUP, count - FEWEST_IN_GROUP + 1)
-    distinct = found[cuts] > found[cuts - 1] if len(cuts) else np.array([], dtype=bool)  # equal ones stay together
-    if not distinct.any():
-        return None
-    sums = np.concatenate([[0.0], np.cumsum(found)])
-    below, above = sums[cuts] / cuts, (sums[-1] - sums[cuts]) / (count - cuts)
-    between = cuts * (count - cuts) * (above - below) ** 2
-    return int(cuts[np.argmax(np.where(distinct, between, -1.0))])
-
-
-def _has_valley(found: Array, cut: int, mixture: _Mixture) -> bool:
-    """Return whether few results are in the middle third between the means."""
-    low, high = mixture.means
-    third = (high - low) / 3.0
-    inside = int(((found > low + third) & (found < high - third)).sum())
-    return inside <= VALLEY * min(cut, len(found) - cut)

@@ -7,10 +7,10 @@ arithmetic, and no test.
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import median
+from statistics import median, median_high
 
 import numpy as np
 import scipy
@@ -23,6 +23,7 @@ from .network_findings import network_findings
 from .odd_nodes import (
     FALSE_ALARMS,
     FEWEST,
+    FEWEST_FOR_SHAPE,
     LEAST_PERCENT,
     NodeScore,
     SeparatingFact,
@@ -31,7 +32,6 @@ from .odd_nodes import (
     scores,
     separating_facts,
     split_by_fact,
-    two_groups,
 )
 from .rate_changes import RunNoise
 from .run_conditions import but_disturbed, disturbed_findings, memory_findings, processor_findings, without
@@ -40,8 +40,8 @@ RATES = ("hpl", "dgemm-all")
 """Benchmarks that tell how fast a node is in HPL, the best one first."""
 FEWEST_WAITING = 3
 """Nodes that have a slowest one beside a usual one."""
-NOTABLE_PERCENT = 5.0
-"""A node so far below the median is named, and HPL on all nodes loses as much: about what tuning gains."""
+NOTABLE_PERCENT = 3.0
+"""A node so far below the median is named, and HPL on all nodes loses as much: such a cluster is not ready."""
 MOST_NAMED = 8
 
 
@@ -74,7 +74,7 @@ class WaitingCost:
     Attributes:
         benchmark: that tells how fast a node is.
         node_class: "" where there is one class.
-        median: GFLOPS of a usual node.
+        median: GFLOPS of a usual node: the upper one of the two in the middle, so that half of the nodes may be slow.
         gflops: what all nodes do together.
         slower: nodes that are LEAST_PERCENT below the median, slowest first; none where nobody is waited for.
         left_out: the slowest nodes without which the others do most; none where all nodes do.
@@ -94,6 +94,11 @@ class WaitingCost:
     def percent(self) -> float:
         """Return how far the slowest node is below the median: as much HPL loses."""
         return self.slower[0].percent if self.slower else 0.0
+
+    @property
+    def too_much(self) -> bool:
+        """Return whether HPL loses so much that the nodes are not ready; not known where the slowest was disturbed."""
+        return bool(self.notable) and not self.slower[0].disturbed
 
     @property
     def notable(self) -> tuple[str, ...]:
@@ -153,7 +158,7 @@ def waiting(check: NodeCheck, results: Mapping[str, Mapping[str, float]], node_c
         return None
     order = sorted(rates, key=lambda node: (rates[node], node))
     together = [(len(order) - place) * rates[node] for place, node in enumerate(order)]
-    middle, runs = median(rates.values()), Counter(run.node for run in check.deciding() if run.benchmark == name)
+    middle, runs = median_high(rates.values()), Counter(run.node for run in check.deciding() if run.benchmark == name)
     disturbed = check.always_disturbed().get(name, {})
     scatter = _most_by_noise(name, check, len(order))
     slower = tuple(
@@ -201,6 +206,8 @@ SAME_GROUPS = 0.8
 
 SIGNIFICANT = 0.01
 """Probability, corrected for all pairs, below which a correlation counts."""
+CLEAR_FALL = 0.5
+"""Kendall's rank correlation of rates with places, from which on nodes stand more in order than not."""
 FEWEST_OF_BOTH = 6
 """Nodes that both benchmarks need."""
 
@@ -212,7 +219,7 @@ class Correlation:
     Attributes:
         coefficient: Spearman's, -1 to 1; it is of ranks, so that one odd node does not make it.
         linear: Pearson's, -1 to 1, as STAB's cplot has it.
-        p: of the ranks, corrected for all pairs that were looked at (Holm 1979).
+        p: of the ranks, times the number of pairs that were looked at.
         explains: part of the variance of one that a line in the other explains, 0 to 1.
     """
 
@@ -241,7 +248,7 @@ class ReadinessVerdict:
     Attributes:
         results: of each benchmark that ran the best result of each node.
         findings: the most serious first.
-        groups: two populations of a benchmark, with the facts that separate them.
+        groups: two groups of nodes in a benchmark, with the facts that separate them.
         together: benchmarks that go together.
         cannot: sentences on what so few nodes cannot tell.
         waiting: of each class what its slowest nodes cost HPL, whether they are odd or not.
@@ -267,8 +274,9 @@ class ReadinessVerdict:
 
     @property
     def ready(self) -> bool:
-        """Return whether nothing was found that slows or falsifies a run."""
-        return not any(finding.severity in {Severity.OUT, Severity.SLOW} for finding in self.findings)
+        """Return whether nothing was found that slows or falsifies a run, and HPL loses less than NOTABLE_PERCENT."""
+        found = any(finding.severity in {Severity.OUT, Severity.SLOW} for finding in self.findings)
+        return not found and not any(one.too_much for one in self.waiting)
 
     @property
     def alike(self) -> bool:
@@ -293,6 +301,7 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     doubtful, classes = check.always_disturbed(), _classes(check)
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, without(sound, doubtful), groups)]
     findings += [*disturbed_findings(check, classes, out), *processor_findings(check, classes), *memory_findings(check)]
+    findings += _gradients(check, without(sound, doubtful))
     findings += group_findings(check.groups, check.switches, {*out, *check.silent})
     together, cannot = tuple(correlations(without(results, doubtful))), tuple(_cannot(check, sound))
     names = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
@@ -339,14 +348,14 @@ def _slow(
     results: Mapping[str, Mapping[str, float]],
     groups: dict[str, tuple[TwoGroups, Sequence[SeparatingFact]]],
 ) -> list[Finding]:
-    """Find slow nodes and two populations in each class; of one node the simplest benchmark that shows it is named."""
+    """Find slow nodes and two groups in each class; of one node the simplest benchmark that shows it is named."""
     families: dict[str, dict[str, dict[str, NodeScore]]] = defaultdict(dict)
     found: list[Finding] = []
     for name, measured in results.items():
         own = families[BENCHMARKS[name].part][name] = {}
         for members in _classes(check):
             values = {node: value for node, value in measured.items() if node in members}
-            split = two_groups(values) or split_by_fact(values, check.facts)
+            split = split_by_fact(values, check.facts)
             parts = [tuple(values)] if split is None else [split.slow, split.fast]
             if split is not None:
                 facts = separating_facts(split, check.facts)
@@ -392,15 +401,12 @@ def _slow_node(results: Mapping[str, NodeScore]) -> Finding:
 
 
 def _two_groups(name: str, split: TwoGroups, facts: Sequence[SeparatingFact]) -> Finding:
-    """Name the smaller population: few slower nodes slow a run down, few faster ones are only not like the others."""
+    """Name the smaller group: few slower nodes slow a run down, few faster ones are only not like the others."""
     benchmark = BENCHMARKS[name]
     few_are_slow = len(split.slow) <= len(split.fast)
     fewer, side = (split.slow, "slower") if few_are_slow else (split.fast, "faster")
     why = f": {facts[0].fact} is {facts[0].slow} on the slower and {facts[0].fast} on the faster ones" if facts else ""
-    sentence = (
-        f"{benchmark.title} shows two populations: {ranges(fewer)} are {split.percent:.1f} % {side}"
-        f"{why or '; no fact of the nodes tells them apart'}"
-    )
+    sentence = f"{benchmark.title} shows two populations: {ranges(fewer)} are {split.percent:.1f} % {side}{why}"
     severity = Severity.SLOW if few_are_slow else Severity.ODD
     return Finding(severity, "two-groups", fewer, name, sentence, split.percent)
 
@@ -422,6 +428,8 @@ def _cannot(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> lis
         said.append(f"Fewer than {FEWEST} nodes of a class do not tell which is slow: differences are only shown.")
     doubtful = check.always_disturbed()
     said += [sentence for members in kinds if (sentence := _largest_difference(members, results, doubtful))]
+    split = any(len(set(own.values())) > 1 for own in check.facts.values())
+    said += [sentence for members in kinds for sentence in ([] if split else _halves(members, results))]
     if len(kinds) > 1:
         named = "; ".join(f"{check.classes.get(min(own), '') or 'unknown'}: {ranges(own)}" for own in kinds)
         said.append(f"There are {len(kinds)} classes of nodes, and only nodes of one are compared ({named}).")
@@ -456,6 +464,48 @@ def _largest_difference(
     return f"{ranges(own[name])} differ most in {BENCHMARKS[name].title}: {less}{why}."
 
 
+def _halves(members: Collection[str], results: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
+    """Tell where a gap parts nodes of a class so evenly that nothing says which side is as it should be."""
+    name = next((name for name in RATES if results.get(name)), "")
+    rates = {node: rate for node, rate in results.get(name, {}).items() if node in members}
+    order = sorted(rates, key=rates.__getitem__)
+    fewest = max(2, -(-len(order) // 3))
+    for place in range(fewest, len(order) - fewest + 1):
+        low, high = order[:place], order[place:]
+        gap = rates[high[0]] - rates[low[-1]]
+        percent = 100.0 * (1.0 - median(map(rates.__getitem__, low)) / median(map(rates.__getitem__, high)))
+        if percent >= LEAST_PERCENT and gap > max(rates[side[-1]] - rates[side[0]] for side in (low, high)):
+            less = f"{ranges(low)} give {percent:.1f} % less than {ranges(high)} in {BENCHMARKS[name].title}"
+            yield f"{less}: it is not known which of them are as they should be."
+
+
+def _gradients(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> Iterator[Finding]:
+    """Find rates that fall along the nodes of a class, or else along those of a switch, in the order of their names.
+
+    The fall is that of a line which half of the nodes cannot bend (Theil 1950, Sen 1968); that it is none by chance is
+    told by Kendall's rank correlation.
+    """
+    name = next((name for name in RATES if results.get(name)), "")
+    rows = _classes(check)
+    if len(switches := set(check.switches.values())) > 1:
+        rows += [{node for node, own in check.switches.items() if own == switch} for switch in sorted(switches)]
+    told: set[str] = set()
+    for row in rows:
+        nodes = [node for node in check.nodes if node in row and node in results.get(name, {})]
+        if len(nodes) < FEWEST_FOR_SHAPE or told & row:
+            continue
+        rates, places = [results[name][node] for node in nodes], range(len(nodes))
+        slope, middle = scipy.stats.theilslopes(rates, places)[0], median(rates)
+        percent = 100.0 * abs(slope) * (len(nodes) - 1) / (middle + abs(slope) * (len(nodes) - 1) / 2.0)
+        tau = scipy.stats.kendalltau(places, rates)
+        if percent >= LEAST_PERCENT and abs(tau.statistic) >= CLEAR_FALL and tau.pvalue * len(rows) < SIGNIFICANT:
+            told |= row
+            first, last = (nodes[0], nodes[-1]) if slope < 0.0 else (nodes[-1], nodes[0])
+            sentence = f"{BENCHMARKS[name].title} falls from {first} to {last} by {percent:.1f} %"
+            why = "look at what changes along the row: the air, the power, the water"
+            yield Finding(Severity.NOTE, "gradient", (first, last), name, f"{sentence}; {why}", percent)
+
+
 def correlations(results: Mapping[str, Mapping[str, float]]) -> list[Correlation]:
     """Correlate all pairs of benchmarks, clearest first.
 
@@ -471,13 +521,4 @@ def correlations(results: Mapping[str, Mapping[str, float]]) -> list[Correlation
         ranks = scipy.stats.spearmanr(x, y)
         linear = float(np.corrcoef(x, y)[0, 1])
         found.append(Correlation(one, other, len(nodes), float(ranks.statistic), linear, float(ranks.pvalue)))
-    return _corrected(sorted(found, key=lambda pair: pair.p))
-
-
-def _corrected(found: list[Correlation]) -> list[Correlation]:
-    """Correct probabilities, lowest first, for the number of pairs."""
-    corrected, highest = [], 0.0
-    for place, pair in enumerate(found):
-        highest = max(highest, min(1.0, pair.p * (len(found) - place)))
-        corrected.append(Correlation(pair.one, pair.other, pair.nodes, pair.coefficient, pair.linear, highest))
-    return corrected
+    return sorted((replace(pair, p=min(1.0, pair.p * len(found))) for pair in found), key=lambda pair: pair.p)

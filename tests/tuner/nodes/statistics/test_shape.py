@@ -24,23 +24,6 @@ def test_a_shape_is_within_its_bounds(values: list[float]) -> None:
     assert shape.sd >= 0.0
 
 
-def test_equal_nodes_look_normal_and_two_populations_do_not() -> None:
-    chance = np.random.default_rng(1)
-    bell = shape_of(list(100 + chance.normal(size=200)))
-    two = shape_of([*(100 + chance.normal(size=100)), *(110 + chance.normal(size=100))])
-    assert bell.normal_p is not None
-    assert bell.one_peak_p is not None
-    assert two.normal_p is not None
-    assert two.one_peak_p is not None
-    assert min(bell.normal_p, bell.one_peak_p) > 0.05
-    assert max(two.normal_p, two.one_peak_p) < 0.001
-
-
-def test_few_or_equal_results_have_no_shape() -> None:
-    assert shape_of([5.0, 6.0, 7.0]).normal_p is None
-    assert shape_of([5.0] * 20).one_peak_p is None
-
-
 def test_a_few_odd_results_do_not_change_the_spread_of_the_bulk() -> None:
     sound = list(100 + np.random.default_rng(2).normal(size=100))
     assert robust_sd(sound) == pytest.approx(1.0, rel=0.2)
