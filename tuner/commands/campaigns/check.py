@@ -534,7 +534,7 @@ def _facts(study: Study, trial: TrialRecord | None) -> dict[str, str]:
     programs = {what: versions[name] for name, what in named.items() if name in versions}
     observed = trial.observed
     own = observed.hosts if observed else ()
-    if own and "nodes" in host and set(own) != set(_names(study.host["node_names"])):
+    if own and isinstance(nodes := study.host.get("node_names"), list | tuple) and set(own) != set(map(str, nodes)):
         # The study's other facts are of all its nodes, some of which this trial no longer had.
         host = {what: told for what, told in host.items() if what not in OF_ALL_NODES} | {"nodes": ", ".join(own)}
     ran = {
@@ -545,10 +545,6 @@ def _facts(study: Study, trial: TrialRecord | None) -> dict[str, str]:
         "its threads": str(observed.threads or "") if observed else "",
     }
     return {**host, **programs, **{what: value for what, value in ran.items() if value}}
-
-
-def _names(value: object) -> list[str]:
-    return [str(name) for name in value] if isinstance(value, list | tuple) else []
 
 
 def _told(name: str, value: object) -> str:
