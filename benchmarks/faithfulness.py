@@ -40,7 +40,7 @@ def machine_points(N: int, cores: int, kernel: str) -> list[Point]:
     """8 block sizes x 2 grids x look-ahead on and off."""
     grids = [f"1x{cores}", f"{cores}x1"]
     return [
-        {**_point(N, NB, cores, kernel), "grid": grid, "DEPTH": depth}
+        {**textbook(N=N, NB=NB, blas=BLAS, kernel=kernel, ranks=cores, threads=1), "grid": grid, "DEPTH": depth}
         for NB in (16, 32, 64, 96, 128, 192, 256, 384)
         for grid in grids
         for depth in (0, 1)
@@ -50,16 +50,17 @@ def machine_points(N: int, cores: int, kernel: str) -> list[Point]:
 def hosts_points(N: int, kernel: str) -> list[Point]:
     """4 block sizes x 3 grids x 2 broadcasts x look-ahead on and off, where they differ."""
     return [
-        {**_point(N, NB, HOSTS, kernel), "grid": grid, "DEPTH": depth, "BCAST": bcast}
+        {
+            **textbook(N=N, NB=NB, blas=BLAS, kernel=kernel, ranks=HOSTS, threads=1),
+            "grid": grid,
+            "DEPTH": depth,
+            "BCAST": bcast,
+        }
         for NB in (32, 64, 128, 200)
         for grid, bcasts in (("1x4", ("1rg", "Lng")), ("2x2", ("1rM",)), ("4x1", ("1rM",)))
         for bcast in bcasts
         for depth in ((0, 1) if grid != "4x1" else (0,))
     ]
-
-
-def _point(N: int, NB: int, ranks: int, kernel: str) -> Point:
-    return textbook(N=N, NB=NB, blas=BLAS, kernel=kernel, ranks=ranks, threads=1)
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -115,15 +115,12 @@ class Game:
         beaten = {one for one in rates for other in rates if other != one and other[0] >= one[0] and other[1] >= one[1]}
         self.front = [one for one in rates if one not in beaten]
 
-    def one_search(self) -> list[float]:
-        """The part of the front that is found after each run of a search of the front."""
-        return self._found(self._runs(EngineContext(against=self.table.worth), lambda _: 1.0))
-
-    def two_searches(self) -> list[float]:
-        """The same of a search of GFLOPS and one of the other objective in turn."""
+    def searches(self) -> tuple[list[float], list[float]]:
+        """The part of the front found after each run of a search of it, and of two searches of one objective each."""
         fastest = self._runs(EngineContext(), lambda _: 1.0)
         thriftiest = self._runs(EngineContext(worth=self.table.worth), self.table.worth)
-        return self._found(point for pair in zip(fastest, thriftiest, strict=False) for point in pair)
+        of_front = self._found(self._runs(EngineContext(against=self.table.worth), lambda _: 1.0))
+        return of_front, self._found(point for pair in zip(fastest, thriftiest, strict=False) for point in pair)
 
     def _runs(self, known: EngineContext, told: Callable[[Point], float]) -> Iterator[Point]:
         probes = probes_of(self.table.site.cluster, self.space)
@@ -150,8 +147,8 @@ def row(name: str, games: Sequence[Sequence[float]]) -> str:
     needed = [next((run for run, part in enumerate(game, start=1) if part >= 1), math.inf) for game in games]
     cells = [f"{100 * fmean(game[after - 1] for game in games):.0f} %" for after in AFTER]
     whole = median(needed)
-    cells.append(f"more than {MOST_RUNS}" if math.isinf(whole) else f"{whole:g}")
-    return f"| {name} | {' | '.join(cells)} |"
+    told = f"more than {MOST_RUNS}" if math.isinf(whole) else f"{whole:g}"
+    return f"| {name} | {' | '.join([*cells, told])} |"
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -167,8 +164,8 @@ def main(arguments: Sequence[str]) -> int:
         print(f"{case.cluster}, GFLOPS against {case.against}: {sizes:g} configurations, {members:g} on the front\n")
         print(f"| search | {' | '.join(f'after {after} runs' for after in AFTER)} | runs until all is found |")
         print("| --- |" + " --- |" * (len(AFTER) + 1))
-        print(row("of the front", [game.one_search() for game in games]))
-        print(row("two, of one objective each", [game.two_searches() for game in games]) + "\n", flush=True)
+        one, two = zip(*(game.searches() for game in games), strict=True)
+        print(f"{row('of the front', one)}\n{row('two, of one objective each', two)}\n", flush=True)
     return 0
 
 

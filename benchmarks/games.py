@@ -43,7 +43,8 @@ class Kept:
                 try:
                     game = GAME.validate_json(line)
                 except ValidationError as error:
-                    if _cut_off(line, error):
+                    # The beginning of a game, or nothing: its writing was stopped.
+                    if BEGINS.startswith(line[: len(BEGINS)]) and error.errors()[0]["type"] == "json_invalid":
                         continue
                     raise GamesError(f"--kept {file}, line {number}: this is no game; name another file") from error
                 self._games[game.landscape, game.engine, game.seed] = game
@@ -72,11 +73,6 @@ class Kept:
             self._keep(game)
             found[game.engine, game.seed] = game
         return [game for game in found.values() if game]
-
-
-def _cut_off(line: str, error: ValidationError) -> bool:
-    """Whether a line is the beginning of a game, or nothing, because its writing was stopped."""
-    return BEGINS.startswith(line[: len(BEGINS)]) and error.errors()[0]["type"] == "json_invalid"
 
 
 def quantile(values: Iterable[float], part: float) -> float:

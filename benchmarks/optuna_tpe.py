@@ -54,10 +54,8 @@ class OptunaTpe(Engine):
         near = self.space.nearest(wish)
         size = len(self.space)
         drawn = (self.space.point(chance.randrange(size)) for _ in range(1_000))
-        return self.first_unseen([near, *neighbours(self.space, near)]) or self.first_unseen(drawn) or self._last()
-
-    def _last(self) -> dict[str, Scalar] | None:
-        return self.first_unseen(self.space) if len(self.space) <= 100_000 else None
+        found = self.first_unseen([near, *neighbours(self.space, near)]) or self.first_unseen(drawn)
+        return found or (self.first_unseen(self.space) if size <= 100_000 else None)
 
     def _learn(self, point: Point, outcome: Outcome) -> None:
         state = TrialState.FAIL if outcome.gflops is None else TrialState.COMPLETE

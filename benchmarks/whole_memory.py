@@ -43,7 +43,7 @@ LARGEST_N = 24_576
 SMALLEST_PART = 32
 RATIOS = (2, 4, 8)
 NOISES = (0.003, 0.01, 0.05)
-STUDIES = 5
+STUDIES = 1
 """Of each configuration, ratio and noise."""
 FIRST = PREFIX_PARTS[0]
 TURNS = (1.3, 2.0, 2.6, 4.0, 5.2, 8.0)

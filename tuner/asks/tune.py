@@ -225,7 +225,8 @@ class TuneAsk(SearchSettings):
     trials: Annotated[
         int | None,
         AskField(
-            "Limit of search trials; cheap runs count too.",
+            "Limit of search trials; cheap runs count too. First runs, confirmations and what then runs in turn at a "
+            "larger N do not; without a limit of time, the latter take at most half as long as all before.",
             panel=BUDGET,
             label="Most trials",
             hint="Empty: the budget alone decides.",

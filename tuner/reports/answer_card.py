@@ -4,7 +4,6 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from results.metrics import rate_text
 from results.record import Study, TrialRecord
@@ -14,14 +13,11 @@ from results.stats.ranking import Ranked
 from results.store.service.campaign_entry import GOES_ON, LiveState
 
 from ..machine.equipment import Equipment
-from ..study.names import ALL_TRIED, FEWEST_EXPLAINED, WHOLE_MEMORY, programs_of, resuming
+from ..study.names import ALL_TRIED, FEWEST_EXPLAINED, programs_of, resuming
 from ..study.objective import merit_text, unit_of
 from ..words import counted
 from .ranking import figures, interval_of
 from .summary import StudySummary
-
-if TYPE_CHECKING:
-    from ..tuning.prediction import NotedPrediction
 
 STOPPED: frozenset[LiveState] = frozenset({"interrupted", "killed", "cancelled", "failed"})
 """States of studies that somebody can go on with."""
@@ -90,8 +86,8 @@ def _facts(summary: StudySummary, first: Ranked) -> Iterator[tuple[str, str]]:
     study, fastest = summary.study, summary.fastest
     yield f"{study.how} of the best", f"{rate_text(first.median_gflops)} GFLOPS, {median_text(first)}"
     yield "usual rate", _usual_rate(study, first)
-    if predicted := _predicted(study):
-        yield "whole memory", " ".join(filter(None, (predicted.at_whole_memory, predicted.in_turn)))
+    if predicted := summary.predicted:
+        yield "whole memory", f"{predicted.at_whole_memory} {predicted.in_turn}"
     yield "how sure", summary.how_sure or ("A simulation gives the same rate each time." if study.simulated else "")
     if fastest is not None:
         told = f"{rate_text(fastest.gflops)} GFLOPS, {fastest.where(summary.ranking)}"
@@ -126,10 +122,10 @@ def is_doubtful(first: Ranked) -> bool:
 def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part]:
     """What a reader in a hurry needs: the whole memory, the best, how sure that is, and what to do next, if any."""
     yield Heading("In short")
-    predicted = _predicted(summary.study)
+    predicted = summary.predicted
     if predicted is not None:
         yield Sentence(predicted.at_whole_memory, tone=Tone.GOOD if predicted.full.can_tell else Tone.PLAIN)
-        yield from map(Sentence, filter(None, (predicted.in_turn,)))
+        yield Sentence(predicted.in_turn)
     if not summary.front:
         where = f" at N={summary.ranking[0].params['N']}" if predicted else ""
         yield Sentence(f"Best{where}: {summary.best_in_short()}", tone=Tone.PLAIN if predicted else Tone.GOOD)
@@ -137,15 +133,6 @@ def in_short(summary: StudySummary, following: Sentence | None) -> Iterator[Part
         yield Sentence(f"Sure? {summary.how_sure}")
     if following is not None:
         yield replace(following, text=f"Next: {following.text}")
-
-
-def _predicted(study: Study) -> "NotedPrediction | None":
-    """What was predicted of the whole memory, if anything; only then what reads it is imported."""
-    if not study.host.get(WHOLE_MEMORY):
-        return None
-    from ..tuning.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
-
-    return prediction_of(study)
 
 
 def next_step(summary: StudySummary, state: LiveState, db: str = "") -> str:

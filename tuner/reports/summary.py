@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from results.metrics import rate_text
 from results.record import MEASURED, Study
@@ -12,12 +13,15 @@ from results.stats.headline import FastestRun, gave_text
 from results.stats.ranking import Ranked
 
 from ..machine.equipment import PROGRAM, Equipment
-from ..study.names import is_shootout
+from ..study.names import WHOLE_MEMORY, is_shootout
 from ..study.objective import BETTER, Objective, of_study
 from ..study.shootout import LibraryBest, best_of_each, sentences
 from ..words import counted, listed
 from .published_results import PublishedStanding, published_standing
 from .ranking import figures, how_sure, ranking_json, ranking_parts
+
+if TYPE_CHECKING:
+    from ..tuning.prediction import NotedPrediction
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,15 @@ class StudySummary:
         objective = Objective.of("gflops", study, against) if against else of_study(study)
         front = objective.front(ranking)
         return cls(study, objective, ranking, front if against or len(front) > 1 else (), known, fastest)
+
+    @cached_property
+    def predicted(self) -> "NotedPrediction | None":
+        """What was predicted of the whole memory, if anything; only then what reads it is imported."""
+        if not self.study.host.get(WHOLE_MEMORY):
+            return None
+        from ..tuning.prediction import prediction_of  # noqa: PLC0415 - most studies do not need it
+
+        return prediction_of(self.study)
 
     @cached_property
     def sure(self) -> Standing | None:
@@ -151,6 +164,9 @@ class StudySummary:
         libraries = {} if self.front else {"by_blas": [one.to_json() for one in self.libraries]}
         if self.programs:
             libraries["by_program"] = [one.to_json() for one in self.programs]
-        known = {"known_machines": self.published.to_json() if self.published else None}
+        known = {
+            "known_machines": self.published.to_json() if self.published else None,
+            "full": self.predicted.to_json() if self.predicted else None,
+        }
         written = {**against, **libraries, **known, **(more or {})}
         return ranking_json(self.study, shown, self.ranking, self.sure, self.fastest, written)

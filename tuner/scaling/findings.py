@@ -160,7 +160,12 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         for scaling in Scaling
         if all((scaling, order) in by_key for order in NodeOrder)
     )
-    mains = [group for group in compared if group.order is _main(group, by_key)]
+    # Growth is told of the sorted order where that was measured.
+    mains = [
+        group
+        for group in compared
+        if (group.order is NodeOrder.SORTED) == ((group.scaling, NodeOrder.SORTED) in by_key)
+    ]
     growth = tuple(filter(None, (growth_of(group, exact=known.exact) for group in mains)))
     return ScalingFindings(
         results=results,
@@ -179,11 +184,6 @@ def findings_of(records: Sequence[TrialRecord], known: ScalingContext) -> Scalin
         noun="node" if known.plan.size else "core",
         depth=known.depth,
     )
-
-
-def _main(group: RunGroup, by_key: Mapping[tuple[Scaling, NodeOrder], RunGroup]) -> NodeOrder:
-    """The order whose growth is told: sorted, where it was measured."""
-    return NodeOrder.SORTED if (group.scaling, NodeOrder.SORTED) in by_key else NodeOrder.SHUFFLED
 
 
 def _runs_of(record: TrialRecord, plan: ScalingPlan) -> list[ScalingRun]:

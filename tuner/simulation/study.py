@@ -137,7 +137,10 @@ class VirtualStudy:
             workers=SimulatedWorkers(self.trials, self._begin_asked, self._ran_out),
             rule=BudgetRule(
                 meter=session.meter,
-                reserved_runs=reserved if self.most_runs is None else lambda: self._repeats_left(to_confirm),
+                # Runs that confirm the finalists that there are then; none where only trials are limited.
+                reserved_runs=(lambda: self._confirmation.runs_due(to_confirm))
+                if self.most_runs is not None and self.noisy and session.meter.budget.timed
+                else reserved,
                 virtual_clock=True,
                 exact=not self.noisy,
                 wanted_runs=FINALISTS + reserved,
@@ -148,10 +151,6 @@ class VirtualStudy:
             repeats=repeats,
         )
         return scheduler.search(engine)
-
-    def _repeats_left(self, to_confirm: int) -> int:
-        """How many runs can still confirm the finalists that there are now; 0 where only trials are limited."""
-        return self._confirmation.runs_due(to_confirm) if self.noisy and self.session.meter.budget.timed else 0
 
     def _begin_asked(self, question: Question, repeat: int) -> TrialRecord | None:
         """Begin what an engine asked for; where runs differ, each run of a configuration differs from those before."""

@@ -259,7 +259,7 @@ class Campaign:
         predicts = self.predicts and not self.joined
         if predicts:
             session.context.store.note_host(session.study, {WHOLE_MEMORY: None})
-        kept_s = kept_for_turns_s(workers[0], options) if predicts and not options.full else 0.0
+        kept_s = kept_for_turns_s(workers[0], options, IN_TURN) if predicts and not options.full else 0.0
         confirming_runs = finalists * options.confirm + SMALLER_COST
         repeats_one = options.reference and len(workers) == 1 and not self.joined
         scheduler = Scheduler(

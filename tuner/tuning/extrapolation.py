@@ -16,20 +16,18 @@ from results.stats.noise import Array, Noise
 from ..machine.problem_size import Sample
 from ..units import duration
 
-COVERAGE = 0.95
+COVERAGE = 0.9
 """Probability that a run at N lies within what is told."""
-MISFIT = 0.35
-"""Standard deviation of what three terms miss, in parts of the logarithm by which they say the rate will grow: nearly
-nothing where it hardly grows any more, much where messages decide (benchmarks/whole_memory.py)."""
-UNSEEN = 0.1
-"""Least standard deviation of that, in parts of the square of the logarithm of how much larger N is: what begins only
-beyond the largest run, as a slow memory or a hot processor, does not show in how the rate grew before."""
+STEEP, BENT = 0.1, 0.015
+"""Standard deviation of what three terms miss at e times the largest N: a part of the logarithm by which the rate grew
+there for each e-fold N, and what is added for each e-fold N on the way (benchmarks/whole_memory.py)."""
 FARTHEST = 8
 """Times the largest N up to which it was tested what runs tell of a larger one (benchmarks/whole_memory.py)."""
 ABOVE_RUNS = 1.05
 """Times the rate of the fastest run that a larger N may give where dgemm was no faster: its rate differs, too."""
-MISFIT_OF_FEWER = 0.1
-"""What fewer than three sizes miss beside, which do not fix three terms, at e times the largest of them."""
+FEWER = 0.1
+"""What fewer than three sizes miss beside, which do not fix three terms, at e times the largest of them, times the
+square of how many sizes are missing."""
 DRAWS = 500
 Terms = tuple[float, float, float]
 
@@ -102,8 +100,8 @@ def extrapolate(
 
     Runs up to 0.4 N predicted the time of 960-rank runs within 1.5 % this way (Dahu data, Cornebize and Legrand);
     from smaller ones it is optimistic by several percent. T is never below the time of HPL's operations at the rate of
-    dgemm. How far it may be off is drawn: samples that differ by the noise, what three terms miss, but no less than
-    what no smaller run shows, and a run at N that differs by the noise too.
+    dgemm. How far it may be off is drawn: samples that differ by the noise, what three terms miss, which is more the
+    faster the rate still grew, and a run at N that differs by the noise too.
 
     Args:
         samples: runs at one or more N; three different N fix all coefficients.
@@ -124,10 +122,9 @@ def extrapolate(
     terms = _fitted(samples, np.ones(len(samples)), usual_gflops)
     gflops = _gflops(terms, N)
     chance = np.random.default_rng(0)
-    steady, before, one_run = drawn_rates(samples, N, usual_gflops, noise, chance)
-    farther = math.log(N / largest.N)
-    fewer = 0.0 if len({sample.N for sample in samples}) > 2 else MISFIT_OF_FEWER * farther
-    misfit = np.maximum(MISFIT * np.abs(np.log(steady / before)) + fewer, UNSEEN * farther**2)
+    steady, steep, one_run = drawn_rates(samples, N, usual_gflops, noise, chance)
+    farther, missing = math.log(N / largest.N), max(0, 3 - len({sample.N for sample in samples}))
+    misfit = farther * (STEEP * steep + BENT * farther + FEWER * missing**2)
     drawn = steady * one_run * np.exp(misfit * chance.standard_normal(DRAWS))
     low, high = (float(edge) for edge in np.quantile(drawn, [(1 - COVERAGE) / 2, (1 + COVERAGE) / 2]))
     return Extrapolation(
@@ -149,14 +146,15 @@ def drawn_rates(
     """Draw what runs that differ by the noise would tell.
 
     Returns:
-        DRAWS usual rates at N, those at the largest N of the runs, and factors by which one more run differs.
+        DRAWS usual rates at N, logarithms by which rates grew for each e-fold N up to the largest of the runs, and
+        factors by which one more run differs.
     """
     sd = chance.choice(noise.sizes, DRAWS, p=noise.weights)[:, None]
     off = np.exp(sd * chance.standard_normal((DRAWS, len(samples) + 1)))
     fits = [_fitted(samples, row, usual_gflops) for row in off[:, 1:]]
     largest_n = max(sample.N for sample in samples)
-    steady, before = (np.array([_gflops(fit, size) for fit in fits]) for size in (N, largest_n))
-    return steady, before, off[:, 0]
+    steady, last, half = (np.array([_gflops(fit, size) for fit in fits]) for size in (N, largest_n, largest_n // 2))
+    return steady, np.abs(np.log2(last / half)), off[:, 0]
 
 
 def _fitted(samples: Sequence[Sample], off: Array, most_gflops: float) -> Terms:

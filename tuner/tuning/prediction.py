@@ -17,6 +17,7 @@ from .extrapolation import Extrapolation
 APART, APART_OF_FIRST = 0.07, 0.05
 """Standard deviations by which the ratio of two configurations changes from a run, or from its first tenth, up to an N
 that is e times as large (benchmarks/whole_memory.py: 0.04 to 0.08, and 0.03 to 0.05)."""
+NOT_MEASURED = "Nothing was measured against the textbook at a larger N than that of the search"
 
 
 @dataclass(frozen=True)
@@ -65,28 +66,38 @@ class NotedPrediction:
         return f"The whole memory holds N={self.full.N}: {self.full.sentence}."
 
     @property
-    def in_turn(self) -> str:
-        """What was measured in turn, as a sentence; "" where nothing was."""
+    def textbook_gflops(self) -> float:
+        """The median of the textbook's runs in turn; 0 where none counts, or where it is what is handed over."""
+        return next((rival.gflops for rival in self.rivals if rival.called == TEXTBOOK), 0.0)
+
+    @property
+    def against_textbook(self) -> str:
+        """What was measured against the textbook and at which N, as a sentence without its stop; all faces say this."""
         if self.N is None or not self.rivals:
-            return ""
-        textbook_gflops = next((rival.gflops for rival in self.rivals if rival.called == TEXTBOOK), 0.0)
-        others, against = self.rivals, ""
-        if textbook_gflops:
-            others = tuple(rival for rival in self.rivals if rival.called != TEXTBOOK)
-            percent = 100 * (self.gflops / textbook_gflops - 1)
+            return NOT_MEASURED
+        against = ""
+        if self.textbook_gflops:
+            percent = 100 * (self.gflops / self.textbook_gflops - 1)
             side = "more" if percent >= 0 else "less"
-            against = f", {abs(percent):.1f}% {side} than the textbook ({four_digits(textbook_gflops)})"
+            against = f", {abs(percent):.1f}% {side} than the textbook ({four_digits(self.textbook_gflops)})"
+        where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
+        return f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}"
+
+    @property
+    def in_turn(self) -> str:
+        """What was measured in turn, or that nothing was, as sentences."""
+        if self.N is None or not self.rivals:
+            return f"{self.against_textbook}."
         gave = "".join(
             f"; {rival.called} gave {four_digits(rival.gflops) if rival.gflops else 'no result'}"
             + " in the first round alone" * rival.once
-            for rival in others
+            for rival in self.rivals
+            if rival.called != TEXTBOOK or not rival.gflops
         )
-        where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
-        told = f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}{gave}"
         known, sure = [rival.faster for rival in self.rivals if rival.faster is not None], self.doubt
         if known and not sure:
             sure = f"At N={self.full.N} each of the others is faster with a probability of at most {max(known):.0%}."
-        return f"{told}. HPL-full.dat has the values of {self.called}. {sure}".rstrip()
+        return f"{self.against_textbook}{gave}. HPL-full.dat has the values of {self.called}. {sure}".rstrip()
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""
@@ -96,10 +107,16 @@ class NotedPrediction:
             "part": self.part,
             "called": self.called,
             "gflops": self.gflops,
+            "textbook_gflops": self.textbook_gflops or None,
             "rivals": rivals,
             "sentence": self.in_turn,
         }
-        return {**self.full.to_json(), "trial": self.trial, "in_turn": turn if self.N else None}
+        return {
+            **self.full.to_json(),
+            "trial": self.trial,
+            "against_textbook": self.against_textbook,
+            "in_turn": turn if self.N else None,
+        }
 
 
 def probability_faster(ratio: float, larger: float, part: float, noise: Noise) -> float:

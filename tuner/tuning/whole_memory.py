@@ -92,18 +92,24 @@ class _Runner:
         return median(quiet) if quiet else max(map(_rate, self.in_turn), default=0.0)
 
 
-def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions) -> float:
-    """Seconds of what is left of the budget that a search keeps for runs in turn; 0 where none will be made.
+def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float) -> float:
+    """Seconds that runs in turn may take: a third of all; 0 where none will be made.
 
-    None are made where time has no limit, where the user named N or another objective, and where the memory holds no N
-    that is clearly larger.
+    A budget of time keeps them a third. Where only trials are limited, they take at most half as long as all runs
+    before them: the trials are the search. None are made where the user named N or another objective, and where the
+    memory holds no N that is clearly larger.
+
+    Args:
+        of_left: the most that they may have of what is left of a budget of time, as a part of it.
     """
     session, site = worker.session, worker.evaluator.site
-    left_s, space = session.meter.remaining_s(), session.space
-    if left_s is None or space.asked_n is not None or not site.program.workload.is_hpl:
+    left_s, space, whole_s = session.meter.remaining_s(), session.space, options.budget.whole_s
+    if space.asked_n is not None or not site.program.workload.is_hpl or session.objective.name != "gflops":
         return 0.0
     larger = full_memory_n(site, fraction=options.memory_fraction) >= LARGER * space.largest_n
-    return IN_TURN * max(left_s, 0.0) if larger and session.objective.name == "gflops" else 0.0
+    before_s = IN_TURN / (1 - IN_TURN) * session.meter.run_s
+    may_s = before_s if left_s is None or whole_s is None else min(IN_TURN * whole_s, of_left * max(left_s, 0.0))
+    return may_s if larger else 0.0
 
 
 def predict_full(
@@ -130,7 +136,7 @@ def predict_full(
     from .prediction import NotedPrediction, Rival, note_prediction, probability_faster  # noqa: PLC0415
 
     runners: Sequence[_Runner] = [winner]
-    if kept_for_turns_s(worker, options):
+    if turns_s := kept_for_turns_s(worker, options, 1.0):
         points = list[dict[str, Scalar]]()
         with suppress(Interrupted), session.context.stop.thinking():
             points = engine.hopeful(winner.N / stands.hpl.N, CHANGES_WITH_N, MOST_HOPEFUL)
@@ -138,10 +144,10 @@ def predict_full(
             _runner(worker, _difference(params, winner.params), params, options)
             for params in map(session.space.measured, points)
         ]
-        runners = _in_turn(worker, [winner, *_textbooks(worker, options), *hopeful], samples_of([stands]), options)
+        runners = _in_turn(worker, [winner, *_textbooks(worker, options), *hopeful], samples_of([stands]), turns_s)
     shown, site = session.objective.noise_at_first, worker.evaluator.site
     noise = noise_of_runs(session.records((Kind.SMALL,)), drift_corrected(ranking, shown), shown)
-    first = max(runners, key=lambda one: (not one.out, one.gflops))
+    first = max(runners, key=lambda one: (not one.out, one.gflops, one.called == BEST))
     samples = _at_smaller_sizes(worker, first, {entry.key: entry.expected_gflops for entry in ranking})
     fastest = max(run.gflops or 0.0 for run in session.records() if run.ranked and run.kind not in UNFINISHED)
     dgemm_gflops = site.host.physical_cores * site.dgemm_gflops / site.rpeak.strongest or inf
@@ -202,25 +208,24 @@ def _runner(worker: LaunchWorker, called: str, params: Mapping[str, Scalar], opt
 
 
 def _in_turn(
-    worker: LaunchWorker, runners: Sequence[_Runner], samples: Sequence[Sample], options: TuneOptions
+    worker: LaunchWorker, runners: Sequence[_Runner], samples: Sequence[Sample], turns_s: float
 ) -> Sequence[_Runner]:
-    """Run configurations in turn, at the largest N that their part of the budget pays for.
+    """Run configurations in turn, at the largest N that these seconds pay for.
 
     The first columns of a larger N tell more of the whole memory than a whole run that costs as much does
     (docs/search.md); where the program cannot be stopped at a column, the runs end.
 
     Those that are alike run once, by the name of the first; the textbook keeps its name. Nothing runs where the time
-    pays for no N that is clearly larger, and nothing counts where not even one round ended.
+    pays for no N that is clearly larger, and a round counts only if all that are still in the race ran in it.
     """
-    session, left_s = worker.session, worker.session.meter.remaining_s()
-    alike = dict[object, _Runner]()
+    session, alike = worker.session, dict[object, _Runner]()
     for one in sorted(runners, key=lambda one: one.called != TEXTBOOK):
         alike.setdefault(tuple(sorted({**one.params, "N": 0}.items())), one)
     found = list(alike.values())
-    if left_s is None or options.budget.whole_s is None or len(found) < 2:
+    if len(found) < 2:
         return runners
     runs = len(found) + (ROUNDS - 1) * min(len(found), STAY + 1)
-    share_s = min(IN_TURN * options.budget.whole_s, left_s) / (runs + SMALLER_COST)
+    share_s = turns_s / (runs + SMALLER_COST)
     rung = Rung(Fidelity.PREFIX, PREFIX_PARTS[0]) if all(one.stops for one in found) else FULL
     parts = [sample.first(min(1.0, ROUNDED * rung.part)) for sample in samples]
     N = affordable_n(parts, share_s, min(one.N for one in found))
@@ -228,15 +233,17 @@ def _in_turn(
         return runners
     run_s = launch_s(parts, N)
     session.context.listener(PhaseStarted("extrapolation", runs))
+    complete: Sequence[_Runner] = runners
     for turn in range(ROUNDS + 1):
         for place in sorted(range(len(found)), reverse=turn % 2 == 1):
             one = found[place]
             if one.out or (turn == ROUNDS and all(run.disturbed is None for run in one.in_turn)):
                 continue
             if session.stopped or session.meter.out_of_time(run_s, 1 + SMALLER_COST):
-                return found if turn else runners
+                return complete
             record = worker.expecting(run_s / rung.operations).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
             found[place] = replace(one, in_turn=(*one.in_turn, record))
+        complete = list(found)
         if turn == 0:
             found = _without_slower(found)
     return found

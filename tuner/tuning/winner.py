@@ -101,9 +101,13 @@ def write_winner(
             put_back = "which are put back now; `hpltune run ⟦like⟧` sets them"
         sentences.append(f"It ran under {', '.join(changed)}, {put_back} again.")
     files = WinnerFiles(str(dat), str(command), None, None, ())
-    if outcome.predicted is not None:
-        stands = store.get(outcome.study, outcome.predicted.trial)
-        full, confirm = _at_whole_memory(folder / "HPL-full.dat", stands, outcome.predicted.full.N, db)
+    predicted = outcome.predicted
+    if predicted is not None and (stands := store.get(outcome.study, predicted.trial)).hpl:
+        full = str(folder / "HPL-full.dat")
+        title = ("HPLinpack benchmark input file, written by hpltune", f"{predicted.against_textbook}.")
+        at_full = HplDat.of(replace(stands.hpl, N=predicted.full.N))
+        write_text(Path(full), render(replace(at_full, title=title)))
+        confirm = f"hpltune run {shlex.quote(full)} ⟦like⟧ {shlex.quote(stands.study)}#{stands.number}{db}"
         files = replace(files, full_dat=full, confirm=confirm)
         sentences.append(f"HPL.dat for the whole memory: {full}")
     return replace(files, sentences=tuple(sentences))
@@ -115,14 +119,6 @@ def _write_input(file: Path, best: TrialRecord) -> list[str]:
         return []
     write_text(file, best.hpl_dat)
     return [f"{file.name} of the best: {file}"]
-
-
-def _at_whole_memory(file: Path, record: TrialRecord, N: int, db: str) -> tuple[str, str]:
-    """Write the HPL.dat of a trial with another N; its path, and the command that measures it."""
-    if record.hpl is None:
-        raise ValueError(f"trial {record.number} has no parameters of HPL")
-    write_text(file, render(HplDat.of(replace(record.hpl, N=N))))
-    return str(file), f"hpltune run {shlex.quote(str(file))} ⟦like⟧ {shlex.quote(record.study)}#{record.number}{db}"
 
 
 def command_text(record: TrialRecord) -> str:

@@ -1,20 +1,25 @@
 """The rate against N, with what was predicted of the whole memory and a run there."""
 
+import json
+import re
 from collections.abc import Iterator
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import pytest
+from as_user import Run
 from record_builders import a_study, begun, finished
 
-from hpl.params import HplParams
+from hpl.params import HplParams, Scalar
 from results.record import LIKE, Kind, TrialRecord
 from results.report.model import Sentence
 from results.store.store import Store
 from tuner.commands.stored.report import figure_source, page_of
 from tuner.reports.figures.size import size
+from tuner.study.names import TEXTBOOK
 from tuner.tuning.extrapolation import Extrapolation
-from tuner.tuning.prediction import NotedPrediction, note_prediction
+from tuner.tuning.prediction import NOT_MEASURED, NotedPrediction, Rival, note_prediction
 
 FULL = Extrapolation(
     N=20_000,
@@ -39,8 +44,9 @@ def store(home: Path) -> Iterator[Store]:
 
 
 def keep(store: Store, study: str, N: int, gflops: float, kind: Kind = Kind.RUN, NB: int = 192) -> None:
-    number = store.begin(begun(study))
-    store.finish(replace(finished(number, gflops, study, hpl=HplParams(N, NB, 1, 2)), kind=kind))
+    params: dict[str, Scalar] = {**begun(study).params, "N": N, "NB": NB}
+    number = store.begin(begun(study, params=params))
+    store.finish(replace(finished(number, gflops, study, hpl=HplParams(N, NB, 1, 2), params=params), kind=kind))
 
 
 def confirm(store: Store, name: str, like: str, gflops: float, NB: int = 192) -> None:
@@ -80,6 +86,28 @@ def test_a_run_there_is_drawn_and_judged(store: Store, gflops: float, where: str
     said = [part.text for part in page_of(store, store.study("study")).report().parts if isinstance(part, Sentence)]
     assert any(text.startswith("The whole memory holds N=20000: expect about") for text in said)
     assert f"A run there gave {gflops:.2f} GFLOPS, {where} that range." in said
+
+
+MEASURED = NotedPrediction(FULL, 1, "NB=256", 12_000, 58.0, (Rival(3, TEXTBOOK, 50.0, 0.1),))
+GAIN = "In turn at N=12000, NB=256 gave 58 GFLOPS, 16.0% more than the textbook (50)"
+
+
+@pytest.mark.parametrize(("noted", "said"), [(MEASURED, GAIN), (NotedPrediction(FULL, 1), NOT_MEASURED)])
+def test_every_face_says_what_was_measured_against_the_textbook_and_where(
+    store: Store, hpltune: Run, tmp_path: Path, noted: NotedPrediction, said: str
+) -> None:
+    note_prediction(store, "study", noted)
+    page, asked = tmp_path / "page.html", hpltune("best", "study", "--json")
+    assert asked.returncode == 0, asked.stderr
+    faces = {
+        "best": hpltune("best", "study").stdout,
+        "best --html": hpltune("best", "study", "--html", str(page)).stderr + page.read_text("utf-8"),
+        "report": hpltune("report", "study", "-o", str(page)).stderr + page.read_text("utf-8"),
+        "best --json": json.loads(asked.stdout)["full"]["against_textbook"],
+    }
+    assert [name for name, text in faces.items() if said not in " ".join(unescape(text).split())] == []
+    told = [re.findall(r"[\d.]+% (?:more|less) than the textbook", text) for text in faces.values()]
+    assert all(set(gains) == set(re.findall(r"[\d.]+% more than the textbook", said)) for gains in told)
 
 
 def test_only_a_run_like_the_best_with_the_same_parameters_counts(store: Store) -> None:

@@ -21,8 +21,10 @@ from search_spaces.load import load
 from tuner.budget import Budget
 from tuner.commands.stored.report import figure_source, page_of
 from tuner.engines.registry import make_engine
+from tuner.events import Event, TrialEnded
 from tuner.options import TuneOptions
 from tuner.reports.figures.size import size
+from tuner.stopping import StopRequest
 from tuner.study.search.scheduler import replay_records
 from tuner.tuning.prediction import NotedPrediction, prediction_of
 from tuner.tuning.whole_memory import predict_full
@@ -108,6 +110,52 @@ def test_what_may_be_the_fastest_and_the_textbook_run_in_turn_at_a_larger_n(make
 
 
 @pytest.mark.usefixtures("mpirun")
+def test_a_second_round_that_does_not_end_counts_for_none(make: MakeStudy) -> None:
+    """NB=128 is fast in its second run; that of NB=64, which was faster in the first round, is not made."""
+    stop, turns = StopRequest(), list[int]()
+
+    def stops(event: Event) -> None:
+        if isinstance(event, TrialEnded) and event.record.params["NB"] == 128:
+            turns.append(event.record.number)
+            if len(turns) == 2:
+                stop.ask()
+
+    first = [{"when": {"NB": 128}, "first": 1, "gflops": 70.0}, {"when": {"NB": 128}, "gflops": 85.0}]
+    study = make(runs=[*first, {"when": {"NB": 64}, "gflops": 75.0}], budget=LONG, listener=stops, stop=stop)
+    keep(study, 20.0)
+    keep(study, 19.6, NB=128)
+    noted = predicted(study, LONG)
+    assert len(turns) == 2
+    assert (noted.called, round(noted.gflops)) == ("the best of the search", 75)
+    assert ("NB=128", 70) in [(one.called, round(one.gflops)) for one in noted.rivals]
+    assert not any(rival.once for rival in noted.rivals), "all ran in one round"
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_where_trials_alone_are_limited_runs_in_turn_take_half_as_long_as_all_before(make: MakeStudy) -> None:
+    study = make(runs=GROWING, budget=Budget(trials=9))
+    keep(study, 20.0)
+    keep(study, 19.6, NB=128)
+    study.meter.charge(26.0, trial=True)
+    noted = predicted(study, Budget(trials=9))
+    assert (noted.called, round(noted.textbook_gflops)) == ("NB=128", 50)
+    assert noted.N is not None
+    assert 1.2 * 2048 < noted.N < FULL_N
+    assert study.meter.trials == 1, "what runs in turn is no trial of the search"
+
+
+@pytest.mark.usefixtures("mpirun")
+def test_where_all_runs_in_turn_fail_the_winner_of_the_search_is_handed_over(make: MakeStudy) -> None:
+    study = make(runs=[{"ends": "signal"}], budget=LONG)
+    keep(study, 20.0)
+    keep(study, 19.6, NB=128)
+    noted = predicted(study, LONG)
+    assert len(study.records((Kind.EXTRAPOLATION,))) > 3
+    assert study.store.get("study", noted.trial).params["NB"] == 64
+    assert noted.in_turn.startswith("Nothing was measured against the textbook")
+
+
+@pytest.mark.usefixtures("mpirun")
 def test_what_the_model_hopes_for_runs_in_turn_though_it_never_ran(make: MakeStudy) -> None:
     study = make(runs=GROWING, budget=LONG)
     keep(study, 20.0)
@@ -135,7 +183,8 @@ def test_where_no_larger_n_can_be_paid_for_only_the_winner_runs_at_smaller_n(mak
     keep(study, 20.0)
     keep(study, 19.6, NB=128)
     noted = predicted(study, budget)
-    assert (noted.N, noted.rivals, noted.in_turn) == (None, (), "")
+    assert (noted.N, noted.rivals) == (None, ())
+    assert noted.in_turn == "Nothing was measured against the textbook at a larger N than that of the search."
     assert smaller(study) == [(64, 1024), (64, 512)]
 
 
@@ -194,6 +243,7 @@ def test_the_file_for_the_whole_memory_has_the_values_of_the_fastest_in_turn(hpl
     assert "the textbook" in named, "with the NB that is nearest to 192"
     assert any(name == "the best of the search" or name.startswith("NB=64") for name in named)
     dat = Path(told["full_dat"]).read_text()
+    assert dat.splitlines()[1] == f"{told['full']['against_textbook']}."
     assert f"{told['full']['N']}         Ns" in dat
     assert "128          NBs" in dat
     # As of an accelerator whose peak is stated, neither memory nor cores are held against a program that only prints.

@@ -228,7 +228,7 @@ def _of_whole_memory(request: RunRequest, store: Store) -> str | None:
     if like is None or predicted is None:
         return like
     hpl, (dat, _) = store.get(like, predicted.trial).hpl, read_dat(request.file)
-    same = hpl is not None and dat == HplDat.of(replace(hpl, N=predicted.full.N))
+    same = hpl is not None and dat == replace(HplDat.of(replace(hpl, N=predicted.full.N)), title=dat.title)
     return f"{like}#{predicted.trial}" if same else like
 
 

@@ -155,8 +155,7 @@ class TuneResult:
         if written is None:
             return Report(title, ranking, self.summary.to_json())
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
-        full = self.predicted and self.predicted.to_json()
-        facts = self.summary.to_json(more={**written.to_json(), "full": full})
+        facts = self.summary.to_json(more=written.to_json())
         return Report(title, (*ranking, *sentences, *self._end(self.summary, written)), facts)
 
     def _end(self, summary: "StudySummary", written: "WinnerFiles") -> Iterable[Part]:

@@ -159,14 +159,10 @@ def _title(run: DrawnRun, differ: Sequence[str] | None) -> str:
     """What a run is, in a line: what differs from the others, or its main parameters."""
     if differ is None:
         return _words(run.did.hpl, run.did.time_s)
-    said = [f"{_short(name)}={run.record.params.get(name, '')}" for name in differ[:MOST_DIFFERENT]]
+    said = [f"{name.rpartition('.')[2]}={run.record.params.get(name, '')}" for name in differ[:MOST_DIFFERENT]]
     more = f" and {len(differ) - MOST_DIFFERENT} more" if len(differ) > MOST_DIFFERENT else ""
     told = [", ".join(said) + more] if said else []
     return f"Trial {run.record.number}: {', '.join([*told, f'{run.did.time_s:.4g} s'])}"
-
-
-def _short(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 def _words(hpl: HplParams, time_s: float) -> str:

@@ -70,7 +70,7 @@ def whole_memory(predicted: NotedPrediction | None, confirmed: Sequence[TrialRec
         return []
     full = predicted.full
     low, high = full.gflops_range
-    said = list(filter(None, (predicted.at_whole_memory, predicted.in_turn)))
+    said = [predicted.at_whole_memory, predicted.in_turn]
     for gflops in (run.gflops for run in confirmed if run.gflops and run.hpl and run.hpl.N == full.N):
         where = "below" if gflops < low else "above" if gflops > high else "within"
         held = "" if full.too_far else f", {where} that range"
