@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ..forwarded import THREADS
+
 if TYPE_CHECKING:
     from .base import BatchSystem
 
@@ -29,9 +31,6 @@ BATCH_SYSTEMS = {
     "slurm": RegisteredBatch(f"{__package__}.slurm.system", "Slurm", "SLURM_"),
 }
 
-THREADS = ("KMP_", "OMP_", "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_", "MKL_")
-"""How variables begin that choose threads or kernels: ranks get theirs from their job, and what this process has is for
-its own libraries, some of which set more when they are imported."""
 _FOLDERS = ("_ROOT", "_HOME", "_DIR")
 """How variables end that only say where a library is."""
 

@@ -10,9 +10,9 @@ from hpl.private_files import private_folder
 from hpl.rpeak import Rpeak
 from results.metrics import four_digits
 from runners.errors import ProcessError, UnreachableError
+from runners.forwarded import module_folders
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
-from runners.hosts.modules import module_folders
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
 from runners.settings.registry import HostsOffer

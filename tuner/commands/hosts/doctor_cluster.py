@@ -18,10 +18,10 @@ from hpl.search_paths import SearchPaths
 from results.node_check import ranges
 from results.report.model import Column, Report, Sentence, Table
 from runners.batch.base import BatchFacts, BatchSystem
+from runners.forwarded import load_modules
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.copies import try_copy
 from runners.hosts.host_facts import host_facts
-from runners.hosts.modules import load_modules
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.toml_file import GIB
 
