@@ -5,6 +5,8 @@ from collections.abc import Collection, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ..forwarded import THREADS
+
 if TYPE_CHECKING:
     from .base import BatchSystem
 
@@ -19,9 +21,6 @@ BATCH_SYSTEMS = {
 """The module of each, which is imported when a cluster file names it, and its class."""
 VARIABLES = ("SLURM_",)
 """How variables begin that describe a job to its programs and would be wrong for another job."""
-THREADS = ("KMP_", "OMP_", "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_", "MKL_")
-"""How variables begin that choose threads or kernels: ranks get theirs from their job, and what this process has is for
-its own libraries, some of which set more when they are imported."""
 _FOLDERS = ("_ROOT", "_HOME", "_DIR")
 """How variables end that only say where a library is."""
 

@@ -18,6 +18,7 @@ from pydantic import (
 
 from ..batch.base import BatchSystem
 from ..batch.registry import BATCH_SYSTEMS, batch_system
+from ..forwarded import MODULE
 from ..job import INTERFACE
 from ..toml_file import (
     GIB,
@@ -34,7 +35,6 @@ from ..toml_file import (
 )
 from .host_lists import FILE, MOST_HOSTS, VARIABLE, expanded, listed_hosts
 from .host_names import EXPECTED, host_named
-from .modules import MODULE
 from .power_table import PowerTable
 from .transport import Ssh, anchored
 

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Protocol, TypeVar
 
 from ..errors import InvalidJobError, ProcessError, UnreachableError
+from ..forwarded import on_nodes
 from .hearing import MOST_BYTES, Call, CommandResult, Outcome, Unheard, hear
 from .host_names import EXPECTED, host_named
-from .modules import on_nodes
 
 CONNECT_S = 10
 """Seconds that a node has to answer."""

@@ -13,8 +13,9 @@ from runners.job import Job
 from runners.launchers.smpi import Smpi, SmpiNetwork
 from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, VirtualCluster, VirtualNoise
+from runners.virtual.cost_model import cost_model
 from runners.virtual.load import cluster_text, load_cluster, parse_cluster, shipped
-from runners.virtual.platform import LinkError, Settings, Setup, cost_model, host_file, link, platform_xml
+from runners.virtual.platform import LinkError, Settings, Setup, host_file, link, platform_xml
 
 KRONOS = cluster_text("kronos")[1]
 

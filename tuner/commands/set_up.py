@@ -2,7 +2,7 @@
 
 from hpl.blas.registry import discover
 from hpl.search_paths import SearchPaths
-from runners.hosts.modules import load_modules
+from runners.forwarded import load_modules
 from search_spaces.load import entries, space_text
 
 from ..events import Listener

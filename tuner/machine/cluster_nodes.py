@@ -12,9 +12,9 @@ from results.metrics import four_digits
 from runners.containers.contract import Container
 from runners.containers.looking import starts_nothing
 from runners.errors import ProcessError, UnreachableError
+from runners.forwarded import module_folders
 from runners.hosts.cluster import Cluster
 from runners.hosts.copies import try_copy
-from runners.hosts.modules import module_folders
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.hosts.transport import Transport, silent
 from runners.readiness.networks import narrow_ways

@@ -10,9 +10,8 @@ from hpl.blas.registry import family
 from hpl.build.toolchain import Mpi
 from results.node_check import ranges
 from runners.errors import InvalidJobError
-from runners.forwarded import require_plain
+from runners.forwarded import module_folders, require_plain
 from runners.hosts.cluster import Cluster
-from runners.hosts.modules import module_folders
 from runners.hosts.node_facts import CLONES, NEW_ID, Identity, NodeSays, same_host, same_hostname, same_image
 
 from ..units import gibibytes

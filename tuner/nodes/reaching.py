@@ -7,8 +7,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from runners.batch.base import BatchFacts, BatchNode, BatchSystem
+from runners.forwarded import load_modules
 from runners.hosts.cluster import Cluster, load_real_cluster
-from runners.hosts.modules import load_modules
 from runners.hosts.transport import Local
 
 from ..errors import TunerError, UsageError

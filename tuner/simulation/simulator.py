@@ -23,7 +23,8 @@ from runners.launchers.smpi import HOSTS, MODEL, PLATFORM, Smpi, SmpiNetwork
 from runners.local import LocalRunner
 from runners.paths import RunPaths, Tail
 from runners.virtual.cluster import VirtualCluster
-from runners.virtual.platform import Setup, cost_model, kernel_sends, platform_xml
+from runners.virtual.cost_model import cost_model, kernel_sends
+from runners.virtual.platform import Setup, platform_xml
 
 from ..engines.outcomes import FULL, Rung
 from ..stopping import Stopping

@@ -77,7 +77,7 @@ class Workbench:
             hpl.errors.HplError: MPI, a BLAS or the source is missing; the sentence says what to do.
             TunerError: a BLAS that was asked for is not on this machine, or MPI or a wrapper starts no ranks.
         """
-        from runners.hosts.modules import load_modules  # noqa: PLC0415 - who only looks around runs nothing
+        from runners.forwarded import load_modules  # noqa: PLC0415 - who only looks around runs nothing
         from runners.local import LocalRunner  # noqa: PLC0415 - who only looks around runs nothing
         from runners.registry import InstalledMpi, launchers  # noqa: PLC0415
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from needs import skip_without
 
+from runners import forwarded as modules
 from runners.errors import RunnerError
-from runners.hosts import modules
+from runners.forwarded import load_modules, module_folders, passed
 from runners.hosts.cluster import find_real_cluster, stored_cluster
-from runners.hosts.modules import load_modules, module_folders, passed
 from runners.hosts.node_facts import NodeSays, ask_nodes
 from runners.hosts.transport import Local, for_any_shell
 from runners.toml_file import ClusterFileError

@@ -60,7 +60,7 @@ class OnTheLab(RunnerContract):
         self, runner: Runner, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         changed = {"EBROOTFOSS": "it's $HOME", "HOSTTYPE": None}
-        monkeypatch.setattr("runners.hosts.modules._changed", changed)
+        monkeypatch.setattr("runners.forwarded._changed", changed)
         monkeypatch.setenv("EBROOTFOSS", "it's $HOME")
         status = wait(runner, runner.submit(self.job(tmp_path, 'echo "$EBROOTFOSS"', ranks=2, nodes=("h1", "h2"))))
         assert status.state is JobState.COMPLETED, status.message

@@ -22,9 +22,9 @@ from results.report.model import Column, Report, Sentence, Table
 from runners.batch.base import BatchFacts, BatchSystem
 from runners.containers.contract import Container
 from runners.errors import RefusedError, RunnerError
+from runners.forwarded import load_modules
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.host_facts import host_facts
-from runners.hosts.modules import load_modules
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.readiness.networks import narrow_ways
 from runners.settings.net import Mtu
