@@ -1,6 +1,5 @@
 """Errors of starting programs, by whether trying again would help; and what may befall a launch, with its answer."""
 
-from collections.abc import Sequence
 from enum import Enum
 
 
@@ -66,19 +65,7 @@ class SubmitError(RunnerError):
 
 
 class ProcessError(RunnerError):
-    """A helper program failed; the error keeps its whole output.
-
-    Attributes:
-        argv: the command line, as tokens.
-        exit_code: None if the program took too long and was ended, or never started.
-    """
-
-    def __init__(self, sentence: str, argv: Sequence[str], exit_code: int | None, stdout: str, stderr: str) -> None:
-        super().__init__(sentence)
-        self.argv = tuple(argv)
-        self.exit_code = exit_code
-        self.stdout = stdout
-        self.stderr = stderr
+    """A helper program failed, took too long, or never started."""
 
 
 class UnreachableError(RunnerError):

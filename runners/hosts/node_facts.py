@@ -298,8 +298,7 @@ def _heard(node: str, said: CommandResult | UnreachableError) -> NodeSays | Unre
     if isinstance(said, UnreachableError):
         return said
     if said.exit_code != 0:
-        sentence = f"node {node}: it cannot be asked: {said.stderr.strip() or f'code {said.exit_code}'}"
-        return ProcessError(sentence, ("sh",), said.exit_code, said.stdout, said.stderr)
+        return ProcessError(f"node {node}: it cannot be asked: {said.stderr.strip() or f'code {said.exit_code}'}")
     try:
         return parsed(node, partial(parse_says, node), said.stdout)
     except UnreachableError as error:

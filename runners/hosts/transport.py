@@ -217,8 +217,7 @@ def ask(reach: Transport, node: str, command: Sequence[str], *, timeout_s: float
     said = say(reach, node, command, timeout_s=timeout_s, stdin=stdin)
     if said.exit_code != 0:
         words = (said.stderr.strip() or said.stdout.strip() or f"code {said.exit_code}").splitlines()[-1]
-        sentence = f"node {node}: {command[0]} failed: {words}"
-        raise ProcessError(sentence, tuple(command), said.exit_code, said.stdout, said.stderr)
+        raise ProcessError(f"node {node}: {command[0]} failed: {words}")
     return said.stdout
 
 

@@ -182,6 +182,5 @@ def _answers(
     parts = re.split(rf"^{CODE} (\d+)\n", printed, flags=re.MULTILINE)
     answers = [Told(int(code), said.strip("\n")) for said, code in zip(parts[::2], parts[1::2], strict=False)]
     if not answers or (commands is not None and len(answers) != len(commands)):
-        sentence = f"node {node}: the conversation broke off after {len(answers)} answers"
-        raise ProcessError(sentence, ("sh", "-s"), None, printed, "")
+        raise ProcessError(f"node {node}: the conversation broke off after {len(answers)} answers")
     return answers

@@ -7,18 +7,12 @@ from ...errors import ProcessError, SubmitError
 from ..base import Answer, BatchNode, BatchQueue
 from ..base import ask as ask_program
 from ..registry import outside
-from .nodes import (
-    MPI_TYPES,
-    nodes_command,
-    parse_mpi_types,
-    parse_nodes,
-    parse_partitions,
-    partitions_command,
-)
+from .nodes import NODE_FORM, PARTITION_FORM, parse_nodes, parse_partitions
 
 KEPT = frozenset({"SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_CLUSTERS", "SLURM_JWT"})
 """Variables that choose a Slurm, not a job."""
 _FEATURE = re.compile(r"[\w.-]+")
+_MPI_TYPE = re.compile(r"\b(?:none|pmi2|pmix(?:_v\d+)?|openmpi|cray_shasta)\b")
 _SILENT = re.compile(
     r"[Uu]nable to contact slurm controller|Unable to establish controller|onnection refused|Socket timed out"
     r"|connect failure|Zero Bytes were transmitted|communication connection failure|standby mode|Transport endpoint"
@@ -43,11 +37,9 @@ def nodes_of(partition: str | None = None, nodes: str | None = None) -> tuple[Ba
         ProcessError: sinfo failed.
         SubmitError: Slurm's programs are missing or slurmctld does not answer.
     """
-    argv = nodes_command(partition, nodes)
-    said = ask(argv)
-    if said.exit_code != 0:
-        raise ProcessError(f"sinfo failed: {said.words()}", argv, said.exit_code, said.stdout, said.stderr)
-    return parse_nodes(said.stdout)
+    chosen = [f"--partition={partition}"] if partition else []
+    chosen += [f"--nodes={nodes}"] if nodes else []
+    return parse_nodes(_sinfo("--Node", *chosen, f"--format={NODE_FORM}"))
 
 
 def partitions() -> tuple[BatchQueue, ...]:
@@ -56,11 +48,14 @@ def partitions() -> tuple[BatchQueue, ...]:
     Raises:
         ProcessError, SubmitError: as `nodes_of`.
     """
-    argv = partitions_command()
-    said = ask(argv)
+    return parse_partitions(_sinfo(f"--format={PARTITION_FORM}"))
+
+
+def _sinfo(*options: str) -> str:
+    said = ask(["sinfo", "--noheader", *options])
     if said.exit_code != 0:
-        raise ProcessError(f"sinfo failed: {said.words()}", argv, said.exit_code, said.stdout, said.stderr)
-    return parse_partitions(said.stdout)
+        raise ProcessError(f"sinfo failed: {said.words()}")
+    return said.stdout
 
 
 def mpi_types() -> tuple[str, ...]:
@@ -69,8 +64,11 @@ def mpi_types() -> tuple[str, ...]:
     Raises:
         SubmitError: srun is missing or slurmctld does not answer.
     """
-    said = ask(MPI_TYPES)
-    return parse_mpi_types(said.stdout + said.stderr) if said.exit_code == 0 else ()
+    said = ask(["srun", "--mpi=list"])
+    # older versions print to standard error
+    lines = (said.stdout + said.stderr).splitlines() if said.exit_code == 0 else []
+    listed = (line.partition(":")[2] or line for line in lines if "are..." not in line)
+    return tuple(dict.fromkeys(kind for line in listed for kind in _MPI_TYPE.findall(line)))
 
 
 def candidates(

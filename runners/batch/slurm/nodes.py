@@ -1,35 +1,26 @@
-"""sinfo: commands and parsers for partitions and their nodes."""
+"""What sinfo prints of partitions and their nodes, and how it is read."""
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from ..base import BatchNode, BatchQueue
 
-_NODE_FIELDS = ("%N", "%X", "%Y", "%m", "%T", "%f", "%E")
-_PARTITION_FIELDS = ("%P", "%a", "%l", "%D", "%s")
+NODE_FORM, PARTITION_FORM = "%N|%X|%Y|%m|%T|%f|%E", "%P|%a|%l|%D|%s"
+"""The fields of a line, as sinfo is asked for them."""
 _FLAGS = "*~#!%$@^-+"
 """Flags that sinfo appends to a state: "*" does not respond, "~" is powered off, … (sinfo(1), NODE STATE CODES)."""
-MPI_TYPES = ("srun", "--mpi=list")
-_MPI_TYPE = re.compile(r"\b(?:none|pmi2|pmix(?:_v\d+)?|openmpi|cray_shasta)\b")
 _SWITCH = re.compile(r"^SwitchName=(\S+) +Level=0 .*?\bNodes=(\S+)", re.MULTILINE)
 _SPAN = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
 _ENDLESS = {"infinite", "UNLIMITED"}
-
-
-def nodes_command(partition: str | None = None, nodes: str | None = None) -> list[str]:
-    """Return the command that lists nodes, one a line; without a partition those of all."""
-    chosen = [f"--partition={partition}"] if partition else []
-    chosen += [f"--nodes={nodes}"] if nodes else []
-    return ["sinfo", "--noheader", "--Node", *chosen, f"--format={'|'.join(_NODE_FIELDS)}"]
 
 
 def parse_nodes(text: str) -> tuple[BatchNode, ...]:
     """Parse nodes in Slurm's order, each once even if it is in several partitions."""
     found: dict[str, BatchNode] = {}
     for line in text.splitlines():
-        parts = [part.strip() for part in line.split("|", maxsplit=len(_NODE_FIELDS) - 1)]
-        if len(parts) != len(_NODE_FIELDS) or not all(part.isdecimal() for part in parts[1:4]):
+        parts = [part.strip() for part in line.split("|", maxsplit=NODE_FORM.count("|"))]
+        if len(parts) <= NODE_FORM.count("|") or not all(part.isdecimal() for part in parts[1:4]):
             continue
         name, sockets, cores, memory, state, features, reason = parts
         found.setdefault(name, BatchNode(
@@ -40,17 +31,12 @@ def parse_nodes(text: str) -> tuple[BatchNode, ...]:
     return tuple(found.values())
 
 
-def partitions_command() -> list[str]:
-    """Return the command that lists all partitions."""
-    return ["sinfo", "--noheader", f"--format={'|'.join(_PARTITION_FIELDS)}"]
-
-
 def parse_partitions(text: str) -> tuple[BatchQueue, ...]:
     """Parse partitions in Slurm's order; several lines of one partition are added up."""
     found: dict[str, BatchQueue] = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|")]
-        if len(parts) != len(_PARTITION_FIELDS) or not parts[3].isdecimal():
+        if len(parts) != PARTITION_FORM.count("|") + 1 or not parts[3].isdecimal():
             continue
         name, most = parts[0].removesuffix("*"), parts[4].rpartition("-")[2]
         before = found[name].nodes if name in found else 0
@@ -61,20 +47,9 @@ def parse_partitions(text: str) -> tuple[BatchQueue, ...]:
     return tuple(found.values())
 
 
-def out_of_service(nodes: Sequence[BatchNode]) -> tuple[str, ...]:
-    """Return the names of nodes that cannot run jobs."""
-    return tuple(node.name for node in nodes if not node.usable)
-
-
 def parse_switches(text: str) -> Mapping[str, str]:
     """Parse the output of `scontrol show topology`: by switch its nodes as Slurm writes them, of the lowest level."""
     return {match[1]: match[2] for match in _SWITCH.finditer(text)}
-
-
-def parse_mpi_types(text: str) -> tuple[str, ...]:
-    """Parse the methods in the output of `srun --mpi=list`, each once; older versions print to standard error."""
-    listed = (line for line in text.splitlines() if "are..." not in line)
-    return tuple(dict.fromkeys(kind for line in listed for kind in _MPI_TYPE.findall(line.partition(":")[2] or line)))
 
 
 def parse_span_s(text: str) -> float | None:

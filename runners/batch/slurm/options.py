@@ -87,10 +87,6 @@ class SlurmTable(BatchSystem, ABC):
                 ours = f"hpltune sets --{name} itself" if name in OURS else f"set it as {name}"
                 raise ValueError(f"option {token}: {ours}{short}")
 
-    def sets(self, option: str) -> bool:
-        """Return whether an option in `further` has this name."""
-        return any(token.partition("=")[0] == option for token in self.further)
-
     @property
     def excluded(self) -> tuple[str, ...]:
         """What exclude says."""

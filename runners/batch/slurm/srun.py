@@ -1,15 +1,12 @@
 """Slurm's own launcher: `srun` inside an allocation."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from ...errors import InvalidJobError
 from ...forwarded import require_variables
 from ...job import Job
 from ...launchers.base import explained, last_words, on_interfaces, signal_of
 
-PMI = ("pmix", "pmix_v3", "pmix_v4", "pmix_v5", "pmi2", "none")
-"""Methods by which ranks find each other (`srun --mpi=list`): pmix for Open MPI, pmi2 for MPICH and Intel MPI."""
 BY_MPI = {"openmpi": ("pmix", "OMPI_MCA_"), "mpich": ("pmi2", ""), "intelmpi": ("pmi2", "")}
 """How srun starts the ranks of a library, and what makes a variable of the name of one of its parameters."""
 _BINDINGS = {"core": "cores", "numa": "ldoms", "socket": "sockets", "none": "none"}
@@ -48,22 +45,13 @@ class Srun:
 
     Attributes:
         nodes: nodes of the allocation; the ranks are spread evenly over them, in the order of the nodes.
-        mpi: one of the methods in PMI.
+        mpi: by which method ranks find each other (`srun --mpi=list`).
         parameter_prefix: the prefix that makes an MPI parameter's name a variable; the default is Open MPI's.
-        srun: a path, or a name that the nodes find on PATH.
-
-    Raises:
-        InvalidJobError: `mpi` is not in PMI.
     """
 
     nodes: int
     mpi: str = "pmix"
     parameter_prefix: str = "OMPI_MCA_"
-    srun: Path = Path("srun")
-
-    def __post_init__(self) -> None:
-        if self.mpi not in PMI:
-            raise InvalidJobError(f"srun: mpi = {self.mpi!r}, expected one of {', '.join(PMI)}")
 
     def command(self, job: Job) -> list[str]:
         """Return the tokens of the command line.
@@ -77,7 +65,7 @@ class Srun:
         if job.ranks % self.nodes:
             raise InvalidJobError(f"{job.ranks} ranks cannot be spread evenly over {self.nodes} nodes")
         argv = [
-            *(str(self.srun), f"--mpi={self.mpi}", f"--nodes={self.nodes}", f"--ntasks={job.ranks}"),
+            *("srun", f"--mpi={self.mpi}", f"--nodes={self.nodes}", f"--ntasks={job.ranks}"),
             *(f"--ntasks-per-node={job.ranks // self.nodes}", "--distribution=block", *self._binding(job)),
             *("--kill-on-bad-exit=1", "--export=ALL", f"--chdir={job.directory}", *job.launcher_options),
         ]

@@ -1,8 +1,7 @@
-"""squeue and scancel: their command lines, and what Slurm's states and reasons mean for our jobs."""
+"""What squeue prints of jobs, and what Slurm's states and reasons mean for ours."""
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from ...base import JobState
 from ...errors import Mishap
@@ -10,34 +9,30 @@ from ...launchers.base import explained
 from ..base import BatchJob, JobPhase
 from .nodes import parse_span_s
 
-_FIELDS = ("%i", "%T", "%r", "%N", "%L")
+JOB_FORM = "%i|%T|%r|%N|%L"
+"""The fields of a line, as squeue is asked for them."""
 WAITING = frozenset(
     {"PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_FED", "REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"}
 )
 """States of a job that has no nodes yet."""
-_ENDS: dict[str, tuple[JobState, str]] = {
-    "COMPLETED": (JobState.FAILED, "Slurm job {job} ended before the run did"),
-    "FAILED": (JobState.FAILED, "Slurm job {job} failed: {reason}"),
-    "TIMEOUT": (JobState.TIMEOUT, "Slurm ended job {job} at its time limit"),
-    "DEADLINE": (JobState.TIMEOUT, "Slurm ended job {job} at its deadline"),
-    "CANCELLED": (JobState.CANCELLED, "Slurm job {job} was cancelled, and not by hpltune"),
-    "REVOKED": (JobState.CANCELLED, "Slurm job {job} was taken away by another cluster"),
-    "NODE_FAIL": (JobState.FAILED, "{node} failed and took Slurm job {job} with it"),
-    "PREEMPTED": (JobState.FAILED, "Slurm job {job} was preempted: one of higher priority took its nodes"),
-    "OUT_OF_MEMORY": (JobState.FAILED, "Slurm ended job {job} for using more memory than it may: choose a smaller N"),
-    "BOOT_FAIL": (JobState.FAILED, "{node} did not boot for Slurm job {job}"),
-    "LAUNCH_FAILED": (JobState.FAILED, "Slurm could not launch job {job} on its nodes"),
-    "RECONFIG_FAIL": (JobState.FAILED, "{node} could not be reconfigured for Slurm job {job}"),
+_ENDS: dict[str, tuple[JobState, str, Mishap | None]] = {
+    "COMPLETED": (JobState.FAILED, "Slurm job {job} ended before the run did", None),
+    "FAILED": (JobState.FAILED, "Slurm job {job} failed: {reason}", None),
+    "TIMEOUT": (JobState.TIMEOUT, "Slurm ended job {job} at its time limit", Mishap.TIME_LIMIT),
+    "DEADLINE": (JobState.TIMEOUT, "Slurm ended job {job} at its deadline", Mishap.TIME_LIMIT),
+    "CANCELLED": (JobState.CANCELLED, "Slurm job {job} was cancelled, and not by hpltune", None),
+    "REVOKED": (JobState.CANCELLED, "Slurm job {job} was taken away by another cluster", None),
+    "NODE_FAIL": (JobState.FAILED, "{node} failed and took Slurm job {job} with it", Mishap.NODE_LOST),
+    "PREEMPTED": (JobState.FAILED, "Slurm job {job} was preempted: one of higher priority took its nodes",
+        Mishap.PREEMPTED),
+    "OUT_OF_MEMORY": (JobState.FAILED, "Slurm ended job {job} for using more memory than it may: choose a smaller N",
+        Mishap.KILLED),
+    "BOOT_FAIL": (JobState.FAILED, "{node} did not boot for Slurm job {job}", Mishap.NODE_LOST),
+    "LAUNCH_FAILED": (JobState.FAILED, "Slurm could not launch job {job} on its nodes", Mishap.DAEMON_LOST),
+    "RECONFIG_FAIL": (JobState.FAILED, "{node} could not be reconfigured for Slurm job {job}", Mishap.NODE_LOST),
 }  # fmt: skip
-"""States after which nothing of a job is left (squeue(1), JOB STATE CODES); COMPLETING is not among them."""
-_EVENTS = {
-    **dict.fromkeys(("NODE_FAIL", "BOOT_FAIL", "RECONFIG_FAIL"), Mishap.NODE_LOST),
-    **dict.fromkeys(("TIMEOUT", "DEADLINE"), Mishap.TIME_LIMIT),
-    "PREEMPTED": Mishap.PREEMPTED,
-    "LAUNCH_FAILED": Mishap.DAEMON_LOST,
-    "OUT_OF_MEMORY": Mishap.KILLED,
-}
-"""What befell a job that ended so."""
+"""How a job ended in each state after which nothing of it is left, and what befell it (squeue(1), JOB STATE CODES);
+COMPLETING is not among them."""
 _PHASES = {"RUNNING": JobPhase.RUNNING, "COMPLETING": JobPhase.ENDING}
 
 _NEVER: tuple[tuple[str, str], ...] = (
@@ -73,65 +68,32 @@ _WAITS: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class SqueueLine:
-    """A job, as squeue prints it.
-
-    Attributes:
-        state: Slurm's word, such as "PENDING".
-        reason: why it waits or has ended; "None" if Slurm gives no reason.
-        nodes: its nodes as Slurm writes them; "" before it has any.
-        left_s: seconds until its time limit; None if Slurm does not tell.
-    """
-
-    job: str
-    state: str
-    reason: str
-    nodes: str
-    left_s: float | None
-
-
-def squeue_command(jobs: Collection[str]) -> list[str]:
-    """Return the command that lists several jobs, also ended ones."""
-    return ["squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", f"--format={'|'.join(_FIELDS)}"]
-
-
-def parse_squeue(text: str) -> Mapping[str, SqueueLine]:
-    """Parse jobs by their numbers; lines of another form are skipped."""
+def parse_squeue(text: str) -> Mapping[str, BatchJob]:
+    """Parse jobs by their numbers, and translate what squeue says of them; lines of another form are skipped."""
     found = {}
     for line in text.splitlines():
         parts = [part.strip() for part in line.split("|")]
-        if len(parts) >= len(_FIELDS) and parts[0].isdecimal():
-            job, state, nodes, left = parts[0], parts[1], parts[-2], parts[-1]
-            found[job] = SqueueLine(job, state, "|".join(parts[2:-2]), nodes, parse_span_s(left))
+        if len(parts) > JOB_FORM.count("|") and parts[0].isdecimal():
+            job, state, *reason, nodes, left = parts
+            found[job] = _told(job, state, "|".join(reason), nodes, parse_span_s(left))
     return found
 
 
-def scancel_command(jobs: Collection[str]) -> list[str]:
-    """Return the command that ends jobs, pending or running."""
-    return ["scancel", *jobs]
+def _told(job: str, word: str, reason: str, nodes: str, left_s: float | None) -> BatchJob:
+    """Translate what squeue says of a job.
 
-
-def forgotten(stderr: str) -> bool:
-    """Return whether squeue says that Slurm no longer knows a job."""
-    return "Invalid job id specified" in stderr
-
-
-def told(job: SqueueLine) -> BatchJob:
-    """Translate what squeue says of a job."""
-    if job.state in _ENDS:
-        state, form = _ENDS[job.state]
-        sentence = form.replace("{job}", job.job).replace("{reason}", job.reason)
-        by_script, event = job.state in {"COMPLETED", "FAILED"}, _EVENTS.get(job.state)
-        return BatchJob(job.job, JobPhase.ENDED, job.nodes, job.left_s, sentence, None, state, by_script, event)
-    if job.state in WAITING:
-        why = explained(_NEVER, (job.reason,))
-        never = f"{why} ({job.reason})" if why else None
-        return BatchJob(job.job, JobPhase.WAITING, job.nodes, job.left_s, _why_it_waits(job), never)
-    return BatchJob(job.job, _PHASES.get(job.state, JobPhase.PAUSED), job.nodes, job.left_s)
-
-
-def _why_it_waits(job: SqueueLine) -> str:
-    """Write the sentence for a pending job."""
-    meaning = next((one for pattern, one in _WAITS if re.fullmatch(pattern, job.reason)), "")
-    return f"Slurm job {job.job} waits: {f'{meaning} ({job.reason or None})' if meaning else job.reason}"
+    Args:
+        word: Slurm's for its state, such as "PENDING".
+        reason: why it waits or has ended; "None" if Slurm gives no reason.
+    """
+    if word in _ENDS:
+        state, form, event = _ENDS[word]
+        sentence = form.replace("{job}", job).replace("{reason}", reason)
+        by_script = word in {"COMPLETED", "FAILED"}
+        return BatchJob(job, JobPhase.ENDED, nodes, left_s, sentence, None, state, by_script, event)
+    if word in WAITING:
+        why = explained(_NEVER, (reason,))
+        meaning = next((one for pattern, one in _WAITS if re.fullmatch(pattern, reason)), "")
+        sentence = f"Slurm job {job} waits: {f'{meaning} ({reason or None})' if meaning else reason}"
+        return BatchJob(job, JobPhase.WAITING, nodes, left_s, sentence, f"{why} ({reason})" if why else None)
+    return BatchJob(job, _PHASES.get(word, JobPhase.PAUSED), nodes, left_s)

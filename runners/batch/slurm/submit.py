@@ -56,14 +56,9 @@ def _wanted(table: SlurmTable, cores: int, time_s: float) -> list[str]:
     argv += [f"--{name}={getattr(table, name)}" for name in CHOICES if getattr(table, name) is not None]
     if table.exclusive:
         argv.append("--exclusive")
-        argv += [] if any(table.sets(name) for name in ("--mem", "--mem-per-cpu")) else ["--mem=0"]
+        theirs = any(token.partition("=")[0] in {"--mem", "--mem-per-cpu"} for token in table.further)
+        argv += [] if theirs else ["--mem=0"]
     return [*argv, *table.further]
-
-
-def parse_sbatch(stdout: str) -> str | None:
-    """Parse the job's number in the output of `--parsable`, "12" or "12;cluster"; None if there is none."""
-    match = re.search(r"^\s*(\d+)(?:;.*)?\s*$", stdout, re.MULTILINE)
-    return match[1] if match else None
 
 
 def refusal(table: SlurmTable, cores: int, time_s: float, stderr: str, program: str = "sbatch") -> RunnerError:

@@ -4,23 +4,23 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
-from ...errors import InvalidJobError, SubmitError
+from ...errors import InvalidJobError, ProcessError, SubmitError
 from ...job import Job
 from ...launchers.base import Launcher
 from ..base import AS_SSH, BatchFacts, BatchJob, OwnLauncher
 from ..registry import outside
 from .client import KEPT, SlurmSilentError, ask, candidates, hostnames, mpi_types, nodes_of, partitions
 from .hold import Salloc
-from .nodes import out_of_service, parse_partitions, parse_switches, partitions_command
+from .nodes import parse_switches
 from .options import SlurmTable
 from .srun import BY_MPI, SAYINGS, Srun
-from .states import forgotten, parse_squeue, scancel_command, squeue_command, told
-from .submit import parse_sbatch, refusal, sbatch_command, too_much
+from .states import JOB_FORM, parse_squeue
+from .submit import refusal, sbatch_command, too_much
 
 _OUTSIDE = (
     'for name in $(env | sed -n "s/^\\(SLURM_[A-Za-z0-9_]*\\)=.*/\\1/p"); do unset "$name"; done; exec sh -c "$1"'
@@ -30,6 +30,8 @@ NODE = "HPLTUNE_NODE"
 """Stands for the name of the node in a command line."""
 
 
+_JOB = re.compile(r"^\s*(\d+)(?:;.*)?\s*$", re.MULTILINE)
+"""What sbatch says with --parsable: the number of the job, "12" or "12;cluster"."""
 _FAILED_NODE = re.compile(r"[Nn]ode failure on (\S+)")
 """What srun says of a node that failed."""
 _END_STEPS = r"""
@@ -81,29 +83,28 @@ class Slurm(SlurmTable):
 
     def submit(self, cores_per_node: int, time_s: float, log: Path, script: Sequence[str]) -> str:
         """Ask sbatch, unless the partition gives less than what is asked: sbatch often accepts such a job."""
-        said = ask(partitions_command())
-        wrong = too_much(self, time_s, parse_partitions(said.stdout)) if said.exit_code == 0 else None
-        if wrong:
-            raise InvalidJobError(f"Slurm: {wrong}")
+        with suppress(ProcessError):
+            if wrong := too_much(self, time_s, partitions()):
+                raise InvalidJobError(f"Slurm: {wrong}")
         said = ask(sbatch_command(self, cores_per_node, time_s, log, script))
-        job = parse_sbatch(said.stdout)
+        job = _JOB.search(said.stdout)
         if said.exit_code != 0 or job is None:
             raise refusal(self, cores_per_node, time_s, said.stderr)
-        return job
+        return job[1]
 
     def status(self, jobs: Collection[str]) -> Mapping[str, BatchJob]:
         """Ask squeue."""
         if not jobs:
             return {}
-        said = ask(squeue_command(jobs))
-        if said.exit_code != 0 and not forgotten(said.stderr):
+        said = ask(["squeue", "--noheader", "--states=all", f"--jobs={','.join(jobs)}", f"--format={JOB_FORM}"])
+        if said.exit_code != 0 and "Invalid job id specified" not in said.stderr:  # that: Slurm no longer knows them
             raise SlurmSilentError(said.words())
-        return {number: told(job) for number, job in parse_squeue(said.stdout).items()}
+        return parse_squeue(said.stdout)
 
     def cancel(self, jobs: Collection[str]) -> None:
         """Ask scancel."""
         if jobs:
-            ask(scancel_command(jobs))
+            ask(["scancel", *jobs])
 
     @contextmanager
     def hold(
@@ -136,7 +137,7 @@ class Slurm(SlurmTable):
     def failed_nodes(self, nodes: str, said: str) -> tuple[str, ...]:
         """Return the node that srun named, else those out of service."""
         match = _FAILED_NODE.search(said)
-        return (match[1],) if match else out_of_service(nodes_of(nodes=nodes or None))
+        return (match[1],) if match else tuple(node.name for node in nodes_of(nodes=nodes or None) if not node.usable)
 
     def switches(self) -> Mapping[str, str]:
         """Ask scontrol for its topology."""

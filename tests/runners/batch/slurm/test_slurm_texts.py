@@ -1,26 +1,22 @@
 """What is said to Slurm and what is read from it; no Slurm is needed."""
 
 import math
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from as_user import program
 from hypothesis import given
 from hypothesis import strategies as st
 
 from runners.base import JobState
 from runners.batch.allocation import AllocationTerms
-from runners.batch.base import BatchNode, JobPhase, OwnLauncher
-from runners.batch.slurm.nodes import (
-    nodes_command,
-    out_of_service,
-    parse_mpi_types,
-    parse_nodes,
-    parse_partitions,
-    parse_span_s,
-    parse_switches,
-)
-from runners.batch.slurm.states import SqueueLine, parse_squeue, squeue_command, told
-from runners.batch.slurm.submit import minutes, parse_sbatch, refusal, salloc_command, sbatch_command, too_much
+from runners.batch.base import BatchJob, BatchNode, JobPhase, OwnLauncher
+from runners.batch.slurm.client import mpi_types, nodes_of
+from runners.batch.slurm.nodes import parse_nodes, parse_partitions, parse_span_s, parse_switches
+from runners.batch.slurm.states import parse_squeue
+from runners.batch.slurm.submit import minutes, refusal, salloc_command, sbatch_command, too_much
 from runners.batch.slurm.system import Slurm
 from runners.errors import InvalidJobError, SubmitError
 from runners.job import Job
@@ -28,11 +24,24 @@ from runners.launchers.openmpi import OpenMpi
 from runners.toml_file import ClusterFileError, validated
 
 TABLE = Slurm(nodes=2)
+OfSlurm = Callable[[str, str], Path]
 WORDS = st.text(st.characters(whitelist_categories=["Ll", "Lu", "Nd"], max_codepoint=127), min_size=1, max_size=12)
 
 
 def asked(**changed: object) -> Slurm:
     return TABLE.model_copy(update=changed)
+
+
+@pytest.fixture
+def of_slurm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OfSlurm:
+    """Puts a program of Slurm on PATH that runs a line of a shell."""
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    return lambda name, line: program(tmp_path / name, f"#!/bin/sh\n{line}\n")
+
+
+def seen(state: str, reason: str, nodes: str = "") -> BatchJob:
+    """What is known of job 7 once squeue has told of it."""
+    return parse_squeue(f"7|{state}|{reason}|{nodes}|N/A\n")["7"]
 
 
 class TestOptions:
@@ -98,11 +107,18 @@ class TestSbatch:
     def test_a_folder_with_a_percent_sign_is_no_pattern(self) -> None:
         assert "--output=/a%%j/log" in sbatch_command(TABLE, 64, 60.0, Path("/a%j/log"), ("/w",))
 
-    @pytest.mark.parametrize(
-        ("text", "job"), [("12\n", "12"), ("12;cluster\n", "12"), ("Welcome!\n12\n", "12"), ("", None), ("no\n", None)]
-    )
-    def test_the_number_of_the_job_is_read(self, text: str, job: str | None) -> None:
-        assert parse_sbatch(text) == job
+    @pytest.mark.parametrize("text", ["12", "12;cluster", "Welcome!\n12"])
+    def test_the_number_of_the_job_is_read(self, of_slurm: OfSlurm, text: str) -> None:
+        of_slurm("sinfo", "exit 1")
+        of_slurm("sbatch", f"echo '{text}'")
+        assert TABLE.submit(64, 60.0, Path("/s/w.log"), ("/s/worker.sh",)) == "12"
+
+    @pytest.mark.parametrize("text", ["", "no"])
+    def test_without_a_number_there_is_no_job(self, of_slurm: OfSlurm, text: str) -> None:
+        of_slurm("sinfo", "exit 1")
+        of_slurm("sbatch", f"echo '{text}'")
+        with pytest.raises(SubmitError, match="sbatch does not say why"):
+            TABLE.submit(64, 60.0, Path("/s/w.log"), ("/s/worker.sh",))
 
     @pytest.mark.parametrize(
         ("said", "words"),
@@ -199,7 +215,7 @@ class TestNodes:
         assert first == BatchNode("n1", 2, 4000, "idle", ("ib", "fast"))
         assert (second.cores, second.state, second.responds, second.features) == (64, "down", False, ())
         assert third.reason == "bad disk|really"
-        assert out_of_service([first, second, third]) == ("n2", "n3")
+        assert [node.usable for node in (first, second, third)] == [True, False, False]
 
     @given(st.lists(NODES, unique_by=lambda node: node.name))
     def test_what_sinfo_prints_of_a_node_is_what_is_known_of_it(self, nodes: list[BatchNode]) -> None:
@@ -210,8 +226,14 @@ class TestNodes:
         ]
         assert list(parse_nodes("".join(lines))) == nodes
 
-    def test_a_partition_is_one_token(self) -> None:
-        assert nodes_command("cpu")[:4] == ["sinfo", "--noheader", "--Node", "--partition=cpu"]
+    def test_a_partition_is_one_token(self, of_slurm: OfSlurm) -> None:
+        of_slurm("sinfo", 'echo "n1|1|1|1|idle|$1,$2,$3|none"')
+        assert nodes_of("cpu")[0].features == ("--noheader", "--Node", "--partition=cpu")
+
+    def test_what_runs_no_jobs_may_have_failed(self, of_slurm: OfSlurm) -> None:
+        of_slurm("sinfo", "printf 'n1|1|1|1|idle|x|none\\nn2|1|1|1|idle*|x|none\\nn3|1|1|1|down|x|burnt\\n'")
+        assert TABLE.failed_nodes("n[1-3]", "") == ("n2", "n3")
+        assert TABLE.failed_nodes("n[1-3]", "srun: error: Node failure on n1") == ("n1",)
 
 
 class TestDurations:
@@ -243,9 +265,17 @@ class TestStates:
             "11|COMPLETED|None|n[1-2]|4:56\n10|PENDING|Priority||5:00\n"
             "14|PENDING|ReqNodeNotAvail, UnavailableNodes:n2||1-00:00:00\nslurm_load_jobs error: something\n"
         )
-        assert found["11"] == SqueueLine("11", "COMPLETED", "None", "n[1-2]", 296.0)
-        assert (found["10"].nodes, found["14"].reason) == ("", "ReqNodeNotAvail, UnavailableNodes:n2")
-        assert "--jobs=1,2" in squeue_command(["1", "2"])
+        ended = found["11"]
+        assert (ended.number, ended.phase, ended.nodes, ended.left_s) == ("11", JobPhase.ENDED, "n[1-2]", 296.0)
+        assert (ended.by_its_script, found["10"].nodes) == (True, "")
+        assert found["14"].sentence.endswith("(ReqNodeNotAvail, UnavailableNodes:n2)")
+
+    def test_squeue_is_asked_about_all_jobs_at_once(self, of_slurm: OfSlurm) -> None:
+        of_slurm(
+            "squeue", """case $3 in --jobs=1,2) printf '1|RUNNING|None|n1|1:00\\n2|PENDING|Priority||1:00\\n' ;; esac"""
+        )
+        phases = {number: job.phase for number, job in TABLE.status(["1", "2"]).items()}
+        assert phases == {"1": JobPhase.RUNNING, "2": JobPhase.WAITING}
 
     @pytest.mark.parametrize(
         ("state", "expected", "words"),
@@ -261,13 +291,13 @@ class TestStates:
         ],
     )
     def test_each_end_is_told_as_it_was(self, state: str, expected: JobState, words: str) -> None:
-        job = told(SqueueLine("7", state, "NonZeroExitCode", "n[1-2]", None))
+        job = seen(state, "NonZeroExitCode", "n[1-2]")
         assert (job.phase, job.state) == (JobPhase.ENDED, expected)
         assert words in job.told(["n2"])
 
     @pytest.mark.parametrize("state", ["PENDING", "CONFIGURING", "RUNNING", "COMPLETING", "SUSPENDED", "STAGE_OUT"])
     def test_before_its_end_nothing_is_said_of_it(self, state: str) -> None:
-        phase = told(SqueueLine("7", state, "None", "", None)).phase
+        phase = seen(state, "None").phase
         assert phase is not JobPhase.ENDED
         assert (phase is JobPhase.WAITING) is (state in {"PENDING", "CONFIGURING"})
 
@@ -284,7 +314,7 @@ class TestStates:
         ],
     )
     def test_what_time_alone_does_not_cure_will_never_start(self, reason: str, words: str) -> None:
-        found = told(SqueueLine("7", "PENDING", reason, "", None)).never
+        found = seen("PENDING", reason).never
         assert found is not None
         assert words in found
         assert reason in found
@@ -306,7 +336,7 @@ class TestStates:
         ],
     )
     def test_what_time_may_cure_waits_with_its_reason(self, reason: str, words: str) -> None:
-        job = told(SqueueLine("7", "PENDING", reason, "", None))
+        job = seen("PENDING", reason)
         assert job.never is None
         assert words in job.sentence
 
@@ -322,8 +352,9 @@ class TestStates:
         ("", ()),
     ],
 )
-def test_the_ways_to_start_mpi_are_read_of_srun(said: str, types: tuple[str, ...]) -> None:
-    assert parse_mpi_types(said) == types
+def test_the_ways_to_start_mpi_are_read_of_srun(of_slurm: OfSlurm, said: str, types: tuple[str, ...]) -> None:
+    of_slurm("srun", f"printf %s '{said}' >&2")
+    assert mpi_types() == types
 
 
 def test_the_switches_of_the_lowest_level_have_the_nodes() -> None:

@@ -57,11 +57,6 @@ def test_what_srun_cannot_do_is_said(changed: dict[str, object], words: str) -> 
         Srun(2).command(replace(JOB, **changed))  # type: ignore[arg-type]
 
 
-def test_a_way_to_start_mpi_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InvalidJobError, match="mpi = 'pmi;x'"):
-        Srun(2, mpi="pmi;x")
-
-
 CAPTURED = {
     "exit": "a rank on n2 ended with code 3",
     "ill": "an instruction its CPU lacks",
