@@ -100,8 +100,10 @@ def end(job_id: str, leader: int) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(leader, signal.SIGTERM)
         os.kill(leader, signal.SIGCONT)
-    if not _gone_within(job_id, GRACE_S):
-        sweep(job_id)
+    deadline = time.monotonic() + GRACE_S
+    while marked(job_id) and time.monotonic() < deadline:
+        time.sleep(_LOOK_S)
+    sweep(job_id)
 
 
 def sweep(job_id: str) -> None:
@@ -115,12 +117,3 @@ def sweep(job_id: str) -> None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         time.sleep(_LOOK_S)
-
-
-def _gone_within(job_id: str, seconds: float) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if not marked(job_id):
-            return True
-        time.sleep(_LOOK_S)
-    return not marked(job_id)

@@ -17,6 +17,7 @@ from typing import ClassVar, Self
 
 from ..base import JobState
 from ..errors import InvalidJobError, Mishap, SubmitError
+from ..hosts.hearing import CommandResult
 from ..hosts.transport import Ssh, Transport
 from ..job import Job
 from ..launchers.base import Launcher
@@ -261,9 +262,8 @@ class BatchSystem(Part, ABC):
         """The key of the table that says on which nodes jobs run; "" if the system chooses among all."""
         return ""
 
-    def without(self, nodes: Sequence[str]) -> Self:
+    def without(self, nodes: Sequence[str]) -> Self:  # noqa: ARG002 - the contract's
         """Return the same with further nodes that the system is asked not to give, where it can be asked so."""
-        del nodes
         return self
 
     def on(self, nodes: Sequence[str]) -> Self:
@@ -328,16 +328,15 @@ class BatchSystem(Part, ABC):
             runners.errors.RunnerError: the system is not there or does not answer.
         """
 
-    def hosts(self, job: str) -> tuple[str, ...]:
+    def hosts(self, job: str) -> tuple[str, ...]:  # noqa: ARG002 - the contract's
         """Return the names of the nodes that a running job has, in the order in which ranks fill them; none: unknown.
 
         Raises:
             SubmitError: the system does not tell.
         """
-        del job
         return ()
 
-    def failed_nodes(self, nodes: str, said: str) -> tuple[str, ...]:
+    def failed_nodes(self, nodes: str, said: str) -> tuple[str, ...]:  # noqa: ARG002 - the contract's
         """Return the nodes that failed of a job that ended for this, if the system knows them.
 
         Args:
@@ -347,7 +346,6 @@ class BatchSystem(Part, ABC):
         Raises:
             runners.errors.RunnerError: the system does not tell.
         """
-        del nodes, said
         return ()
 
     def switches(self) -> Mapping[str, str]:
@@ -366,18 +364,16 @@ class BatchSystem(Part, ABC):
         """
         return ",".join(nodes)
 
-    def steps(self, job: str) -> Transport:
+    def steps(self, job: str) -> Transport:  # noqa: ARG002 - the contract's
         """Return what runs commands on the nodes of a job."""
-        del job
         return Ssh()
 
-    def as_ssh(self, job: str, file: Path) -> tuple[str, ...]:
+    def as_ssh(self, job: str, file: Path) -> tuple[str, ...]:  # noqa: ARG002 - the contract's
         """Write a program that is called as `ssh [options] node -- line`, and return the tokens that start it.
 
         Args:
             job: the number of the job that holds the nodes.
         """
-        del job, file
         return ("ssh",)
 
     def launcher_of(self, mpi: str, its_own: Launcher) -> Launcher:  # noqa: ARG002 - the contract's
@@ -388,7 +384,7 @@ class BatchSystem(Part, ABC):
         """
         return its_own
 
-    def command(self, launcher: Launcher, job: Job, folder: Path) -> list[str]:
+    def command(self, launcher: Launcher, job: Job, folder: Path) -> list[str]:  # noqa: ARG002 - the contract's
         """Return the tokens that start the ranks of a job inside an allocation.
 
         Args:
@@ -397,26 +393,10 @@ class BatchSystem(Part, ABC):
         Raises:
             InvalidJobError: the launcher cannot start such a job.
         """
-        del folder
         return launcher.command(job)
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What a program of a batch system printed, and its exit code."""
-
-    exit_code: int
-    stdout: str
-    stderr: str
-
-    def words(self) -> str:
-        """Return the last words that it printed, or its exit code."""
-        lines = [line.strip() for line in (self.stderr or self.stdout).splitlines()]
-        said = "; ".join([line for line in lines if line and line != "Exiting."][-2:])
-        return said or f"code {self.exit_code}"
-
-
-def ask(argv: Sequence[str], title: str, environment: Mapping[str, str]) -> Answer:
+def ask(argv: Sequence[str], title: str, environment: Mapping[str, str]) -> CommandResult:
     """Run a program of a batch system and read its answer.
 
     Args:
@@ -437,14 +417,18 @@ def ask(argv: Sequence[str], title: str, environment: Mapping[str, str]) -> Answ
             check=False,
         )
     except FileNotFoundError as error:
-        sentence = f"{argv[0]} is not on PATH: {title}'s programs are needed (on many clusters `module load "
-        raise SubmitError(f"{sentence}{title.replace(' ', '').lower()}`)", transient=False) from error
+        module = title.replace(" ", "").lower()
+        raise SubmitError(
+            f"{argv[0]} is not on PATH: {title}'s programs are needed (on many clusters `module load {module}`)",
+            transient=False,
+        ) from error
     except OSError as error:
         raise SubmitError(f"cannot start {argv[0]}: {error.strerror}", transient=True) from error
     except subprocess.TimeoutExpired as error:
-        late = f"{title} does not answer: {argv[0]} took longer than {ANSWER_S:.0f} s"
-        raise SubmitError(late, transient=True) from error
-    return Answer(done.returncode, done.stdout, done.stderr)
+        raise SubmitError(
+            f"{title} does not answer: {argv[0]} took longer than {ANSWER_S:.0f} s", transient=True
+        ) from error
+    return CommandResult(done.returncode, done.stdout, done.stderr)
 
 
 def in_words(seconds: float) -> str:

@@ -17,11 +17,12 @@ from pydantic import create_model, model_validator
 
 from ..base import JobState
 from ..errors import InvalidJobError, Mishap, SubmitError
+from ..hosts.hearing import CommandResult
 from ..hosts.host_lists import listed_hosts
 from ..job import Job
 from ..launchers.base import Launcher
 from ..toml_file import Part, Positive, matching, parse_table, validated
-from .base import AS_SSH, Answer, BatchFacts, BatchJob, BatchNode, BatchQueue, BatchSystem, BatchWords, JobPhase, ask
+from .base import AS_SSH, BatchFacts, BatchJob, BatchNode, BatchQueue, BatchSystem, BatchWords, JobPhase, ask
 from .registry import outside
 
 Word = Annotated[str, matching(r"[\w][\w.,:/@+-]*", "one word of letters, digits and _ . , : / @ + -")]
@@ -197,7 +198,7 @@ class PlainBatch(BatchSystem):
         start = START.format(nodes=self.dialect.shell["nodes"], title=self.words.title, name=self.name)
         return ["sh", "-c", start, "sh", str(self.nodes), *launcher.command(placed)]
 
-    def _ask(self, *argv: str) -> Answer:
+    def _ask(self, *argv: str) -> CommandResult:
         return ask(argv, self.words.title, outside())
 
     def _told(self, number: str, text: str) -> BatchJob:

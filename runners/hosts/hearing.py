@@ -122,6 +122,12 @@ class CommandResult:
         """Return the last line of its standard error; "" where it said nothing."""
         return "".join(self.stderr.strip().splitlines()[-1:])
 
+    def words(self) -> str:
+        """Return the last words that it printed, or its exit code."""
+        lines = [line.strip() for line in (self.stderr or self.stdout).splitlines()]
+        said = "; ".join([line for line in lines if line and line != "Exiting."][-2:])
+        return said or f"code {self.exit_code}"
+
 
 class Unheard(Enum):
     """Why a program has no result."""

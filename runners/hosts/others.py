@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..errors import UnreachableError
 from .hearing import CommandResult
 from .transport import Local, Transport, say_all
 
@@ -62,12 +61,9 @@ def others_on(reach: Transport | None, nodes: Sequence[str]) -> Mapping[str, Oth
     Args:
         reach: None for this machine alone, of which this process does not count.
     """
-    if reach is None:
-        said = say_all(Local(), [HERE], ("sh", "-c", _LOOK), timeout_s=LIMIT_S)
-        found = {HERE: parse_load(_printed(said[HERE]), own=frozenset({os.getpid()}))}
-    else:
-        asked = say_all(reach, nodes, ("sh", "-c", _LOOK), timeout_s=LIMIT_S)
-        found = {node: parse_load(_printed(said)) for node, said in asked.items()}
+    asked, own = (nodes, frozenset[int]()) if reach else ([HERE], frozenset({os.getpid()}))
+    said = say_all(reach or Local(), asked, ("sh", "-c", _LOOK), timeout_s=LIMIT_S)
+    found = {node: parse_load(one.stdout, own) for node, one in said.items() if isinstance(one, CommandResult)}
     return {node: load for node, load in found.items() if load is not None}
 
 
@@ -77,10 +73,8 @@ def parse_load(text: str, own: frozenset[int] = frozenset()) -> OthersLoad | Non
     Args:
         own: processes that do not count.
     """
-    looks = [_look(part) for part in text.split("\n\n")[:2]]
-    if len(looks) < 2:
-        return None
-    before, after = looks
+    first, _, second = text.partition("\n\n")
+    before, after = _look(first), _look(second)
     if before is None or after is None or after.all_ticks <= before.all_ticks:
         return None
     took = Counter[str]()
@@ -114,14 +108,10 @@ def _look(text: str) -> _Look | None:
     if not head.startswith("cpu ") or len(figures) < 5 or not all(one.isdecimal() for one in [*figures, cores]):
         return None
     ticks = [int(one) for one in figures]
-    processes = {}
-    for line in rest[1:]:
-        match = _PROCESS.fullmatch(line)
-        if match:
-            processes[int(match[1])] = (int(match[2]), "".join(one for one in match[3] if " " <= one <= "~")[:32])
+    processes = {
+        int(match[1]): (int(match[2]), "".join(one for one in match[3] if " " <= one <= "~")[:32])
+        for line in rest[1:]
+        if (match := _PROCESS.fullmatch(line))
+    }
     idle = ticks[3] + ticks[4]
     return _Look(max(1, int(cores)), sum(ticks), sum(ticks) - idle - (ticks[7] if len(ticks) > 7 else 0), processes)
-
-
-def _printed(said: CommandResult | UnreachableError) -> str:
-    return said.stdout if isinstance(said, CommandResult) else ""

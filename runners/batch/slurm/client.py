@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 
 from ...errors import ProcessError, SubmitError
-from ..base import Answer, BatchNode, BatchQueue
+from ...hosts.hearing import CommandResult
+from ..base import BatchNode, BatchQueue
 from ..base import ask as ask_program
 from ..registry import outside
 from .nodes import NODE_FORM, PARTITION_FORM, parse_nodes, parse_partitions
@@ -97,7 +98,7 @@ def hostnames(listed: str) -> list[str]:
     return said.stdout.split() if said.exit_code == 0 else []
 
 
-def ask(argv: Sequence[str]) -> Answer:
+def ask(argv: Sequence[str]) -> CommandResult:
     """Run one of Slurm's programs and read its answer.
 
     Raises:
