@@ -28,15 +28,20 @@ VARIABLES = ("MPIR_", "MPICH_", "UCX_", "FI_", "PSM2_", "I_MPI_")
 _PATH = re.compile(r"/[A-Za-z0-9_./+=@%-]*")
 
 
-def parameter_fault(name: str, value: str) -> str | None:
-    """Return the sentence why no launcher may get this MPI parameter, or None if it may."""
+def require_parameter(name: str, value: str) -> None:
+    """Make sure that launchers may get an MPI parameter.
+
+    Raises:
+        InvalidJobError: none may.
+    """
     if not NAME.fullmatch(name):
-        return f"MPI parameter {name!r}: expected a name of letters, digits and _ . -"
+        raise InvalidJobError(f"MPI parameter {name!r}: expected a name of letters, digits and _ . -")
     if RESERVED.fullmatch(name):
-        return f"MPI parameter {name}: it names what MPI starts or loads, which hpltune chooses itself: leave it out"
+        raise InvalidJobError(
+            f"MPI parameter {name}: it names what MPI starts or loads, which hpltune chooses itself: leave it out"
+        )
     if not VALUE.fullmatch(value):
-        return f"MPI parameter {name} = {value!r}: shells of the nodes read it, so expected {ALLOWED}"
-    return None
+        raise InvalidJobError(f"MPI parameter {name} = {value!r}: shells of the nodes read it, so expected {ALLOWED}")
 
 
 def require_variables(names: tuple[str, ...]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .errors import InvalidJobError
-from .forwarded import parameter_fault, plain
+from .forwarded import plain, require_parameter
 from .hosts.host_names import host_named, launcher_name
 
 if TYPE_CHECKING:
@@ -95,9 +95,7 @@ class Job:
             if not _VARIABLE.fullmatch(name) or "\0" in value or "\n" in value:
                 raise InvalidJobError(f"environment variable {name!r}={value!r}: not a name and one line of text")
         for name, value in self.mpi_parameters.items():
-            fault = parameter_fault(name, value)
-            if fault:
-                raise InvalidJobError(fault)
+            require_parameter(name, value)
 
     @property
     def rank_directory(self) -> Path:

@@ -11,9 +11,10 @@ from .launchers.openmpi import OpenMpi
 
 LAUNCHERS: dict[str, Callable[[Path, str], Launcher]] = {
     "openmpi": OpenMpi.installed,
-    "mpich": Mpich.installed,
-    "intelmpi": IntelMpi.installed,
+    "mpich": lambda mpiexec, _version: Mpich(mpiexec),
+    "intelmpi": lambda mpiexec, _version: IntelMpi(mpiexec),
 }
+"""What makes the launcher of an installation, of its path and its version."""
 
 
 @dataclass(frozen=True)

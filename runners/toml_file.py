@@ -115,25 +115,46 @@ def read_text(file: Path, missing: str = "") -> str:
         missing: what to do where there is no such file.
 
     Raises:
-        ClusterFileError: the file cannot be read.
+        ClusterFileError: the file cannot be read, is too large, or is not UTF-8.
     """
     try:
-        return read_toml(file)
-    except (OSError, ClusterTomlError) as error:
+        with file.open("rb") as opened:
+            read = opened.read(LARGEST_BYTES + 1)
+        if len(read) > LARGEST_BYTES:
+            raise ClusterFileError(f"cannot read {file}: the file is larger than {LARGEST_BYTES / 2**20:g} MiB")
+        return read.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ClusterFileError(f"cannot read {file}: it is not UTF-8 text") from error
+    except OSError as error:
         advice = f"; {missing}" if missing and isinstance(error, FileNotFoundError) else ""
-        raise ClusterFileError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}{advice}") from error
+        raise ClusterFileError(f"cannot read {file}: {error.strerror or error}{advice}") from error
 
 
 def parse_table(place: str, text: str) -> dict[str, Any]:
     """Parse a TOML text; `place` names it in errors.
 
     Raises:
-        ClusterFileError: the text is no TOML.
+        ClusterFileError: the text is no TOML, is nested too deeply, or has a whole number of more than 64 bits.
     """
+    too_deep, too_large = f"tables or lists are more than {DEEPEST} deep", "a whole number is larger than 64 bits"
     try:
-        return parse_toml(text)
-    except ClusterTomlError as error:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
         raise ClusterFileError(f"{place}: {error}") from error
+    except RecursionError as error:
+        raise ClusterFileError(f"{place}: {too_deep}") from error
+    except ValueError as error:  # int() refuses texts of thousands of digits
+        raise ClusterFileError(f"{place}: {too_large}") from error
+    left: list[tuple[object, int]] = [(table, 1)]
+    while left:
+        value, depth = left.pop()
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise ClusterFileError(f"{place}: {too_large}")
+        within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        if within and depth > DEEPEST:
+            raise ClusterFileError(f"{place}: {too_deep}")
+        left += [(each, depth + 1) for each in within]
+    return table
 
 
 def validated(
@@ -219,54 +240,3 @@ def _line_of(text: str, steps: Sequence[int | str]) -> int | None:
         nth = following if isinstance(following, int) and len(places) > following else 0
         found = places[nth] if places else found
     return None if found is None else found + 1
-
-
-class ClusterTomlError(ValueError):
-    """A text is no TOML or too large; the message says what is wrong, without the file's name."""
-
-
-def parse_toml(text: str) -> dict[str, Any]:
-    """Parse a TOML text.
-
-    Raises:
-        ClusterTomlError: the text is no TOML, is nested too deeply, or has a whole number of more than 64 bits.
-    """
-    try:
-        table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ClusterTomlError(str(error)) from error
-    except RecursionError as error:
-        raise ClusterTomlError(f"tables or lists are more than {DEEPEST} deep") from error
-    except ValueError as error:  # int() refuses texts of thousands of digits
-        raise ClusterTomlError("a whole number is larger than 64 bits") from error
-    _check(table)
-    return table
-
-
-def _check(table: dict[str, Any]) -> None:
-    left: list[tuple[object, int]] = [(table, 1)]
-    while left:
-        value, depth = left.pop()
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise ClusterTomlError("a whole number is larger than 64 bits")
-        within = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-        if within and depth > DEEPEST:
-            raise ClusterTomlError(f"tables or lists are more than {DEEPEST} deep")
-        left += [(each, depth + 1) for each in within]
-
-
-def read_toml(file: Path) -> str:
-    """Read the text of a file.
-
-    Raises:
-        OSError: the file cannot be read.
-        ClusterTomlError: the file is too large or not UTF-8.
-    """
-    with file.open("rb") as opened:
-        read = opened.read(LARGEST_BYTES + 1)
-    if len(read) > LARGEST_BYTES:
-        raise ClusterTomlError(f"the file is larger than {LARGEST_BYTES / 2**20:g} MiB")
-    try:
-        return read.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ClusterTomlError("it is not UTF-8 text") from error

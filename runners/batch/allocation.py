@@ -151,6 +151,8 @@ class Allocation:
         polling: the times of the questions to the batch system.
         over: whether the system says that it has ended.
         lost: nodes that did not answer when a run had failed.
+        trials: its trials.
+        verdict: how they end once it was given up; None before.
     """
 
     def __init__(self, terms: AllocationTerms, launcher: Launcher, folder: Path, time_s: float) -> None:
@@ -179,13 +181,9 @@ class Allocation:
         self.over = False
         self.lost: tuple[str, ...] = ()
         self._seen: BatchJob | None = None
-        self._verdict: tuple[JobState, str, Mishap | None] | None = None
-        self._trials = TrialQueue(self.spool)
+        self.verdict: tuple[JobState, str, Mishap | None] | None = None
+        self.trials = TrialQueue(self.spool)
         self._doubt = Doubt.NONE
-
-    def add(self, trial: Trial) -> None:
-        """Queue a trial behind the earlier ones."""
-        self._trials.add(trial)
 
     def left_s(self) -> float:
         """Seconds until its time limit; the whole limit before it has begun."""
@@ -194,28 +192,13 @@ class Allocation:
         return self._seen.left_s - (time.monotonic() - self.polling.answered_s)
 
     @property
-    def given_up(self) -> bool:
-        """Whether it is being ended."""
-        return self._verdict is not None
-
-    @property
     def ends(self) -> bool:
         """Whether the system has ended it and only cleans up: that takes long where a node of it is gone."""
         return self._seen is not None and self._seen.phase is JobPhase.ENDING
 
-    @property
-    def idle(self) -> bool:
-        """Whether it has no trials."""
-        return self._trials.idle
-
-    @property
-    def due(self) -> bool:
-        """Whether the system should be asked about it now."""
-        return not self.over and self.polling.due
-
     def read(self) -> None:
         """Process the worker's reports."""
-        trial = self._trials.current
+        trial = self.trials.current
         if trial is None or self.over:
             return
         report = _report(self.spool, trial)
@@ -232,7 +215,7 @@ class Allocation:
             if report.failed or report.why == "timeout":
                 self._blame_silent_nodes(trial)
             self._doubt = Doubt.NONE
-            self._trials.drop_current()
+            self.trials.drop_current()
         elif time.monotonic() > trial.deadline_s:
             self.give_up(
                 JobState.TIMEOUT,
@@ -251,7 +234,7 @@ class Allocation:
         elif seen.phase is JobPhase.ENDED:
             failed = self._failed_nodes(seen, before)
             self._end(seen.state, seen.told(failed), seen.event, failed)
-        elif self._verdict is not None:
+        elif self.verdict is not None:
             self._tell()
         elif seen.phase is JobPhase.WAITING:
             self._wait(seen, began=before is not None and before.phase is not JobPhase.WAITING)
@@ -264,7 +247,7 @@ class Allocation:
     def unheard(self, error: RunnerError) -> None:
         """Process the system's silence: a run fails only if nothing else is known of it for a long time."""
         self.polling.unanswered()
-        now, trial = self.polling.asked_s, self._trials.current
+        now, trial = self.polling.asked_s, self.trials.current
         running = trial is not None and trial.status.state is JobState.RUNNING
         late = trial is not None and now > trial.deadline_s
         if self._doubt is Doubt.ASKED:
@@ -278,26 +261,26 @@ class Allocation:
 
     def stop(self, trial: Trial) -> None:
         """Order the worker to end a trial; the trial's status tells when that is done."""
-        if trial is self._trials.current:
+        if trial is self.trials.current:
             self.spool.stop(trial.number, trial.mark)
             trial.stopped_s = time.monotonic()
             self.polling.soon()
         else:
-            self._trials.withdraw(trial)
+            self.trials.withdraw(trial)
 
     def withdraw(self, trial: Trial) -> bool:
         """Cancel a stopped trial of a job that has no nodes yet; a worker that starts later reads "stop"."""
         heard = self.polling.answered_s > trial.stopped_s
         waiting = self._seen is not None and self._seen.phase is JobPhase.WAITING and heard
-        if trial is self._trials.current and waiting and not self.spool.report(trial.number).started:
+        if trial is self.trials.current and waiting and not self.spool.report(trial.number).started:
             trial.finish(JobState.CANCELLED, "the run was cancelled")
-            self._trials.drop_current()
+            self.trials.drop_current()
         return trial.status.state.final
 
     def give_up(self, state: JobState, sentence: str, event: Mishap | None = None) -> None:
         """End the allocation; its trials get this state once the system says that nothing is left."""
-        if self._verdict is None:
-            self._verdict = (state, sentence, event)
+        if self.verdict is None:
+            self.verdict = (state, sentence, event)
             self.polling.soon()
             self._tell()
 
@@ -310,7 +293,7 @@ class Allocation:
 
     def _wait(self, seen: BatchJob, *, began: bool) -> None:
         """Process why the job waits, and end it if it would wait for ever or too long, or had begun before."""
-        trial = self._trials.current
+        trial = self.trials.current
         if trial is not None and trial.status.state is JobState.QUEUED:
             trial.status = replace(trial.status, message=seen.sentence)
         job = f"{self._terms.title} job {self.number}"
@@ -332,8 +315,8 @@ class Allocation:
         }
         trial.status = replace(trial.status, started_at=trial.status.started_at or datetime.now(UTC))
         event = None
-        if report.why == "cancelled" and self._verdict is not None:
-            state, message, event = self._verdict
+        if report.why == "cancelled" and self.verdict is not None:
+            state, message, event = self.verdict
         elif report.why in sentences:
             state, message = sentences[report.why]
         elif report.exit_code == 0:
@@ -349,7 +332,7 @@ class Allocation:
 
         Slurm takes a node for sound until its daemon was silent for SlurmdTimeout, 300 s by default.
         """
-        if self._terms.batch.nodes < 2 or self._verdict is not None:
+        if self._terms.batch.nodes < 2 or self.verdict is not None:
             return
         try:
             nodes = self._terms.batch.hosts(self.number)
@@ -371,21 +354,21 @@ class Allocation:
             failed: the nodes that failed.
         """
         self.over = True
-        current, trials = self._trials.current, self._trials.take_all()
+        current, trials = self.trials.current, self.trials.take_all()
         mine = self._seen is None or self._seen.by_its_script
         if current is not None:
             report = _report(self.spool, current)
             if report.why is not None and (mine or not report.failed):
                 self._conclude(current, report)
                 trials.remove(current)
-        if self._verdict is not None:
-            state, sentence, event = self._verdict
+        if self.verdict is not None:
+            state, sentence, event = self.verdict
         elif state is JobState.CANCELLED:
             state, event = JobState.FAILED, event or Mishap.ENDED_BY_OTHERS
         elif mine:
             sentence = f"{sentence}{self._last_words()}"
         for left in trials:
-            untold = None if self._verdict or left.status.started_at is None else Mishap.JOB_ENDED
+            untold = None if self.verdict or left.status.started_at is None else Mishap.JOB_ENDED
             left.finish(state, sentence, event=event or untold)
             left.status = replace(left.status, lost_nodes=failed)
 
@@ -398,7 +381,7 @@ class Allocation:
     def _failed_nodes(self, seen: BatchJob, before: BatchJob | None) -> tuple[str, ...]:
         if seen.event is not Mishap.NODE_LOST:
             return ()
-        trial = self._trials.current
+        trial = self.trials.current
         stderr = RunPaths(trial.job.directory).read_stderr() if trial else ""
         try:
             return self._terms.batch.failed_nodes(
@@ -418,18 +401,15 @@ class Polling:
 
     Attributes:
         submitted_s: when the job was submitted.
-        asked_s: when the system was last asked.
-        answered_s: when it answered last.
+        asked_s: when the system was last asked; at first, when it took the job.
+        answered_s: when it answered last; at first, the same.
         pause_s: seconds until it is asked again.
     """
 
     submitted_s: float = field(default_factory=time.monotonic)
-    asked_s: float = field(init=False)
-    answered_s: float = field(init=False)
+    asked_s: float = field(default_factory=time.monotonic)
+    answered_s: float = field(default_factory=time.monotonic)
     pause_s: float = FIRST_PAUSE_S
-
-    def __post_init__(self) -> None:
-        self.asked_s = self.answered_s = self.submitted_s
 
     @property
     def due(self) -> bool:

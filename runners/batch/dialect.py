@@ -177,12 +177,12 @@ class PlainBatch(BatchSystem):
             told = match.groupdict(default="")
             own_mib = float(told.get("memory") or 0) * MIB[told.get("unit", "").upper()]
             memory_mib = int(self.memory_gib * 2**10 if self.memory_gib else own_mib)
-            cores, down = int(told["cores"]) // int(told.get("number", 1)), told["state"]
-            if not re.search(self.dialect.patterns["down"], down):
-                down = ""
-            state = "down" if down else "up"
-            names = listed_hosts(match["name"], Path())
-            nodes += [BatchNode(name, cores, memory_mib, state, reason=down) for name in names]
+            cores = int(told["cores"]) // int(told.get("number", 1))
+            down = told["state"] if re.search(self.dialect.patterns["down"], told["state"]) else ""
+            nodes += [
+                BatchNode(name, cores, memory_mib, "down" if down else "up", reason=down)
+                for name in listed_hosts(match["name"], Path())
+            ]
         asked = BatchQueue(
             self.queue or "(default)", self.queue is None, up=True, limit_s=None, nodes=len(nodes), nodes_per_job=None
         )

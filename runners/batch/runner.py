@@ -66,7 +66,7 @@ class BatchRunner(Runner):
         variables = {**job.launcher_environment, MARK: job_id}
         trial = Trial(job, job_id, ["env", *(f"{name}={value}" for name, value in variables.items()), *argv])
         allocation = self._allocation(job)
-        allocation.add(trial)
+        allocation.trials.add(trial)
         self._jobs[job_id] = (allocation, trial)
         return job_id
 
@@ -111,7 +111,7 @@ class BatchRunner(Runner):
             live = list(self._allocations)
             self._release(live)
             self._update(live)
-            self._until(lambda: all(a.over or (a.idle and a.polling.silent) for a in live), live)
+            self._until(lambda: all(a.over or (a.trials.idle and a.polling.silent) for a in live), live)
             left = [allocation for allocation in live if not (allocation.over or allocation.ends)]
             if left:
                 raise RunnerError(self._left(left))
@@ -150,9 +150,9 @@ class BatchRunner(Runner):
         self._update(list(self._allocations))
         if self._batch.reuse:
             for allocation in self._allocations:
-                if allocation.left_s() >= needed_s and not allocation.given_up:
+                if allocation.left_s() >= needed_s and allocation.verdict is None:
                     return allocation
-                if allocation.idle:
+                if allocation.trials.idle:
                     self._release([allocation])
             needed_s = self._time_limit_s
         folder = self._folder / f"{self._batch.name}-{uuid.uuid4().hex[:12]}"
@@ -178,7 +178,7 @@ class BatchRunner(Runner):
         for allocation in unique:
             allocation.read()
             self._lost |= set(allocation.lost)
-        due = [allocation for allocation in unique if allocation.due]
+        due = [allocation for allocation in unique if not allocation.over and allocation.polling.due]
         if not due:
             return
         try:
@@ -193,13 +193,10 @@ class BatchRunner(Runner):
             allocation.read()
             self._lost |= set(allocation.lost)
             if allocation.over:
-                self._forget(allocation)
-
-    def _forget(self, allocation: Allocation) -> None:
-        if allocation in self._allocations:
-            self._allocations.remove(allocation)
-        self._keeper.drop(allocation.spool)
-        allocation.spool.remove()
+                if allocation in self._allocations:
+                    self._allocations.remove(allocation)
+                self._keeper.drop(allocation.spool)
+                allocation.spool.remove()
 
     def _release(self, allocations: Collection[Allocation]) -> None:
         for allocation in allocations:

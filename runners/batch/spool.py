@@ -75,11 +75,9 @@ class Spool:
             self._beat += 1
             number, verb, mark, limit = self._orders
             line = f"{self._beat:012d} {number:>6} {verb:<5} {mark:<32} {limit:<12d} .\n"
-            descriptor = os.open(self.folder / "orders", os.O_WRONLY | os.O_CREAT, 0o600)
-            try:
-                os.write(descriptor, line.encode("ascii"))
-            finally:
-                os.close(descriptor)
+            orders = os.open(self.folder / "orders", os.O_WRONLY | os.O_CREAT, 0o600)
+            with os.fdopen(orders, "wb", buffering=0) as file:  # which leaves the file as long as it is
+                file.write(line.encode("ascii"))
 
     def hand_over(self, number: int, mark: str, walltime_s: float, folder: Path, argv: Sequence[str]) -> None:
         """Give the worker a trial to run.

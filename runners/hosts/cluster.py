@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -63,12 +64,10 @@ def _host_or_range(text: str) -> str:
 
 def _all_hosts(texts: tuple[str, ...]) -> tuple[str, ...]:
     """Write out ranges of hosts."""
-    names: list[str] = []
-    for text in texts:
-        names += expanded(text) or (text,)
-        if len(names) > MOST_HOSTS:
-            raise ValueError(f"more than {MOST_HOSTS:,} hosts")
-    return tuple(names)
+    names = tuple(islice((name for text in texts for name in expanded(text) or (text,)), MOST_HOSTS + 1))
+    if len(names) > MOST_HOSTS:
+        raise ValueError(f"more than {MOST_HOSTS:,} hosts")
+    return names
 
 
 def _of_file(given: Any, info: ValidationInfo) -> Any:
@@ -80,12 +79,6 @@ def _a_program(tokens: tuple[str, ...]) -> tuple[str, ...]:
     if not tokens or not tokens[0]:
         raise ValueError('name the program that reaches hosts and its options: ssh = ["ssh"], or leave ssh out')
     return tokens
-
-
-def _without_parents(folder: str) -> str:
-    if {".", ".."} & set(folder.split("/")):
-        raise ValueError("expected the path itself, without . and .. in it")
-    return folder
 
 
 def _backend(name: str) -> str:
@@ -164,7 +157,7 @@ class Cluster(Part):
     stage_folder: Annotated[
         str,
         matching(r"/[\w./+-]*", "an absolute path of letters, digits and _ . + -"),
-        AfterValidator(_without_parents),
+        matching(r"(?!.*/\.\.?(?:/|$)).*", "the path itself, without . and .. in it"),
     ] = "/tmp"  # noqa: S108 - copies get a folder of their own there
     node: NodeFacts = NodeFacts()
     batch: InstanceOf[BatchSystem] | None = Field(default=None, json_schema_extra={"in_a_file": False})

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from .system_facts import cpu_list
+
 ROOT = Path("/")
 
 
@@ -62,22 +64,14 @@ def host_facts(physical_cores: int, root: Path = ROOT) -> HostFacts:
         memory_total_bytes=psutil.virtual_memory().total,
         memory_available_bytes=memory_available_bytes(root),
         numa_nodes=max(1, len(list((root / "sys/devices/system/node").glob("node[0-9]*")))),
-        governor=_text(root / "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor").strip() or None,
+        governor=_text(cpus / "cpu0/cpufreq/scaling_governor").strip() or None,
         hypervisor="hypervisor" in _field(cpuinfo, "flags").split(),
         os_release=named[1] if named else platform.system(),
         kernel=platform.release(),
         sockets=len(set(re.findall(r"^physical id\s*:\s*(\d+)", cpuinfo, re.MULTILINE))) or None,
-        threads_per_core=_threads_per_core(_text(root / "sys/devices/system/cpu/cpu0/topology/thread_siblings_list")),
+        threads_per_core=len(cpu_list(_text(cpus / "cpu0/topology/thread_siblings_list").strip())) or None,
         l3_caches=len({_text(file) for file in cpus.glob("cpu[0-9]*/cache/index3/shared_cpu_list")} - {""}) or None,
     )
-
-
-def _threads_per_core(siblings: str) -> int | None:
-    """Count the hardware threads in a list such as "0,64" or "0-1"; None for none."""
-    ends = [part.partition("-") for part in siblings.strip().split(",") if part]
-    if not all(first.isdecimal() and (last.isdecimal() or not dash) for first, dash, last in ends):
-        return None
-    return sum(int(last or first) - int(first) + 1 for first, _, last in ends) or None
 
 
 def memory_available_bytes(root: Path = ROOT) -> int:

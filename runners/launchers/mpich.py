@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 from ..forwarded import require_plain, require_variables
 from ..hosts.host_names import launcher_name
@@ -42,17 +41,13 @@ class Mpich:
 
     mpiexec: Path
 
-    @classmethod
-    def installed(cls, mpiexec: Path, version: str) -> Self:  # noqa: ARG003 - the contract's
-        """Make the launcher of an installation."""
-        return cls(mpiexec)
-
     def command(self, job: Job) -> list[str]:
         """Return the tokens: ranks, binding, variables, program."""
-        argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *self._binding(job)]
+        options, pinning = self._bound(job)
+        argv = [str(self.mpiexec), *self._places(job), "-n", str(job.ranks), *options]
         argv += ["-wdir", str(job.rank_directory)]
         require_variables(tuple(job.mpi_parameters))
-        own = {**self._pinning(job), **on_interfaces(job)}
+        own = {**pinning, **on_interfaces(job)}
         for name, value in sorted({**own, **job.mpi_parameters, **job.environment}.items()):
             argv += ["-genv", name, value]
         return [*argv, *job.line]
@@ -69,16 +64,11 @@ class Mpich:
         launcher = [] if job.agent is None else ["-launcher", "ssh", "-launcher-exec", str(job.agent)]
         return [*launcher, *(["-iface", job.interfaces[0]] if job.interfaces else []), "-hosts", hosts]
 
-    def _binding(self, job: Job) -> list[str]:
+    def _bound(self, job: Job) -> tuple[list[str], dict[str, str]]:
+        """Return the options and the variables that bind ranks."""
         if job.binding == "none" or job.oversubscribe:
-            return ["-bind-to", "none"]
-        if job.binding == "core":
-            return ["-bind-to", f"core:{job.threads_per_rank}"]
-        return ["-bind-to", job.binding]
-
-    def _pinning(self, job: Job) -> dict[str, str]:  # noqa: ARG002 - the contract's
-        """Return variables that bind ranks, where options do not."""
-        return {}
+            return ["-bind-to", "none"], {}
+        return ["-bind-to", f"core:{job.threads_per_rank}" if job.binding == "core" else job.binding], {}
 
 
 @dataclass(frozen=True)
@@ -95,12 +85,9 @@ class IntelMpi(Mpich):
         bootstrap = [] if job.agent is None else ["-bootstrap", "ssh", "-bootstrap-exec", str(job.agent)]
         return [*bootstrap, "-hosts", ",".join(map(launcher_name, job.nodes)), "-ppn", str(job.ranks_per_node)]
 
-    def _binding(self, job: Job) -> list[str]:  # noqa: ARG002 - the contract's
-        return []
-
-    def _pinning(self, job: Job) -> dict[str, str]:
+    def _bound(self, job: Job) -> tuple[list[str], dict[str, str]]:
         if job.binding == "none" or job.oversubscribe:
-            return {"I_MPI_PIN": "0"}
+            return [], {"I_MPI_PIN": "0"}
         if job.binding == "core":
-            return {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "core", "I_MPI_PIN_DOMAIN": str(job.threads_per_rank)}
-        return {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": {"l3cache": "cache3"}.get(job.binding, job.binding)}
+            return [], {"I_MPI_PIN": "1", "I_MPI_PIN_CELL": "core", "I_MPI_PIN_DOMAIN": str(job.threads_per_rank)}
+        return [], {"I_MPI_PIN": "1", "I_MPI_PIN_DOMAIN": {"l3cache": "cache3"}.get(job.binding, job.binding)}

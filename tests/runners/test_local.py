@@ -176,13 +176,13 @@ class TestWithMpich(WithHydra):
         mpiexec = shutil.which("mpiexec.hydra")
         if mpiexec is None:
             skip_without("MPICH")
-        return LocalRunner(Mpich.installed(Path(mpiexec), ""))
+        return LocalRunner(Mpich(Path(mpiexec)))
 
 
 class TestWithIntelMpi(WithHydra):
     @pytest.fixture
     def runner(self, intel_mpi: Mpi) -> Runner:
-        return LocalRunner(IntelMpi.installed(intel_mpi.mpirun, intel_mpi.version))
+        return LocalRunner(IntelMpi(intel_mpi.mpirun))
 
     def job(self, folder: Path, text: str, **changed: object) -> Job:
         return super().job(folder, text, **{"launcher_environment": of_intel(), **changed})
