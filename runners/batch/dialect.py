@@ -208,14 +208,13 @@ class PlainBatch(BatchSystem):
         if how in ENDS:
             state, form, event = ENDS[how]
             sentence = form.format(title=title, number=number, look=look)
-            own = how in {"done", "failed"}
-            return BatchJob(number, JobPhase.ENDED, "", None, sentence, None, state, own, event)
+            return BatchJob(number, JobPhase.ENDED, "", None, sentence, None, state, how in {"done", "failed"}, event)
         if how in PHASES:
             return BatchJob(number, PHASES[how])
         match = re.search(self.dialect.patterns.get("why", "(?!)"), text)
         why = " ".join(match[1].split()) if match else f"`{look}` tells more"
-        never = why if how == "never" else None
-        return BatchJob(number, JobPhase.WAITING, "", None, f"{title} job {number} waits: {why}", never)
+        waits = f"{title} job {number} waits: {why}"
+        return BatchJob(number, JobPhase.WAITING, "", None, waits, why if how == "never" else None)
 
 
 def speaking(name: str, class_name: str) -> type[PlainBatch]:

@@ -172,27 +172,22 @@ class Cluster(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _one_spelling(cls, table: Any) -> Any:
-        if isinstance(table, Mapping) and {"use_interfaces", "interfaces"} <= table.keys():
-            raise ValueError(
-                "use_interfaces and interfaces above [node] are two spellings of one key: keep one of them"
-            )
-        return table
-
-    @model_validator(mode="before")
-    @classmethod
-    def _batch_of_its_table(cls, table: Any) -> Any:
+    def _as_written(cls, table: Any) -> Any:
         """Read the table that has the name of a batch system: as `batch`, which no file may name."""
         if not isinstance(table, Mapping):
             return table
         if not isinstance(table.get("batch"), BatchSystem | None):
             raise ValueError(f"batch is not known here: write a table [{next(iter(BATCH_SYSTEMS))}]")
         names = sorted(BATCH_SYSTEMS.keys() & table.keys(), key=lambda name: name != table.get("backend"))
-        if not names:
-            return table
-        described: Any = (batch_system(names[0]), ...)
-        read = create_model("TableOfFile", **{names[0]: described}).model_validate({names[0]: table[names[0]]})
-        return {key: value for key, value in table.items() if key != names[0]} | {"batch": getattr(read, names[0])}
+        if names:
+            described: Any = (batch_system(names[0]), ...)
+            read = create_model("TableOfFile", **{names[0]: described}).model_validate({names[0]: table[names[0]]})
+            table = {key: value for key, value in table.items() if key != names[0]} | {"batch": getattr(read, names[0])}
+        if {"use_interfaces", "interfaces"} <= table.keys():
+            raise ValueError(
+                "use_interfaces and interfaces above [node] are two spellings of one key: keep one of them"
+            )
+        return table
 
     @model_validator(mode="after")
     def _hosts(self) -> Self:

@@ -120,12 +120,10 @@ class Copies:
 
     def _note(self, nodes: Sequence[str]) -> None:
         """Record nodes before anything is copied to them."""
-        more = tuple(node for node in nodes if node not in self._nodes)
-        if not more:
-            return
-        self._nodes += more
         try:
-            self._write()
+            if more := tuple(node for node in nodes if node not in self._nodes):
+                self._nodes += more
+                self._write()
         except OSError as error:
             raise SubmitError(f"{self._record} cannot be written: {error.strerror}", transient=False) from error
 

@@ -211,18 +211,29 @@ class _Program:
     def __init__(self, name: str, call: Call, selector: selectors.BaseSelector) -> None:
         self.name = name
         self._selector = selector
-        self._process = _started(call)
+        # in a session of its own: Ctrl-C is ours, and what it started can be ended with it
+        with call.given.open("rb") if isinstance(call.given, Path) else nullcontext(subprocess.PIPE) as stdin:
+            self._process = subprocess.Popen(
+                call.argv,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=True,
+            )
         self._deadline_s = time.monotonic() + call.limit_s
         self._ends: Unheard | None = None
         self._left = memoryview(call.given) if isinstance(call.given, bytes) else memoryview(b"")
-        output, errors = cast("IO[bytes]", self._process.stdout), cast("IO[bytes]", self._process.stderr)
+        given, output, errors = (
+            cast("IO[bytes]", stream) for stream in (self._process.stdin, self._process.stdout, self._process.stderr)
+        )
         self._printed: dict[object, bytearray] = {output: bytearray(), errors: bytearray()}
         self._open: set[object] = {output, errors}
-        for stream in (output, errors):
+        if call.given == b"":
+            self._close(given)
+        for stream in (output, errors, *([given] if self._left else [])):
             os.set_blocking(stream.fileno(), False)
-            selector.register(stream, selectors.EVENT_READ, self)
-        if isinstance(call.given, bytes):
-            self._give(cast("IO[bytes]", self._process.stdin))
+            selector.register(stream, selectors.EVENT_WRITE if stream is given else selectors.EVENT_READ, self)
 
     def pass_on(self, stream: object) -> bool:
         """Read what can be read, or write what can be written; return whether that may have ended something."""
@@ -273,13 +284,6 @@ class _Program:
         if self._process.stdin is not None:
             self._close(self._process.stdin)
 
-    def _give(self, stream: IO[bytes]) -> None:
-        if not self._left:
-            self._close(stream)
-            return
-        os.set_blocking(stream.fileno(), False)
-        self._selector.register(stream, selectors.EVENT_WRITE, self)
-
     def _write(self, stream: IO[bytes]) -> None:
         try:
             self._left = self._left[os.write(stream.fileno(), self._left[:_CHUNK]) :]
@@ -297,16 +301,3 @@ class _Program:
                 self._selector.unregister(stream)
             with suppress(OSError):
                 stream.close()
-
-
-def _started(call: Call) -> "subprocess.Popen[bytes]":
-    """Start a program in a session of its own: Ctrl-C is ours, and what it started can be ended with it."""
-    with call.given.open("rb") if isinstance(call.given, Path) else nullcontext(subprocess.PIPE) as given:
-        return subprocess.Popen(
-            call.argv,
-            stdin=given,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            bufsize=0,
-            start_new_session=True,
-        )

@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from itertools import product
+from math import prod
 from pathlib import Path
 
 from .host_names import EXPECTED, host_named
@@ -40,10 +41,7 @@ def expanded(text: str) -> tuple[str, ...] | None:
     if len(pieces) == 1 or not well_formed or text[0] in "[.-":
         return None
     choices = [_numbers(piece) if at % 2 else [piece] for at, piece in enumerate(pieces)]
-    size = 1
-    for choice in choices:
-        size *= len(choice)
-    if size > MOST_HOSTS:
+    if prod(map(len, choices)) > MOST_HOSTS:
         raise ValueError(_TOO_MANY)
     return tuple("".join(parts) for parts in product(*choices))
 

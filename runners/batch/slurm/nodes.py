@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Mapping
 
 from ..base import BatchNode, BatchQueue
 
@@ -10,7 +9,6 @@ NODE_FORM, PARTITION_FORM = "%N|%X|%Y|%m|%T|%f|%E", "%P|%a|%l|%D|%s"
 """The fields of a line, as sinfo is asked for them."""
 _FLAGS = "*~#!%$@^-+"
 """Flags that sinfo appends to a state: "*" does not respond, "~" is powered off, … (sinfo(1), NODE STATE CODES)."""
-_SWITCH = re.compile(r"^SwitchName=(\S+) +Level=0 .*?\bNodes=(\S+)", re.MULTILINE)
 _SPAN = re.compile(r"(?:(?P<days>\d+)-)?(?:(?P<hours>\d+):)?(?P<minutes>\d+):(?P<seconds>\d+)")
 _ENDLESS = {"infinite", "UNLIMITED"}
 
@@ -45,11 +43,6 @@ def parse_partitions(text: str) -> tuple[BatchQueue, ...]:
             int(most) if most.isdecimal() else None,
         )  # fmt: skip
     return tuple(found.values())
-
-
-def parse_switches(text: str) -> Mapping[str, str]:
-    """Parse the output of `scontrol show topology`: by switch its nodes as Slurm writes them, of the lowest level."""
-    return {match[1]: match[2] for match in _SWITCH.finditer(text)}
 
 
 def parse_span_s(text: str) -> float | None:

@@ -79,11 +79,9 @@ class Srun:
 
     def explain(self, job: Job, exit_code: int, said: str) -> str:  # noqa: ARG002 - the contract's
         """Explain srun's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
-        found = explained(SAYINGS, (said,))
-        if found:
-            return found
         signalled = signal_of(exit_code)
-        return f"a rank {signalled}" if signalled else last_words("srun", exit_code, said)
+        ended = f"a rank {signalled}" if signalled else last_words("srun", exit_code, said)
+        return explained(SAYINGS, (said,)) or ended
 
     def _interfaces(self, job: Job) -> dict[str, str]:
         """Return variables that limit TCP to the job's interfaces; libraries without a prefix use UCX or libfabric."""

@@ -16,7 +16,6 @@ from ..base import AS_SSH, BatchFacts, BatchJob, OwnLauncher
 from ..registry import outside
 from .client import KEPT, SlurmSilentError, ask, candidates, hostnames, mpi_types, nodes_of, partitions
 from .hold import Salloc
-from .nodes import parse_switches
 from .options import SlurmTable
 from .srun import BY_MPI, SAYINGS, Srun
 from .states import JOB_FORM, parse_squeue
@@ -34,6 +33,7 @@ _JOB = re.compile(r"^\s*(\d+)(?:;.*)?\s*$", re.MULTILINE)
 """What sbatch says with --parsable: the number of the job, "12" or "12;cluster"."""
 _FAILED_NODE = re.compile(r"[Nn]ode failure on (\S+)")
 """What srun says of a node that failed."""
+_SWITCH = re.compile(r"^SwitchName=(\S+) +Level=0 .*?\bNodes=(\S+)", re.MULTILINE)
 _END_STEPS = r"""
 end_steps() {
     left=50
@@ -140,10 +140,10 @@ class Slurm(SlurmTable):
         return (match[1],) if match else tuple(node.name for node in nodes_of(nodes=nodes or None) if not node.usable)
 
     def switches(self) -> Mapping[str, str]:
-        """Ask scontrol for its topology."""
+        """Ask scontrol for its topology; switches of the lowest level have the nodes."""
         said = ask(["scontrol", "--oneliner", "show", "topology"])
-        found = parse_switches(said.stdout) if said.exit_code == 0 else {}
-        return {node: switch for switch, nodes in found.items() for node in hostnames(nodes)}
+        found = _SWITCH.findall(said.stdout) if said.exit_code == 0 else []
+        return {node: switch for switch, nodes in found for node in hostnames(nodes)}
 
     def shortened(self, nodes: Sequence[str]) -> str:
         """Ask scontrol: "n[1-4],n7"."""

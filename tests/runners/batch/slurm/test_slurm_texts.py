@@ -14,7 +14,7 @@ from runners.base import JobState
 from runners.batch.allocation import AllocationTerms
 from runners.batch.base import BatchJob, BatchNode, JobPhase, OwnLauncher
 from runners.batch.slurm.client import mpi_types, nodes_of
-from runners.batch.slurm.nodes import parse_nodes, parse_partitions, parse_span_s, parse_switches
+from runners.batch.slurm.nodes import parse_nodes, parse_partitions, parse_span_s
 from runners.batch.slurm.states import parse_squeue
 from runners.batch.slurm.submit import minutes, refusal, salloc_command, sbatch_command, too_much
 from runners.batch.slurm.system import Slurm
@@ -357,14 +357,16 @@ def test_the_ways_to_start_mpi_are_read_of_srun(of_slurm: OfSlurm, said: str, ty
     assert mpi_types() == types
 
 
-def test_the_switches_of_the_lowest_level_have_the_nodes() -> None:
+def test_the_switches_of_the_lowest_level_have_the_nodes(of_slurm: OfSlurm) -> None:
     text = (
         "SwitchName=s0 Level=0 LinkSpeed=1 Nodes=n[1-4]\n"
         "SwitchName=s1 Level=0 LinkSpeed=1 Nodes=n[5-8],m1\n"
         "SwitchName=core Level=1 LinkSpeed=1 Nodes=n[1-8],m1 Switches=s[0-1]\n"
     )
-    assert parse_switches(text) == {"s0": "n[1-4]", "s1": "n[5-8],m1"}
-    assert parse_switches("scontrol: error: No topology information available\n") == {}
+    of_slurm("scontrol", f"[ $2 = hostnames ] && echo $3 | tr , ' ' || printf %s '{text}'")
+    assert TABLE.switches() == {"n[1-4]": "s0", "n[5-8]": "s1", "m1": "s1"}
+    of_slurm("scontrol", "echo 'scontrol: error: No topology information available'")
+    assert TABLE.switches() == {}
 
 
 def test_nodes_are_held_with_the_same_wishes_as_jobs_are_submitted_with(tmp_path: Path) -> None:
