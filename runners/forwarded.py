@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from .errors import InvalidJobError, RunnerError
-from .hosts.hearing import Call, CommandResult, Unheard, hear
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*")
 """Names of MPI parameters."""
@@ -160,6 +159,8 @@ def load_modules(names: Sequence[str]) -> None:
 
 def _read(names: Sequence[str]) -> list[dict[str, str]]:
     """Load modules in a shell, and return its variables before and after."""
+    from .hosts.hearing import Call, CommandResult, Unheard, hear  # noqa: PLC0415 - help needs none of it
+
     call = Call(("bash", "--noprofile", "--norc", "-c", _LOAD, "hpltune-modules", *names), LIMIT_S)
     heard, what = hear({"": call})[""], f"the modules {', '.join(names)} cannot be loaded on this machine"
     if not isinstance(heard, CommandResult):

@@ -197,6 +197,10 @@ SCRIPT = f"root=\n{SAY}{TELL_IDENTITY}{SYSTEM}{SHAPE}{_NETWORKS}{_FACTS}"
 """$1 is an MPI launcher; the other arguments are files, or folders, whose content nobody looks at."""
 
 
+MOST_KIB = 10**13
+"""KiB of memory that no node has."""
+
+
 @dataclass(frozen=True)
 class NodeSays:
     """The answer of a node.
@@ -263,7 +267,7 @@ def parse_says(node: str, text: str) -> NodeSays:
         architecture=first_of(said, "architecture"),
         model=first_of(said, "model"),
         cores=max(1, len(system.cores)),
-        memory_bytes=int(memory) * 1024 if memory.isdecimal() and len(memory) < 14 else 0,
+        memory_bytes=range(MOST_KIB).index(int(memory)) * 1024 if memory.isdecimal() else 0,  # raises beyond it
         interfaces=tuple(name for name in said.get("interface", []) if name not in {"lo", "*"}),
         mpi=" ".join(first_of(said, "mpi").partition("Report bugs")[0].split()),
         files={path: checksum for checksum, _, path in (line.partition(" ") for line in said.get("file", []))},

@@ -18,16 +18,19 @@ MOST_PROGRAMS = 3
 _LOOK = r"""
 look() {
     head -n 1 /proc/stat; grep -c '^cpu[0-9]' /proc/stat
-    cat /proc/[0-9]*/stat 2>/dev/null | awk '{
+    { stat -c '%n %U' /proc/[0-9]*; cat /proc/[0-9]*/stat; } 2>/dev/null | awk -v me="$(id -un)" '/^\/proc\// {
+        user[substr($1, 7)] = $2 == me ? "-" : $2
+        next
+    } {
         pid = $1; name = $0; sub(/^[0-9]+ \(/, "", name); end = name; sub(/\)[^)]*$/, "", name)
         sub(/.*\) /, "", end); split(end, figure, " ")
-        if (figure[12] + figure[13] > 0) print pid, figure[12] + figure[13], name
+        if (figure[12] + figure[13] > 0) print pid, figure[12] + figure[13], (pid in user ? user[pid] : "-"), name
     }'
 }
 look; echo; sleep 1; look
 """
-"""Of all CPUs, and of each process that took any time: its number, time and name."""
-_PROCESS = re.compile(r"(\d{1,9}) (\d{1,15}) (.{0,64})")
+"""Of all CPUs, and of each process that took any time: its number, time, user and name; our own user is "-"."""
+_PROCESS = re.compile(r"(\d{1,9}) (\d{1,15}) (\S{1,32}) (.{0,64})")
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class OthersLoad:
     Attributes:
         cores: CPUs of the node, at least 1.
         busy: CPUs that were busy on average.
-        programs: names of those that took most, the first most.
+        programs: names of those that took most, the first most; those of another user as "xhpl of ada".
     """
 
     cores: int
@@ -108,10 +111,11 @@ def _look(text: str) -> _Look | None:
     if not head.startswith("cpu ") or len(figures) < 5 or not all(one.isdecimal() for one in [*figures, cores]):
         return None
     ticks = [int(one) for one in figures]
-    processes = {
-        int(match[1]): (int(match[2]), "".join(one for one in match[3] if " " <= one <= "~")[:32])
-        for line in rest[1:]
-        if (match := _PROCESS.fullmatch(line))
-    }
+    processes = {}
+    for line in rest[1:]:
+        match = _PROCESS.fullmatch(line)
+        if match:
+            name, user = ("".join(one for one in text if " " <= one <= "~")[:32] for text in (match[4], match[3]))
+            processes[int(match[1])] = (int(match[2]), name if user == "-" else f"{name} of {user}")
     idle = ticks[3] + ticks[4]
     return _Look(max(1, int(cores)), sum(ticks), sum(ticks) - idle - (ticks[7] if len(ticks) > 7 else 0), processes)

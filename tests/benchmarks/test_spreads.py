@@ -14,8 +14,8 @@ def test_bad_nodes_are_counted_as_named_or_waited_for_and_sound_ones_as_blamed()
     assert 8.0 < np.median(one.waits) < 12.0
 
 
-def test_where_sound_nodes_differ_more_hpl_waits_for_more_nodes_than_are_odd() -> None:
+def test_where_sound_nodes_differ_by_three_percent_hot_ones_are_named_and_hpl_waits_for_them() -> None:
     hot = judged(16, 0.03, [14.0, 18.0], 6)
     assert len(hot.told) == 12
-    assert sum(hot.named) < sum(hot.told)
+    assert min(sum(hot.named), sum(hot.told)) >= 10
     assert np.median(hot.gains) > 0.0

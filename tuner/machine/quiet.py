@@ -163,6 +163,6 @@ def told(busy: Mapping[str, OthersLoad]) -> str:
     if set(busy) == {HERE}:
         return str(busy[HERE])
     most = sorted(busy, key=lambda node: -busy[node].part)
-    named = "; ".join(f"{busy[node]} of {node}" for node in most[:MOST_NAMED])
+    named = "; ".join(f"{busy[node]} on {node}" for node in most[:MOST_NAMED])
     more = len(most) - MOST_NAMED
     return f"{named}; and more on {more} others" if more > 0 else named

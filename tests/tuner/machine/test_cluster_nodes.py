@@ -432,5 +432,6 @@ def test_cores_that_are_left_out_are_named_with_their_nodes(tmp_path: Path) -> N
     assert "cores of each node: n2 has more." in notices
 
 
-def test_a_memory_of_thousands_of_digits_is_no_fact() -> None:
-    assert parse_says("n1", f"memory_kib\t{'9' * 4000}\n").memory_bytes == 0
+def test_a_memory_of_thousands_of_digits_makes_an_answer_unreadable() -> None:
+    with pytest.raises(ValueError, match="range"):
+        parse_says("n1", f"memory_kib\t{'9' * 4000}\n")

@@ -56,7 +56,7 @@ def test_a_mistake_about_it_is_one_sentence_in_its_words(hpltune: Run, cluster: 
         (text.replace("nodes = 1", "nodes = 3"), "Stand-in: 3 nodes are asked, but Stand-in has 2 that can run jobs"),
         (text.replace("nodes = 1", "nods = 1"), "stand-in.nodes is missing"),
         (text.replace('"stand-in"', '"slurm"'), 'backend "stand-in" and a table [stand-in] with nodes = …'),
-        (text.replace('"stand-in"', '"pbs"'), "backend = pbs: should be 'ssh', 'slurm' or 'stand-in'"),
+        (text.replace('"stand-in"', '"sge"'), "backend = sge: should be 'ssh', 'slurm', 'pbs'"),
     ):
         Path(cluster).write_text(changed)
         said = hpltune("tune", "--cluster", cluster, *FAST, *ONE).stderr
