@@ -86,8 +86,7 @@ class Job:
             if host_named(node) != node:
                 raise InvalidJobError(f"job: {node!r} is not the name of a host")
         for names, form, what in ((self.interfaces, INTERFACE, "interface"), (self.ucx_devices, DEVICE, "device")):
-            wrong = [name for name in names if not form.fullmatch(name)]
-            if wrong:
+            if wrong := [name for name in names if not form.fullmatch(name)]:
                 raise InvalidJobError(f"job: {wrong[0]!r} is not the name of a network {what}")
         if self.nodes and self.ranks % len(self.nodes):
             raise InvalidJobError(f"job: {self.ranks} ranks cannot be spread evenly over {len(self.nodes)} nodes")

@@ -204,8 +204,7 @@ def _instead(model: Any, location: Sequence[int | str]) -> str:
         for name, one in getattr(model, "model_fields", {}).items()
         if not one.json_schema_extra  # no file may name such a field
     ]
-    near = get_close_matches(str(location[-1]), keys, n=1)
-    if near:
+    if near := get_close_matches(str(location[-1]), keys, n=1):
         return f"did you mean {near[0]}?"
     return f"known are {', '.join(keys)}" if keys else "leave it out"
 

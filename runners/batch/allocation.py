@@ -373,8 +373,7 @@ class Allocation:
             left.status = replace(left.status, lost_nodes=failed)
 
     def _last_words(self) -> str:
-        lines = [line.strip() for line in self.spool.said().splitlines() if line.strip()]
-        if lines:
+        if lines := [line.strip() for line in self.spool.said().splitlines() if line.strip()]:
             return f": {lines[-1]}"
         return "" if (self.spool.folder / "begun").exists() else f": do its nodes see {self.spool.folder}?"
 

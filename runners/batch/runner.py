@@ -112,8 +112,7 @@ class BatchRunner(Runner):
             self._release(live)
             self._update(live)
             self._until(lambda: all(a.over or (a.trials.idle and a.polling.silent) for a in live), live)
-            left = [allocation for allocation in live if not (allocation.over or allocation.ends)]
-            if left:
+            if left := [allocation for allocation in live if not (allocation.over or allocation.ends)]:
                 raise RunnerError(self._left(left))
         finally:
             self._keeper.close()

@@ -187,8 +187,7 @@ def hear(
             if time.monotonic() - looked_s >= LOOK_S or not touched:
                 touched, stopped, looked_s = set(running), stop(), time.monotonic()
             for name in touched & running.keys():
-                outcome = running[name].outcome(stopped=stopped)
-                if outcome is not None:
+                if (outcome := running[name].outcome(stopped=stopped)) is not None:
                     found[name] = outcome
                     del running[name]
     return {name: found[name] for name in calls}

@@ -113,8 +113,7 @@ def _look(text: str) -> _Look | None:
     ticks = [int(one) for one in figures]
     processes = {}
     for line in rest[1:]:
-        match = _PROCESS.fullmatch(line)
-        if match:
+        if match := _PROCESS.fullmatch(line):
             name, user = ("".join(one for one in text if " " <= one <= "~")[:32] for text in (match[4], match[3]))
             processes[int(match[1])] = (int(match[2]), name if user == "-" else f"{name} of {user}")
     idle = ticks[3] + ticks[4]

@@ -258,8 +258,7 @@ def silent(
 def _why(node: str, stderr: str, reach: Ssh) -> str:
     ssh = shlex.join(reach.program)
     for pattern, sentence in _SAYINGS:
-        match = re.search(pattern, stderr)
-        if match:
+        if match := re.search(pattern, stderr):
             named = {name: shlex.quote(text) for name, text in match.groupdict().items()}
             return sentence.format(node=node, ssh=ssh, **named)
     lines = stderr.strip().splitlines()

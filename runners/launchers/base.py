@@ -199,8 +199,7 @@ def explained(sayings: Sequence[tuple[str, str]], texts: Sequence[str]) -> str |
     """Return the sentence of the first pattern that matches, with its groups filled in; None without a match."""
     for text in texts:
         for pattern, sentence in sayings:
-            match = re.search(pattern, text)
-            if match:
+            if match := re.search(pattern, text):
                 return match.expand(sentence) if "\\" in sentence else sentence
     return None
 

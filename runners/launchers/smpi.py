@@ -68,7 +68,6 @@ class Smpi:
         """Explain SimGrid's messages in one sentence."""
         if re.search(r"[Dd]eadlock", said):
             return "the simulation stopped in a deadlock: HPL needs more ranks than were started"
-        match = re.search(r"hpltune-virtual: (.+)", said)
-        if match:
+        if match := re.search(r"hpltune-virtual: (.+)", said):
             return f"the simulation: {match[1]}"
         return last_words("SimGrid", exit_code, said)

@@ -64,8 +64,7 @@ def _wanted(table: SlurmTable, cores: int, time_s: float) -> list[str]:
 def refusal(table: SlurmTable, cores: int, time_s: float, stderr: str, program: str = "sbatch") -> RunnerError:
     """Explain why sbatch or salloc refused a job, in one sentence."""
     for pattern, sentence in _SAYINGS:
-        match = re.search(pattern, stderr)
-        if match:
+        if match := re.search(pattern, stderr):
             given = {name: getattr(table, name) or "(default)" for name in CHOICES}
             said = sentence.format(*match.groups(), nodes=table.nodes, cores=cores, time=minutes(time_s), **given)
             return InvalidJobError(f"Slurm refuses the job: {said}")
