@@ -134,11 +134,12 @@ def _reasons(verdict: ReadinessVerdict) -> Iterator[str]:
         yield f"{ranges(verdict.out)} must not be used"
     if verdict.slow:
         yield f"{ranges(verdict.slow)} would slow a run down"
-    waits = [one for one in verdict.waiting if one.too_much]
-    if waits and not verdict.slow:
-        lost = max(one.percent for one in waits)
-        waited = ranges([one.slower[0].node for one in waits])
-        yield f"no node is unlike the others, but HPL waits for {waited} and loses {lost:.1f} %"
+    waits = [one.costly[0] for one in verdict.waiting if one.costly and one.costly[0].node not in verdict.slow]
+    if waits:
+        first = max(waits, key=lambda one: one.percent)
+        alone = "no node is unlike the others, but " if verdict.alike and not (verdict.out or verdict.slow) else ""
+        loses = "loses" if first.noise is False else "may lose"
+        yield f"{alone}HPL waits for {ranges([one.node for one in waits])} and {loses} {first.percent:.1f} %"
     if any(finding.what == ALL_LOST for finding in verdict.findings):
         yield "all nodes are slower than they were"
     between = {
