@@ -79,10 +79,10 @@ class DisturbedRuns:
 
     def unknown(self) -> str:
         """Say of how many runs nothing is known, where none is known to be disturbed."""
-        if self.told == self.runs:
-            return ""
-        of = "the only run" if self.runs == 1 else f"{self.runs - self.told} of {self.runs} runs"
-        return f"Of {of} it is not known whether something disturbed {'it' if self.runs == 1 else 'them'}."
+        which = f"{self.runs - self.told} of" if self.told else "all"
+        of, them = ("the only run", "it") if self.runs == 1 else (f"{which} {self.runs:,} runs", "them")
+        said = f"Of {of} it is not known whether something disturbed {them}."
+        return said if self.told < self.runs else ""
 
     def to_json(self) -> dict[str, object]:
         """Write the same for scripts."""

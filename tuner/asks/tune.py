@@ -226,7 +226,7 @@ class TuneAsk(SearchSettings):
         int | None,
         AskField(
             "Limit of search trials; cheap runs count too. First runs, confirmations and what then runs in turn at a "
-            "larger N do not; without a limit of time, the latter take at most half as long as all before.",
+            "larger N do not; without a limit of time, the latter take about half as long as all before.",
             panel=BUDGET,
             label="Most trials",
             hint="Empty: the budget alone decides.",

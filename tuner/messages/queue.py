@@ -56,7 +56,7 @@ class QueueModel(BaseModel):
     queued: list[HandedInModel]
     paused: list[HandedInModel]
     ended_early: list[HandedInModel] = Field(
-        default=[], description="the newest that failed or were cancelled before they had a first trial"
+        default=[], description="the newest that failed or were cancelled without a study, as before a first trial"
     )
 
     def all(self) -> list[HandedInModel]:

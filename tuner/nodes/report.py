@@ -21,7 +21,7 @@ from results.stats.disturbed_runs import DisturbedRuns
 
 from ..words import counted
 from .figures import benchmark_figures, node_grid, odd_histograms
-from .statistics.odd_nodes import ResultShape, shape_of
+from .statistics.odd_nodes import FEWEST, ResultShape, shape_of
 from .statistics.rate_changes import ALL_LOST, RateChange
 from .statistics.run_conditions import channel_rates, processor_readings
 from .statistics.verdict import MOST_NAMED, ReadinessVerdict, WaitingCost
@@ -134,11 +134,13 @@ def _reasons(verdict: ReadinessVerdict) -> Iterator[str]:
         yield f"{ranges(verdict.out)} must not be used"
     if verdict.slow:
         yield f"{ranges(verdict.slow)} would slow a run down"
-    waits = [one for one in verdict.waiting if one.too_much]
-    if waits and not verdict.slow:
-        lost = max(one.percent for one in waits)
-        waited = ranges([one.slower[0].node for one in waits])
-        yield f"no node is unlike the others, but HPL waits for {waited} and loses {lost:.1f} %"
+    waits = [one.costly[0] for one in verdict.waiting if one.costly and one.costly[0].node not in verdict.slow]
+    if waits:
+        first = max(waits, key=lambda one: one.percent)
+        told = verdict.alike and not (verdict.out or verdict.slow) and len(verdict.check.nodes) >= FEWEST
+        alone = "no node is unlike the others, but " if told else ""
+        loses = "loses" if first.noise is False else "may lose"
+        yield f"{alone}HPL waits for {ranges([one.node for one in waits])} and {loses} {first.percent:.1f} %"
     if any(finding.what == ALL_LOST for finding in verdict.findings):
         yield "all nodes are slower than they were"
     between = {

@@ -206,25 +206,24 @@ def scaling_facts(machine: str, study: str, findings: ScalingFindings) -> dict[s
             }
             for limit in findings.limits
         ],
-        "predictions": [_doubling(one) for one in findings.doublings],
+        "predictions": [
+            {
+                "scaling": one.scaling,
+                "count": one.count,
+                "N": one.N,
+                "gflops": None if one.why_not else one.expected.gflops,
+                "interval_gflops": None if one.why_not else list(one.expected.interval_gflops),
+                "efficiency": None if one.why_not else one.efficiency,
+                "why_not": one.why_not or None,
+                "checked": None if one.checked is None else asdict(one.checked),
+                "measured_gflops": one.measured_gflops,
+            }
+            for one in findings.doublings
+        ],
         "lost_nodes": list(findings.lost_nodes),
         "doubt": findings.unknown,
         "failed": [{"trial": record.number, "reason": record.reason} for record in findings.failed],
         "verdict": list(verdicts(findings)),
-    }
-
-
-def _doubling(one: NextDoubling) -> dict[str, object]:
-    return {
-        "scaling": one.scaling,
-        "count": one.count,
-        "N": one.N,
-        "gflops": None if one.why_not else one.expected.gflops,
-        "interval_gflops": None if one.why_not else list(one.expected.interval_gflops),
-        "efficiency": None if one.why_not else one.efficiency,
-        "why_not": one.why_not or None,
-        "checked": None if one.checked is None else asdict(one.checked),
-        "measured_gflops": one.measured_gflops,
     }
 
 

@@ -66,20 +66,22 @@ class NotedPrediction:
         return f"The whole memory holds N={self.full.N}: {self.full.sentence}."
 
     @property
-    def textbook_gflops(self) -> float:
-        """The median of the textbook's runs in turn; 0 where none counts, or where it is what is handed over."""
-        return next((rival.gflops for rival in self.rivals if rival.called == TEXTBOOK), 0.0)
+    def textbook(self) -> Rival | None:
+        """The textbook, as the faster of its NB gave more in turn; None where it did not run beside the winner."""
+        both = [rival for rival in self.rivals if rival.called.startswith(TEXTBOOK)]
+        return max(both, key=lambda rival: (not rival.once, rival.gflops), default=None)
 
     @property
     def against_textbook(self) -> str:
         """What was measured against the textbook and at which N, as a sentence without its stop; all faces say this."""
         if self.N is None or not self.rivals:
             return NOT_MEASURED
-        against = ""
-        if self.textbook_gflops:
-            percent = 100 * (self.gflops / self.textbook_gflops - 1)
-            side = "more" if percent >= 0 else "less"
-            against = f", {abs(percent):.1f}% {side} than the textbook ({four_digits(self.textbook_gflops)})"
+        against, textbook = "", self.textbook
+        if textbook:
+            percent = 100 * (self.gflops / textbook.gflops - 1) if textbook.gflops else 0.0
+            side = f"{abs(percent):.1f}% {'more' if percent >= 0 else 'less'} than {textbook.called}"
+            rate = four_digits(textbook.gflops)
+            against = f", {side} ({rate})" if textbook.gflops else f"; {textbook.called} gave no result"
         where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
         return f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}"
 
@@ -92,7 +94,7 @@ class NotedPrediction:
             f"; {rival.called} gave {four_digits(rival.gflops) if rival.gflops else 'no result'}"
             + " in the first round alone" * rival.once
             for rival in self.rivals
-            if rival.called != TEXTBOOK or not rival.gflops
+            if rival is not self.textbook
         )
         known, sure = [rival.faster for rival in self.rivals if rival.faster is not None], self.doubt
         if known and not sure:
@@ -107,7 +109,7 @@ class NotedPrediction:
             "part": self.part,
             "called": self.called,
             "gflops": self.gflops,
-            "textbook_gflops": self.textbook_gflops or None,
+            "textbook_gflops": self.textbook.gflops or None if self.textbook else None,
             "rivals": rivals,
             "sentence": self.in_turn,
         }

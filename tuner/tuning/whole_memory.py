@@ -95,7 +95,7 @@ class _Runner:
 def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float) -> float:
     """Seconds that runs in turn may take: a third of all; 0 where none will be made.
 
-    A budget of time keeps them a third. Where only trials are limited, they take at most half as long as all runs
+    A budget of time keeps them a third. Where only trials are limited, they take about half as long as all runs
     before them: the trials are the search. None are made where the user named N or another objective, and where the
     memory holds no N that is clearly larger.
 
@@ -107,7 +107,8 @@ def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float)
     if space.asked_n is not None or not site.program.workload.is_hpl or session.objective.name != "gflops":
         return 0.0
     larger = full_memory_n(site, fraction=options.memory_fraction) >= LARGER * space.largest_n
-    before_s = IN_TURN / (1 - IN_TURN) * session.meter.run_s
+    earlier_s = sum(run.cost_s or 0.0 for run in session.records((Kind.EXTRAPOLATION,)))
+    before_s = IN_TURN / (1 - IN_TURN) * max(0.0, min(session.meter.run_s, session.meter.wall_s) - earlier_s)
     may_s = before_s if left_s is None or whole_s is None else min(IN_TURN * whole_s, of_left * max(left_s, 0.0))
     return may_s if larger else 0.0
 
@@ -233,13 +234,14 @@ def _in_turn(
         return runners
     run_s = launch_s(parts, N)
     session.context.listener(PhaseStarted("extrapolation", runs))
-    complete: Sequence[_Runner] = runners
+    complete, began_s, limited = runners, session.meter.run_s, session.meter.remaining_s() is not None
     for turn in range(ROUNDS + 1):
         for place in sorted(range(len(found)), reverse=turn % 2 == 1):
             one = found[place]
             if one.out or (turn == ROUNDS and all(run.disturbed is None for run in one.in_turn)):
                 continue
-            if session.stopped or session.meter.out_of_time(run_s, 1 + SMALLER_COST):
+            over = not limited and session.meter.run_s - began_s >= turns_s
+            if over or session.stopped or session.meter.out_of_time(run_s, 1 + SMALLER_COST):
                 return complete
             record = worker.expecting(run_s / rung.operations).trial({**one.params, "N": N}, Kind.EXTRAPOLATION, rung)
             found[place] = replace(one, in_turn=(*one.in_turn, record))

@@ -131,7 +131,7 @@ class CampaignQueue:
         return self._read(query.order_by(CAMPAIGNS.c.handed_in_at, CAMPAIGNS.c.name))
 
     def ended_early(self) -> Sequence[CampaignEntry]:
-        """Read the newest campaigns that failed or were cancelled before they had a study."""
+        """Read the newest campaigns that failed or were cancelled without a study, as before their first trial."""
         study = exists().where(STUDIES.c.name == CAMPAIGNS.c.name)
         query = select(CAMPAIGNS).where(CAMPAIGNS.c.state.in_({QueueState.FAILED, QueueState.CANCELLED}), ~study)
         return self._read(query.order_by(CAMPAIGNS.c.handed_in_at.desc(), CAMPAIGNS.c.name).limit(ENDED_EARLY))

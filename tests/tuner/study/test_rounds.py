@@ -141,7 +141,7 @@ def test_of_a_loaded_machine_nothing_is_called_fastest_and_the_end_says_why(
     assert "the fastest with" not in text
     assert "interval" not in text
     assert "confidence" not in text
-    ending = "24 of 24 runs were disturbed" if measured else "Of 24 of 24 runs it is not known whether something"
+    ending = "24 of 24 runs were disturbed" if measured else "Of all 24 runs it is not known whether something"
     assert ending in text
 
 

@@ -19,6 +19,8 @@ FEWEST_FOR_SHAPE = 8
 """Nodes below which no shape is drawn: any three points look like a bell."""
 MEDIAN_SCATTERS = 1.2533
 """Standard deviation of the median of many normal values, in that of their mean: the root of pi / 2."""
+OF_FEW = (0.399, 0.994, 0.512, 0.844, 0.611, 0.857, 0.669, 0.872)
+"""Factors of Qn for 2 to 9 values (Croux and Rousseeuw 1992); for more they are n / (n + 1.4) and n / (n + 3.8)."""
 MOST_PAIRED = 1000
 """Values of which all pairs are looked at; of more, so many are taken evenly."""
 
@@ -78,7 +80,7 @@ def robust_sd(values: Sequence[float]) -> float:
     half = count // 2 + 1
     rank = half * (half - 1) // 2
     scale = 2.2219 * float(np.partition(distances, rank - 1)[rank - 1])
-    qn = scale * count / (count + (1.4 if count % 2 else 3.8))  # for small samples, as the authors give it
+    qn = scale * (OF_FEW[count - 2] if count < 10 else count / (count + (1.4 if count % 2 else 3.8)))
     return qn or math.sqrt(math.pi / 2.0) * float(np.abs(every - np.median(every)).mean())
 
 

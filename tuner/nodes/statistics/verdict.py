@@ -38,7 +38,7 @@ from .run_conditions import but_disturbed, disturbed_findings, memory_findings, 
 
 RATES = ("hpl", "dgemm-all")
 """Benchmarks that tell how fast a node is in HPL, the best one first."""
-FEWEST_WAITING = 3
+FEWEST_WAITING = 2
 """Nodes that have a slowest one beside a usual one."""
 NOTABLE_PERCENT = 3.0
 """A node so far below the median is named, and HPL on all nodes loses as much: such a cluster is not ready."""
@@ -74,7 +74,7 @@ class WaitingCost:
     Attributes:
         benchmark: that tells how fast a node is.
         node_class: "" where there is one class.
-        median: GFLOPS of a usual node: the upper one of the two in the middle, so that half of the nodes may be slow.
+        median: GFLOPS of a usual undisturbed node: the upper one of the two in the middle, so that half may be slow.
         gflops: what all nodes do together.
         slower: nodes that are LEAST_PERCENT below the median, slowest first; none where nobody is waited for.
         left_out: the slowest nodes without which the others do most; none where all nodes do.
@@ -96,9 +96,9 @@ class WaitingCost:
         return self.slower[0].percent if self.slower else 0.0
 
     @property
-    def too_much(self) -> bool:
-        """Return whether HPL loses so much that the nodes are not ready; not known where the slowest was disturbed."""
-        return bool(self.notable) and not self.slower[0].disturbed
+    def costly(self) -> tuple[WaitedNode, ...]:
+        """Return the undisturbed nodes for which HPL waits so long that a cluster is not ready, slowest first."""
+        return tuple(one for one in self.slower if one.percent >= NOTABLE_PERCENT and not one.disturbed)
 
     @property
     def notable(self) -> tuple[str, ...]:
@@ -158,8 +158,9 @@ def waiting(check: NodeCheck, results: Mapping[str, Mapping[str, float]], node_c
         return None
     order = sorted(rates, key=lambda node: (rates[node], node))
     together = [(len(order) - place) * rates[node] for place, node in enumerate(order)]
-    middle, runs = median_high(rates.values()), Counter(run.node for run in check.deciding() if run.benchmark == name)
+    runs = Counter(run.node for run in check.deciding() if run.benchmark == name)
     disturbed = check.always_disturbed().get(name, {})
+    middle = median_high([rate for node, rate in rates.items() if node not in disturbed] or rates.values())
     scatter = _most_by_noise(name, check, len(order))
     slower = tuple(
         WaitedNode(
@@ -208,6 +209,8 @@ SIGNIFICANT = 0.01
 """Probability, corrected for all pairs, below which a correlation counts."""
 CLEAR_FALL = 0.5
 """Kendall's rank correlation of rates with places, from which on nodes stand more in order than not."""
+STEP = 1.0 / 3.0
+"""Part of the slope of all nodes that each half of them has, from which on rates fall along the row and in no step."""
 FEWEST_OF_BOTH = 6
 """Nodes that both benchmarks need."""
 
@@ -276,7 +279,7 @@ class ReadinessVerdict:
     def ready(self) -> bool:
         """Return whether nothing was found that slows or falsifies a run, and HPL loses less than NOTABLE_PERCENT."""
         found = any(finding.severity in {Severity.OUT, Severity.SLOW} for finding in self.findings)
-        return not found and not any(one.too_much for one in self.waiting)
+        return not found and not any(one.costly for one in self.waiting)
 
     @property
     def alike(self) -> bool:
@@ -301,13 +304,16 @@ def verdict_of(check: NodeCheck, odd_facts: Sequence[Finding] = ()) -> Readiness
     doubtful, classes = check.always_disturbed(), _classes(check)
     findings = [*_silent(check), *wrong, *_network(check, odd_facts), *_slow(check, without(sound, doubtful), groups)]
     findings += [*disturbed_findings(check, classes, out), *processor_findings(check, classes), *memory_findings(check)]
-    findings += _gradients(check, without(sound, doubtful))
+    findings += _gradients(check, without(sound, doubtful), groups)
     findings += group_findings(check.groups, check.switches, {*out, *check.silent})
-    together, cannot = tuple(correlations(without(results, doubtful))), tuple(_cannot(check, sound))
+    slow = {name for finding in findings if finding.severity is Severity.SLOW for name in finding.names}
+    halves = [own for own in classes if not own & slow]
+    together, cannot = tuple(correlations(without(results, doubtful))), _cannot(check, sound)
+    cannot += [said for own in halves for said in _halves(own, without(sound, doubtful), check.facts)]
     names = dict.fromkeys(check.classes.get(node, "") for node in check.nodes)
     usable = {name: {node: one for node, one in own.items() if node not in check.silent} for name, own in sound.items()}
     waits = tuple(one for name in names if (one := waiting(check, usable, name)) is not None)
-    return ReadinessVerdict(check, results, in_order(findings), groups, together, cannot, waits)
+    return ReadinessVerdict(check, results, in_order(findings), groups, together, tuple(cannot), waits)
 
 
 def in_order(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -428,8 +434,6 @@ def _cannot(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> lis
         said.append(f"Fewer than {FEWEST} nodes of a class do not tell which is slow: differences are only shown.")
     doubtful = check.always_disturbed()
     said += [sentence for members in kinds if (sentence := _largest_difference(members, results, doubtful))]
-    split = any(len(set(own.values())) > 1 for own in check.facts.values())
-    said += [sentence for members in kinds for sentence in ([] if split else _halves(members, results))]
     if len(kinds) > 1:
         named = "; ".join(f"{check.classes.get(min(own), '') or 'unknown'}: {ranges(own)}" for own in kinds)
         said.append(f"There are {len(kinds)} classes of nodes, and only nodes of one are compared ({named}).")
@@ -464,11 +468,13 @@ def _largest_difference(
     return f"{ranges(own[name])} differ most in {BENCHMARKS[name].title}: {less}{why}."
 
 
-def _halves(members: Collection[str], results: Mapping[str, Mapping[str, float]]) -> Iterator[str]:
-    """Tell where a gap parts nodes of a class so evenly that nothing says which side is as it should be."""
+def _halves(
+    members: Collection[str], results: Mapping[str, Mapping[str, float]], facts: Mapping[str, Mapping[str, str]]
+) -> Iterator[str]:
+    """Tell where a gap parts nodes of a class so evenly that no fact says which side is as it should be."""
     name = next((name for name in RATES if results.get(name)), "")
     rates = {node: rate for node, rate in results.get(name, {}).items() if node in members}
-    order = sorted(rates, key=rates.__getitem__)
+    order = [] if split_by_fact(rates, facts) else sorted(rates, key=rates.__getitem__)
     fewest = max(2, -(-len(order) // 3))
     for place in range(fewest, len(order) - fewest + 1):
         low, high = order[:place], order[place:]
@@ -479,16 +485,22 @@ def _halves(members: Collection[str], results: Mapping[str, Mapping[str, float]]
             yield f"{less}: it is not known which of them are as they should be."
 
 
-def _gradients(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> Iterator[Finding]:
-    """Find rates that fall along the nodes of a class, or else along those of a switch, in the order of their names.
+def _gradients(
+    check: NodeCheck, results: Mapping[str, Mapping[str, float]], groups: Collection[str]
+) -> Iterator[Finding]:
+    """Find rates that fall along the nodes of a class, or else along those of a switch, as the cluster lists them.
 
     The fall is that of a line which half of the nodes cannot bend (Theil 1950, Sen 1968); that it is none by chance is
-    told by Kendall's rank correlation.
+    told by Kendall's rank correlation, and that it is no step by a fall within each half.
+
+    Args:
+        groups: benchmarks in which a fact makes two groups; these are no gradient.
     """
     name = next((name for name in RATES if results.get(name)), "")
-    rows = _classes(check)
+    rows = [] if name in groups else _classes(check)
     if len(switches := set(check.switches.values())) > 1:
-        rows += [{node for node, own in check.switches.items() if own == switch} for switch in sorted(switches)]
+        on = [{node for node, own in check.switches.items() if own == switch} for switch in sorted(switches)]
+        rows += [own & members for own in rows for members in on]
     told: set[str] = set()
     for row in rows:
         nodes = [node for node in check.nodes if node in row and node in results.get(name, {})]
@@ -497,8 +509,12 @@ def _gradients(check: NodeCheck, results: Mapping[str, Mapping[str, float]]) -> 
         rates, places = [results[name][node] for node in nodes], range(len(nodes))
         slope, middle = scipy.stats.theilslopes(rates, places)[0], median(rates)
         percent = 100.0 * abs(slope) * (len(nodes) - 1) / (middle + abs(slope) * (len(nodes) - 1) / 2.0)
-        tau = scipy.stats.kendalltau(places, rates)
-        if percent >= LEAST_PERCENT and abs(tau.statistic) >= CLEAR_FALL and tau.pvalue * len(rows) < SIGNIFICANT:
+        tau, half = scipy.stats.kendalltau(places, rates), len(rates) // 2
+        within = (
+            min(scipy.stats.theilslopes(part)[0] / slope for part in (rates[:half], rates[half:])) if slope else 0.0
+        )
+        clear = abs(tau.statistic) >= CLEAR_FALL and tau.pvalue * len(rows) < SIGNIFICANT and within > STEP
+        if percent >= LEAST_PERCENT and clear:
             told |= row
             first, last = (nodes[0], nodes[-1]) if slope < 0.0 else (nodes[-1], nodes[0])
             sentence = f"{BENCHMARKS[name].title} falls from {first} to {last} by {percent:.1f} %"

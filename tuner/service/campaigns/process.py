@@ -1,6 +1,7 @@
 """The process of one campaign: it takes the campaign from the service that started it, and works on it to its end."""
 
 import logging
+import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -163,7 +164,7 @@ def _watching(queue: CampaignQueue, entry: CampaignEntry, request: ProcessReques
         How it stands after each such stop, if nobody wants anything else of it then.
     """
     asked, told, beaten_s = list[_Outcome](), WantedState.RUN, time.monotonic()
-    over_s = beaten_s + request.offered.most_budget_s
+    over_s = math.inf if "budget" in entry.order.document else beaten_s + request.offered.most_budget_s
 
     def look() -> bool:
         nonlocal told, beaten_s

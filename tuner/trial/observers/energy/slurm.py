@@ -63,8 +63,7 @@ class SlurmEnergy(PowerSource):
 
 def _joules() -> Mapping[str, float]:
     """The counter of each node that Slurm counts; a node that is not counted has "n/s" there."""
-    found = _NODE.findall(_asked(NODES))[:MOST_NODES]
-    return {host: first_figure(joules) for host, joules in found}
+    return {host: first_figure(joules) for host, joules in _NODE.findall(_asked(NODES))[:MOST_NODES]}
 
 
 def _asked(command: tuple[str, ...]) -> str:
