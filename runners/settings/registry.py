@@ -161,7 +161,11 @@ class HostsOffer:
                 if lack:
                     return f"{name} = {value} cannot be had on {f'node {host}' if host else 'this machine'}: {lack}"
             if isinstance(one, Cores):
-                return self._why_not_alike(one, text)
+                first = one.chosen(text, self.first)
+                for host, system in self.systems.items():
+                    if one.chosen(text, system) != first:
+                        numbers = "has other numbers for its cores than the first node: name CPUs, as 0-3"
+                        return f"{name} = {text}: node {host} {numbers}"
         except RefusedError as error:
             return str(error)
         return None
@@ -179,11 +183,3 @@ class HostsOffer:
         if not isinstance(one, Cores) or self.why_not(one.name, value) is not None:
             return None
         return len(one.chosen(str(value), self.first))
-
-    def _why_not_alike(self, one: Cores, value: str) -> str | None:
-        first = one.chosen(value, self.first)
-        for host, system in self.systems.items():
-            if one.chosen(value, system) != first:
-                numbers = "has other numbers for its cores than the first node: name CPUs, as 0-3"
-                return f"{one.name} = {value}: node {host} {numbers}"
-        return None
