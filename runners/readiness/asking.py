@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,7 +10,8 @@ from pathlib import Path
 from ..errors import UnreachableError
 from ..hosts.hearing import CommandResult
 from ..hosts.node_facts import TELL_IDENTITY, Identity, told_identity
-from ..hosts.transport import AT_ONCE, Transport, parsed, raised, say, say_all
+from ..hosts.transport import Transport, parsed, raised, say, say_all
+from ..settings.script import for_each
 from .fact import UNREADABLE
 from .fact_table import FACTS, LOGIN, SKEW, fact_named, is_fact
 
@@ -177,7 +177,7 @@ def _facts_of(node: str, said: CommandResult, limit_s: float) -> dict[str, str]:
     raise UnreachableError(f"node {node}: it cannot be asked: {said.complaint or f'code {said.exit_code}'}", node)
 
 
-def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:
+def _skews(reach: Transport, nodes: Sequence[str]) -> Mapping[str, dict[str, str]]:
     def one(node: str) -> dict[str, str]:
         with suppress(UnreachableError):
             before_s = time.time()
@@ -190,5 +190,4 @@ def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:
             return {SKEW.name: clock_text(said.stdout, before_s, after_s), LOGIN.name: f"{login_s:.2f} s"}
         return {}
 
-    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
-        return dict(zip(nodes, pool.map(one, nodes), strict=True))
+    return for_each(nodes, one)

@@ -121,15 +121,13 @@ def _interfaces(reach: Transport, nodes: Sequence[str]) -> tuple[dict[str, tuple
         if isinstance(said, UnreachableError):
             continue
         try:
-            told = parsed(node, interfaces_in, said.stdout)
+            found[node] = tuple(
+                each
+                for each in parsed(node, interfaces_in, said.stdout)
+                if each.up and each.address and not each.loopback and not each.name.startswith(SOFTWARE)
+            )
         except UnreachableError as error:
             notes.append(f"{error}.")
-            continue
-        found[node] = tuple(
-            each
-            for each in told
-            if each.up and each.address and not each.loopback and not each.name.startswith(SOFTWARE)
-        )
     return found, notes
 
 
