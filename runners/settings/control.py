@@ -2,9 +2,9 @@
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import Lock
 from types import TracebackType
-from typing import Self
 
 from ..errors import RefusedError, RunnerError
 from ..hosts.transport import Transport
@@ -18,7 +18,7 @@ from .setting import CHOICE, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces, require_right
 
 
-class SettingsControl:
+class SettingsControl(AbstractContextManager["SettingsControl"]):
     """The settings of some nodes for the duration of a study.
 
     Applied values stay until another trial asks for others; a setting that a trial does not name has its original
@@ -49,9 +49,6 @@ class SettingsControl:
         self._found: Mapping[str, Node] = {}
         self._originals: dict[tuple[str, str, str], Original] = {}
         self._now: dict[tuple[str, str, str], str] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
