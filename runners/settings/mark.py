@@ -68,11 +68,6 @@ class Mark:
         return f"{what} of {self.user or self.uid}{where}"
 
     @property
-    def subject(self) -> str:
-        """What the changed settings belong to."""
-        return subject(each.setting for each in self.originals)
-
-    @property
     def what(self) -> str:
         """The changed settings, as a phrase."""
         return ", ".join(f"{each.interface} {each.setting}".lstrip() for each in self.originals)
@@ -145,8 +140,9 @@ def settle(
     marks = [mark for mark in found if mark.token != mine]
     for mark in marks:
         if holder.lives(mark.owner):
+            what = subject(each.setting for each in mark.originals)
             raise HeldError(
-                f"node {host}: its {mark.subject} {'is' if mark.subject == 'network' else 'are'} in use by {mark.who}"
+                f"node {host}: its {what} {'is' if what == 'network' else 'are'} in use by {mark.who}"
                 + (f", which has changed {mark.what}" if mark.what else "")
                 + ": wait until that has ended, or end it"
             )
