@@ -201,14 +201,12 @@ class NodeChanger:
             raise self._cut_off(host, changes, error, timer) from error
         if stopped.exit_code != 0:
             raise RefusedError(f"node {host}: {_named(changes)} was undone by the node, which was not reached in time")
-        values = {}
         for each, told in zip(changes, answers, strict=True):
             found = value_of(host, (each.interface, each.setting), told)
             if found != each.after:
                 where = place(host, each.interface, each.setting, each.after)
                 raise RefusedError(f"{where} was accepted, but the node made it {found}", each.setting)
-            values[(host, each.interface, each.setting)] = found
-        return values
+        return {(host, each.interface, each.setting): each.after for each in changes}
 
     def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
         """Wait until a silent node has undone its change, and return the error."""

@@ -5,16 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from ..errors import InvalidJobError, RunnerError
+from ..errors import InvalidJobError
 from .cluster import Network, VirtualBlas, VirtualCluster
 
 RENDEZVOUS_MESSAGES = 3
 """A long message costs three latencies: question, answer and data."""
 LEAST_MTU = 256
-
-
-class LinkError(RunnerError):
-    """The network does not take a setting."""
 
 
 @dataclass(frozen=True)
@@ -76,17 +72,17 @@ def link(network: Network, settings: Settings) -> Link:
     because its packets arrive faster than the interrupts.
 
     Raises:
-        LinkError: the network does not take a setting.
+        InvalidJobError: the network does not take a setting.
     """
     mtu = network.mtu if settings.mtu is None else settings.mtu
     gap_us = network.throttle_us if settings.throttle_us is None else settings.throttle_us
     nics = network.nics if settings.nics is None else settings.nics
     if not max(LEAST_MTU, network.header_bytes + 1) <= mtu <= network.mtu_most:
-        raise LinkError(f"an MTU of {mtu}: this network takes {LEAST_MTU} to {network.mtu_most}")
+        raise InvalidJobError(f"an MTU of {mtu}: this network takes {LEAST_MTU} to {network.mtu_most}")
     if not 1 <= nics <= network.nics:
-        raise LinkError(f"{nics} NICs: these nodes have {network.nics}")
+        raise InvalidJobError(f"{nics} NICs: these nodes have {network.nics}")
     if gap_us < 0:
-        raise LinkError(f"interrupts {gap_us} us apart: expected 0 or more")
+        raise InvalidJobError(f"interrupts {gap_us} us apart: expected 0 or more")
     data = mtu - network.header_bytes
     one_nic = 1 / (1 / (network.gbit_s * 1e9 / 8) + network.packet_us * 1e-6 / data)
     return Link(
@@ -140,7 +136,7 @@ class Setup:
         """The costs of the network with this launch's settings.
 
         Raises:
-            LinkError: the network does not take a setting.
+            InvalidJobError: the network does not take a setting.
         """
         return link(self.network, self.settings)
 
@@ -211,21 +207,21 @@ def _leaf(setup: Setup, number: int, nodes: range, speeds: Sequence[float]) -> s
     backplane = setup.network.switch.backplane_gbit_s
     if backplane and len(nodes) == len(speeds):
         lines.append(f'<backbone id="backplane" bandwidth="{backplane * 1e9 / 8:.9g}Bps" latency="0us"/>\n')
-    lines.append(f'<router id="r{number}"/>\n')
-    lines += [f'<route src="n{node}" dst="n{node}"><link_ctn id="within{node}"/></route>\n' for node in nodes]
-    return "".join([f'<zone id="leaf{number}" routing="Cluster">\n', *lines, "</zone>\n"])
+    routes = (f'<route src="n{node}" dst="n{node}"><link_ctn id="within{node}"/></route>\n' for node in nodes)
+    zone, router = f'<zone id="leaf{number}" routing="Cluster">\n', f'<router id="r{number}"/>\n'
+    return "".join([zone, *lines, router, *routes, "</zone>\n"])
 
 
 def _tree(setup: Setup, leaves: Sequence[range], speeds: Sequence[float]) -> str:
     """Write leaf switches whose uplinks connect to an upper switch."""
     switch = setup.network.switch
     lines = ['<zone id="all" routing="Full">\n', *(_leaf(setup, at, leaf, speeds) for at, leaf in enumerate(leaves))]
-    for number, leaf in enumerate(leaves):
-        uplink = setup.bandwidth_bytes_s() * len(leaf) / switch.oversubscription
-        lines.append(
-            f'<link id="u{number}" bandwidth="{uplink:.9g}Bps" latency="{switch.hop_us:.9g}us" '
-            f'sharing_policy="SPLITDUPLEX"/>\n'
-        )
+    uplinks = [setup.bandwidth_bytes_s() * len(leaf) / switch.oversubscription for leaf in leaves]
+    lines += [
+        f'<link id="u{number}" bandwidth="{uplink:.9g}Bps" latency="{switch.hop_us:.9g}us" '
+        f'sharing_policy="SPLITDUPLEX"/>\n'
+        for number, uplink in enumerate(uplinks)
+    ]
     spine = ""
     if switch.backplane_gbit_s:
         lines.append(f'<link id="spine" bandwidth="{switch.backplane_gbit_s * 1e9 / 8:.9g}Bps" latency="0us"/>\n')

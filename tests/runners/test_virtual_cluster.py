@@ -15,7 +15,7 @@ from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, VirtualCluster, VirtualNoise
 from runners.virtual.cost_model import cost_model
 from runners.virtual.load import cluster_text, load_cluster, parse_cluster, shipped
-from runners.virtual.platform import LinkError, Settings, Setup, link, platform_xml
+from runners.virtual.platform import Settings, Setup, link, platform_xml
 
 KRONOS = cluster_text("kronos")[1]
 
@@ -206,7 +206,7 @@ def test_throttling_turns_29_into_117_microseconds_and_a_long_message_waits_once
     ],
 )
 def test_a_setting_the_network_does_not_take_is_refused(settings: Settings, sentence: str) -> None:
-    with pytest.raises(LinkError, match=sentence):
+    with pytest.raises(InvalidJobError, match=sentence):
         link(load_cluster("kronos").networks["gige"], settings)
 
 
