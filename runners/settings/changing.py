@@ -13,8 +13,6 @@ from .script import Timer, Told, change, converse, failure, for_each, outcome_of
 from .setting import Command
 from .survey import Interface, Node
 
-GRACE_S = 60.0
-"""Seconds after which a node undoes an unconfirmed change; a NIC needs a few seconds to come up."""
 APPLY_S = 2.0
 """Seconds that a driver has to take a value, many times the usual."""
 CONFIRM_S = 20.0
@@ -30,8 +28,6 @@ Place = tuple[str, str, str]
 
 HEADERS = 28
 """Bytes of an IPv4 header (20, RFC 791) and an ICMP header (8, RFC 792)."""
-PATIENCE_S = 10.0
-"""Seconds until all nodes have changed, and until a link that went down is up again."""
 
 _PING = (
     'end=$(($(date +%s) + $4)); until said=$(ping -c 1 -W 1 -M do -I "$1" -s "$2" "$3" 2>&1); do code=$?; '
@@ -59,12 +55,12 @@ class Patience:
     """How long a control waits after a change.
 
     Attributes:
-        grace_s: seconds after which a node that was cut off by a change undoes it.
-        link_s: seconds for a link that was touched to carry packets again.
+        grace_s: seconds after which a node that was cut off by a change undoes it; a NIC needs a few to come up.
+        link_s: seconds until all nodes have changed, and until a link that went down carries packets again.
     """
 
-    grace_s: float = GRACE_S
-    link_s: float = PATIENCE_S
+    grace_s: float = 60.0
+    link_s: float = 10.0
 
 
 USUAL_PATIENCE = Patience()
