@@ -12,8 +12,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.optimize import least_squares
 
+from runners.toml_file import validated
 from runners.virtual.cluster import VirtualCluster
-from runners.virtual.load import checked_cluster, load_cluster
+from runners.virtual.load import load_cluster
 from tuner.simulation.cluster import SimulatedCluster
 from tuner.simulation.reproduction import PublishedTest, PublishedTuning, published
 from tuner.simulation.session import cores_here
@@ -30,7 +31,7 @@ def with_constants(base: VirtualCluster, constants: Mapping[str, float]) -> Virt
     table["blas"]["atlas"]["dgemm_gflops"] = constants["atlas"]
     table["blas"]["acml"]["dgemm_gflops"] = constants["acml"]
     table["networks"]["gige"]["packet_us"] = constants["packet_us"]
-    return checked_cluster("fit", table)
+    return validated(VirtualCluster, "fit", table)
 
 
 def errors(

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from .contract import ContainerRuntime, RankInImage
+from .contract import Container, ContainerRuntime
 
 SOURCES = ("docker://", "oras://", "library://", "shub://")
 """Images that are fetched when they are started."""
@@ -23,7 +23,7 @@ class Apptainer(ContainerRuntime):
         """Take SIF files, folders and addresses."""
         return image.endswith(".sif") or image.startswith(SOURCES) or Path(image).is_dir()
 
-    def words(self, rank: RankInImage) -> tuple[str, ...]:
+    def words(self, rank: Container) -> tuple[str, ...]:
         """Return the command `exec`."""
         binds = [f"--bind={folder}" for folder in rank.folders]
         return (self.started, "exec", *FOR_GPUS.get(rank.gpus, ()), *binds, f"--pwd={rank.work}", rank.image)

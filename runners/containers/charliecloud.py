@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from .contract import ContainerRuntime, RankInImage, folder_of
+from .contract import Container, ContainerRuntime, folder_of
 
 SHARED = Path("/tmp")  # noqa: S108 - ch-run shows the host's there, unless TMPDIR names another folder
 OF_A_SYSTEM = ("dev", "proc", "sys", "tmp", "etc/passwd", "etc/group", "bin/sh")
@@ -34,7 +34,7 @@ class Charliecloud(ContainerRuntime):
         """Take folders and SquashFS files."""
         return Path(image).is_dir() or image.endswith(SQUASHFS)
 
-    def words(self, rank: RankInImage) -> tuple[str, ...]:
+    def words(self, rank: Container) -> tuple[str, ...]:
         """Return ch-run's command, without TMPDIR, whose folder it would show in place of /tmp."""
         env = ("/usr/bin/env", "-u", "TMPDIR") if "TMPDIR" in os.environ else ()
         binds = [f"--bind={folder}" for folder in rank.folders if not folder.is_relative_to(SHARED)]

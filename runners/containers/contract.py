@@ -26,27 +26,6 @@ def folder_of(name: str) -> str:
     return f"make a folder of it (`ch-image pull {name}`, `ch-convert {name} FOLDER`) and name that"
 
 
-@dataclass(frozen=True)
-class RankInImage:
-    """What a runtime needs to know of a rank.
-
-    Attributes:
-        image: a file, a folder, or a name of the runtime's own.
-        folders: of the host, which the rank sees at the same paths.
-        work: its working folder, one of these or below one.
-        on_node: ranks of the launch on this node.
-        gpus: the vendor of the GPUs that it computes on; "" where it computes on cores.
-        label: of the launch, the same for all of its ranks.
-    """
-
-    image: str
-    folders: tuple[Path, ...]
-    work: Path
-    on_node: int = 1
-    label: str = ""
-    gpus: str = ""
-
-
 class ContainerRuntime(ABC):
     """A program that starts another one inside an image.
 
@@ -71,10 +50,10 @@ class ContainerRuntime(ABC):
         """Whether an image looks like one of its own."""
 
     @abstractmethod
-    def words(self, rank: RankInImage) -> tuple[str, ...]:
+    def words(self, rank: "Container") -> tuple[str, ...]:
         """Return what stands before the program in the command of each rank."""
 
-    def of_launcher(self, rank: RankInImage) -> tuple[str, ...]:  # noqa: ARG002 - for runtimes that a launcher calls
+    def of_launcher(self, rank: "Container") -> tuple[str, ...]:  # noqa: ARG002 - for runtimes that a launcher calls
         """Return options of the launcher, where that puts ranks into the image."""
         return ()
 
@@ -132,13 +111,15 @@ class Container:
     """An image in which ranks run.
 
     Attributes:
+        image: a file, a folder, or a name of the runtime's own.
         folders: of the host, which ranks see at the same paths.
         sha256: of an image that is a file; "" for others.
         preloads: libraries of the host can be preloaded inside.
-        gpus: the vendor of the GPUs that ranks compute on.
+        gpus: the vendor of the GPUs that ranks compute on; "" where they compute on cores.
         inside: variables that only the program gets, as libraries to preload, which the runtime could not load.
         on_node: ranks of a launch on each node.
         label: of a launch, which no other has: what an earlier one left behind shall not be found.
+        work: the working folder of ranks, one of these folders or below one; `rank` sets it.
     """
 
     runtime: ContainerRuntime
@@ -150,6 +131,7 @@ class Container:
     inside: Mapping[str, str] = field(default_factory=dict)
     on_node: int = 1
     label: str = ""
+    work: Path = Path("/")
 
     def __str__(self) -> str:
         return f"{self.runtime.name}={self.image}"
@@ -164,11 +146,10 @@ class Container:
         outside = {name: value for name, value in environment.items() if name not in INSIDE_ONLY}
         return {**self.runtime.variables, **outside}
 
-    def rank(self, work: Path) -> RankInImage:
-        """Return what the runtime needs to know of a rank with this working folder."""
+    def rank(self, work: Path) -> "Container":
+        """Return the same for a rank with this working folder, which it sees too."""
         seen = any(work.is_relative_to(folder) for folder in self.folders)
-        folders = self.folders if seen else (*self.folders, work)
-        return RankInImage(self.image, folders, work, self.on_node, self.label, self.gpus)
+        return replace(self, folders=self.folders if seen else (*self.folders, work), work=work)
 
     def words(self, work: Path) -> tuple[str, ...]:
         """Return what stands before the program in the command of each rank."""

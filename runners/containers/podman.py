@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import ClassVar
 
-from .contract import ContainerRuntime, RankInImage, folder_of
+from .contract import Container, ContainerRuntime, folder_of
 
 NAME = re.compile(r"(?!.*//)[A-Za-z0-9][\w./:@-]{0,254}")
 """Of an image, with registry, tag or digest: localhost/hpl:2.3."""
@@ -38,7 +38,7 @@ class Podman(ContainerRuntime):
         """Tell Open MPI 4 that ranks of another user namespace, as without root, cannot read each other's memory."""
         return {} if os.geteuid() == 0 else {"OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
-    def words(self, rank: RankInImage) -> tuple[str, ...]:
+    def words(self, rank: Container) -> tuple[str, ...]:
         """Return the command `run`, with Open MPI's session folder; files get the user's own number."""
         user = () if os.geteuid() == 0 else ("--userns=keep-id",)
         volumes = [f"--volume={folder}:{folder}" for folder in dict.fromkeys((*rank.folders, Path("/tmp")))]  # noqa: S108 - Open MPI's sessions are there

@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from typing import ClassVar
 
-from .contract import ContainerRuntime, RankInImage
+from .contract import Container, ContainerRuntime
 
 OPTION = "--container-image"
 ASKS_S = 30.0
@@ -23,11 +23,11 @@ class SlurmImage(ContainerRuntime):
         """Take none by itself: nodes of Slurm may have other runtimes, too."""
         return False
 
-    def words(self, rank: RankInImage) -> tuple[str, ...]:  # noqa: ARG002 - the launcher has them
+    def words(self, rank: Container) -> tuple[str, ...]:  # noqa: ARG002 - the launcher has them
         """Return nothing: srun starts the program inside."""
         return ()
 
-    def of_launcher(self, rank: RankInImage) -> tuple[str, ...]:
+    def of_launcher(self, rank: Container) -> tuple[str, ...]:
         """Return the options of pyxis."""
         mounts = ",".join(f"{folder}:{folder}" for folder in rank.folders)
         return (f"{OPTION}={rank.image}", f"--container-mounts={mounts}", f"--container-workdir={rank.work}")

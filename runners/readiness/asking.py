@@ -3,17 +3,17 @@
 import re
 import time
 from collections.abc import Collection, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..errors import UnreachableError
 from ..hosts.hearing import CommandResult
 from ..hosts.node_facts import TELL_IDENTITY, Identity, told_identity
-from ..hosts.transport import AT_ONCE, Transport, parsed, raised, say, say_all
+from ..hosts.transport import Transport, parsed, raised, say, say_all
+from ..settings.script import for_each
 from .fact import UNREADABLE
-from .fact_table import FACTS, LOGIN, SKEW, fact_named, is_fact
+from .fact_table import FACTS, FILE, LOGIN, SKEW, fact_named, is_fact
 
 LIMIT_S = 60.0
 """Seconds that a node has for all its facts; `dmidecode` of a large server takes some."""
@@ -84,7 +84,7 @@ class AskedFacts:
 def ask_facts(
     reach: Transport,
     nodes: Sequence[str],
-    files: Sequence[Path] = (),
+    names: Collection[str] = tuple(FACTS),
     mpirun: Path | None = None,
     work: Path = Path("/tmp"),  # noqa: S108 - only looked at
     limit_s: float = LIMIT_S,
@@ -92,28 +92,12 @@ def ask_facts(
     """Ask all nodes at the same time; one that hangs is given up after the time limit.
 
     Args:
-        files: files whose checksums should be the same on all nodes.
+        names: of the facts, also of files (FILE); fewer take less time.
         mpirun: an MPI launcher that all nodes should have.
         work: the folder in which runs work.
     """
-    asked = _asked(reach, nodes, ("sh", "-c", script(), "sh", str(mpirun or ""), str(work), *map(str, files)), limit_s)
-    skews = _skews(reach, list(asked.facts))
-    return replace(asked, facts={node: {**own, **skews.get(node, {})} for node, own in asked.facts.items()})
-
-
-def ask_some_facts(
-    reach: Transport, nodes: Sequence[str], names: Collection[str], work: Path, limit_s: float = LIMIT_S
-) -> AskedFacts:
-    """Ask all nodes at the same time for some facts, which takes less time.
-
-    Args:
-        names: of the facts, without those that are measured around calls of their own.
-        work: the folder in which runs work.
-    """
-    return _asked(reach, nodes, ("sh", "-c", script(names), "sh", "", str(work)), limit_s)
-
-
-def _asked(reach: Transport, nodes: Sequence[str], asking: Sequence[str], limit_s: float) -> AskedFacts:
+    files = [name.removeprefix(FILE) for name in names if name.startswith(FILE)]
+    asking = ("sh", "-c", script(names), "sh", str(mpirun or ""), str(work), *files)
     command = ("timeout", "-k", "2", f"{limit_s:g}", *asking)
     facts: dict[str, Mapping[str, str]] = {}
     identities: dict[str, Identity] = {}
@@ -124,7 +108,8 @@ def _asked(reach: Transport, nodes: Sequence[str], asking: Sequence[str], limit_
             identities[node] = told_identity(raised(said).stdout)
         except UnreachableError as error:
             silent[node] = str(error)
-    return AskedFacts(facts, silent, identities)
+    skews = _skews(reach, list(facts)) if {SKEW.name, LOGIN.name} & {*names} else {}
+    return AskedFacts({node: {**own, **skews.get(node, {})} for node, own in facts.items()}, silent, identities)
 
 
 def parse_facts(text: str) -> dict[str, str]:
@@ -177,7 +162,7 @@ def _facts_of(node: str, said: CommandResult, limit_s: float) -> dict[str, str]:
     raise UnreachableError(f"node {node}: it cannot be asked: {said.complaint or f'code {said.exit_code}'}", node)
 
 
-def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:
+def _skews(reach: Transport, nodes: Sequence[str]) -> Mapping[str, dict[str, str]]:
     def one(node: str) -> dict[str, str]:
         with suppress(UnreachableError):
             before_s = time.time()
@@ -190,5 +175,4 @@ def _skews(reach: Transport, nodes: Sequence[str]) -> dict[str, dict[str, str]]:
             return {SKEW.name: clock_text(said.stdout, before_s, after_s), LOGIN.name: f"{login_s:.2f} s"}
         return {}
 
-    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
-        return dict(zip(nodes, pool.map(one, nodes), strict=True))
+    return for_each(nodes, one)

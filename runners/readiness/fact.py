@@ -5,41 +5,28 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
 
 UNREADABLE = "not readable"
 """How the values of facts begin that a node could not tell as a figure."""
 _NUMBER = re.compile(r"\s*([+-]?\d+(?:\.\d+)?)(?:\s*[^\d±]*±\s*(\d+(?:\.\d+)?))?")
 
 
-class Comparing(Protocol):
-    """A way to compare the values of a fact."""
+@dataclass(frozen=True)
+class SameText:
+    """How the values of a fact are compared; by itself it says that all should be the same text."""
 
     def usual(self, values: Sequence[str]) -> str | None:
         """Return the value of the majority in words, or what every value must be; None where there is no majority."""
-        ...
-
-    def fits(self, value: str, usual: str) -> bool:
-        """Return whether a value is as usual."""
-        ...
-
-
-@dataclass(frozen=True)
-class SameText:
-    """All values should be the same text."""
-
-    def usual(self, values: Sequence[str]) -> str | None:
-        """Return the value of more than half of the nodes."""
         often = max(sorted(set(values)), key=values.count, default="")
         return often if 2 * values.count(often) > len(values) else None
 
     def fits(self, value: str, usual: str) -> bool:
-        """Return whether the texts are equal."""
+        """Return whether a value is as usual."""
         return value == usual
 
 
 @dataclass(frozen=True)
-class NearNumber:
+class NearNumber(SameText):
     """All values should be the same number, up to a tolerance.
 
     Attributes:
@@ -60,7 +47,7 @@ class NearNumber:
 
 
 @dataclass(frozen=True)
-class Within:
+class Within(SameText):
     """No value should be above or below a limit, whatever others say; what it is uncertain by (±) is allowed for."""
 
     most: float = math.inf
@@ -90,7 +77,7 @@ class MustBe(SameText):
 
 
 @dataclass(frozen=True)
-class OfTheMoment:
+class OfTheMoment(SameText):
     """A value changes from second to second: none is odd, and none is held against that of an earlier check."""
 
     def usual(self, values: Sequence[str]) -> str | None:  # noqa: ARG002 - the contract's
@@ -118,7 +105,7 @@ class NodeFact:
     title: str
     shell: str
     show: str
-    kind: Comparing = SameText()
+    kind: SameText = SameText()
 
 
 def number(value: str) -> float:

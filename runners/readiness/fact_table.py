@@ -440,9 +440,7 @@ def classes_of(facts: Facts) -> dict[str, str]:
     """
     models = {node: own.get("cpu_model", "") for node, own in facts.items()}
     counts = Counter(models.values())
-    if not counts:
-        return {}
-    largest = max(counts, key=lambda model: (counts[model], model))
+    largest = max(counts, key=lambda model: (counts[model], model), default="")
     alone = {model for model, count in counts.items() if count == 1 and counts[largest] >= ALIKE}
     return {node: largest if model in alone else model for node, model in models.items()}
 

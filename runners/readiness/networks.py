@@ -81,36 +81,29 @@ class NodeNetwork:
     addresses: Mapping[str, str]
 
 
-@dataclass(frozen=True)
-class NetworksFound:
-    """The networks of nodes.
-
-    Attributes:
-        notes: nodes that are not on one, each in a sentence.
-    """
-
-    networks: tuple[NodeNetwork, ...]
-    notes: tuple[str, ...] = ()
-
-
-def networks_of(reach: Transport, nodes: Sequence[str], interfaces: Sequence[str] = ()) -> NetworksFound:
+def networks_of(
+    reach: Transport, nodes: Sequence[str], interfaces: Sequence[str] = ()
+) -> tuple[list[NodeNetwork], list[str]]:
     """Ask nodes for their addresses.
 
     Args:
         interfaces: names of interfaces, each a network of its own. Without them it is the one network over which nodes
             find each other by their names, else the one that most of them share.
+
+    Returns:
+        The networks, and a sentence about each node that is not on one.
     """
     own, unread = _interfaces(reach, nodes)
     if not interfaces:
-        found = _usual(_resolved(reach, nodes), own, nodes)
-        return NetworksFound(found.networks, (*unread, *found.notes))
+        usual, notes = _usual(_resolved(reach, nodes), own, nodes)
+        return [usual], [*unread, *notes]
     networks, notes = [], unread
     for name in interfaces:
         addresses = {node: each.address for node in nodes for each in own.get(node, ()) if each.name == name}
         lacking = [node for node in nodes if node not in addresses]
         notes += [f"node {node}: {name} has no IPv4 address, so nothing is sent over it." for node in lacking]
         networks.append(NodeNetwork(name, addresses))
-    return NetworksFound(tuple(networks), tuple(notes))
+    return networks, notes
 
 
 def _interfaces(reach: Transport, nodes: Sequence[str]) -> tuple[dict[str, tuple[Interface, ...]], list[str]]:
@@ -121,15 +114,13 @@ def _interfaces(reach: Transport, nodes: Sequence[str]) -> tuple[dict[str, tuple
         if isinstance(said, UnreachableError):
             continue
         try:
-            told = parsed(node, interfaces_in, said.stdout)
+            found[node] = tuple(
+                each
+                for each in parsed(node, interfaces_in, said.stdout)
+                if each.up and each.address and not each.loopback and not each.name.startswith(SOFTWARE)
+            )
         except UnreachableError as error:
             notes.append(f"{error}.")
-            continue
-        found[node] = tuple(
-            each
-            for each in told
-            if each.up and each.address and not each.loopback and not each.name.startswith(SOFTWARE)
-        )
     return found, notes
 
 
@@ -143,7 +134,9 @@ def _resolved(reach: Transport, nodes: Sequence[str]) -> dict[str, str]:
     return {}
 
 
-def _usual(resolved: Mapping[str, str], own: Mapping[str, Sequence[Interface]], nodes: Sequence[str]) -> NetworksFound:
+def _usual(
+    resolved: Mapping[str, str], own: Mapping[str, Sequence[Interface]], nodes: Sequence[str]
+) -> tuple[NodeNetwork, list[str]]:
     """Choose for each node the address that its name has; where that is none of its own, the network of most nodes."""
     members = Counter(_network(each) for interfaces in own.values() for each in interfaces)
     addresses: dict[str, str] = {}
@@ -158,8 +151,8 @@ def _usual(resolved: Mapping[str, str], own: Mapping[str, Sequence[Interface]], 
         elif node in resolved and not resolved[node].startswith("127."):
             addresses[node] = resolved[node]
     lacking = [node for node in nodes if node not in addresses]
-    notes = tuple(f"node {node}: no IPv4 address of it is known, so nothing is sent to it." for node in lacking)
-    return NetworksFound((NodeNetwork(names.most_common(1)[0][0] if names else "its name", addresses),), notes)
+    notes = [f"node {node}: no IPv4 address of it is known, so nothing is sent to it." for node in lacking]
+    return NodeNetwork(names.most_common(1)[0][0] if names else "its name", addresses), notes
 
 
 def _network(interface: Interface) -> str:
@@ -224,7 +217,7 @@ def _ring(
     reach: Transport, nodes: Sequence[str], interfaces: Sequence[str]
 ) -> tuple[Mapping[str, str], dict[str, str]]:
     """Return the address of each node between others, and its neighbour in the list."""
-    addresses = networks_of(reach, nodes, interfaces[:1]).networks[0].addresses
+    addresses = networks_of(reach, nodes, interfaces[:1])[0][0].addresses
     there = [node for node in nodes if node in addresses]
     return addresses, dict(zip(there, [*there[1:], *there[:1]], strict=True))
 

@@ -114,18 +114,13 @@ def parse_sensors(text: str) -> list[SensorReading]:
         kind, *words = line.split("\t")
         if len(words) != 5:
             continue
-        if kind == SAMPLE and (one := _reading(words)) is not None:
-            found.append(one)
+        up_s, *more = map(figure, words)
+        if kind == SAMPLE and up_s is not None:
+            mhz, celsius, throttled, load = more
+            found.append(SensorReading(mhz or None, _celsius(celsius), throttled, up_s, load))
         elif kind == SOCKET and found and words[1].isdecimal() and len(words[1]) < 6:
             found[-1] = _with_socket(found[-1], words)
     return sorted(found, key=lambda one: one.up_s)
-
-
-def _reading(words: Sequence[str]) -> SensorReading | None:
-    up_s, mhz, celsius, throttled, load = map(figure, words)
-    if up_s is None:
-        return None
-    return SensorReading(mhz or None, _celsius(celsius), throttled, up_s, load)
 
 
 def _with_socket(reading: SensorReading, words: Sequence[str]) -> SensorReading:

@@ -175,13 +175,13 @@ def _more(before: float | None, after: float | None) -> float | None:
 def _sensed(text: str) -> dict[str, float]:
     """Return what the sensors showed, of the node and of each of several processors."""
     readings = parse_sensors(text)
-    found = _of_one(readings)
     numbers = sorted({number for one in readings for number in one.sockets})
-    if len(numbers) > 1:
-        for number in numbers:
-            own = _of_one([one.sockets.get(number, SocketReading()) for one in readings])
-            found |= {f"{name}:{number}": value for name, value in own.items()}
-    return found
+    found = {
+        f"{name}:{number}": value
+        for number in numbers
+        for name, value in _of_one([one.sockets.get(number, SocketReading()) for one in readings]).items()
+    }
+    return {**_of_one(readings), **(found if len(numbers) > 1 else {})}
 
 
 def _of_one(readings: Sequence[SocketReading]) -> dict[str, float]:

@@ -2,7 +2,7 @@
 
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import RefusedError, RunnerError, UnreachableError
@@ -11,10 +11,8 @@ from .journal import place
 from .registry import host_settings
 from .script import Timer, Told, change, converse, failure, for_each, outcome_of_each, writing
 from .setting import Command
-from .survey import Node
+from .survey import Interface, Node
 
-GRACE_S = 60.0
-"""Seconds after which a node undoes an unconfirmed change; a NIC needs a few seconds to come up."""
 APPLY_S = 2.0
 """Seconds that a driver has to take a value, many times the usual."""
 CONFIRM_S = 20.0
@@ -30,8 +28,6 @@ Place = tuple[str, str, str]
 
 HEADERS = 28
 """Bytes of an IPv4 header (20, RFC 791) and an ICMP header (8, RFC 792)."""
-PATIENCE_S = 10.0
-"""Seconds until all nodes have changed, and until a link that went down is up again."""
 
 _PING = (
     'end=$(($(date +%s) + $4)); until said=$(ping -c 1 -W 1 -M do -I "$1" -s "$2" "$3" 2>&1); do code=$?; '
@@ -59,12 +55,12 @@ class Patience:
     """How long a control waits after a change.
 
     Attributes:
-        grace_s: seconds after which a node that was cut off by a change undoes it.
-        link_s: seconds for a link that was touched to carry packets again.
+        grace_s: seconds after which a node that was cut off by a change undoes it; a NIC needs a few to come up.
+        link_s: seconds until all nodes have changed, and until a link that went down carries packets again.
     """
 
-    grace_s: float = GRACE_S
-    link_s: float = PATIENCE_S
+    grace_s: float = 60.0
+    link_s: float = 10.0
 
 
 USUAL_PATIENCE = Patience()
@@ -132,7 +128,10 @@ class NodeChanger:
         """
         timers = {host: Timer(host, uuid.uuid4().hex, self.patience.grace_s) for host in changes}
         try:
-            refused = for_each(tuple(changes), self._changing(changes, timers))
+            tests = self._tests(changes)
+            refused = for_each(
+                tuple(changes), lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
+            )
             for refusal in filter(None, refused.values()):
                 raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
@@ -142,22 +141,29 @@ class NodeChanger:
             raise
         return {key: value for values in verified.values() for key, value in values.items()}
 
-    def _changing(
-        self, changes: Mapping[str, list[Change]], timers: Mapping[str, Timer]
-    ) -> Callable[[str], RefusedError | None]:
-        """Make a function that changes a node and tests its connection to the next; it returns an error or None."""
+    def _tests(self, changes: Mapping[str, list[Change]]) -> dict[str, list[PathTest]]:
+        """Make each node's tests to the next node in a ring, so that packets pass every switch port both ways."""
         after = {
             (host, each.interface): int(each.after) for host in changes for each in changes[host] if each.setting == MTU
         }
 
-        def mtu(host: str, interface: str) -> int:
-            found = self.nodes[host].interface(interface)
-            now = self.values.get((host, interface, MTU)) or (found.mtu if found else 0)
-            return after.get((host, interface), int(now))
+        def mtu(host: str, found: Interface) -> int:
+            return after.get((host, found.name), int(self.values.get((host, found.name, MTU)) or found.mtu))
 
-        moved = {host: dict.fromkeys(each.interface for each in changes[host] if each.moves_link) for host in changes}
-        tests = path_tests(self.nodes, moved, mtu, self.patience.link_s)
-        return lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
+        tests: dict[str, list[PathTest]] = {}
+        names = list(self.nodes)
+        for host in changes:
+            following = [*names[names.index(host) + 1 :], *names[: names.index(host)]]
+            for name in dict.fromkeys(each.interface for each in changes[host] if each.moves_link):
+                source = self.nodes[host].interface(name)
+                others = ((peer, self.nodes[peer].interface(name)) for peer in following)
+                usable = ((peer, own) for peer, own in others if own and own.address and not own.loopback)
+                peer, target = next(usable, ("", None))
+                if source and source.address and target:
+                    size = min(mtu(host, source), mtu(peer, target))
+                    test = PathTest(name, size, source.address, target.address, peer, self.patience.link_s)
+                    tests.setdefault(host, []).append(test)
+        return tests
 
     def _change(
         self, host: str, changes: Sequence[Change], tests: Sequence[PathTest], timer: Timer
@@ -191,14 +197,12 @@ class NodeChanger:
             raise self._cut_off(host, changes, error, timer) from error
         if stopped.exit_code != 0:
             raise RefusedError(f"node {host}: {_named(changes)} was undone by the node, which was not reached in time")
-        values = {}
         for each, told in zip(changes, answers, strict=True):
             found = value_of(host, (each.interface, each.setting), told)
             if found != each.after:
                 where = place(host, each.interface, each.setting, each.after)
                 raise RefusedError(f"{where} was accepted, but the node made it {found}", each.setting)
-            values[(host, each.interface, each.setting)] = found
-        return values
+        return {(host, each.interface, each.setting): each.after for each in changes}
 
     def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
         """Wait until a silent node has undone its change, and return the error."""
@@ -234,37 +238,3 @@ def _only(settings: Sequence[str], likely: str = "") -> str:
 
 def _named(changes: Sequence[Change]) -> str:
     return ", ".join(f"{each.setting} = {each.after}" for each in changes)
-
-
-def path_tests(
-    nodes: Mapping[str, Node], moved: Mapping[str, Iterable[str]], mtu: Callable[[str, str], int], patience_s: float
-) -> dict[str, list[PathTest]]:
-    """Make each node's tests to the next node in a ring, so that packets pass every switch port both ways.
-
-    Args:
-        moved: for each node the interfaces whose link may have changed.
-        mtu: returns the MTU of a node's interface after the change.
-    """
-    tests: dict[str, list[PathTest]] = {}
-    for host, interfaces in moved.items():
-        for name in interfaces:
-            peer = _next(nodes, host, name)
-            source = nodes[host].interface(name)
-            if peer is None or source is None or not source.address:
-                continue
-            target = nodes[peer].interface(name)
-            size = min(mtu(host, name), mtu(peer, name))
-            address = target.address if target else ""
-            tests.setdefault(host, []).append(PathTest(name, size, source.address, address, peer, patience_s))
-    return tests
-
-
-def _next(nodes: Mapping[str, Node], host: str, interface: str) -> str | None:
-    """Find the next node with an IPv4 address on this interface, or None."""
-    names = list(nodes)
-    at = names.index(host)
-    for name in (*names[at + 1 :], *names[:at]):
-        found = nodes[name].interface(interface)
-        if found is not None and found.address and not found.loopback:
-            return name
-    return None

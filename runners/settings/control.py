@@ -2,11 +2,11 @@
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from threading import Lock
 from types import TracebackType
-from typing import Self
 
-from ..errors import RefusedError, RunnerError, UnreachableError
+from ..errors import RefusedError, RunnerError
 from ..hosts.transport import Transport
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
 from .journal import Holder, Journal, Original, in_words, place, tokens_of
@@ -18,7 +18,7 @@ from .setting import CHOICE, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces, require_right
 
 
-class SettingsControl:
+class SettingsControl(AbstractContextManager["SettingsControl"]):
     """The settings of some nodes for the duration of a study.
 
     Applied values stay until another trial asks for others; a setting that a trial does not name has its original
@@ -49,9 +49,6 @@ class SettingsControl:
         self._found: Mapping[str, Node] = {}
         self._originals: dict[tuple[str, str, str], Original] = {}
         self._now: dict[tuple[str, str, str], str] = {}
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -102,13 +99,12 @@ class SettingsControl:
                 self._learn(hosts, targets)
                 changes = self._changes(hosts, targets)
                 if changes:
-                    changer = NodeChanger(self._reach, self._present(hosts), self._now, self._patience)
-                    self._now.update(changer.make(changes))
+                    present = {host: self._found[host] for host in hosts}
+                    self._now.update(NodeChanger(self._reach, present, self._now, self._patience).make(changes))
             except RunnerError as error:
-                left = self._put_back(self._originals_of(hosts))
-                if not left:
-                    raise
-                raise _with(error, f"not put back yet: {'; '.join(left.values())}") from error
+                if left := self._put_back(self._originals_of(hosts)):
+                    error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)
+                raise
 
     def disturbed(self, nodes: Sequence[str] | None = None) -> str:
         """Check after a trial whether the settings are still as they were applied.
@@ -161,9 +157,8 @@ class SettingsControl:
     def _targets(self, wanted: Mapping[str, SettingValue]) -> dict[Key, str]:
         interfaces = interfaces_of(wanted[CHOICE]) if CHOICE in wanted else self._interfaces
         targets: dict[Key, str] = {}
-        for name, one in host_settings().items():
-            if name not in wanted:
-                continue
+        known = {name: one for name, one in host_settings().items() if name in wanted}
+        for name, one in known.items():
             text = one.text(wanted[name])
             if one.per_interface and not interfaces:
                 raise RefusedError(f"{name}: no interface was named that it could be applied to")
@@ -228,12 +223,19 @@ class SettingsControl:
         named = bool(interfaces)
         new = [host for host in hosts if host not in self._found or (named and not self._found[host].interfaces)]
         self._found = {**self._found, **for_each(new, lambda host: look_at(self._reach, host, interfaces=named))}
-        require_interfaces(self._present(hosts), dict.fromkeys(interfaces))
+        require_interfaces({host: self._found[host] for host in hosts}, dict.fromkeys(interfaces))
 
     def _looked_at(self, hosts: Sequence[str], keys: Sequence[Key]) -> list[str]:
         """Read settings, and return a sentence for each that somebody else changed."""
-        read = for_each(hosts, lambda host: self._read(host, keys))
-        now = {(host, *key): value for host, values in read.items() for key, value in values.items()}
+        shows = [host_settings()[name].show(interface) for interface, name in keys]
+        read = for_each(
+            hosts,
+            lambda host: {
+                (host, *key): value_of(host, key, told)
+                for key, told in zip(keys, converse(self._reach, host, shows), strict=True)
+            },
+        )
+        now = {key: value for values in read.values() for key, value in values.items()}
         differs = [
             f"{place(*key)} is {value}, though it was set to {self._now[key]}: somebody else changed it"
             for key, value in now.items()
@@ -242,21 +244,12 @@ class SettingsControl:
         self._now.update(now)
         return differs
 
-    def _present(self, hosts: Sequence[str]) -> dict[str, Node]:
-        return {host: self._found[host] for host in hosts}
-
-    def _read(self, host: str, keys: Sequence[Key]) -> dict[Key, str]:
-        known = host_settings()
-        answers = converse(self._reach, host, [known[name].show(interface) for interface, name in keys])
-        return {key: value_of(host, key, told) for key, told in zip(keys, answers, strict=True)}
-
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """List the changes for each node, in the order of the settings."""
         order = list(host_settings())
         changes: dict[str, list[Change]] = {}
         for host in hosts:
-            goal = {original.key[1:]: original.value for original in self._originals_of([host])}
-            goal.update(targets)
+            goal = {**{original.key[1:]: original.value for original in self._originals_of([host])}, **targets}
             differs = [
                 Change(*key, self._originals[(host, *key)].value, text)
                 for key, text in goal.items()
@@ -265,15 +258,6 @@ class SettingsControl:
             if differs:
                 changes[host] = sorted(differs, key=lambda each: order.index(each.setting))
         return changes
-
-
-def _with(error: RunnerError, more: str) -> RunnerError:
-    """Return a copy of an error with a longer sentence."""
-    if isinstance(error, UnreachableError):
-        return UnreachableError(f"{error}; {more}", error.node)
-    if isinstance(error, RefusedError):
-        return RefusedError(f"{error}; {more}", error.setting)
-    return RunnerError(f"{error}; {more}")
 
 
 class Hold:

@@ -68,32 +68,9 @@ class Mark:
         return f"{what} of {self.user or self.uid}{where}"
 
     @property
-    def subject(self) -> str:
-        """What the changed settings belong to."""
-        return subject(each.setting for each in self.originals)
-
-    @property
     def what(self) -> str:
         """The changed settings, as a phrase."""
-        names = [f"{each.interface + ' ' if each.interface else ''}{each.setting}" for each in self.originals]
-        return ", ".join(names)
-
-
-@dataclass(frozen=True)
-class NodeMarks:
-    """The notes on a node.
-
-    Attributes:
-        uid: number of our user on the node.
-        marks: the notes of this boot.
-    """
-
-    uid: int
-    marks: tuple[Mark, ...]
-
-    def others(self, token: str) -> tuple[Mark, ...]:
-        """List the notes except the one with this token."""
-        return tuple(mark for mark in self.marks if mark.token != token)
+        return ", ".join(f"{each.interface} {each.setting}".lstrip() for each in self.originals)
 
 
 def write(reach: Transport, host: str, token: str, holder: Holder, originals: Sequence[Original]) -> None:
@@ -125,8 +102,11 @@ def remove(reach: Transport, host: str, tokens: Sequence[str]) -> None:
     converse(reach, host, [("sh", "-c", _REMOVE, "remove", token) for token in tokens])
 
 
-def marks_on(reach: Transport, host: str) -> NodeMarks:
+def marks_on(reach: Transport, host: str) -> tuple[int, list[Mark]]:
     """Read the notes on a node.
+
+    Returns:
+        The number of our user on the node, and the notes of this boot.
 
     Raises:
         RunnerError: the node does not answer.
@@ -136,7 +116,7 @@ def marks_on(reach: Transport, host: str) -> NodeMarks:
     known = dict(line.split(" ", 1) for line in head.splitlines() if " " in line)
     found = [_mark(reach, host, part) for part in parts]
     marks = [mark for mark in found if mark is not None and mark.boot == known.get("boot")]
-    return NodeMarks(int(known.get("uid", "-1")), tuple(marks))
+    return int(known.get("uid", "-1")), marks
 
 
 def settle(
@@ -156,17 +136,18 @@ def settle(
         RefusedError: a change cannot be undone.
         RunnerError: the node does not answer.
     """
-    found = marks_on(reach, host)
-    marks = found.others(mine)
+    uid, found = marks_on(reach, host)
+    marks = [mark for mark in found if mark.token != mine]
     for mark in marks:
         if holder.lives(mark.owner):
+            what = subject(each.setting for each in mark.originals)
             raise HeldError(
-                f"node {host}: its {mark.subject} {'is' if mark.subject == 'network' else 'are'} in use by {mark.who}"
+                f"node {host}: its {what} {'is' if what == 'network' else 'are'} in use by {mark.who}"
                 + (f", which has changed {mark.what}" if mark.what else "")
                 + ": wait until that has ended, or end it"
             )
     for mark in marks:
-        if mark.originals and mark.uid != found.uid and not (of_all_users and found.uid == 0):
+        if mark.originals and mark.uid != uid and not (of_all_users and uid == 0):
             raise HeldError(
                 f"node {host}: {mark.who}, which has ended, left {mark.what} changed: {mark.user or mark.uid} or root "
                 f"puts that back with `hpltune net restore ⟦hosts⟧ {host}`"
@@ -187,7 +168,7 @@ def _mark(reach: Transport, host: str, text: str) -> Mark | None:
     if len(words) != 3 or not _TOKEN.fullmatch(words[0]) or not words[1].isdecimal() or FORMAT not in lines[:1]:
         return None
     values = {name: value for name, _, value in (line.partition(" ") for line in lines) if name != "was"}
-    was = [line.split(" ", 3) for line in lines if line.startswith("was ")]
+    was = [line.split(" ", 3)[1:] for line in lines if line.startswith("was ") and line.count(" ") >= 3]
     return Mark(
         token=words[0],
         uid=int(words[1]),
@@ -195,20 +176,17 @@ def _mark(reach: Transport, host: str, text: str) -> Mark | None:
         boot=values.get("boot", ""),
         owner=_plain(values.get("owner", "")),
         study=_plain(values.get("study", "")),
-        originals=tuple(filter(None, (_original(reach, host, parts) for parts in was))),
+        originals=tuple(filter(None, (_original(reach, host, *words) for words in was))),
     )
 
 
-def _original(reach: Transport, host: str, parts: Sequence[str]) -> Original | None:
-    """Parse the original in a line of a note; None where it is no legal value of a known setting."""
-    one = host_settings().get(full_name(parts[2])) if len(parts) == 4 else None
-    if one is None:
-        return None
-    interface = parts[1].removeprefix("-")
-    if one.per_interface != bool(interface) or (interface and not INTERFACE.fullmatch(interface)):
+def _original(reach: Transport, host: str, interface: str, name: str, value: str) -> Original | None:
+    """Return the original that a line of a note tells; None where it is no legal value of a known setting."""
+    one, interface = host_settings().get(full_name(name)), interface.removeprefix("-")
+    if one is None or one.per_interface != bool(interface) or (interface and not INTERFACE.fullmatch(interface)):
         return None
     try:
-        return Original(host, interface, one.name, one.text(parts[3]), tokens_of(reach))
+        return Original(host, interface, one.name, one.text(value), tokens_of(reach))
     except RefusedError:
         return None
 

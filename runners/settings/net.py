@@ -7,34 +7,25 @@ it.
 import json
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ..errors import RefusedError
-from .setting import COUNT, ON_OFF, Command, HostSetting, Reading, Sizes, Values, checked_interface, whole
+from .setting import Command, HostSetting, Reading, Sizes, Values, checked_interface
 
 LEAST_MTU = 68
 """The smallest MTU that IPv4 allows (RFC 791)."""
-MTUS = whole(LEAST_MTU, 65_535, "bytes")
-FRAMES = whole(1, unit="frames")
 THREE_SIZES = Sizes(
     "least, default and most bytes, as 4096 131072 6291456", r"\d{1,10}( \d{1,10}){2}", "[0-9]+( [0-9]+){2}"
 )
 ALGORITHM = Values("the name of an algorithm, as cubic", r"[a-z][a-z0-9_]{0,15}", "[a-z0-9_]+")
 
 
-@dataclass(frozen=True)
 class Mtu(HostSetting):
     """The largest packet of a link in bytes, IP header included."""
 
-    name: str = "net.mtu"
-    values: Values = MTUS
-    meaning: str = (
-        "The largest packet in bytes. Large packets mean fewer packets and less work for the CPU; every NIC and switch "
-        "must accept them."
-    )
-    per_interface: bool = True
-    moves_link: bool = True
-    between_nodes: bool = True
+    per_interface = True
+    moves_link = True
+    between_nodes = True
 
     def show(self, interface: str) -> Command:
         """Describe the link as JSON."""
@@ -61,13 +52,10 @@ class EthtoolSetting(HostSetting):
         letter: the option that writes it; the same small letter shows it.
     """
 
-    name: str
     key: str
-    letter: str = "C"
-    values: Values = ON_OFF
-    meaning: str = ""
-    per_interface: bool = True
-    between_nodes: bool = True
+    letter: ClassVar[str] = "C"
+    per_interface = True
+    between_nodes = True
 
     def show(self, interface: str) -> Command:
         """Show all that the option knows."""
@@ -78,18 +66,14 @@ class EthtoolSetting(HostSetting):
         return ("ethtool", f"-{self.letter}", interface, self.key, value)
 
 
-@dataclass(frozen=True)
 class Coalescing(EthtoolSetting):
     """The time, or the number of frames, for which a NIC delays its interrupt (`ethtool -C`)."""
-
-    values: Values = COUNT
 
     def read(self, printed: str) -> Reading:
         """Read the line of the key."""
         return Reading(_found(rf"^{self.key}:\s*(\S+)", printed, self.key))
 
 
-@dataclass(frozen=True)
 class Adaptive(EthtoolSetting):
     """Whether the driver itself chooses how long interrupts are delayed."""
 
@@ -99,13 +83,11 @@ class Adaptive(EthtoolSetting):
         return Reading(_found(rf"^Adaptive .*\b{direction}: *(\S+)", printed, self.key))
 
 
-@dataclass(frozen=True)
 class Ring(EthtoolSetting):
     """The number of frames that a NIC's queue holds (`ethtool -G`); the link may go down for a moment."""
 
-    letter: str = "G"
-    values: Values = FRAMES
-    moves_link: bool = True
+    letter = "G"
+    moves_link = True
 
     def read(self, printed: str) -> Reading:
         """Read the key in the second half, below the maxima."""
@@ -121,8 +103,8 @@ class Offload(EthtoolSetting):
         key: the short name, which every version of ethtool takes; ethtool shows it as `feature`.
     """
 
-    letter: str = "K"
-    feature: str = ""
+    feature: str
+    letter = "K"
 
     def read(self, printed: str) -> Reading:
         """Read the line of the feature, which may end in "[fixed]" or in the value that was requested in vain."""
@@ -150,11 +132,8 @@ class Sysctl(HostSetting):
         key: its name in `sysctl`.
     """
 
-    name: str
     key: str
-    values: Values
-    meaning: str = ""
-    between_nodes: bool = True
+    between_nodes = True
 
     def show(self, interface: str) -> Command:  # noqa: ARG002 - the contract's
         """Show the value alone."""

@@ -10,75 +10,77 @@ from dataclasses import dataclass, field
 
 from ..errors import RefusedError
 from ..hosts.system_facts import SystemFacts
-from .net import ALGORITHM, THREE_SIZES, Adaptive, Coalescing, Mtu, Offload, Ring, Sysctl
-from .setting import BYTES, HostSetting, InterfaceChoice, Setting, SettingValue, Values, whole
-from .sys import (
-    ENVIRONMENT,
-    THREADS,
-    Cores,
-    MallocHugePages,
-    NumaPolicy,
-    RankVariable,
-    kernel_values,
-    rank_variable,
+from .net import ALGORITHM, LEAST_MTU, THREE_SIZES, Adaptive, Coalescing, Mtu, Offload, Ring, Sysctl
+from .setting import (
+    BYTES,
+    CHOICE,
+    COUNT,
+    INTERFACES,
+    ON_OFF,
+    HostSetting,
+    InterfaceChoice,
+    Setting,
+    SettingValue,
+    Values,
+    whole,
 )
+from .sys import ENVIRONMENT, OF_RANKS, Cores, kernel_values, rank_variable
 
 NETWORK = "net."
 """The family of a name that is recorded without one."""
 MOSTLY_ALIKE = 0.7
 """How alike two names are of which one is probably the other, mistyped; of 1 (difflib)."""
-_THROTTLING = (
-    "How long the NIC holds back an interrupt, in microseconds (throttling). A large value saves CPU time, but every "
-    "small message takes longer."
-)
+FRAMES = whole(1, unit="frames")
 
 
-@dataclass(frozen=True)
 class VirtualSetting(Setting):
     """A setting that only virtual clusters have."""
 
-    name: str
-    values: Values
-    meaning: str = ""
-
 
 _ALL: tuple[Setting, ...] = (
-    Mtu(),
-    Ring("net.rx_ring", "rx"),
-    Ring("net.tx_ring", "tx"),
-    Adaptive("net.adaptive_rx", "adaptive-rx"),
-    Adaptive("net.adaptive_tx", "adaptive-tx"),
-    Coalescing("net.rx_usecs", "rx-usecs", meaning=_THROTTLING),
-    Coalescing("net.rx_frames", "rx-frames"),
-    Coalescing("net.tx_usecs", "tx-usecs"),
-    Coalescing("net.tx_frames", "tx-frames"),
-    Offload("net.sg", "sg", feature="scatter-gather"),
-    Offload("net.tso", "tso", feature="tcp-segmentation-offload"),
-    Offload("net.gso", "gso", feature="generic-segmentation-offload"),
-    Offload("net.gro", "gro", feature="generic-receive-offload"),
-    Offload("net.lro", "lro", feature="large-receive-offload"),
-    Sysctl("net.rmem_max", "net.core.rmem_max", BYTES),
-    Sysctl("net.wmem_max", "net.core.wmem_max", BYTES),
-    Sysctl("net.tcp_rmem", "net.ipv4.tcp_rmem", THREE_SIZES),
-    Sysctl("net.tcp_wmem", "net.ipv4.tcp_wmem", THREE_SIZES),
-    Sysctl("net.tcp_congestion", "net.ipv4.tcp_congestion_control", ALGORITHM),
+    Mtu(
+        "net.mtu",
+        whole(LEAST_MTU, 65_535, "bytes"),
+        meaning="The largest packet in bytes. Large packets mean fewer packets and less work for the CPU; every NIC "
+        "and switch must accept them.",
+    ),
+    Ring("net.rx_ring", FRAMES, "rx"),
+    Ring("net.tx_ring", FRAMES, "tx"),
+    Adaptive("net.adaptive_rx", ON_OFF, "adaptive-rx"),
+    Adaptive("net.adaptive_tx", ON_OFF, "adaptive-tx"),
+    Coalescing(
+        "net.rx_usecs",
+        COUNT,
+        "rx-usecs",
+        meaning="How long the NIC holds back an interrupt, in microseconds (throttling). A large value saves CPU time, "
+        "but every small message takes longer.",
+    ),
+    Coalescing("net.rx_frames", COUNT, "rx-frames"),
+    Coalescing("net.tx_usecs", COUNT, "tx-usecs"),
+    Coalescing("net.tx_frames", COUNT, "tx-frames"),
+    Offload("net.sg", ON_OFF, "sg", "scatter-gather"),
+    Offload("net.tso", ON_OFF, "tso", "tcp-segmentation-offload"),
+    Offload("net.gso", ON_OFF, "gso", "generic-segmentation-offload"),
+    Offload("net.gro", ON_OFF, "gro", "generic-receive-offload"),
+    Offload("net.lro", ON_OFF, "lro", "large-receive-offload"),
+    Sysctl("net.rmem_max", BYTES, "net.core.rmem_max"),
+    Sysctl("net.wmem_max", BYTES, "net.core.wmem_max"),
+    Sysctl("net.tcp_rmem", THREE_SIZES, "net.ipv4.tcp_rmem"),
+    Sysctl("net.tcp_wmem", THREE_SIZES, "net.ipv4.tcp_wmem"),
+    Sysctl("net.tcp_congestion", ALGORITHM, "net.ipv4.tcp_congestion_control"),
     VirtualSetting(
         "net.nics",
         whole(1, 16),
-        "How many NICs of each node a virtual cluster uses. More NICs carry long messages faster.",
+        meaning="How many NICs of each node a virtual cluster uses. More NICs carry long messages faster.",
     ),
     VirtualSetting(
         "net.network",
         Values("the name of a network", r"[\w.+-]+"),
-        "Which of a virtual cluster's networks carries the messages.",
+        meaning="Which of a virtual cluster's networks carries the messages.",
     ),
-    InterfaceChoice(),
+    InterfaceChoice(CHOICE, INTERFACES, meaning="The NICs that MPI uses on each node."),
     *kernel_values(),
-    MallocHugePages(),
-    *THREADS,
-    Cores(),
-    NumaPolicy(),
-    RankVariable(),
+    *OF_RANKS,
 )
 """In the order of application: first those that reset a NIC, and each before settings it overrules."""
 
@@ -159,7 +161,11 @@ class HostsOffer:
                 if lack:
                     return f"{name} = {value} cannot be had on {f'node {host}' if host else 'this machine'}: {lack}"
             if isinstance(one, Cores):
-                return self._why_not_alike(one, text)
+                first = one.chosen(text, self.first)
+                for host, system in self.systems.items():
+                    if one.chosen(text, system) != first:
+                        numbers = "has other numbers for its cores than the first node: name CPUs, as 0-3"
+                        return f"{name} = {text}: node {host} {numbers}"
         except RefusedError as error:
             return str(error)
         return None
@@ -173,15 +179,7 @@ class HostsOffer:
 
     def cores(self, value: SettingValue) -> int | None:
         """Return how many cores of each host a value of `sys.cores` names; None if it cannot be had."""
-        one = setting(Cores.name)
+        one = setting("sys.cores")
         if not isinstance(one, Cores) or self.why_not(one.name, value) is not None:
             return None
         return len(one.chosen(str(value), self.first))
-
-    def _why_not_alike(self, one: Cores, value: str) -> str | None:
-        first = one.chosen(value, self.first)
-        for host, system in self.systems.items():
-            if one.chosen(value, system) != first:
-                numbers = "has other numbers for its cores than the first node: name CPUs, as 0-3"
-                return f"{one.name} = {value}: node {host} {numbers}"
-        return None

@@ -36,16 +36,11 @@ def put_back(reach: Transport, originals: Sequence[Original]) -> PutBack:
     done: list[Original] = []
     left: dict[str, str] = {}
     for host, outcome in found.items():
-        if isinstance(outcome, RunnerError):
-            left[host] = str(outcome)
-            continue
-        pending, why = outcome
-        done += [each for each in originals if each.host == host and each not in pending]
-        if pending:
-            where = place(host, pending[0].interface, pending[0].setting)
-            left[host] = why or f"{where} does not go back to {pending[0].value}"
-        elif why:
-            left[host] = why
+        own = [each for each in originals if each.host == host]
+        pending, why = (own, str(outcome)) if isinstance(outcome, RunnerError) else outcome
+        done += [each for each in own if each not in pending]
+        if pending or why:
+            left[host] = why or f"{place(*pending[0].key)} does not go back to {pending[0].value}"
     return PutBack(
         tuple(done), left, frozenset(host for host, told in found.items() if isinstance(told, UnreachableError))
     )

@@ -7,7 +7,8 @@ There are two kinds. A `HostSetting` is a value that nodes have: it is read, wri
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import ClassVar
 
 from ..errors import InvalidJobError, RefusedError
 from ..hosts.system_facts import SystemFacts
@@ -97,6 +98,7 @@ class Reading:
     choices: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
 class Setting:
     """A setting of a host, which a search space may vary.
 
@@ -109,8 +111,8 @@ class Setting:
 
     name: str
     values: Values
-    meaning: str = ""
-    between_nodes: bool = False
+    meaning: str = field(default="", kw_only=True)
+    between_nodes: ClassVar[bool] = False
 
     def text(self, value: SettingValue) -> str:
         """Return a value in the form in which it is written and read.
@@ -142,9 +144,9 @@ class HostSetting(Setting, ABC):
         needs_root: whether only root may write it; others then use sudo.
     """
 
-    per_interface: bool = False
-    moves_link: bool = False
-    needs_root: bool = True
+    per_interface: ClassVar[bool] = False
+    moves_link: ClassVar[bool] = False
+    needs_root: ClassVar[bool] = True
 
     @abstractmethod
     def show(self, interface: str) -> Command:
@@ -199,14 +201,10 @@ class LaunchSetting(Setting):
         return ()
 
 
-@dataclass(frozen=True)
 class InterfaceChoice(LaunchSetting):
     """The interfaces that MPI uses; a plan knows it by its name."""
 
-    name: str = CHOICE
-    values: Values = INTERFACES
-    meaning: str = "The NICs that MPI uses on each node."
-    between_nodes: bool = True
+    between_nodes = True
 
 
 def checked_interface(name: str) -> str:

@@ -58,7 +58,6 @@ class Node:
         root: whether commands run as root there; otherwise they need `sudo -n`.
     """
 
-    host: str
     root: bool
     interfaces: tuple[Interface, ...]
 
@@ -88,7 +87,7 @@ def look_at(reach: Transport, host: str, *, interfaces: bool = True) -> Node:
             f"node {host}: `{' '.join(ADDRESSES)}` tells of no interface ({last_words(addresses.printed)}): "
             "iproute2 of 2018 or newer is needed"
         )
-    return Node(host, who.printed.strip() == "0", found)
+    return Node(who.printed.strip() == "0", found)
 
 
 def require_right(reach: Transport, host: str, writes: Mapping[tuple[str, str], Command]) -> None:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..errors import RefusedError
@@ -31,16 +31,6 @@ class NumberedValues(Values):
         return None if backwards or too_many else written
 
 
-WAYS = whole(0, 2)
-POLICIES = NumberedValues(
-    "local, interleave, or bind: and prefer: with NUMA nodes, as bind:0-1", f"local|interleave|(bind|prefer):{_LIST}"
-)
-CHOICES = NumberedValues(
-    "performance, siblings, no-siblings, or CPUs as 0-3+8", f"performance|siblings|no-siblings|{_LIST}"
-)
-TEXTS = Values("a printable text or a number", r"[^\x00-\x1f\x7f]{1,4096}")
-
-
 def with_tunables(variables: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
     """Return variables with more; of tunables of the C library both are kept, and of one in both the later."""
     found = {**variables, **more}
@@ -50,16 +40,8 @@ def with_tunables(variables: Mapping[str, str], more: Mapping[str, str]) -> dict
     return found
 
 
-@dataclass(frozen=True)
 class MallocHugePages(LaunchSetting):
     """Whether the C library asks for huge pages for large blocks of memory, as HPL's matrix is one."""
-
-    name: str = "sys.malloc_huge_pages"
-    values: Values = WAYS
-    meaning: str = (
-        "Huge pages for the matrix: 0 no, 1 transparent ones, 2 those that root has set aside. They spare the CPU work "
-        "with addresses. 1 needs no root, and matters where the kernel gives them only to those who ask (madvise)."
-    )
 
     def environment(self, value: str) -> Mapping[str, str]:
         """Set the C library's own switch."""
@@ -79,16 +61,8 @@ class MallocHugePages(LaunchSetting):
         return (1, 0) if system.transparent_huge_pages == "madvise" and not self.lacks("1", system) else ()
 
 
-@dataclass(frozen=True)
 class NumaPolicy(LaunchSetting):
     """On which NUMA nodes the memory of ranks lies."""
-
-    name: str = "sys.numa_policy"
-    values: Values = POLICIES
-    meaning: str = (
-        "Where the memory of ranks lies: local beside the cores of each rank, interleave over all NUMA nodes in turn, "
-        "bind:0-1 on these only. It matters where a rank's threads run on several NUMA nodes."
-    )
 
     def command(self, value: str, system: SystemFacts | None) -> Command:  # noqa: ARG002 - the contract's
         """Start the program through numactl."""
@@ -116,16 +90,8 @@ _BIND = (
 """Binds a rank to its own part of the cores in $1, as many as it has threads, and starts the program."""
 
 
-@dataclass(frozen=True)
 class Cores(LaunchSetting):
     """The cores that ranks use, of which each rank has its own part."""
-
-    name: str = "sys.cores"
-    values: Values = CHOICES
-    meaning: str = (
-        "The cores that ranks use: performance ones only, where the CPU has two kinds, as HPL waits for the slowest; "
-        "with SMT, a core's two hardware threads (siblings) or the first of them; or CPUs by their numbers, 0-3+8."
-    )
 
     def command(self, value: str, system: SystemFacts | None) -> Command:
         """Bind each rank to as many of the cores as it has threads, whatever MPI's own binding is."""
@@ -184,37 +150,12 @@ class ThreadVariables(LaunchSetting):
         words: of a value for each of the variables; by itself they are its parts between x.
     """
 
-    name: str
-    values: Values
-    meaning: str
-    variables: tuple[str, ...] = ()
+    variables: tuple[str, ...]
     words: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def environment(self, value: str) -> Mapping[str, str]:
         """Set the variables."""
         return dict(zip(self.variables, self.words.get(value, value.split("x")), strict=False))
-
-
-THREADS = (
-    ThreadVariables(
-        "sys.omp_wait",
-        Values("active or passive", "active|passive"),
-        "How threads of a rank wait for each other: active ones keep their core busy and go on at once, passive ones "
-        "sleep. It matters with several threads a rank.",
-        ("OMP_WAIT_POLICY", "KMP_BLOCKTIME", "OPENBLAS_THREAD_TIMEOUT"),
-        {"active": ("active", "infinite", "30"), "passive": ("passive", "0", "4")},
-    ),
-    ThreadVariables(
-        "sys.blis_partition",
-        Values("own, or threads of the loops JC x IC x JR x IR as 2x4x1x1", r"own|[1-9]\d{0,3}(x[1-9]\d{0,3}){3}"),
-        "How BLIS shares dgemm among the threads of a rank: threads of its loops JC x IC x JR x IR, whose product is "
-        "all threads; own is BLIS' own choice. It matters with BLIS and many threads, which share caches.",
-        ("BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"),
-        {"own": ()},
-    ),
-)
-"""The variables of OpenMP, of Intel's and LLVM's OpenMP, and of OpenBLAS with threads of its own, which look for work
-for 2^N cycles before they sleep, with N from 4 to 30 (its USAGE.md); and those of BLIS (docs/Multithreading.md)."""
 
 
 @dataclass(frozen=True)
@@ -228,10 +169,7 @@ class KernelValue(HostSetting):
         root: a folder in place of /.
     """
 
-    name: str
     files: str
-    values: Values
-    meaning: str = ""
     available: str = ""
     missing: str = "its kernel has none"
     root: Path = Path("/")
@@ -281,28 +219,28 @@ def kernel_values(root: Path = Path("/")) -> tuple[KernelValue, ...]:
     return (
         KernelValue(
             "sys.transparent_huge_pages",
-            TRANSPARENT.removeprefix("/"),
             Values("always, madvise or never", "always|madvise|never"),
-            "Whether the kernel gives large blocks of memory huge pages by itself: always, only if a program asks "
-            "(madvise), never. Root changes it for all programs; `sys.malloc_huge_pages` needs no root.",
+            TRANSPARENT.removeprefix("/"),
+            meaning="Whether the kernel gives large blocks of memory huge pages by itself: always, only if a program "
+            "asks (madvise), never. Root changes it for all programs; `sys.malloc_huge_pages` needs no root.",
             root=root,
         ),
         KernelValue(
             "sys.governor",
-            "sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
             Values("a governor, as performance or powersave", r"[a-z][a-z_]{0,15}"),
-            "Who chooses the clock of the cores: performance keeps it high, others save power. It needs root, and "
-            "matters where cores are slow to raise their clock.",
+            "sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
+            meaning="Who chooses the clock of the cores: performance keeps it high, others save power. It needs root, "
+            "and matters where cores are slow to raise their clock.",
             available="sys/devices/system/cpu/cpu0/cpufreq/scaling_available_governors",
             missing="its kernel shows no governor, as in most virtual machines",
             root=root,
         ),
         KernelValue(
             "sys.numa_balancing",
-            "proc/sys/kernel/numa_balancing",
             whole(0, 3),
-            "Whether the kernel moves memory to the NUMA node whose cores use it: 0 no, 1 yes. It needs root. Ranks "
-            "that are bound have their memory beside them, so that moving only costs time.",
+            "proc/sys/kernel/numa_balancing",
+            meaning="Whether the kernel moves memory to the NUMA node whose cores use it: 0 no, 1 yes. It needs root. "
+            "Ranks that are bound have their memory beside them, so that moving only costs time.",
             root=root,
         ),
     )
@@ -326,20 +264,20 @@ _OWNED: tuple[tuple[str, str], ...] = (
 ENVIRONMENT = "env."
 
 
-@dataclass(frozen=True)
 class RankVariable(LaunchSetting):
     """A variable of the ranks' environment."""
-
-    name: str = "env.NAME"
-    values: Values = TEXTS
-    meaning: str = (
-        "A variable of the environment of ranks. It matters if a library that they load reads it; those that hpltune "
-        "sets itself are refused with the parameter to vary."
-    )
 
     def environment(self, value: str) -> Mapping[str, str]:
         """Set the variable."""
         return {self.name.removeprefix(ENVIRONMENT): value}
+
+
+ANY_VARIABLE = RankVariable(
+    "env.NAME",
+    Values("a printable text or a number", r"[^\x00-\x1f\x7f]{1,4096}"),
+    meaning="A variable of the environment of ranks. It matters if a library that they load reads it; those that "
+    "hpltune sets itself are refused with the parameter to vary.",
+)
 
 
 def rank_variable(name: str) -> RankVariable:
@@ -354,4 +292,53 @@ def rank_variable(name: str) -> RankVariable:
     for pattern, instead in _OWNED:
         if re.fullmatch(pattern, variable):
             raise RefusedError(f"{name}: {instead}")
-    return RankVariable(name)
+    return replace(ANY_VARIABLE, name=name)
+
+
+OF_RANKS: tuple[LaunchSetting, ...] = (
+    MallocHugePages(
+        "sys.malloc_huge_pages",
+        whole(0, 2),
+        meaning="Huge pages for the matrix: 0 no, 1 transparent ones, 2 those that root has set aside. They spare the "
+        "CPU work with addresses. 1 needs no root, and matters where the kernel gives them only to those who ask "
+        "(madvise).",
+    ),
+    ThreadVariables(
+        "sys.omp_wait",
+        Values("active or passive", "active|passive"),
+        ("OMP_WAIT_POLICY", "KMP_BLOCKTIME", "OPENBLAS_THREAD_TIMEOUT"),
+        {"active": ("active", "infinite", "30"), "passive": ("passive", "0", "4")},
+        meaning="How threads of a rank wait for each other: active ones keep their core busy and go on at once, "
+        "passive ones sleep. It matters with several threads a rank.",
+    ),
+    ThreadVariables(
+        "sys.blis_partition",
+        Values("own, or threads of the loops JC x IC x JR x IR as 2x4x1x1", r"own|[1-9]\d{0,3}(x[1-9]\d{0,3}){3}"),
+        ("BLIS_JC_NT", "BLIS_IC_NT", "BLIS_JR_NT", "BLIS_IR_NT"),
+        {"own": ()},
+        meaning="How BLIS shares dgemm among the threads of a rank: threads of its loops JC x IC x JR x IR, whose "
+        "product is all threads; own is BLIS' own choice. It matters with BLIS and many threads, which share caches.",
+    ),
+    Cores(
+        "sys.cores",
+        NumberedValues(
+            "performance, siblings, no-siblings, or CPUs as 0-3+8", f"performance|siblings|no-siblings|{_LIST}"
+        ),
+        meaning="The cores that ranks use: performance ones only, where the CPU has two kinds, as HPL waits for the "
+        "slowest; with SMT, a core's two hardware threads (siblings) or the first of them; or CPUs by their numbers, "
+        "0-3+8.",
+    ),
+    NumaPolicy(
+        "sys.numa_policy",
+        NumberedValues(
+            "local, interleave, or bind: and prefer: with NUMA nodes, as bind:0-1",
+            f"local|interleave|(bind|prefer):{_LIST}",
+        ),
+        meaning="Where the memory of ranks lies: local beside the cores of each rank, interleave over all NUMA nodes "
+        "in turn, bind:0-1 on these only. It matters where a rank's threads run on several NUMA nodes.",
+    ),
+    ANY_VARIABLE,
+)
+"""Of threads there are the variables of OpenMP, of Intel's and LLVM's OpenMP, and of OpenBLAS with threads of its own,
+which look for work for 2^N cycles before they sleep, with N from 4 to 30 (its USAGE.md); and those of BLIS
+(docs/Multithreading.md)."""

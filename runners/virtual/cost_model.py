@@ -20,7 +20,7 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
     Args:
         every_message: whether to simulate every message; overrules SAMPLE_ABOVE_RANKS.
     """
-    core, blas, link = setup.cluster.core, setup.blas, setup.link
+    core, blas, network = setup.cluster.core, setup.blas, setup.network
     measured = blas.dgemm_gflops if isinstance(blas.dgemm_gflops, RateTable) else None
     alone = kernel_sends(setup, ranks)
     table = measured or RateTable(n=(1,), k=(1,), gflops=((float(blas.dgemm_gflops),),))  # type: ignore[arg-type]
@@ -34,15 +34,15 @@ def cost_model(setup: Setup, ranks: int, *, every_message: bool | None = None) -
         "flop_s": 1e-9 / core.level2_gflops,
         "trsm": blas.dtrsm_fraction,
         "gemm_byte_s": 0.0 if measured else 1e-9 / core.memory_gb_s,
-        "send_s": link.cpu_us * 1e-6,
-        "receive_s": link.cpu_us * 1e-6,
-        "message_byte_s": link.cpu_ns_per_kib * 1e-9 / 1024,
-        "eager_bytes": link.eager_bytes,
-        "socket_bytes": setup.network.socket_kib * 1024 * alone,
-        "queue_bytes": setup.network.queue_kib * 1024 * alone,
+        "send_s": network.cpu_us * 1e-6,
+        "receive_s": network.cpu_us * 1e-6,
+        "message_byte_s": network.cpu_ns_per_kib * 1e-9 / 1024,
+        "eager_bytes": setup.link.eager_bytes,
+        "socket_bytes": network.socket_kib * 1024 * alone,
+        "queue_bytes": network.queue_kib * 1024 * alone,
         "line_byte_s": 1.0 / setup.bandwidth_bytes_s(),
         "jitter": setup.cluster.noise.jitter,
-        "late_probe": int(setup.network.late_probe),
+        "late_probe": int(network.late_probe),
         "every_message": int(ranks <= SAMPLE_ABOVE_RANKS if every_message is None else every_message),
         "seed": setup.seed,
     }

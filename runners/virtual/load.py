@@ -1,7 +1,6 @@
 """Loads virtual clusters: the shipped ones, and those in the user's TOML files."""
 
 import difflib
-from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -48,16 +47,7 @@ def parse_cluster(place: str, text: str) -> VirtualCluster:
     Raises:
         ClusterFileError: a key or a figure in it is wrong.
     """
-    return checked_cluster(place, parse_table(place, text), text)
-
-
-def checked_cluster(place: str, table: Mapping[str, Any], text: str = "") -> VirtualCluster:
-    """Make the cluster that a parsed table describes.
-
-    Raises:
-        ClusterFileError: a key or a figure in it is wrong.
-    """
-    return validated(VirtualCluster, place, table, text)
+    return validated(VirtualCluster, place, parse_table(place, text), text)
 
 
 def _package() -> Any:

@@ -3,17 +3,14 @@
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
-from ..errors import InvalidJobError, RunnerError
+from ..errors import InvalidJobError
 from .cluster import Network, VirtualBlas, VirtualCluster
 
 RENDEZVOUS_MESSAGES = 3
 """A long message costs three latencies: question, answer and data."""
 LEAST_MTU = 256
-
-
-class LinkError(RunnerError):
-    """The network does not take a setting."""
 
 
 @dataclass(frozen=True)
@@ -34,22 +31,20 @@ class Link:
     """The costs of messages between two nodes.
 
     Attributes:
+        network: on which they are, without settings.
         latency_us: one-way latency without the CPU's part.
         held_us: additional latency of a message of more than one packet.
         packet_bytes: bytes of data in one packet.
         bytes_s: rate of a long message, in bytes per second.
         eager_bytes: a longer message first asks the receiver (rendezvous).
-        cpu_us: CPU time of a message on each side.
     """
 
+    network: Network
     latency_us: float
     held_us: float
     packet_bytes: int
     bytes_s: float
     eager_bytes: int
-    cpu_us: float
-    cpu_ns_per_kib: float
-    latency_steps: tuple[tuple[int, float], ...] = ()
 
     def latency_factors(self, *, asks_apart: bool = False) -> str:
         """Write the latency by message size for SimGrid's `smpi/lat-factor`: as measured, or by packets and rendezvous.
@@ -59,9 +54,9 @@ class Link:
         """
         more = 1 + self.held_us / self.latency_us
         parts = {0: 1.0, self.packet_bytes + 1: more, self.eager_bytes + 1: more + RENDEZVOUS_MESSAGES - 1}
-        if self.latency_steps:
-            measured = {size: max(us - 2 * self.cpu_us, 0.0) / self.latency_us for size, us in self.latency_steps}
-            parts = {0: 1.0, **measured}
+        if self.network.latency_steps:
+            steps, cpu_us = self.network.latency_steps, 2 * self.network.cpu_us
+            parts = {0: 1.0, **{size: max(us - cpu_us, 0.0) / self.latency_us for size, us in steps}}
         if asks_apart:
             asking = RENDEZVOUS_MESSAGES - 1
             parts = {size: max(part - asking * (size > self.eager_bytes), 1.0) for size, part in parts.items()}
@@ -77,28 +72,26 @@ def link(network: Network, settings: Settings) -> Link:
     because its packets arrive faster than the interrupts.
 
     Raises:
-        LinkError: the network does not take a setting.
+        InvalidJobError: the network does not take a setting.
     """
     mtu = network.mtu if settings.mtu is None else settings.mtu
     gap_us = network.throttle_us if settings.throttle_us is None else settings.throttle_us
     nics = network.nics if settings.nics is None else settings.nics
     if not max(LEAST_MTU, network.header_bytes + 1) <= mtu <= network.mtu_most:
-        raise LinkError(f"an MTU of {mtu}: this network takes {LEAST_MTU} to {network.mtu_most}")
+        raise InvalidJobError(f"an MTU of {mtu}: this network takes {LEAST_MTU} to {network.mtu_most}")
     if not 1 <= nics <= network.nics:
-        raise LinkError(f"{nics} NICs: these nodes have {network.nics}")
+        raise InvalidJobError(f"{nics} NICs: these nodes have {network.nics}")
     if gap_us < 0:
-        raise LinkError(f"interrupts {gap_us} us apart: expected 0 or more")
+        raise InvalidJobError(f"interrupts {gap_us} us apart: expected 0 or more")
     data = mtu - network.header_bytes
     one_nic = 1 / (1 / (network.gbit_s * 1e9 / 8) + network.packet_us * 1e-6 / data)
     return Link(
+        network,
         latency_us=max(network.latency_us, gap_us) - 2 * network.cpu_us,
         held_us=gap_us,
         packet_bytes=data,
         bytes_s=nics * one_nic,
         eager_bytes=network.eager_kib * 1024,
-        cpu_us=network.cpu_us,
-        cpu_ns_per_kib=network.cpu_ns_per_kib,
-        latency_steps=network.latency_steps,
     )
 
 
@@ -143,7 +136,7 @@ class Setup:
         """The costs of the network with this launch's settings.
 
         Raises:
-            LinkError: the network does not take a setting.
+            InvalidJobError: the network does not take a setting.
         """
         return link(self.network, self.settings)
 
@@ -153,12 +146,18 @@ class Setup:
         return tuple(max(SLOWEST, speed * run) for speed in own_speeds(self.cluster))
 
     def hosts(self, ranks: int) -> list[str]:
-        """Return the host of each rank.
+        """Return the host of each rank: nodes filled one after the other, as mpirun maps by slot.
 
         Raises:
             InvalidJobError: there are more ranks than cores.
         """
-        return host_file(self.cluster, ranks, order=self.order).split()
+        every = self.cluster.node_list
+        nodes = [(number, every[number].cores) for number in self.order or range(len(every))]
+        cores = sum(own for _, own in nodes)
+        if ranks > cores:
+            named = f"{self.cluster.name} has {cores} in {len(nodes)} nodes"
+            raise InvalidJobError(f"{ranks} ranks need {ranks} cores: {named}")
+        return [f"n{number}" for number, own in nodes for _ in range(own)][:ranks]
 
     def bandwidth_bytes_s(self) -> float:
         """Bandwidth of one node's NICs in this launch, in bytes per second."""
@@ -193,32 +192,10 @@ def platform_xml(setup: Setup) -> str:
     return f"{HEADER}{body}</platform>\n"
 
 
-def host_file(cluster: VirtualCluster, ranks: int, *, spread: bool = False, order: Sequence[int] = ()) -> str:
-    """Write the host of each rank: nodes filled one after the other (mpirun's by-slot mapping), or in turn if `spread`.
-
-    Args:
-        order: numbers of the nodes to fill; empty for all, as the cluster lists them.
-
-    Raises:
-        InvalidJobError: there are more ranks than cores.
-    """
-    every = cluster.node_list
-    nodes = [(number, every[number].cores) for number in order or range(len(every))]
-    cores = sum(own for _, own in nodes)
-    if ranks > cores:
-        raise InvalidJobError(f"{ranks} ranks need {ranks} cores: {cluster.name} has {cores} in {len(nodes)} nodes")
-    if not spread:
-        slots = [number for number, own in nodes for _ in range(own)]
-    else:
-        slots = [number for turn in range(max(own for _, own in nodes)) for number, own in nodes if turn < own]
-    return "".join(f"n{number}\n" for number in slots[:ranks])
-
-
 def _leaf(setup: Setup, number: int, nodes: range, speeds: Sequence[float]) -> str:
     half_us, bytes_s = setup.link.latency_us / 2, setup.bandwidth_bytes_s()
-    lines = [f'<zone id="leaf{number}" routing="Cluster">\n']
     kinds, memory = setup.cluster.node_list, setup.cluster.shared_memory
-    lines += [
+    lines = [
         f'<host id="n{node}" speed="{speeds[node]:.9g}Gf" core="{kinds[node].cores}"/>\n'
         f'<link id="l{node}" bandwidth="{bytes_s:.9g}Bps" latency="{half_us:.9g}us" '
         f'sharing_policy="SPLITDUPLEX"/>\n'
@@ -230,30 +207,28 @@ def _leaf(setup: Setup, number: int, nodes: range, speeds: Sequence[float]) -> s
     backplane = setup.network.switch.backplane_gbit_s
     if backplane and len(nodes) == len(speeds):
         lines.append(f'<backbone id="backplane" bandwidth="{backplane * 1e9 / 8:.9g}Bps" latency="0us"/>\n')
-    lines.append(f'<router id="r{number}"/>\n')
-    lines += [f'<route src="n{node}" dst="n{node}"><link_ctn id="within{node}"/></route>\n' for node in nodes]
-    return "".join([*lines, "</zone>\n"])
+    routes = (f'<route src="n{node}" dst="n{node}"><link_ctn id="within{node}"/></route>\n' for node in nodes)
+    zone, router = f'<zone id="leaf{number}" routing="Cluster">\n', f'<router id="r{number}"/>\n'
+    return "".join([zone, *lines, router, *routes, "</zone>\n"])
 
 
 def _tree(setup: Setup, leaves: Sequence[range], speeds: Sequence[float]) -> str:
     """Write leaf switches whose uplinks connect to an upper switch."""
     switch = setup.network.switch
-    lines = ['<zone id="all" routing="Full">\n']
-    lines += [_leaf(setup, number, leaf, speeds) for number, leaf in enumerate(leaves)]
-    for number, leaf in enumerate(leaves):
-        uplink = setup.bandwidth_bytes_s() * len(leaf) / switch.oversubscription
-        lines.append(
-            f'<link id="u{number}" bandwidth="{uplink:.9g}Bps" latency="{switch.hop_us:.9g}us" '
-            f'sharing_policy="SPLITDUPLEX"/>\n'
-        )
+    lines = ['<zone id="all" routing="Full">\n', *(_leaf(setup, at, leaf, speeds) for at, leaf in enumerate(leaves))]
+    uplinks = [setup.bandwidth_bytes_s() * len(leaf) / switch.oversubscription for leaf in leaves]
+    lines += [
+        f'<link id="u{number}" bandwidth="{uplink:.9g}Bps" latency="{switch.hop_us:.9g}us" '
+        f'sharing_policy="SPLITDUPLEX"/>\n'
+        for number, uplink in enumerate(uplinks)
+    ]
     spine = ""
     if switch.backplane_gbit_s:
         lines.append(f'<link id="spine" bandwidth="{switch.backplane_gbit_s * 1e9 / 8:.9g}Bps" latency="0us"/>\n')
         spine = '<link_ctn id="spine"/>'
-    for a in range(len(leaves)):
-        for b in range(a + 1, len(leaves)):
-            lines.append(
-                f'<zoneRoute src="leaf{a}" dst="leaf{b}" gw_src="r{a}" gw_dst="r{b}">'
-                f'<link_ctn id="u{a}" direction="UP"/>{spine}<link_ctn id="u{b}" direction="DOWN"/></zoneRoute>\n'
-            )
+    lines += [
+        f'<zoneRoute src="leaf{a}" dst="leaf{b}" gw_src="r{a}" gw_dst="r{b}">'
+        f'<link_ctn id="u{a}" direction="UP"/>{spine}<link_ctn id="u{b}" direction="DOWN"/></zoneRoute>\n'
+        for a, b in combinations(range(len(leaves)), 2)
+    ]
     return "".join([*lines, "</zone>\n"])

@@ -20,9 +20,8 @@ from hpl.output import HplResult
 from hpl.programs.registry import TO_BUILD
 from results.record import Invalidity
 from runners.errors import SubmitError
-from runners.toml_file import parse_table
 from runners.virtual.cluster import VirtualCluster
-from runners.virtual.load import checked_cluster
+from runners.virtual.load import parse_cluster
 from search_spaces.load import load
 from search_spaces.machine import BlasFacts, Machine
 from search_spaces.node_order import rank_speeds
@@ -241,7 +240,7 @@ def test_a_twin_of_a_made_up_cluster_differs_from_it_by_its_nodes_alone() -> Non
 
 
 def cluster_of(text: str) -> VirtualCluster:
-    return checked_cluster("made up", parse_table("made up", text))
+    return parse_cluster("made up", text)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from runners.errors import RefusedError
 from runners.hosts.system_facts import SystemFacts
@@ -19,11 +20,8 @@ MEANING = "What a test writes into a file. It never matters."
 class FileValue(HostSetting):
     """A number in a file, as /proc and /sys have them; its owner may write it."""
 
-    name: str
     file: Path
-    values: Values = NUMBERS
-    meaning: str = MEANING
-    needs_root: bool = False
+    needs_root: ClassVar[bool] = False
 
     def show(self, interface: str) -> Command:
         del interface
@@ -43,20 +41,14 @@ class FileValue(HostSetting):
 class Variable(LaunchSetting):
     """A variable of the ranks."""
 
-    name: str
     variable: str = VARIABLE
-    values: Values = PACES
 
     def environment(self, value: str) -> Mapping[str, str]:
         return {self.variable: value}
 
 
-@dataclass(frozen=True)
 class Starter(LaunchSetting):
     """A command that starts the program."""
-
-    name: str
-    values: Values = NUMBERS
 
     def command(self, value: str, system: SystemFacts | None) -> Command:
         del system
@@ -66,8 +58,8 @@ class Starter(LaunchSetting):
 def register(folder: Path) -> None:
     """Add settings to the registry, one line each; the value lies in a file of a folder."""
     made_up = (
-        FileValue("sys.test_value", folder / PLACE),
-        Variable("sys.test_pace"),
-        Starter("sys.test_step"),
+        FileValue("sys.test_value", NUMBERS, folder / PLACE, meaning=MEANING),
+        Variable("sys.test_pace", PACES),
+        Starter("sys.test_step", NUMBERS),
     )
     registry.SETTINGS = {**registry.SETTINGS, **{setting.name: setting for setting in made_up}}

@@ -15,7 +15,7 @@ from runners.toml_file import ClusterFileError
 from runners.virtual.cluster import Network, VirtualCluster, VirtualNoise
 from runners.virtual.cost_model import cost_model
 from runners.virtual.load import cluster_text, load_cluster, parse_cluster, shipped
-from runners.virtual.platform import LinkError, Settings, Setup, host_file, link, platform_xml
+from runners.virtual.platform import Settings, Setup, link, platform_xml
 
 KRONOS = cluster_text("kronos")[1]
 
@@ -189,8 +189,8 @@ def test_holding_interrupts_back_never_makes_a_message_faster(network: Network, 
 def test_throttling_turns_29_into_117_microseconds_and_a_long_message_waits_once_more() -> None:
     gige = load_cluster("kronos").networks["gige"]
     on, off = link(gige, Settings()), link(gige, Settings(throttle_us=0))
-    assert on.latency_us + 2 * on.cpu_us == pytest.approx(117)
-    assert off.latency_us + 2 * off.cpu_us == pytest.approx(29)
+    assert on.latency_us + 2 * gige.cpu_us == pytest.approx(117)
+    assert off.latency_us + 2 * gige.cpu_us == pytest.approx(29)
     factors = dict(part.split(":") for part in on.latency_factors().split(";"))
     assert list(factors) == ["65537", "1461", "0"]
     assert float(factors["1461"]) * on.latency_us == pytest.approx(on.latency_us + 117, rel=1e-4)
@@ -206,19 +206,18 @@ def test_throttling_turns_29_into_117_microseconds_and_a_long_message_waits_once
     ],
 )
 def test_a_setting_the_network_does_not_take_is_refused(settings: Settings, sentence: str) -> None:
-    with pytest.raises(LinkError, match=sentence):
+    with pytest.raises(InvalidJobError, match=sentence):
         link(load_cluster("kronos").networks["gige"], settings)
 
 
 def test_more_ranks_than_virtual_cores_are_refused() -> None:
     with pytest.raises(InvalidJobError, match="9 ranks need 9 cores: Kronos has 8 in 8 nodes"):
-        host_file(load_cluster("kronos"), 9)
+        Setup(load_cluster("kronos"), "acml", "gige").hosts(9)
 
 
-def test_ranks_fill_one_node_after_the_other_or_are_dealt_out() -> None:
-    pile = load_cluster("pi5")
-    assert host_file(pile, 6).split() == ["n0", "n0", "n0", "n0", "n1", "n1"]
-    assert host_file(pile, 9, spread=True).split() == [*(f"n{number}" for number in range(8)), "n0"]
+def test_ranks_fill_one_node_after_the_other() -> None:
+    pile = Setup(load_cluster("pi5"), "blis", "gige")
+    assert pile.hosts(6) == ["n0", "n0", "n0", "n0", "n1", "n1"]
 
 
 @pytest.mark.parametrize("name", ["ethernet16", "infiniband64", "kronos", "pi5"])

@@ -141,17 +141,17 @@ def messages_of(figures: Figures) -> MessageCosts:
         return MessageCosts(SharedMemory().latency_us, SharedMemory().gb_s * 1e9, ())
     sizes = list(times)
     bytes_s = _rate(times, sizes[-LARGEST], sizes[-1])
-    steps = []
-    for before, size in pairwise(sizes):
-        besides_us = 1e6 * max(times[size] - size / bytes_s, 0.0)
-        steps.append((round((before * size) ** 0.5), round(besides_us, 4)))
+    steps = tuple(
+        (round((before * size) ** 0.5), round(1e6 * max(times[size] - size / bytes_s, 0.0), 4))
+        for before, size in pairwise(sizes)
+    )
     kept_kib = _kept_bytes(figures) / KIB
     queue_kib = _queued_s(figures) * bytes_s / KIB if kept_kib else 0.0
     questions = [shape.m for shape in figures if shape.what == "probed"]
     return MessageCosts(
         latency_us=1e6 * times[sizes[0]],
         bytes_s=bytes_s,
-        steps=tuple(steps),
+        steps=steps,
         kept_kib=round(kept_kib),
         queue_kib=round(queue_kib),
         late_probe=min(questions, default=2) > 1,

@@ -173,9 +173,12 @@ class KernelTimer:
 
     def _of_kind(self, kind: CpuKind) -> KindKernels:
         complaints: list[str] = []
+        files = [entry.library(1).path for entry in self.blas]
         for node in sorted(kind.nodes, key=lambda node: node in kind.busy)[:TRIED]:
+            timing = Timing.BUSY if node in kind.busy else Timing.QUIET
             try:
-                found = self._on_node(node, kind)
+                with node_cpu(self.reach, node, kind.identity, files) as cpu:
+                    found = self._surveyed(cpu, f"node {node}", kind, timing)
             except (UnreachableError, ProcessError, NodeCpuError) as error:
                 complaints.append(str(error))
             else:
@@ -184,11 +187,6 @@ class KernelTimer:
             return KindKernels(kind, {}, {}, tuple(complaints))
         here = self._surveyed(HERE, "this host", kind, Timing.BUSY if kind.busy else Timing.QUIET)
         return replace(here, complaints=tuple(complaints), by_host=True)
-
-    def _on_node(self, node: str, kind: CpuKind) -> KindKernels:
-        files = [entry.library(1).path for entry in self.blas]
-        with node_cpu(self.reach, node, kind.identity, files) as cpu:
-            return self._surveyed(cpu, f"node {node}", kind, Timing.BUSY if node in kind.busy else Timing.QUIET)
 
     def _surveyed(self, cpu: ProbedCpu, where: str, kind: CpuKind, timing: Timing) -> KindKernels:
         probes, failed = {}, {}

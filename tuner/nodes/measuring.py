@@ -12,7 +12,7 @@ from runners.hosts.staging import stage, unstage
 from runners.hosts.transport import Ssh
 from runners.process_tree import require_open_files
 from runners.readiness.asking import AskedFacts, ask_facts
-from runners.readiness.fact_table import OddFact, classes_of, odd_facts
+from runners.readiness.fact_table import FACTS, FILE, OddFact, classes_of, odd_facts
 
 from ..events import Listener, NodesMeasured, Notice, WorkEnded, WorkStarted
 from ..machine.node_checks import said_together
@@ -65,7 +65,7 @@ def measure(target: NodesTarget, plan: MeasuringPlan, listener: Listener, stop: 
     if plan.steps:
         require_open_files(FILES * len(nodes), f"measurements on {counted(len(nodes), 'node')}")
     listener(WorkStarted(f"Asking {counted(len(nodes), 'node')} for facts"))
-    asked = ask_facts(target.reach, nodes, plan.same_files, plan.mpirun)
+    asked = ask_facts(target.reach, nodes, (*FACTS, *(f"{FILE}{file}" for file in plan.same_files)), plan.mpirun)
     listener(WorkEnded())
     again = _named_again(target, asked)
     asked = replace(asked, facts={node: own for node, own in asked.facts.items() if node not in again})

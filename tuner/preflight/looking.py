@@ -8,7 +8,7 @@ from results.node_check import ranges
 from results.report.model import Column, Table, Wrap
 from runners.hosts.host_facts import confined
 from runners.hosts.transport import Local, Transport
-from runners.readiness.asking import ask_some_facts
+from runners.readiness.asking import ask_facts
 from runners.readiness.fact_table import fact_named
 
 from ..machine.inventory import Inventory
@@ -157,7 +157,7 @@ def look(
         check for check in CHECKS if (slow or not check.slow) and not (waits and check.look is other_programs)
     )
     names = {*MORE_FACTS, *(name for check in checks for name in check.facts)}
-    asked = ask_some_facts(reach or Local(), list(nodes) or [HERE], names, work, LIMIT_S)
+    asked = ask_facts(reach or Local(), list(nodes) or [HERE], names, work=work, limit_s=LIMIT_S)
     return Preflight(tuple(found_in(asked.facts, plan, checks)), asked.facts, checks, asked.silent)
 
 

@@ -13,9 +13,8 @@ from hpl.programs.registry import cached_source, obtain
 from hpl.search_paths import SearchPaths
 from hpl.sizing import NodeShare, n_for_memory, process_grids
 from results.record import SIMULATOR
-from runners.toml_file import GIB
+from runners.toml_file import GIB, validated
 from runners.virtual.cluster import Switch, VirtualCluster, VirtualNodes
-from runners.virtual.load import checked_cluster
 
 from ..events import BuildStep, Listener, Notice
 from ..machine.equipment import Equipment, NodeKind
@@ -137,4 +136,4 @@ def cluster_from(stored: Mapping[str, Any]) -> VirtualCluster:
     Raises:
         runners.toml_file.ClusterFileError: it cannot be used.
     """
-    return checked_cluster("the stored cluster", stored)
+    return validated(VirtualCluster, "the stored cluster", stored)

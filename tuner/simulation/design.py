@@ -9,9 +9,9 @@ from typing import Any
 
 from results.metrics import Merit
 from results.stats.ranking import Ranked
-from runners.toml_file import parse_table, read_text
+from runners.toml_file import parse_table, read_text, validated
 from runners.virtual.cluster import VirtualCluster
-from runners.virtual.load import checked_cluster, cluster_text
+from runners.virtual.load import cluster_text
 
 from ..errors import UsageError
 from ..machine.peak import model_above_peak
@@ -101,7 +101,7 @@ def _design(
     merged = merge(table, {key: value for key, value in row.items() if key not in own})
     other_nodes = merged.get("nodes") != table.get("nodes")
     dropped = tuple(key for key in OF_ALL_NODES if other_nodes and key in table and key not in row)
-    cluster = checked_cluster(f"{where} ({name})", {key: merged[key] for key in merged if key not in dropped})
+    cluster = validated(VirtualCluster, f"{where} ({name})", {key: merged[key] for key in merged if key not in dropped})
     for key, known in (("network", cluster.networks), ("blas", cluster.blas)):
         chosen = own.get(key)
         if chosen is not None and chosen not in known:

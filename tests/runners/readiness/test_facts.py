@@ -27,7 +27,9 @@ def from_h1(lab: HostsLab) -> Ssh:
 def test_this_machine_tells_what_it_is(tmp_path: Path) -> None:
     file = tmp_path / "lib with blank.so"
     file.write_text("x")
-    asked = ask_facts(Local(), ["here"], [file, tmp_path / "gone"], work=tmp_path / "not/yet/made")
+    asked = ask_facts(
+        Local(), ["here"], [*FACTS, f"file {file}", f"file {tmp_path / 'gone'}"], work=tmp_path / "not/yet/made"
+    )
     facts = asked.facts["here"]
     assert not asked.silent
     assert facts["kernel"] == platform.release()

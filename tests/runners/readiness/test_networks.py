@@ -50,26 +50,25 @@ def nodes(names: Mapping[str, str]) -> Nodes:
 
 
 def test_without_interfaces_it_is_the_network_of_the_names() -> None:
-    found = networks_of(nodes({node: f"10.1.0.{at}" for at, node in enumerate(NODES, start=1)}), NODES)
-    (network,) = found.networks
+    (network,), notes = networks_of(nodes({node: f"10.1.0.{at}" for at, node in enumerate(NODES, start=1)}), NODES)
     assert (network.name, dict(network.addresses)) == ("ib0", {"n1": "10.1.0.1", "n2": "10.1.0.2", "n3": "10.1.0.3"})
-    assert found.notes == ()
+    assert notes == []
 
 
 def test_names_that_nodes_do_not_know_or_that_mean_themselves_lead_to_the_network_that_they_share() -> None:
-    (network,) = networks_of(nodes({"n1": "127.0.1.1"}), NODES).networks
+    (network,), _ = networks_of(nodes({"n1": "127.0.1.1"}), NODES)
     assert (network.name, network.addresses["n1"], network.addresses["n3"]) == ("eth0", "10.0.0.1", "10.0.0.3")
 
 
 def test_each_interface_that_people_name_is_a_network_and_a_node_without_it_is_told() -> None:
     cluster = nodes({})
     del cluster.addresses["n2"]["ib0"]  # type: ignore[attr-defined]
-    found = networks_of(cluster, NODES, ("eth0", "ib0"))
-    assert [(network.name, list(network.addresses)) for network in found.networks] == [
+    networks, notes = networks_of(cluster, NODES, ("eth0", "ib0"))
+    assert [(network.name, list(network.addresses)) for network in networks] == [
         ("eth0", ["n1", "n2", "n3"]),
         ("ib0", ["n1", "n3"]),
     ]
-    assert found.notes == ("node n2: ib0 has no IPv4 address, so nothing is sent over it.",)
+    assert notes == ["node n2: ib0 has no IPv4 address, so nothing is sent over it."]
 
 
 def test_the_two_hosts_between_which_nothing_gets_through_are_named(hosts: HostsLab) -> None:

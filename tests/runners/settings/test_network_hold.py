@@ -167,7 +167,7 @@ def test_a_note_of_another_boot_or_that_is_none_says_nothing(lab: HostsLab, cont
         older.write_text(text.replace(boot, "an-earlier-boot"))
         none.write_text("nothing of the kind\n")
         link.symlink_to(older)
-        assert [mark.token for mark in marks_on(reach(lab), "h2").marks] == [note.suffix[1:]]
+        assert [mark.token for mark in marks_on(reach(lab), "h2")[1]] == [note.suffix[1:]]
         for file in (older, none, link):
             file.unlink()
 

@@ -27,7 +27,7 @@ from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
 from runners.readiness.networks import narrow_ways
-from runners.settings.net import Mtu
+from runners.settings.registry import host_settings
 from runners.settings.script import outcome_of_each
 from runners.settings.survey import require_right
 from runners.toml_file import GIB
@@ -54,7 +54,7 @@ from .doctor import kernel_facts, kernel_sentence, kernel_table, verdict
 Fact = float | list[str]
 TimeKernels = Callable[[Cluster, Sequence[str], Sequence[Blas]], ClusterKernels]
 """Times the kernels of BLAS libraries on nodes by name."""
-MTU = Mtu()
+MTU = host_settings()["net.mtu"]
 """The setting that stands for all that need root."""
 USED = 0.95
 """Part of the memory free now that is written down: what is free changes from day to day."""

@@ -117,16 +117,16 @@ class Pairs:
         nodes = [node for node in target.nodes if node in place.folders]
         if len(nodes) < 2:
             return StepResult()
-        found = networks_of(target.reach, nodes, target.interfaces)
+        networks, notes = networks_of(target.reach, nodes, target.interfaces)
         alone: list[PairRate] = []
         at_once: list[PairRate] = []
         with PairPrograms(target.reach, {node: place.folders[node] for node in nodes}) as programs:
-            for network in found.networks:
+            for network in networks:
                 own = self._alone(place, programs, network)
                 alone += own
                 if any(pair.counts for pair in own):
                     at_once += self._at_once(place, programs, network)
-            return StepResult(pairs=tuple(alone), pairs_at_once=tuple(at_once), lost=programs.lost, notes=found.notes)
+            return StepResult(pairs=tuple(alone), pairs_at_once=tuple(at_once), lost=programs.lost, notes=tuple(notes))
 
     def _alone(self, place: StepPlace, programs: PairPrograms, network: NodeNetwork) -> list[PairRate]:
         """Measure pair by pair; where no pair of a pattern works, the next patterns are left out."""
