@@ -1,6 +1,7 @@
 """A job of ours in a batch system, its trials, and when the system is asked about it."""
 
 import contextlib
+import math
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -22,6 +23,8 @@ SILENCE_S = 900.0
 """How long a batch system may be silent; a restart with a large queue takes minutes."""
 LATE_S = 120.0
 """Time that the worker has after a trial's walltime to end the trial and to report that."""
+FORGOTTEN_S = 30.0
+"""How long a system may not know a job before it counts as lost: Grid Engine tells of its end up to 15 s later."""
 ANSWER_S = 20.0
 """Seconds that a node has to run nothing as a step of the job."""
 
@@ -179,6 +182,7 @@ class Allocation:
         self.over = False
         self.lost: tuple[str, ...] = ()
         self._seen: BatchJob | None = None
+        self._began_s, self._known_s = math.inf, self.polling.submitted_s
         self._verdict: tuple[JobState, str, Mishap | None] | None = None
         self._trials = TrialQueue(self.spool)
         self._doubt = Doubt.NONE
@@ -189,8 +193,10 @@ class Allocation:
 
     def left_s(self) -> float:
         """Seconds until its time limit; the whole limit before it has begun."""
-        if self._seen is None or self._seen.left_s is None or self._seen.phase is JobPhase.WAITING:
+        if self._seen is None or self._seen.phase is JobPhase.WAITING:
             return self._time_s
+        if self._seen.left_s is None:
+            return self._time_s - (time.monotonic() - self._began_s)
         return self._seen.left_s - (time.monotonic() - self.polling.answered_s)
 
     @property
@@ -241,9 +247,14 @@ class Allocation:
             )
 
     def note(self, seen: BatchJob | None) -> None:
-        """Process the system's answer about the job; None if it no longer knows the job."""
+        """Process the system's answer about the job; None if it does not know the job, which may be so for a moment."""
         self.polling.answered()
+        now = self.polling.answered_s
+        self._known_s = self._known_s if seen is None else now
+        if self._verdict is None and seen is None and now - self._known_s < FORGOTTEN_S:
+            return
         before, self._seen = self._seen, seen
+        self._began_s = min(self._began_s, math.inf if seen is None or seen.phase is JobPhase.WAITING else now)
         if seen is None:
             self._end(
                 JobState.FAILED, f"{self._terms.title} does not know job {self.number} any more", Mishap.DAEMON_LOST
@@ -374,7 +385,7 @@ class Allocation:
         current, trials = self._trials.current, self._trials.take_all()
         mine = self._seen is None or self._seen.by_its_script
         if current is not None:
-            report = _report(self.spool, current)
+            report = _report(self.spool, current, over=True)
             if report.why is not None and (mine or not report.failed):
                 self._conclude(current, report)
                 trials.remove(current)
@@ -456,8 +467,8 @@ class Polling:
         self.pause_s = LAST_PAUSE_S
 
 
-def _report(spool: Spool, trial: Trial) -> WorkerReport:
-    report = spool.report(trial.number)
+def _report(spool: Spool, trial: Trial, *, over: bool = False) -> WorkerReport:
+    report = spool.report(trial.number, over=over)
     if report.exit_code != 0:
         return report
     return replace(report, exit_code=int(befell(0, RunPaths(trial.job.directory).last_words()) is Mishap.DAEMON_LOST))
