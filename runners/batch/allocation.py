@@ -1,7 +1,6 @@
 """A job of ours in a batch system, its trials, and when the system is asked about it."""
 
 import contextlib
-import math
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -182,7 +181,6 @@ class Allocation:
         self.over = False
         self.lost: tuple[str, ...] = ()
         self._seen: BatchJob | None = None
-        self._began_s, self._known_s = math.inf, self.polling.submitted_s
         self._verdict: tuple[JobState, str, Mishap | None] | None = None
         self._trials = TrialQueue(self.spool)
         self._doubt = Doubt.NONE
@@ -193,10 +191,8 @@ class Allocation:
 
     def left_s(self) -> float:
         """Seconds until its time limit; the whole limit before it has begun."""
-        if self._seen is None or self._seen.phase is JobPhase.WAITING:
+        if self._seen is None or self._seen.left_s is None or self._seen.phase is JobPhase.WAITING:
             return self._time_s
-        if self._seen.left_s is None:
-            return self._time_s - (time.monotonic() - self._began_s)
         return self._seen.left_s - (time.monotonic() - self.polling.answered_s)
 
     @property
@@ -248,13 +244,13 @@ class Allocation:
 
     def note(self, seen: BatchJob | None) -> None:
         """Process the system's answer about the job; None if it does not know the job, which may be so for a moment."""
-        self.polling.answered()
-        now = self.polling.answered_s
-        self._known_s = self._known_s if seen is None else now
-        if self._verdict is None and seen is None and now - self._known_s < FORGOTTEN_S:
+        if seen is None and self._verdict is None and time.monotonic() - self.polling.answered_s < FORGOTTEN_S:
+            self.polling.unanswered()
             return
+        if seen is not None and seen.left_s is None:
+            seen = replace(seen, left_s=self.left_s())
+        self.polling.answered()
         before, self._seen = self._seen, seen
-        self._began_s = min(self._began_s, math.inf if seen is None or seen.phase is JobPhase.WAITING else now)
         if seen is None:
             self._end(
                 JobState.FAILED, f"{self._terms.title} does not know job {self.number} any more", Mishap.DAEMON_LOST

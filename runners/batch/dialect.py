@@ -61,8 +61,8 @@ for the shell of SHELL.
 """
 END_STEPS = "end_steps() {{ [ \"$({nodes} | awk '!seen[$0]++' | grep -c .)\" = 1 ]; }}"
 """What a launcher left on other nodes ends with the job, so a worker that may have left something ends the job."""
-LISTED = re.compile(r"(?:\[[^\]]*\]|[^,\[])+")
-"""Names and ranges of names in a list with commas."""
+LISTED = r"(?:\[[^\]]*\]|[^,\[])+"
+"""A name or a range in a list with commas."""
 MIB = {"": 2**-20, "K": 2**-10, "M": 1.0, "G": 2**10, "T": 2**20}
 """MiB in each unit of memory."""
 PHASES = {"runs": JobPhase.RUNNING, "paused": JobPhase.PAUSED, "ends": JobPhase.ENDING}
@@ -133,7 +133,6 @@ class PlainBatch(BatchSystem):
 
     def submit(self, cores_per_node: int, time_s: float, log: Path, script: Sequence[str]) -> str:
         """Submit it; the system says now if it never takes such a job, as far as it looks."""
-        memory = self.dialect.choices.get("memory_gib", ())
         asked = {
             "nodes": self.nodes,
             "cores": cores_per_node,
@@ -142,7 +141,9 @@ class PlainBatch(BatchSystem):
             "minutes": math.ceil(time_s / 60),
             "log": log,
             "folder": log.parent,
-            "memory": "".join(one.format(int(self.memory_gib * 2**10)) for one in memory if self.memory_gib),
+            "memory": "".join(self.dialect.choices.get("memory_gib", ())).format(int(self.memory_gib * 2**10))
+            if self.memory_gib
+            else "",
         }
         values = self.model_dump(include={"queue", "account", "parallel_environment"}, exclude_none=True)
         values |= {"exclusive" if self.exclusive else "shared": ""}
@@ -161,8 +162,9 @@ class PlainBatch(BatchSystem):
         """Ask about jobs that wait or run, and, where these are others, about those that ended."""
         patterns, past = self.dialect.patterns, self.dialect.commands.get("past")
         argv = self.dialect.commands["jobs"]
-        tokens = (one for word in argv for one in (jobs if word == "{jobs}" else (word.format(),)))
-        said = self._ask(*tokens, may_refuse=False)
+        said = self._ask(
+            *(one for word in argv for one in (jobs if word == "{jobs}" else (word.format(),))), may_refuse=False
+        )
         found = {match["number"]: match["told"] for match in re.finditer(patterns["job"], said.stdout)}
         for number in [number for number in jobs if number not in found]:
             if past and (ended := re.search(patterns["past"], self._ask(*past, number).stdout)):
@@ -188,13 +190,14 @@ class PlainBatch(BatchSystem):
             told = match.groupdict(default="")
             own_mib = float(told.get("memory") or 0) * MIB[told.get("unit", "").upper()]
             memory_mib = int(self.memory_gib * 2**10 if self.memory_gib else own_mib)
-            cores, down = int(told["cores"]) // int(told.get("number", 1)), told["state"]
-            if not re.search(self.dialect.patterns["down"], down):
-                down = ""
-            state = "down" if down else "up"
-            parts = LISTED.findall(told.get("names", ""))
-            names = [name for part in parts for name in expanded(part) or (part,)] or [told["name"]]
-            nodes += [BatchNode(name, cores, memory_mib, state, reason=down) for name in names if cores]
+            cores = int(told["cores"]) // int(told.get("number", 1))
+            down = told["state"] if re.search(self.dialect.patterns["down"], told["state"]) else ""
+            nodes += [
+                BatchNode(name, cores, memory_mib, "down" if down else "up", reason=down)
+                for part in re.findall(LISTED, told.get("names", "")) or (told["name"],)
+                for name in ("names" in told and expanded(part)) or (part,)
+                if cores
+            ]
         asked = BatchQueue(
             self.queue or "(default)", self.queue is None, up=True, limit_s=None, nodes=len(nodes), nodes_per_job=None
         )
@@ -220,15 +223,16 @@ class PlainBatch(BatchSystem):
             SubmitError: it does not answer.
         """
         said = ask(argv, self.words.title, {name: own for name, own in outside().items() if not SECRET.fullmatch(name)})
-        silent, unknown = self.dialect.patterns["silent"], self.dialect.patterns.get("unknown", "(?!)")
-        wrong = re.search(silent, said.stdout + said.stderr) if may_refuse else not re.search(unknown, said.stderr)
-        if said.exit_code != 0 and wrong:
+        silent = re.search(self.dialect.patterns["silent"], said.stdout + said.stderr)
+        unknown = re.search(self.dialect.patterns.get("unknown", "(?!)"), said.stderr)
+        if said.exit_code != 0 and (silent if may_refuse else not unknown):
             raise SubmitError(f"{self.words.title} does not answer: {said.words()}", transient=True)
         return said
 
     def _told(self, number: str, text: str) -> BatchJob:
         """Say what a text of the system means for a job."""
-        title, look = self.words.title, self.words.look
+        title, commands = self.words.title, self.dialect.commands
+        look = " ".join((*commands["past"], number)) if "past" in commands else self.words.look
         how = next((how for pattern, how in self.dialect.states.items() if re.search(pattern, text)), "paused")
         if how in ENDS:
             state, form, event = ENDS[how]
@@ -238,7 +242,7 @@ class PlainBatch(BatchSystem):
         if how in PHASES:
             return BatchJob(number, PHASES[how])
         match = re.search(self.dialect.patterns.get("why", "(?!)"), text)
-        why = " ".join(match[1].split()) if match else f"`{look}` tells more"
+        why = " ".join(match[1].split()) if match else f"`{self.words.look}` tells more"
         never = why if how == "never" else None
         return BatchJob(number, JobPhase.WAITING, "", None, f"{title} job {number} waits: {why}", never)
 

@@ -1,4 +1,4 @@
-"""PBS, LSF and Flux, none of which runs here: programs on PATH print what theirs do, in the forms of public records."""
+"""PBS, LSF and Flux, none of which runs here: programs on PATH print what theirs do, by public records and manuals."""
 
 import os
 import subprocess
@@ -125,6 +125,7 @@ LSF_JOBS = """\
 3870|SSUSP|-|-|-
 3871|UNKWN|-|-|-
 """
+"""Made from the command reference."""
 LSF_HOSTS = """\
 HOST_NAME      type    model  cpuf ncpus maxmem maxswp server RESOURCES
 c485         X86_64   PC1133  23.1     8 16046M 16378M    Yes (mpich2)
@@ -139,6 +140,7 @@ FLUX_JOBS = """\
 ƒ3dSybfQ4|INACTIVE|CANCELED||cancel|
 ƒ3dSybfQ5|INACTIVE|FAILED|node1||
 """
+"""Made from flux-jobs(1)."""
 FLUX_NODES = """\
     free 3 96 node[1-3]
 allocated 1 32 node4
@@ -185,7 +187,7 @@ def prints(folder: Path, name: str, text: str, code: int = 0, errors: str = "") 
                 (ENDED, "PBS ended job 42638.head at its time limit", Mishap.TIME_LIMIT),
                 (ENDED, "PBS job 42639.head failed", None),
                 (ENDED, "PBS ended job 42640.head for using more memory than it may", Mishap.KILLED),
-                (ENDED, "PBS lost job 42641.head: `qstat -x` may tell more", Mishap.DAEMON_LOST),
+                (ENDED, "PBS lost job 42641.head: `qstat -x -f 42641.head` may tell more", Mishap.DAEMON_LOST),
             ],
         ),
         (

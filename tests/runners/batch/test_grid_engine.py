@@ -113,7 +113,7 @@ def test_a_job_waits_while_another_has_its_node(grid_engine: GridEngineLab, tmp_
     told = ONE.status([first, second])
     assert (told[second].phase, told[second].told()) == (
         JobPhase.WAITING,
-        f"Grid Engine job {second} waits: `qstat` tells more",
+        f"Grid Engine job {second} waits: `qstat -j NUMBER` tells more",
     )
     ONE.cancel([first])
     assert ended(ONE, second).by_its_script
