@@ -104,11 +104,13 @@ done
 env -0 >&3
 """
 """Begins as a login shell does. Old module commands end with 0 whatever happens, so the list of those loaded counts."""
+SECRET = re.compile(r"(?i:.*(?:token|secret|passw|credential|private|api_?key).*)")
+"""Variables whose names say that their values are secret."""
 _OF_SHELL = re.compile(
     r"_*|PWD|OLDPWD|SHLVL|ENV|BASH.*|PS[0-4]|PROMPT.*|HPLTUNE.*|SLURM_.*|_{0,2}(?:LMOD|MODULE|Module|LMFILES).*"
-    r"|(?i:.*(?:token|secret|passw|credential|private|api_?key).*)"
+    rf"|{SECRET.pattern}"
 )
-"""Variables of shells and of the module command itself, and those whose names say that their values are secret."""
+"""Variables of shells and of the module command itself, and secret ones."""
 _loaded: list[str] = []
 """The modules that this process has loaded."""
 _changed: dict[str, str | None] = {}

@@ -22,6 +22,8 @@ SILENCE_S = 900.0
 """How long a batch system may be silent; a restart with a large queue takes minutes."""
 LATE_S = 120.0
 """Time that the worker has after a trial's walltime to end the trial and to report that."""
+FORGOTTEN_S = 30.0
+"""How long a system may not know a job before it counts as lost: Grid Engine tells of its end up to 15 s later."""
 ANSWER_S = 20.0
 """Seconds that a node has to run nothing as a step of the job."""
 
@@ -224,7 +226,12 @@ class Allocation:
             )
 
     def note(self, seen: BatchJob | None) -> None:
-        """Process the system's answer about the job; None if it no longer knows the job."""
+        """Process the system's answer about the job; None if it does not know the job, which may be so for a moment."""
+        if seen is None and self.verdict is None and time.monotonic() - self.polling.answered_s < FORGOTTEN_S:
+            self.polling.unanswered()
+            return
+        if seen is not None and seen.left_s is None:
+            seen = replace(seen, left_s=self.left_s())
         self.polling.answered()
         before, self._seen = self._seen, seen
         if seen is None:
@@ -357,7 +364,7 @@ class Allocation:
         current, trials = self.trials.current, self.trials.take_all()
         mine = self._seen is None or self._seen.by_its_script
         if current is not None:
-            report = _report(self.spool, current)
+            report = _report(self.spool, current, over=True)
             if report.why is not None and (mine or not report.failed):
                 self._conclude(current, report)
                 trials.remove(current)
@@ -435,8 +442,8 @@ class Polling:
         self.pause_s = LAST_PAUSE_S
 
 
-def _report(spool: Spool, trial: Trial) -> WorkerReport:
-    report = spool.report(trial.number)
+def _report(spool: Spool, trial: Trial, *, over: bool = False) -> WorkerReport:
+    report = spool.report(trial.number, over=over)
     if report.exit_code != 0:
         return report
     return replace(report, exit_code=int(befell(0, RunPaths(trial.job.directory).last_words()) is Mishap.DAEMON_LOST))

@@ -17,8 +17,9 @@ from pydantic import create_model, model_validator
 
 from ..base import JobState
 from ..errors import InvalidJobError, Mishap, SubmitError
+from ..forwarded import SECRET
 from ..hosts.hearing import CommandResult
-from ..hosts.host_lists import listed_hosts
+from ..hosts.host_lists import expanded
 from ..job import Job
 from ..launchers.base import Launcher
 from ..toml_file import Part, Positive, matching, parse_table, validated
@@ -29,6 +30,8 @@ Word = Annotated[str, matching(r"[\w][\w.,:/@+-]*", "one word of letters, digits
 PLACE = "hpltune-node-{:04d}"
 """Stands for a node in the command of a launcher until the job knows its nodes."""
 START = """
+SHELL=/bin/sh
+export SHELL
 wanted=$1
 shift
 names=$({nodes} | awk '!seen[$0]++')
@@ -52,9 +55,15 @@ while [ $((left -= 1)) -ge 0 ]; do
 done
 exec "$@"
 """
-"""Starts a launcher inside a job: with the names of the job's nodes in place of those that stand for them."""
+"""Starts a launcher inside a job: with the names of the job's nodes in place of those that stand for them.
+
+Open MPI writes the line that starts a daemon for the shell of the user's account, or where it does not know that one,
+for the shell of SHELL.
+"""
 END_STEPS = "end_steps() {{ [ \"$({nodes} | awk '!seen[$0]++' | grep -c .)\" = 1 ]; }}"
 """What a launcher left on other nodes ends with the job, so a worker that may have left something ends the job."""
+LISTED = r"(?:\[[^\]]*\]|[^,\[])+"
+"""A name or a range in a list with commas."""
 MIB = {"": 2**-20, "K": 2**-10, "M": 1.0, "G": 2**10, "T": 2**20}
 """MiB in each unit of memory."""
 PHASES = {"runs": JobPhase.RUNNING, "paused": JobPhase.PAUSED, "ends": JobPhase.ENDING}
@@ -62,6 +71,7 @@ ENDS: Mapping[str, tuple[JobState, str, Mishap | None]] = {
     "done": (JobState.FAILED, "{title} job {number} ended before the run did", None),
     "failed": (JobState.FAILED, "{title} job {number} failed", None),
     "cancelled": (JobState.CANCELLED, "{title} job {number} was cancelled, and not by hpltune", None),
+    "killed": (JobState.CANCELLED, "a signal that hpltune did not send ended {title} job {number}", None),
     "late": (JobState.TIMEOUT, "{title} ended job {number} at its time limit", Mishap.TIME_LIMIT),
     "memory": (JobState.FAILED, "{title} ended job {number} for using more memory than it may", Mishap.KILLED),
     "preempted": (JobState.FAILED, "{title} gave the nodes of job {number} to another", Mishap.PREEMPTED),
@@ -78,7 +88,8 @@ class Dialect(Part):
         shell: lines for a shell: `nodes` lists the nodes of its job, `reach` runs "$*" on "$node".
         commands: tokens, with values in braces; `past` tells of a job that `jobs` does not list any more.
         choices: tokens for keys of the table in a cluster file.
-        patterns: regular expressions for the answers.
+        patterns: regular expressions for the answers: `silent` and `unknown` for errors, for which the system does not
+            answer or does not know a job; `past` for what `past` says of a job; `names` in `machine` is a list.
         states: what a text about a job means, by expressions of which the first that matches counts: a word of `PHASES`
             or `ENDS`, "waits" or "never".
         needs: keys without which the system can give no nodes.
@@ -131,6 +142,9 @@ class PlainBatch(BatchSystem):
             "minutes": math.ceil(time_s / 60),
             "log": log,
             "folder": log.parent,
+            "memory": "".join(self.dialect.choices.get("memory_gib", ())).format(int(self.memory_gib * 2**10))
+            if self.memory_gib
+            else "",
         }
         values = self.model_dump(include={"queue", "account", "parallel_environment"}, exclude_none=True)
         values |= {"exclusive" if self.exclusive else "shared": ""}
@@ -149,13 +163,13 @@ class PlainBatch(BatchSystem):
         """Ask about jobs that wait or run, and, where these are others, about those that ended."""
         patterns, past = self.dialect.patterns, self.dialect.commands.get("past")
         argv = self.dialect.commands["jobs"]
-        said = self._ask(*(one for word in argv for one in (jobs if word == "{jobs}" else (word.format(),))))
-        if said.exit_code != 0 and not re.search(patterns.get("unknown", "(?!)"), said.stderr):
-            raise SubmitError(f"{self.words.title} does not answer: {said.words()}", transient=True)
+        said = self._ask(
+            *(one for word in argv for one in (jobs if word == "{jobs}" else (word.format(),))), may_refuse=False
+        )
         found = {match["number"]: match["told"] for match in re.finditer(patterns["job"], said.stdout)}
         for number in [number for number in jobs if number not in found]:
-            if past and (ended := self._ask(*past, number)).exit_code == 0:
-                found[number] = ended.stdout
+            if past and (ended := re.search(patterns["past"], self._ask(*past, number).stdout)):
+                found[number] = ended[0]
         return {number: self._told(number, found[number]) for number in jobs if number in found}
 
     def cancel(self, jobs: Collection[str]) -> None:
@@ -171,7 +185,7 @@ class PlainBatch(BatchSystem):
             said = self._ask(*(token.format(self.queue) for token in tokens), *named)
             if said.exit_code != 0:
                 raise InvalidJobError(f"{self.words.title} has no queue {self.queue}: {said.words()}")
-        said = self._ask(*(token.format() for token in self.dialect.commands["machines"]))
+        said = self._ask(*(token.format() for token in self.dialect.commands["machines"]), may_refuse=False)
         nodes = []
         for match in re.finditer(self.dialect.patterns["machine"], said.stdout):
             told = match.groupdict(default="")
@@ -181,7 +195,9 @@ class PlainBatch(BatchSystem):
             down = told["state"] if re.search(self.dialect.patterns["down"], told["state"]) else ""
             nodes += [
                 BatchNode(name, cores, memory_mib, "down" if down else "up", reason=down)
-                for name in listed_hosts(match["name"], Path())
+                for part in re.findall(LISTED, told.get("names", "")) or (told["name"],)
+                for name in ("names" in told and expanded(part)) or (part,)
+                if cores
             ]
         asked = BatchQueue(
             self.queue or "(default)", self.queue is None, up=True, limit_s=None, nodes=len(nodes), nodes_per_job=None
@@ -198,12 +214,26 @@ class PlainBatch(BatchSystem):
         start = START.format(nodes=self.dialect.shell["nodes"], title=self.words.title, name=self.name)
         return ["sh", "-c", start, "sh", str(self.nodes), *launcher.command(placed)]
 
-    def _ask(self, *argv: str) -> CommandResult:
-        return ask(argv, self.words.title, outside())
+    def _ask(self, *argv: str, may_refuse: bool = True) -> CommandResult:
+        """Ask it.
+
+        Args:
+            may_refuse: whether other errors than those of a silent system are answers, too.
+
+        Raises:
+            SubmitError: it does not answer.
+        """
+        said = ask(argv, self.words.title, {name: own for name, own in outside().items() if not SECRET.fullmatch(name)})
+        silent = re.search(self.dialect.patterns["silent"], said.stdout + said.stderr)
+        unknown = re.search(self.dialect.patterns.get("unknown", "(?!)"), said.stderr)
+        if said.exit_code != 0 and (silent if may_refuse else not unknown):
+            raise SubmitError(f"{self.words.title} does not answer: {said.words()}", transient=True)
+        return said
 
     def _told(self, number: str, text: str) -> BatchJob:
         """Say what a text of the system means for a job."""
-        title, look = self.words.title, self.words.look
+        title, commands = self.words.title, self.dialect.commands
+        look = " ".join((*commands["past"], number)) if "past" in commands else self.words.look
         how = next((how for pattern, how in self.dialect.states.items() if re.search(pattern, text)), "paused")
         if how in ENDS:
             state, form, event = ENDS[how]
@@ -212,9 +242,9 @@ class PlainBatch(BatchSystem):
         if how in PHASES:
             return BatchJob(number, PHASES[how])
         match = re.search(self.dialect.patterns.get("why", "(?!)"), text)
-        why = " ".join(match[1].split()) if match else f"`{look}` tells more"
-        waits = f"{title} job {number} waits: {why}"
-        return BatchJob(number, JobPhase.WAITING, "", None, waits, why if how == "never" else None)
+        why = " ".join(match[1].split()) if match else f"`{self.words.look}` tells more"
+        never = why if how == "never" else None
+        return BatchJob(number, JobPhase.WAITING, "", None, f"{title} job {number} waits: {why}", never)
 
 
 def speaking(name: str, class_name: str) -> type[PlainBatch]:

@@ -100,14 +100,18 @@ class Spool:
         number, _, mark, _ = self._orders
         self._order(int(number), LEAVE, mark, 0)
 
-    def report(self, number: int) -> WorkerReport:
-        """Read the worker's report of a trial so far."""
+    def report(self, number: int, *, over: bool = False) -> WorkerReport:
+        """Read the worker's report of a trial so far.
+
+        Args:
+            over: whether the job is: then nothing is left of a trial for which the worker ended the job.
+        """
         try:
             *lines, _ = (self.folder / f"{number}.status").read_text(encoding="ascii").split("\n")
         except OSError:
             return WorkerReport(started=False)
         words = lines[-1].split() if lines else []
-        if len(words) == 3 and words[0] == "ended":
+        if len(words) == 3 and words[0] in (("ended", "left") if over else ("ended",)):
             return WorkerReport(started=True, why=words[1], exit_code=int(words[2]))
         return WorkerReport(started=bool(words))
 

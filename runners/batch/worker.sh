@@ -5,7 +5,7 @@
 # In SPOOL, a folder that all nodes see:
 #   orders     one line of hpltune's: BEAT TRIAL VERB MARK LIMIT_CS .      VERB is wait, run, stop or leave
 #   N.trial    `set -- FOLDER TOKEN...`: the command of trial N and where it runs
-#   N.status   ours: "started", then "ended WHY CODE"
+#   N.status   ours: "started", then "ended WHY CODE", or "left WHY CODE" where this counts once the job is over
 # Before this text stands the function end_steps of the batch system.
 # hpltune makes each file before it names it, and both sides rewrite files in place: NFS shows that at once.
 
@@ -85,7 +85,11 @@ run() {
         *) why=exited ;;
     esac
     sweep
-    [ "$why$code" = exited0 ] || end_steps || { echo "steps of trial $wanted may be left: the job ends"; exit 1; }
+    [ "$why$code" = exited0 ] || end_steps || {
+        echo "left $why $code" >>"$spool/$wanted.status"
+        echo "steps of trial $wanted may be left: the job ends"
+        exit 1
+    }
     echo "ended $why $code" >>"$spool/$wanted.status"
     done=$wanted
 }

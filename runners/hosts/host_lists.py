@@ -17,7 +17,7 @@ VARIABLE, FILE = "env:", "file:"
 """What stands before the name of a variable, and before the path of a file of hosts."""
 RANGE_FORM = "a range of hosts has numbers in brackets, as node[01-16,20]"
 _BRACKETS = re.compile(r"\[([^\][]*)\]")
-_SPANS, _PLAIN = re.compile(r"[0-9,/-]+"), re.compile(r"[A-Za-z0-9.-]*")
+_SPANS, _PLAIN = re.compile(r"[0-9,/-]+"), re.compile(r"[A-Za-z0-9._-]*")
 """What stands within brackets of a range, and between them."""
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SECTION = re.compile(r"\[([\w.:-]+)\]")

@@ -82,6 +82,8 @@ class GridEngineLab:
         for shared in SHARED.iterdir():
             if shared.name != "default":
                 (self.folder / "root" / shared.name).symlink_to(shared)
+        (self.folder / "root/utilbin").mkdir()
+        (self.folder / "root/utilbin/lx-amd64").symlink_to(PROGRAMS)
         spool = f"{common};{self.folder / 'qmaster'}"
         (common / "bootstrap").write_text(BOOTSTRAP.format(spool=spool, folder=self.folder))
         (common / "act_qmaster").write_text(f"{self.node}\n")

@@ -47,8 +47,10 @@ def survey_batch(cluster: Cluster, batch: BatchSystem, inventory: Inventory) -> 
     nodes = Nodes((), batch.nodes, cores, memory_bytes, cluster, max(1.0, time_limit_s - SPARE_S))
     gflops = cluster.node.rpeak_gflops or inventory.rpeak.gflops / inventory.rpeak.cores * cores
     origin = "from the cluster file" if cluster.node.rpeak_gflops else "taken to be like this host's: see [node]"
-    all_nodes = four_digits(batch.nodes * gflops)
-    sentence = f"Rpeak = {counted(batch.nodes, 'node')} x {four_digits(gflops)} = {all_nodes} GFLOPS, {origin}."
+    sentence = (
+        f"Rpeak = {counted(batch.nodes, 'node')} x {four_digits(gflops)} = {four_digits(batch.nodes * gflops)} GFLOPS, "
+        f"{origin}."
+    )
     rpeak = replace(inventory.rpeak, gflops=batch.nodes * gflops, cores=batch.nodes * cores, reasoning=(sentence,))
     each = f"{counted(cores, 'core')} and {gibibytes(memory_bytes)} each"
     notice = Notice(f"Nodes from {_asked_of(batch)}: {batch.nodes} with {each}.")
@@ -72,8 +74,9 @@ def batch_runner(nodes: Nodes, mpiruns: ByMpi, queue_limit_s: float, folder: Pat
     if batch is None:
         raise TunerError(f"{nodes.cluster.name} is no cluster behind a batch system")
     starters = ByMpi({mpi: batch.launcher_of(mpi, own) for mpi, own in mpiruns.launchers.items()})
-    terms = AllocationTerms(batch, nodes.cores, min(batch.queue_limit_s, queue_limit_s))
-    return BatchRunner(terms, starters, folder / batch.name)
+    return BatchRunner(
+        AllocationTerms(batch, nodes.cores, min(batch.queue_limit_s, queue_limit_s)), starters, folder / batch.name
+    )
 
 
 def batch_faults(batch: BatchSystem, facts: BatchFacts, cores: int | None, mpi: Mpi | None) -> Iterator[str]:
@@ -90,8 +93,8 @@ def batch_faults(batch: BatchSystem, facts: BatchFacts, cores: int | None, mpi: 
     if facts.asked and limit_s < SPARE_S + LEAST_RUN_S:
         yield (
             f"an allocation lasts {in_words(limit_s)}, of which {in_words(SPARE_S)} are kept to end a run in order, "
-            f"and the first runs need {in_words(LEAST_RUN_S)}: take another than {_asked_of(batch)}, or raise "
-            f"time_limit_s under [{batch.name}]"
+            f"and the first runs need {in_words(LEAST_RUN_S)}: choose another {batch.words.queue}, or raise its "
+            f"limit or time_limit_s under [{batch.name}]"
         )
     if mpi is not None and facts.asked and own and batch.launcher == own.name and not own.starts(mpi.name):
         yield (
@@ -138,16 +141,21 @@ def _too_few(batch: BatchSystem, facts: BatchFacts, cores: int | None) -> Iterat
     where = _asked_of(batch)
     most = max((asked.nodes_per_job or asked.nodes for asked in facts.asked), default=0)
     usable = facts.usable()
+    known = sorted({node.cores for node in usable})
     asked = f"{counted(batch.nodes, 'node')} {'is' if batch.nodes == 1 else 'are'} asked"
     if len(usable) < batch.nodes:
         yield f"{asked}, but {where} has {len(usable)} that can run jobs"
     elif batch.nodes > most:
         yield f"{asked}, but {where} gives a job at most {most}: lower nodes under [{batch.name}]"
+    elif not cores and len(known) > 1 and all(queue.limit_s is None for queue in facts.asked):
+        yield (
+            f"nodes of {batch.words.title} have {known[0]} to {known[-1]} cores, and {batch.words.title} does not tell "
+            "which of them a job gets: write how many those have as cores under [node] of the cluster file"
+        )
     elif cores and len(facts.usable(cores)) < batch.nodes:
-        largest = max(node.cores for node in usable)
         yield (
             f"cores = {cores} under [node] of the cluster file, but {len(facts.usable(cores))} nodes of {where} have "
-            f"so many (the largest has {largest}): lower cores"
+            f"so many (the largest has {known[-1]}): lower cores"
         )
 
 

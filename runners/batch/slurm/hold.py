@@ -12,7 +12,7 @@ from ...errors import RunnerError, SubmitError
 from ...hosts.hearing import LineProcess
 from ..base import JobPhase, in_words
 from ..registry import outside
-from .client import KEPT, SlurmSilentError
+from .client import KEPT
 from .options import SlurmTable
 from .submit import refusal, salloc_command
 
@@ -115,7 +115,7 @@ class Salloc:
         """
         try:
             seen = self._table.status([job]).get(job)
-        except SlurmSilentError:
+        except SubmitError:
             return
         if seen is None or seen.phase is not JobPhase.WAITING:
             return

@@ -2,20 +2,22 @@
 
 import shlex
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from batch_contract import HoldingContract
 from hypothesis import given
 from hypothesis import strategies as st
-from runner_contract import RunnerContract
+from runner_contract import RunnerContract, wait
 from stand_in_batch import StandIn, install, under_way
 from waiting import PATIENCE_S
 
-from runners.base import Runner
-from runners.batch.allocation import AllocationTerms
-from runners.batch.base import BatchSystem, in_words
+from runners.base import JobState, Runner
+from runners.batch.allocation import Allocation, AllocationTerms
+from runners.batch.base import BatchJob, BatchSystem, JobPhase, in_words
 from runners.batch.registry import outside
 from runners.batch.runner import BatchRunner
 from runners.batch.spool import Spool
@@ -65,6 +67,56 @@ class TestRunnerOfStandIn(RunnerContract):
         with BatchRunner(AllocationTerms(batch, 2, 600.0), Once(), tmp_path / "spool") as runner:
             yield runner
         assert under_way(queue) == []
+
+
+class Leaving(StandIn):
+    """One that ends a job if a launcher may have left something on its other nodes."""
+
+    end_steps: ClassVar[str] = "end_steps() { false; }"
+
+
+class TestRunnerThatEndsJobs(RunnerContract):
+    """A run that fails, is cancelled or takes too long is told as it was, though the job ends with it."""
+
+    @pytest.fixture
+    def runner(self, queue: Path, tmp_path: Path) -> Iterator[Runner]:
+        batch = Leaving(nodes=1, time_limit_s=2 * 86400.0)
+        with BatchRunner(AllocationTerms(batch, 2, 600.0), Once(), tmp_path / "spool") as runner:
+            yield runner
+        assert under_way(queue) == []
+
+    def test_a_failed_run_has_no_event_and_the_next_one_a_job_of_its_own(self, runner: Runner, tmp_path: Path) -> None:
+        first = wait(runner, runner.submit(self.job(tmp_path, "exit 3")))
+        second = wait(runner, runner.submit(self.job(tmp_path, "exit 0")))
+        assert (first.state, first.exit_code, first.event) == (JobState.FAILED, 3, None)
+        assert second.state is JobState.COMPLETED
+
+
+class TestAllocation:
+    @pytest.fixture
+    def allocation(self, queue: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Allocation:
+        del queue
+        self.now_s = 1000.0
+        monkeypatch.setattr(time, "monotonic", lambda: self.now_s)
+        return Allocation(AllocationTerms(StandIn(nodes=1), 2, 600.0), Once(), tmp_path / "spool", 3600.0)
+
+    def test_its_time_is_counted_from_when_it_was_first_seen_with_nodes(self, allocation: Allocation) -> None:
+        for phase, left_s in ((JobPhase.WAITING, 3600.0), (JobPhase.RUNNING, 3600.0), (JobPhase.RUNNING, 3500.0)):
+            self.now_s += 100.0
+            allocation.note(BatchJob(allocation.number, phase))
+            assert allocation.left_s() == left_s
+
+    def test_a_job_that_is_not_known_for_a_moment_is_not_lost(self, allocation: Allocation) -> None:
+        allocation.note(BatchJob(allocation.number, JobPhase.RUNNING))
+        for later_s, over in ((20.0, False), (11.0, True)):
+            self.now_s += later_s
+            allocation.note(None)
+            assert allocation.over is over
+
+    def test_a_job_that_was_ended_here_is_gone_when_it_is_not_known(self, allocation: Allocation) -> None:
+        allocation.give_up(JobState.CANCELLED, "the run was cancelled")
+        allocation.note(None)
+        assert allocation.over
 
 
 class TestSpool:

@@ -1,4 +1,4 @@
-"""PBS, LSF and Flux, none of which runs here: programs on PATH print what theirs do, in the forms of public records."""
+"""PBS, LSF and Flux, none of which runs here: programs on PATH print what theirs do, by public records and manuals."""
 
 import os
 import subprocess
@@ -56,6 +56,16 @@ Job Id: 42639.head
     job_state = F
     substate = 92
     Exit_status = 1
+
+Job Id: 42640.head
+    job_state = F
+    substate = 93
+    Exit_status = -27
+
+Job Id: 42641.head
+    job_state = F
+    substate = 92
+    Exit_status = 265
 """
 """Of `qstat -x -f`, OpenPBS 20 to 23: long values go on in the next line, behind a tab."""
 PBS_NODES = """\
@@ -88,6 +98,22 @@ node03
      resources_available.mem = 131659892kb
      resources_available.ncpus = 20
      resources_available.vnode = node03
+
+gpu_01[0]
+     Mom = gpu_01.local
+     ntype = PBS
+     state = free
+     resources_available.mem = 131659892kb
+     resources_available.ncpus = 24
+     resources_available.vnode = gpu_01[0]
+
+1234
+     Mom = 1234.local
+     ntype = PBS
+     state = free
+     resources_available.mem = 131659892kb
+     resources_available.ncpus = 0
+     resources_available.vnode = 1234
 """
 LSF_JOBS = """\
 3864|PEND|-|-|New job is waiting for scheduling;
@@ -97,7 +123,9 @@ LSF_JOBS = """\
 3868|EXIT|130|TERM_OWNER: job killed by owner|-
 3869|EXIT|3|-|-
 3870|SSUSP|-|-|-
+3871|UNKWN|-|-|-
 """
+"""Made from the command reference."""
 LSF_HOSTS = """\
 HOST_NAME      type    model  cpuf ncpus maxmem maxswp server RESOURCES
 c485         X86_64   PC1133  23.1     8 16046M 16378M    Yes (mpich2)
@@ -112,11 +140,13 @@ FLUX_JOBS = """\
 ƒ3dSybfQ4|INACTIVE|CANCELED||cancel|
 ƒ3dSybfQ5|INACTIVE|FAILED|node1||
 """
+"""Made from flux-jobs(1)."""
 FLUX_NODES = """\
     free 3 96 node[1-3]
 allocated 1 32 node4
     down 0 0
-    down 2 64 node[5-6]
+    down 2 64 node5,n_[6-6]
+    free 1 0 node7
 """
 WAITS, RUNS, ENDED = JobPhase.WAITING, JobPhase.RUNNING, JobPhase.ENDED
 Told = tuple[JobPhase, str, Mishap | None]
@@ -156,6 +186,8 @@ def prints(folder: Path, name: str, text: str, code: int = 0, errors: str = "") 
                 (ENDED, "PBS job 42637.head was cancelled, and not by hpltune", None),
                 (ENDED, "PBS ended job 42638.head at its time limit", Mishap.TIME_LIMIT),
                 (ENDED, "PBS job 42639.head failed", None),
+                (ENDED, "PBS ended job 42640.head for using more memory than it may", Mishap.KILLED),
+                (ENDED, "PBS lost job 42641.head: `qstat -x -f 42641.head` may tell more", Mishap.DAEMON_LOST),
             ],
         ),
         (
@@ -169,6 +201,7 @@ def prints(folder: Path, name: str, text: str, code: int = 0, errors: str = "") 
                 (ENDED, "LSF ended job 3867 at its time limit", Mishap.TIME_LIMIT),
                 (ENDED, "LSF job 3868 was cancelled, and not by hpltune", None),
                 (ENDED, "LSF job 3869 failed", None),
+                (JobPhase.PAUSED, "", None),
                 (JobPhase.PAUSED, "", None),
             ],
         ),
@@ -206,13 +239,18 @@ def test_what_a_system_prints_of_jobs_is_told(
 @pytest.mark.parametrize(
     ("batch", "asks", "text", "expected"),
     [
-        (Pbs(nodes=1), "pbsnodes", PBS_NODES, [("node01", 24, 252, True), ("node03", 20, 125, False)]),
+        (
+            Pbs(nodes=1),
+            "pbsnodes",
+            PBS_NODES,
+            [("node01", 24, 252, True), ("node03", 20, 125, False), ("gpu_01[0]", 24, 125, True)],
+        ),
         (Lsf(nodes=1), "lshosts", LSF_HOSTS, [("c485", 8, 15, True), ("amc-uriel.c", 12, 63, True)]),
         (
             Flux(nodes=1, memory_gib=64.0),
             "flux",
             FLUX_NODES,
-            [(f"node{at}", 32, 64, at < 5) for at in range(1, 7)],
+            [*((f"node{at}", 32, 64, at < 5) for at in range(1, 6)), ("n_6", 32, 64, False)],
         ),
     ],
     ids=["PBS", "LSF", "Flux"],
@@ -403,7 +441,7 @@ def test_an_agent_reads_the_arguments_of_ssh(bin: Path, tmp_path: Path) -> None:
     assert (
         subprocess.run((agent, "-x", "-o", "A=b", "n7", "orted", "-mca", "x"), check=True, timeout=60).returncode == 0
     )
-    assert noted.read_text().splitlines() == ["n7", "orted -mca x"]
+    assert noted.read_text().splitlines() == ["n7", "/bin/sh", "-c", "orted -mca x"]
 
 
 def test_a_job_with_other_nodes_than_were_asked_for_says_so(tmp_path: Path) -> None:
@@ -411,3 +449,96 @@ def test_a_job_with_other_nodes_than_were_asked_for_says_so(tmp_path: Path) -> N
     assert done.returncode == 1
     assert done.stderr == "PBS gave the job n7, and nodes = 2 was asked for: look at [pbs] of the cluster file\n"
     assert befell(1, done.stderr) is Mishap.NO_NODES
+
+
+def test_memory_of_a_node_is_asked_of_pbs_where_the_file_tells_it(bin: Path, tmp_path: Path) -> None:  # noqa: A002
+    noted = prints(bin, "qsub", "42634.head\n")
+    Pbs(nodes=2, memory_gib=62.5).submit(48, 600.0, tmp_path / "log", ("/spool/worker.sh",))
+    assert "select=2:ncpus=48:mpiprocs=48:mem=64000mb" in noted.read_text().splitlines()
+
+
+def test_a_job_of_pbs_that_ended_is_known_where_the_server_keeps_a_history(bin: Path) -> None:  # noqa: A002
+    program(
+        bin / "qstat",
+        f"#!/bin/sh\nif [ $1 = -x ]; then cat {bin}/past; else echo 'qstat: 42639.head Job has finished, use -x or -H "
+        "to obtain historical job information' >&2; exit 35; fi\n",
+    )
+    (bin / "past").write_text("Job Id: 42639.head\n    job_state = F\n    Exit_status = 1\n")
+    assert Pbs(nodes=1).status(["42639.head"])["42639.head"].told() == "PBS job 42639.head failed"
+    (bin / "past").write_text("PBS is not configured to maintain job history\n")
+    assert Pbs(nodes=1).status(["42639.head"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("batch", "submits", "errors"),
+    [
+        (Pbs(nodes=2), "qsub", "Connection refused\nqsub: cannot connect to server head (errno=15010)"),
+        (Lsf(nodes=2), "bsub", "LSF is down. Please wait ..."),
+        (
+            Flux(nodes=2, memory_gib=1.0),
+            "flux",
+            "flux-batch: ERROR: Unable to connect to Flux: broker socket /run/flux/local was not found",
+        ),
+        (
+            GridEngine(nodes=2, parallel_environment="mpi"),
+            "qsub",
+            'Unable to run job: unable to send message to qmaster using port 6444 on host "head": got send error.',
+        ),
+    ],
+    ids=["PBS", "LSF", "Flux", "Grid Engine"],
+)
+def test_a_silent_system_refuses_no_job(
+    bin: Path,  # noqa: A002
+    tmp_path: Path,
+    batch: PlainBatch,
+    submits: str,
+    errors: str,
+) -> None:
+    prints(bin, submits, "", 1, f"{errors}\n")
+    with pytest.raises(SubmitError, match=f"{batch.words.title} does not answer: ") as silent:
+        batch.submit(48, 600.0, tmp_path / "log", ("/spool/worker.sh",))
+    assert silent.value.transient
+
+
+def test_nodes_that_a_system_cannot_list_are_no_nodes_but_an_error(bin: Path) -> None:  # noqa: A002
+    prints(bin, "pbsnodes", "", 1, "pbsnodes: Server has no node list")
+    with pytest.raises(SubmitError, match="PBS does not answer: pbsnodes: Server has no node list"):
+        Pbs(nodes=1).facts()
+
+
+def test_a_variable_whose_name_says_that_it_is_secret_is_not_told_to_a_system(
+    bin: Path,  # noqa: A002
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program(bin / "qsub", f"#!/bin/sh\nenv >{tmp_path / 'environment'}\necho 1.head\n")
+    monkeypatch.setenv("MY_API_TOKEN", "1")
+    monkeypatch.setenv("MY_OTHER", "1")
+    Pbs(nodes=1).submit(1, 60.0, tmp_path / "log", ("/spool/worker.sh",))
+    told = (tmp_path / "environment").read_text()
+    assert "MY_OTHER=1" in told
+    assert "MY_API_TOKEN" not in told
+
+
+def test_each_host_of_a_job_of_lsf_is_named_before_its_slots() -> None:
+    listed = subprocess.run(
+        ("sh", "-c", Lsf.dialect.shell["nodes"]),
+        env={**os.environ, "LSB_MCPU_HOSTS": "h1 48 h2 48"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert listed.stdout == "h1\nh2\n"
+
+
+def test_of_what_grid_engine_kept_of_a_job_the_last_record_is_the_jobs_own(bin: Path) -> None:  # noqa: A002
+    record = "{0}\nhostname     {1}\njobnumber    7\nslots        2\nfailed       {2}\nexit_status  {3}\n"
+    prints(bin, "qstat", "")
+    line = "=" * 62
+    prints(
+        bin,
+        "qacct",
+        record.format(line, "n2", "100 : assumedly after job", 129) + record.format(line, "n1", "0    ", "5   "),
+    )
+    job = GridEngine(nodes=2, parallel_environment="mpi").status(["7"])["7"]
+    assert (job.told(), job.by_its_script) == ("Grid Engine job 7 failed", True)

@@ -113,7 +113,7 @@ def test_a_job_waits_while_another_has_its_node(grid_engine: GridEngineLab, tmp_
     told = ONE.status([first, second])
     assert (told[second].phase, told[second].told()) == (
         JobPhase.WAITING,
-        f"Grid Engine job {second} waits: `qstat` tells more",
+        f"Grid Engine job {second} waits: `qstat -j NUMBER` tells more",
     )
     ONE.cancel([first])
     assert ended(ONE, second).by_its_script
@@ -154,3 +154,17 @@ def test_a_system_whose_daemon_is_gone_does_not_answer(
     with pytest.raises(SubmitError, match="Grid Engine does not answer: ") as silent:
         ONE.status(["1"])
     assert silent.value.transient
+
+
+def test_a_line_reaches_a_node_of_a_job_as_it_was_written(grid_engine: GridEngineLab, tmp_path: Path) -> None:
+    class Reaching(Plain):
+        def command(self, job: Job) -> list[str]:
+            return [str(job.agent), "-x", *job.nodes, "--", 'for word in "a  b" c; do echo "$word"; done; exit 3']
+
+    (tmp_path / "run").mkdir()
+    with BatchRunner(AllocationTerms(ONE, 2, 600.0), Reaching(), tmp_path / "spool") as runner:
+        job = runner.submit(Job(program=("/bin/true",), ranks=1, directory=tmp_path / "run"))
+        status = wait(runner, job)
+    assert (status.state, status.exit_code) == (JobState.FAILED, 3)
+    assert RunPaths(tmp_path / "run").read_stdout() == "a  b\nc\n"
+    del grid_engine

@@ -389,3 +389,21 @@ def test_the_way_of_srun_is_that_of_the_library_unless_the_table_says_another() 
 def test_srun_starts_ranks_only_in_ways_that_it_lists(way: str, starts: bool) -> None:  # noqa: FBT001
     srun = OwnLauncher("srun", "--mpi", "srun --mpi=list", ("none", "pmix_v4"), {"openmpi": way})
     assert srun.starts("openmpi") is starts
+
+
+def test_a_squeue_that_answers_late_does_not_end_the_wait_for_nodes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked_now = tmp_path / "asked"
+    program(
+        tmp_path / "salloc",
+        f"#!/bin/sh\necho 'salloc: Pending job allocation 7'\nuntil [ -e {asked_now} ]; do sleep 0.1; done\n"
+        "sleep 1\necho hpltune-job 7\nexec cat >/dev/null\n",
+    )
+    program(tmp_path / "squeue", f"#!/bin/sh\ntouch {asked_now}\nexec sleep 60\n")
+    program(tmp_path / "scancel", "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr("runners.batch.base.ANSWER_S", 0.5)
+    monkeypatch.setattr("runners.batch.slurm.hold.LOOK_S", 0.0)
+    with TABLE.hold(1, 60.0, lambda _: None, lambda: False) as job:
+        assert job == "7"
