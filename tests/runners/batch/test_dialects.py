@@ -21,7 +21,7 @@ Job Id: 42634.head
     Job_Name = hpltune
     job_state = Q
     queue = regular
-    Error_Path = login1:/work/someone/results/e1/benc
+    Error_Path = login1:/scratch/someone/results/e1/benc
 \thfs-e1-v2.e42634
     Resource_List.ncpus = 48
     substate = 10
