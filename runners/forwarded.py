@@ -92,6 +92,7 @@ type module 2>/dev/null || {{
     fi
 }} 2>/dev/null
 type module 2>/dev/null || exit {_NO_COMMAND}
+module unload "$@" 2>/dev/null
 env -0 >&3
 printf '{_READ.removesuffix(chr(0))}\\0' >&3
 for hpltune_name; do
@@ -103,7 +104,8 @@ for hpltune_name; do
 done
 env -0 >&3
 """
-"""Begins as a login shell does. Old module commands end with 0 whatever happens, so the list of those loaded counts."""
+"""Begins as a login shell does. What the user's shell has loaded is unloaded first, since nodes lack it. Old module
+commands end with 0 whatever happens, so the list of those loaded counts."""
 SECRET = re.compile(r"(?i:.*(?:token|secret|passw|credential|private|api_?key).*)")
 """Variables whose names say that their values are secret."""
 _OF_SHELL = re.compile(

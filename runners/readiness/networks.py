@@ -225,20 +225,27 @@ def _ring(
 _FITS = r"""
 PATH=$PATH:/usr/sbin:/sbin LC_ALL=C
 export PATH LC_ALL
-fits() { ping -c 2 -i 0.3 -W 1 -M do -s "$1" "$2" >/dev/null 2>&1; }
+fits() {
+    heard=$(ping -c 2 -i 0.3 -W 1 -M do -s "$1" "$2" 2>&1) && return
+    case $heard in *mtu*) [ "$1" -gt 56 ] ;; *) return 1 ;; esac
+}
 for there; do {
     address=$(getent ahostsv4 "$there" | awk 'NR == 1 { print $1 }')
     name=$(ip -o route get "${address:-$there}" 2>/dev/null | sed -n 's/.* dev \([^ ]*\).*/\1/p')
     mtu=$(ip -o link show dev "$name" 2>/dev/null | sed -n 's/.* mtu \([0-9]*\) .*/\1/p')
+    case ${address:-$there} in *:*) head=48 ;; *) head=28 ;; esac
     if [ "$name" = lo ]; then said=fits
-    elif [ -z "$mtu" ] || ! fits 56 "$there"; then said=unknown
-    elif fits $((mtu - 28)) "$there"; then said=fits
+    elif [ -z "$mtu" ] || ! fits 56 "${address:-$there}"; then said=unknown
+    elif fits $((mtu - head)) "${address:-$there}"; then said=fits
     else said=narrow; fi
     echo "$there $said ${mtu:-0} ${name:--}"
 } & done
 wait
 """
-"""Whether packets as large as the MTU of the interface get to an address in one piece; 28 bytes are their headers."""
+"""Whether packets as large as the MTU of the interface get to an address in one piece; 28 or 48 bytes are headers.
+
+Where ping is told of a smaller MTU on the way, TCP is, too, and sends smaller packets.
+"""
 
 
 def narrow_ways(

@@ -1,7 +1,9 @@
 """Environment modules of a cluster file: what they change, for whom, and what cannot be loaded."""
 
 import os
+import shlex
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from runners.toml_file import ClusterFileError
 HEAD = 'name = "lab"\nbackend = "ssh"\nhosts = ["n1"]\n'
 COMMAND = """
 module() {
+    [ "$1" = load ] || return 0
     [ -r "$MODULEPATH/$2" ] || { echo "no modulefile $2" >&2; return $FAILS; }
     . "$MODULEPATH/$2"
     export LOADEDMODULES=${LOADEDMODULES:+$LOADEDMODULES:}$2
@@ -185,3 +188,14 @@ def test_real_modules_are_loaded_as_a_login_shell_does(
     assert "OLD_MPI" not in os.environ
     assert os.environ["LOADEDMODULES"] == "foss/2025b"
     assert not [name for name in os.environ if name.startswith(("BASH_FUNC_", "_ModuleTable", "LMOD_"))]
+
+
+def test_nodes_get_a_module_that_the_shell_had_loaded_already(tmp_path: Path) -> None:
+    if not any(Path("/etc/profile.d").glob("*mod*.sh")):
+        skip_without("a module command")
+    (tmp_path / "foss").mkdir()
+    (tmp_path / "foss/2025b").write_text(f"#%Module1.0\nsetenv EBROOTFOSS {tmp_path}\n")
+    code = "from runners.forwarded import load_modules, on_nodes; load_modules(['foss/2025b']); print(*on_nodes())"
+    line = f"export MODULEPATH={tmp_path}; module load foss/2025b; exec {sys.executable} -c {shlex.quote(code)}"
+    done = subprocess.run(["bash", "-lc", line], capture_output=True, text=True, check=True)
+    assert f"EBROOTFOSS={tmp_path}" in done.stdout.split()
