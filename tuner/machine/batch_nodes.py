@@ -93,8 +93,9 @@ def batch_faults(batch: BatchSystem, facts: BatchFacts, cores: int | None, mpi: 
     if facts.asked and limit_s < SPARE_S + LEAST_RUN_S:
         yield (
             f"an allocation lasts {in_words(limit_s)}, of which {in_words(SPARE_S)} are kept to end a run in order, "
-            f"and the first runs need {in_words(LEAST_RUN_S)}: choose another {batch.words.queue}, or raise its "
-            f"limit or time_limit_s under [{batch.name}]"
+            f"and the first runs need {in_words(LEAST_RUN_S)}: leave {batch.words.queue} "
+            f"{','.join(asked.name for asked in facts.asked)} for another, or raise its limit or time_limit_s under "
+            f"[{batch.name}]"
         )
     if mpi is not None and facts.asked and own and batch.launcher == own.name and not own.starts(mpi.name):
         yield (
