@@ -1,7 +1,6 @@
 """`hpltune blas` as a user runs it: real HPL with real libraries, small."""
 
 import json
-import re
 from pathlib import Path
 
 import pytest
@@ -75,7 +74,6 @@ class TestOnThisMachine:
         done = hpltune("blas", "--blas", "openblas", "--blas", mine, "--set", "N=600", "--trials", "1")
         assert done.returncode == 1, done.stdout
         assert "only openblas gave a result, so there is nothing to compare (broken: " in done.stderr
-        assert re.search(r"broken: no run of it was valid\. Trial \d+ does not count: \w", done.stderr)
 
     def test_a_budget_that_no_run_fits_into_is_refused_with_one_that_is_enough(self, hpltune: Run, home: Path) -> None:
         done = hpltune("blas", *TWO, "--set", "N=20000", "--budget", "8s")
