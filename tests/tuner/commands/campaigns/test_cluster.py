@@ -89,7 +89,9 @@ def test_modules_of_the_cluster_file_are_loaded_before_anything_is_looked_at(
     for folder in ("init", "lib"):
         (home / folder).mkdir()
     loads = f"export LOADEDMODULES=foss/2026a LD_LIBRARY_PATH={home}/lib"
-    (home / "init/bash").write_text(f'module() {{ [ "$2" = foss/2026a ] || return 1; {loads}; }}\n')
+    (home / "init/bash").write_text(
+        f'module() {{ [ "$1" = load ] || return 0; [ "$2" = foss/2026a ] || return 1; {loads}; }}\n'
+    )
     monkeypatch.setenv("MODULESHOME", str(home))
     for name in ("BASH_ENV", "BASH_FUNC_module%%"):
         monkeypatch.delenv(name, raising=False)
