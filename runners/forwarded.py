@@ -75,6 +75,8 @@ def require_plain(mpirun: Path) -> None:
 THREADS = ("KMP_", "OMP_", "GOMP_", "GOTO_", "OPENBLAS_", "BLIS_", "MKL_")
 """How variables begin that choose threads or kernels: ranks get theirs from their job, and what this process has is for
 its own libraries, some of which set more when they are imported."""
+FOLDERS = ("_ROOT", "_HOME", "_DIR")
+"""How variables end that only say where a library is."""
 MODULE = r"(?!.*(?:^|/)\.\.?(?:/|$))[A-Za-z0-9_][A-Za-z0-9_.+-]*(?:/[A-Za-z0-9_.+-]+)*"
 """Names of modules: never an option, a file's absolute path, or something that a shell does not take literally."""
 LIMIT_S = 300.0
@@ -132,7 +134,7 @@ def passed(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str
         if (value := after.get(name)) != before.get(name)
         and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name)
         and not _OF_SHELL.fullmatch(name)
-        and not (name.startswith(THREADS) and not name.endswith(("_ROOT", "_HOME", "_DIR")))
+        and not (name.startswith(THREADS) and not name.endswith(FOLDERS))
         and (value or "").replace("\N{REPLACEMENT CHARACTER}", "\n").isprintable()
     }
 

@@ -300,8 +300,12 @@ class BatchSystem(Part, ABC):
             SubmitError: the system does not answer.
         """
 
-    def hold(
-        self, cores_per_node: int, time_s: float, waiting: Callable[[str], None], stopped: Callable[[], bool]
+    def hold(  # the contract's arguments
+        self,
+        cores_per_node: int,  # noqa: ARG002
+        time_s: float,  # noqa: ARG002
+        waiting: Callable[[str], None],  # noqa: ARG002
+        stopped: Callable[[], bool],  # noqa: ARG002
     ) -> AbstractContextManager[str | None]:
         """Hold nodes while the block runs, and give the number of the job; None if somebody stopped the wait for it.
 
@@ -314,7 +318,6 @@ class BatchSystem(Part, ABC):
         Raises:
             InvalidJobError, SubmitError: the system does not give them.
         """
-        del cores_per_node, time_s, waiting, stopped
         raise InvalidJobError(
             f"hpltune cannot hold nodes of {self.words.title} for this: start it inside a job of yours, as "
             "docs/clusters.md shows"

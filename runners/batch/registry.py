@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ..forwarded import THREADS
+from ..forwarded import FOLDERS, THREADS
 
 if TYPE_CHECKING:
     from .base import BatchSystem
@@ -21,8 +21,6 @@ BATCH_SYSTEMS = {
 """The module of each, which is imported when a cluster file names it, and its class."""
 VARIABLES = ("SLURM_",)
 """How variables begin that describe a job to its programs and would be wrong for another job."""
-_FOLDERS = ("_ROOT", "_HOME", "_DIR")
-"""How variables end that only say where a library is."""
 
 
 def batch_system(name: str) -> "type[BatchSystem]":
@@ -51,5 +49,5 @@ def outside(keep: Collection[str] = ()) -> dict[str, str]:
     return {
         name: value
         for name, value in os.environ.items()
-        if name in keep or name.endswith(_FOLDERS) or not name.startswith(ours)
+        if name in keep or name.endswith(FOLDERS) or not name.startswith(ours)
     }

@@ -153,7 +153,7 @@ def _show_trials(client: "Client", name: str, words: ShowWords, *, as_json: bool
 
 
 def _print_queue(client: "Client") -> None:
-    """Print a sentence for each campaign that is no line of the list: it waits, is paused, or ended before it began."""
+    """Print a sentence for each campaign that waits, is paused, or ended before it began."""
     for entry in client.queue().all():
         if entry.state != "running":
             console().print(standing(entry))

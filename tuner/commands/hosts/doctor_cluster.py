@@ -55,7 +55,7 @@ Fact = float | list[str]
 TimeKernels = Callable[[Cluster, Sequence[str], Sequence[Blas]], ClusterKernels]
 """Times the kernels of BLAS libraries on nodes by name."""
 MTU = host_settings()["net.mtu"]
-"""The setting that stands for all that need root."""
+"""The setting by which the doctor asks whether sudo lets us set the others, too."""
 USED = 0.95
 """Part of the memory free now that is written down: what is free changes from day to day."""
 

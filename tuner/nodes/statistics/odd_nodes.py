@@ -118,14 +118,12 @@ class NodeScore:
 
     Attributes:
         percent: its distance from the median, in percent of that; below 0 it is worse.
-        sds: the same in robust standard deviations of the bulk.
         p: probability of a sound node so low; 1 where it is less than LEAST_PERCENT below.
     """
 
     node: str
     value: float
     percent: float
-    sds: float
     p: float
 
 
@@ -152,8 +150,7 @@ def scores(values: Mapping[str, float]) -> dict[str, NodeScore]:
     found = {}
     for (node, value), p in zip(values.items(), every, strict=True):
         percent = 100.0 * (value / middle - 1.0)
-        sds = (value - bulk.middle) / bulk.sd
-        found[node] = NodeScore(node, value, percent, sds, float(p) if percent <= -LEAST_PERCENT else 1.0)
+        found[node] = NodeScore(node, value, percent, float(p) if percent <= -LEAST_PERCENT else 1.0)
     return found
 
 
