@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -263,3 +264,9 @@ def _why(node: str, stderr: str, reach: Ssh) -> str:
             return sentence.format(node=node, ssh=ssh, **named)
     lines = stderr.strip().splitlines()
     return f"ssh says: {lines[-1]}" if lines else "ssh failed and did not say why"
+
+
+def for_each(nodes: Sequence[str], ask_one: Callable[[str], Found]) -> Mapping[str, Found]:
+    """Ask all nodes at the same time; when all have answered, raise the first error."""
+    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
+        return dict(zip(nodes, pool.map(ask_one, nodes), strict=True))

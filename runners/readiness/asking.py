@@ -10,8 +10,7 @@ from pathlib import Path
 from ..errors import UnreachableError
 from ..hosts.hearing import CommandResult
 from ..hosts.node_facts import TELL_IDENTITY, Identity, told_identity
-from ..hosts.transport import Transport, parsed, raised, say, say_all
-from ..settings.script import for_each
+from ..hosts.transport import Transport, for_each, parsed, raised, say, say_all
 from .fact import UNREADABLE
 from .fact_table import FACTS, FILE, LOGIN, SKEW, fact_named, is_fact
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ..errors import RefusedError, RunnerError, UnreachableError
-from ..hosts.transport import Transport
+from ..hosts.transport import Transport, for_each
 from .journal import place
 from .registry import host_settings
-from .script import Timer, Told, change, converse, failure, for_each, outcome_of_each, writing
+from .script import Timer, Told, change, converse, failure, outcome_of_each, writing
 from .setting import Command
 from .survey import Interface, Node
 

@@ -7,13 +7,13 @@ from threading import Lock
 from types import TracebackType
 
 from ..errors import RefusedError, RunnerError
-from ..hosts.transport import Transport
+from ..hosts.transport import Transport, for_each
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
 from .journal import Holder, Journal, Original, in_words, place, tokens_of
 from .mark import remove, settle, write
 from .registry import host_settings, setting, subject
 from .restore import put_back
-from .script import converse, failure, for_each, outcome_of_each, writing
+from .script import converse, failure, outcome_of_each, writing
 from .setting import CHOICE, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces, require_right
 

@@ -3,12 +3,11 @@
 import re
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeVar
 
 from ..errors import ProcessError, RunnerError, UnreachableError
-from ..hosts.transport import AT_ONCE, Transport, ask
+from ..hosts.transport import Transport, ask, for_each
 from .setting import Command, HostSetting
 
 CODE = "hpltune-code"
@@ -132,12 +131,6 @@ def change(
 def step(command: Command) -> str:
     """Write a script line that runs a command and prints its exit code."""
     return f'{shlex.join(command)} </dev/null 2>&1; code=$?; echo; echo "{CODE} $code"'
-
-
-def for_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> Mapping[str, Answer]:
-    """Ask all nodes at the same time; when all have answered, raise the first error."""
-    with ThreadPoolExecutor(min(AT_ONCE, max(1, len(nodes)))) as pool:
-        return dict(zip(nodes, pool.map(ask_one, nodes), strict=True))
 
 
 def outcome_of_each(nodes: Sequence[str], ask_one: Callable[[str], Answer]) -> Mapping[str, Answer | RunnerError]:

@@ -137,6 +137,7 @@ def test_where_trials_alone_are_limited_runs_in_turn_take_half_as_long_as_all_be
     keep(study, 20.0)
     keep(study, 19.6, NB=128)
     study.meter.charge(26.0, trial=True)
+    study.meter.spent_wall_s = 26.0
     noted = predicted(study, Budget(trials=9))
     assert (noted.called, round(noted.textbook.gflops if noted.textbook else 0)) == ("NB=128", 50)
     assert noted.N is not None

@@ -14,9 +14,9 @@ from results.report.model import Column, Report, Sentence, Table
 from results.store.store import Store
 from runners.errors import InvalidJobError, RefusedError
 from runners.hosts.cluster import load_real_cluster
-from runners.hosts.transport import Local, Ssh, Transport, anchored, checked
+from runners.hosts.transport import Local, Ssh, Transport, anchored, checked, for_each
 from runners.settings.registry import host_settings
-from runners.settings.script import converse, for_each
+from runners.settings.script import converse
 from runners.settings.setting import checked_interface, interfaces_of
 from runners.settings.survey import Node, look_at, require_interfaces
 
