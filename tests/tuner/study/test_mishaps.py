@@ -26,6 +26,9 @@ from tuner.engines.outcomes import FULL
 from tuner.errors import NodesLostError
 from tuner.machine.inventory import Nodes
 from tuner.options import TuneOptions
+from tuner.scaling.runs import PlannedRun
+from tuner.scaling.sites import Choices, RealSite
+from tuner.scaling.statistics import NodeOrder
 from tuner.stopping import StopRequest
 from tuner.study.file_run import FileBook, FileRun
 from tuner.study.lifecycle import MachineFacts, begin
@@ -92,11 +95,26 @@ def file_run(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord
     return done.in_order
 
 
+def scale(home: Path, store: Store, evaluator: Evaluator) -> list[TrialRecord]:
+    """A run of a scaling analysis, which goes on without nodes that are lost."""
+    store.create_study(a_study("study"))
+    site = RealSite(evaluator, Choices(nb=32, blas="xhpl", kernel="auto"), lambda _: None, StopRequest())
+    site.book = FileBook(store, "study", home / "runs")
+    site.begin(PlannedRun(1, NodeOrder.SORTED, 0, 600), None)
+    ended = site.end_oldest()
+    if ended.lost_nodes:
+        raise NodesLostError(ended.lost_nodes, ended.why)
+    if ended.why:
+        raise RunnerError(ended.why)
+    return [ended.record]
+
+
 USERS = {
     "pilot": of_kind(Kind.PILOT),
     "search": of_kind(Kind.SEARCH),
     "confirmation": of_kind(Kind.CONFIRMATION),
     "run": file_run,
+    "scale": scale,
 }
 
 
