@@ -3,7 +3,7 @@
 import ast
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -83,15 +83,25 @@ def counted(module: ast.Module) -> Counter[str]:
     return found
 
 
+def hundreds(files: Iterable[Path], parts: Callable[[str], Sequence[str]]) -> int:
+    """How many hundred words or lines some files have."""
+    return sum(len(parts(file.read_text("utf-8"))) for file in files) // 100
+
+
 def house() -> dict[str, dict[str, int]]:
-    """What each room holds now."""
+    """What each room holds now, the pages and the tests."""
     benches = {
         str(file.relative_to(ROOT)): ast.parse(file.read_text("utf-8")) for file in ROOT.glob("benchmarks/**/*.py")
     }
     rooms: dict[str, Counter[str]] = {room: Counter() for room in ROOMS}
     for path, module in {**modules(), **benches}.items():
         rooms[room_of(path)] += counted(module)
-    return {room: {what: count[what] for what in COUNTED} for room, count in rooms.items()}
+    pages = {"hundreds of words": hundreds([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")], str.split)}
+    tests = {"hundreds of lines": hundreds(ROOT.glob("tests/**/*.py"), str.splitlines)}
+    return {room: {what: count[what] for what in COUNTED} for room, count in rooms.items()} | {
+        "pages": pages,
+        "tests": tests,
+    }
 
 
 @cache
