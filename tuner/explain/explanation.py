@@ -13,7 +13,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hpl.params import Scalar
-from results.record import TrialRecord
+from results.record import TrialRecord, rates_of
 from results.stats.confidence import rerank_by_posterior
 from results.stats.disturbed_runs import DisturbedRuns
 from results.stats.noise import noise_of
@@ -51,7 +51,8 @@ class Explanation:
 
     Attributes:
         best, best_gflops: the configuration the model thinks fastest of those whose values ran, and its rate without
-            noise.
+            noise; None where all runs were disturbed, which only tell that the machine can do as much.
+        best_sd_percent: standard deviation of that rate; None where nothing tells by how much repeated runs differ.
         best_run: no. 1 of the ranking, which ran.
         best_ran: whether `best` had a full run that counts.
         confounded: pairs of parameters of which one always told the other in the runs.
@@ -69,8 +70,8 @@ class Explanation:
     effects: tuple[Effect, ...]
     pairs: tuple[Pair, ...]
     best: Mapping[str, Scalar]
-    best_gflops: float
-    best_sd_percent: float
+    best_gflops: float | None
+    best_sd_percent: float | None
     one_at_a_time: OneByOne
     noise_percent: float
     repeats_percent: float | None
@@ -181,12 +182,14 @@ def explained(engine: HplEngine, records: Sequence[TrialRecord], rated: Sequence
     single = {effect.name: effect.ran[0].value for effect in every if len(effect.ran) == 1}
     ranking = rerank_by_posterior(rank(records))
     repeats, disturbed = relative_sd(ranking), DisturbedRuns.of(rated)
+    rate_known = any(record.disturbed is None for record in told)
+    repeatable = repeats is not None or rates_of(told[0].versions) == "simulated"
     return Explanation(
         effects=found,
         pairs=pairs(landscape, pool, mean, found),
         best=pool.points[best],
-        best_gflops=float(np.exp(mean[best])),
-        best_sd_percent=100 * float(sd[best]),
+        best_gflops=float(np.exp(mean[best])) if rate_known else None,
+        best_sd_percent=100 * float(sd[best]) if rate_known and repeatable else None,
         one_at_a_time=one_by_one(engine, way, records, best, ran),
         noise_percent=100 * float(process.scales.noise[0]),
         repeats_percent=None if repeats is None else 100 * repeats,

@@ -109,12 +109,9 @@ class Comparison:
         """Report the configurations, the pairs, and what they amount to."""
         turns = self.in_turn.sentences() if self.in_turn else []
         said = [*self._sentences(), *turns, *warnings(self.sides)]
-        first = [Sentence(text, tone=Tone.CAUTION) for text in self._disturbed()]
+        heard = (disturbed_sentence(side.best, side.name) for side in self.sides)
+        first = [Sentence(text, tone=Tone.CAUTION) for text in heard if text]
         return [*first, self._side_table(), self._pair_table(), self._figure(), *map(Sentence, said)]
-
-    def _disturbed(self) -> list[str]:
-        """Say of which sides all runs were disturbed, so that a difference from them says nothing of the machine."""
-        return [text for side in self.sides if (text := disturbed_sentence(side.best, side.name))]
 
     def facts(self) -> list[dict[str, object]]:
         """The pairs, as JSON can hold them."""

@@ -76,7 +76,7 @@ class Context:
     def origin(self) -> str:
         """The same in a line below a figure."""
         machines = dict.fromkeys(_machine(study) for study in self.studies)
-        names = ", ".join(f"{study.name} ({_day(study)})" for study in self.studies)
+        names = ", ".join(f"{study.name} ({study.created_at.astimezone(UTC):%Y-%m-%d})" for study in self.studies)
         studies = f"{'study' if len(self.studies) == 1 else 'studies'} {names}"
         told = "; ".join([*machines, studies, *filter(None, [self._sizes(), self._runs()])])
         return f"{told[:1].upper()}{told[1:]}."
@@ -133,10 +133,6 @@ def machine_rows(study: Study) -> list[tuple[str, str]]:
 def moment(at: datetime) -> str:
     """Write a time as 2026-11-26 08:19."""
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M}"
-
-
-def _day(study: Study) -> str:
-    return f"{study.created_at.astimezone(UTC):%Y-%m-%d}"
 
 
 def _machine(study: Study) -> str:

@@ -50,10 +50,10 @@ def explanation_parts(study: Study, found: Explanation, strongest: Sequence[Matr
     parts += [_pairs(pairs) if pairs else none, *strongest]
     best = named_values(found.best, found.names, " ")
     ran = "" if found.best_ran else " It did not run in full: this is an estimate."
-    rate = f"{four_digits(found.best_gflops)} GFLOPS"
-    if found.repeats_percent is not None or study.how == "simulated":
+    rate = f", {four_digits(found.best_gflops)} GFLOPS" if found.best_gflops else ""
+    if found.best_sd_percent is not None:
         rate += f" ± {half_95(found.best_sd_percent):.1f} % (95 % interval)"
-    model = f"Best by the model: {best}, {rate}.{ran}"
+    model = f"Best by the model: {best}{rate}.{ran}"
     tell = found.one_at_a_time.had and any(not effect.tied for effect in found.effects)
     in_turn = one_by_one_parts(found) if tell else [Sentence(NOT_TOLD_IN_TURN)]
     parts += [*map(Sentence, apart(found)), Sentence(model), *in_turn]

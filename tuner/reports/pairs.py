@@ -77,7 +77,7 @@ def _cell(percent: float | None, sd: float | None, runs: int) -> str:
 
 
 def _best(choice: Choice) -> str:
-    return f"{choice.value} ({choice.sure:.0%})"
+    return f"{choice.value} ({'>99%' if choice.sure > 0.99 else f'{choice.sure:.0%}'})"
 
 
 def _transposed(crossing: Crossing) -> Crossing:

@@ -96,7 +96,7 @@ class NotedPrediction:
             for rival in self.rivals
             if rival is not self.textbook
         )
-        known, sure = [rival.faster for rival in self.rivals if rival.faster is not None], self.doubt
+        known, sure = [max(0.01, rival.faster) for rival in self.rivals if rival.faster is not None], self.doubt
         if known and not sure:
             sure = f"At N={self.full.N} each of the others is faster with a probability of at most {max(known):.0%}."
         return f"{self.against_textbook}{gave}. HPL-full.dat has the values of {self.called}. {sure}".rstrip()

@@ -1,0 +1,130 @@
+"""What commands tell of stored studies, letter by letter: `--update` writes the files that hold it."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from as_user import Run
+from made_study import point
+from record_builders import DISTURBED, a_study, begun, finished
+
+from hpl.params import HplParams
+from results.record import IMPORT, SIMULATOR, Invalidity, Kind, TrialRecord, TrialState
+from results.store.store import Store
+from search_spaces.load import space_text
+from tuner.options import TuneOptions
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+SIMULATED = {SIMULATOR: "SimGrid 4.0"}
+NODES = {"nodes": 2, "physical_cores": 2, "memory_total_bytes": 2**37, "cpu_model": "AMD EPYC"}
+STUDIES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "disturbed": {},
+    "cluster": {"host": NODES, "rpeak_gflops": 3200.0, "space_name": "host"},
+    "simulated": {"host": NODES, "versions": SIMULATED, "rpeak_gflops": 3200.0},
+    "imported": {"engine": IMPORT, "options": {}, "space_name": "", "space_text": ""},
+    "failures": {},
+}
+"""In what the studies differ from each other."""
+NONE = {"gflops": None, "passed": None, "residual": None}
+ENDS: dict[int, dict[str, Any]] = {
+    2: {"state": TrialState.FAILED, "invalidity": Invalidity.RUNTIME, "reason": "rank 1 ended with code 139", **NONE},
+    3: {
+        "state": TrialState.FAILED,
+        "invalidity": Invalidity.CORRECTNESS,
+        "reason": "the residual FAILED",
+        "passed": False,
+    },
+    4: {"state": TrialState.CANCELLED, "reason": "the run was cancelled", **NONE},
+    5: {"measurements": {}},
+    6: {"measurements": DISTURBED},
+    7: {
+        "state": TrialState.FAILED,
+        "invalidity": Invalidity.TIMEOUT,
+        "reason": "stopped at its time limit of 9 s",
+        **NONE,
+    },
+}
+"""What came of the runs of the study of failures that do not count, or not for sure."""
+FACES = (
+    *("show STUDY", "show STUDY --json", "show STUDY#1", "show STUDY#1 --json", "show STUDY#9", "best STUDY"),
+    *(
+        "best STUDY --json",
+        "best STUDY --pareto usd-per-gflops",
+        "compare STUDY --by NB",
+        "compare STUDY --by NB --json",
+    ),
+    *("plot --study STUDY", "explain STUDY", "export csv STUDY", "export jsonl STUDY", "export md STUDY"),
+    *("export dat STUDY", "export sheet STUDY"),
+)
+OF_ALL = ("show --all", "show --json", "compare plain cluster", "compare plain disturbed simulated --json", "best")
+LONG = re.compile(r"-?\d+\.\d{6,}(?:e[+-]?\d+)?")
+"""Numbers whose last digits depend on the processor."""
+
+
+def trials(study: str) -> Iterator[TrialRecord]:
+    """Four configurations with two runs each; of failures one run that counts, and one of each end."""
+    rates = {(192, "openblas"): 70.0, (128, "openblas"): 64.0, (192, "blis"): 75.0, (128, "blis"): 61.0}
+    common: dict[str, Any] = {"study": study, "output": "", "hpl_dat": ""}
+    common |= (
+        {"versions": SIMULATED, "measurements": {}}
+        if study == "simulated"
+        else {"measurements": {}}
+        if study == "imported"
+        else {}
+    )
+    common |= {"measurements": DISTURBED} if study == "disturbed" else {}
+    for number, ((NB, blas), rate) in enumerate([*rates.items(), *rates.items()], 1):
+        params = point(NB=NB, blas=blas, N=6000, **({"net.mtu": 15 * NB} if study == "cluster" else {}))
+        kind = Kind.SEARCH if number <= len(rates) else Kind.CONFIRMATION
+        hpl, gflops, key = HplParams(6000, NB, 1, 2), rate + 0.3 * (7 * number % 5 - 2), f"{NB}|{blas}"
+        ended = ENDS.get(number, {}) if study == "failures" else {}
+        yield finished(
+            number,
+            **{
+                "gflops": gflops,
+                "key": key,
+                "params": params,
+                "hpl": hpl,
+                "blas": blas,
+                "kind": kind,
+                **common,
+                **ended,
+            },
+        )
+
+
+@pytest.fixture
+def golden_db(home: Path) -> None:
+    with Store.open(home / "golden.db") as store:
+        for name, changes in STUDIES.items():
+            store.create_study(
+                a_study(name, **{"space_text": space_text("quick"), "options": TuneOptions().to_json(), **changes})
+            )
+            for record in trials(name):
+                store.begin(begun(name, record.key, record.kind, params=record.params))
+                store.finish(record)
+            store.end_study(name, "complete")
+
+
+def told(hpltune: Run, home: Path, words: str) -> str:
+    done = hpltune(*shlex.split(words), "--db", "golden.db")
+    text = f"$ hpltune {words}\n{done.stdout}{done.stderr}exit {done.returncode}\n".replace(str(home), "HOME")
+    return LONG.sub(lambda found: f"{float(found[0]):.5g}", text)
+
+
+@pytest.mark.usefixtures("golden_db")
+@pytest.mark.parametrize("study", [*STUDIES, "all"])
+def test_commands_tell_of_stored_studies_what_they_always_told(
+    hpltune: Run, home: Path, study: str, request: pytest.FixtureRequest
+) -> None:
+    """A change of a letter here is meant: it has a reason in its commit."""
+    faces = OF_ALL if study == "all" else [face.replace("STUDY", study) for face in FACES]
+    text = "\n".join(told(hpltune, home, face) for face in faces)
+    file = GOLDEN / f"{study}.txt"
+    if request.config.getoption("--update"):
+        file.write_text(text, "utf-8")
+    assert text == file.read_text("utf-8")
