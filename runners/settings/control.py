@@ -9,10 +9,10 @@ from types import TracebackType
 from ..errors import RefusedError, RunnerError
 from ..hosts.transport import Transport, for_each
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
-from .journal import Holder, Journal, Original, in_words, place, tokens_of
+from .journal import IDENTITY, Holder, Journal, Original, Whereabouts, identity_in, in_words, place, tokens_of
 from .mark import remove, settle, write
 from .registry import host_settings, setting, subject
-from .restore import put_back
+from .restore import another_machine, put_back
 from .script import converse, failure, outcome_of_each, writing
 from .setting import CHOICE, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces, require_right
@@ -49,6 +49,7 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         self._found: Mapping[str, Node] = {}
         self._originals: dict[tuple[str, str, str], Original] = {}
         self._now: dict[tuple[str, str, str], str] = {}
+        self._machines: dict[str, tuple[str, str]] = {}
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -144,12 +145,17 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         if not originals:
             return {}
         outcome = put_back(self._reach, originals)
-        self._journal.forget(outcome.done)
-        for original in outcome.done:
-            del self._originals[original.key]
+        self._forget((*outcome.done, *outcome.outdated))
+        for sentence in outcome.notices:
+            self._say(sentence)
         for original in originals:
             self._now.pop(original.key, None)
         return outcome.left
+
+    def _forget(self, originals: Sequence[Original]) -> None:
+        self._journal.forget(originals)
+        for original in originals:
+            del self._originals[original.key]
 
     def _originals_of(self, hosts: Sequence[str]) -> tuple[Original, ...]:
         return tuple(original for original in self._originals.values() if original.host in hosts)
@@ -206,8 +212,9 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         keys = tuple(dict.fromkeys((*targets, *(original.key[1:] for original in self._originals_of(hosts)))))
         for sentence in self._looked_at(hosts, keys):
             self._say(f"{sentence}; it is put right.")
+        self._forget(self._found_on(hosts, "restarted"))
         first = [
-            Original(host, *key, self._now[(host, *key)], tokens_of(self._reach))
+            Original(host, *key, self._now[(host, *key)], tokens_of(self._reach), *self._machines[host])
             for host in hosts
             for key in targets
             if (host, *key) not in self._originals
@@ -226,23 +233,35 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         require_interfaces({host: self._found[host] for host in hosts}, dict.fromkeys(interfaces))
 
     def _looked_at(self, hosts: Sequence[str], keys: Sequence[Key]) -> list[str]:
-        """Read settings, and return a sentence for each that somebody else changed."""
+        """Read settings, and return a sentence for each that has changed since.
+
+        Raises:
+            RefusedError: another machine answers than the one whose originals are kept, or a setting cannot be read.
+            RunnerError: a node does not answer.
+        """
         shows = [host_settings()[name].show(interface) for interface, name in keys]
-        read = for_each(
-            hosts,
-            lambda host: {
-                (host, *key): value_of(host, key, told)
-                for key, told in zip(keys, converse(self._reach, host, shows), strict=True)
-            },
-        )
-        now = {key: value for values in read.values() for key, value in values.items()}
+        read = for_each(hosts, lambda host: converse(self._reach, host, [IDENTITY, *shows]))
+        self._machines.update({host: identity_in(ids.printed) for host, (ids, *_) in read.items()})
+        if strange := self._found_on(hosts, "elsewhere"):
+            raise RefusedError(another_machine([each for each in strange if each.host == strange[0].host]))
+        anew = {each.host for each in self._found_on(hosts, "restarted")}
+        now = {
+            (host, *key): value_of(host, key, told)
+            for host, (_, *answers) in read.items()
+            for key, told in zip(keys, answers, strict=True)
+        }
         differs = [
-            f"{place(*key)} is {value}, though it was set to {self._now[key]}: somebody else changed it"
+            f"{place(*key)} is {value}, though it was set to {self._now[key]}: "
+            + ("the node was started anew" if key[0] in anew else "somebody else changed it")
             for key, value in now.items()
             if key in self._originals and self._now.get(key, value) != value
         ]
         self._now.update(now)
         return differs
+
+    def _found_on(self, hosts: Sequence[str], where: Whereabouts) -> tuple[Original, ...]:
+        """Return the originals of hosts that stand so on the machines that answered last."""
+        return tuple(each for each in self._originals_of(hosts) if each.found_on(*self._machines[each.host]) == where)
 
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """List the changes for each node, in the order of the settings."""
