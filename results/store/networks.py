@@ -145,7 +145,20 @@ class NetworkRecords:
         if study is not None:
             query = query.where(NETWORK_PROBES.c.study == study)
         with self._reading() as connection:
-            return [_probe_of(row) for row in connection.execute(query).mappings()]
+            return [
+                NetworkProbe(
+                    study=row["study"],
+                    measured_at=datetime.fromisoformat(row["measured_at"]),
+                    program=row["program"],
+                    hosts=tuple(json.loads(row["hosts"])),
+                    interface=row["interface"],
+                    settings=json.loads(row["settings"]),
+                    latency_us=row["latency_us"],
+                    bandwidth_mbit_s=row["bandwidth_mbit_s"],
+                    points=tuple((int(size), float(time_us)) for size, time_us in json.loads(row["points"])),
+                )
+                for row in connection.execute(query).mappings()
+            ]
 
 
 def _at(*key: str) -> ColumnElement[bool]:
@@ -155,17 +168,3 @@ def _at(*key: str) -> ColumnElement[bool]:
 def _original_of(row: RowMapping) -> NetworkOriginal:
     recorded_at = datetime.fromisoformat(row["recorded_at"])
     return NetworkOriginal(**{**row, "ssh": tuple(json.loads(row["ssh"])), "recorded_at": recorded_at})
-
-
-def _probe_of(row: RowMapping) -> NetworkProbe:
-    return NetworkProbe(
-        study=row["study"],
-        measured_at=datetime.fromisoformat(row["measured_at"]),
-        program=row["program"],
-        hosts=tuple(json.loads(row["hosts"])),
-        interface=row["interface"],
-        settings=json.loads(row["settings"]),
-        latency_us=row["latency_us"],
-        bandwidth_mbit_s=row["bandwidth_mbit_s"],
-        points=tuple((int(size), float(time_us)) for size, time_us in json.loads(row["points"])),
-    )

@@ -138,8 +138,7 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
 
     def _take(self, hosts: Sequence[str]) -> None:
         for host, found in self._hold.take(hosts).items():
-            names = ", ".join(map(in_words, found))
-            self._say(f"Put back on {host}: {names}; a hpltune that has ended had left it changed.")
+            self._say(f"Put back on {host}: {in_words(found)}; a hpltune that has ended had left it changed.")
 
     def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
         if not originals:
@@ -243,7 +242,7 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         read = for_each(hosts, lambda host: converse(self._reach, host, [IDENTITY, *shows]))
         self._machines.update({host: identity_in(ids.printed) for host, (ids, *_) in read.items()})
         if strange := self._found_on(hosts, "elsewhere"):
-            raise RefusedError(another_machine([each for each in strange if each.host == strange[0].host]))
+            raise RefusedError(another_machine(strange[0].host, strange))
         anew = {each.host for each in self._found_on(hosts, "restarted")}
         now = {
             (host, *key): value_of(host, key, told)

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -119,9 +119,9 @@ def reach_of(ssh: tuple[str, ...]) -> Transport:
     return Ssh(ssh) if ssh else Local()
 
 
-def in_words(original: Original) -> str:
-    """Name an original with its value, for a list of those that are put back."""
-    return f"{original.interface} {recorded_name(original.setting)} = {original.value}".strip()
+def in_words(originals: Iterable[Original]) -> str:
+    """Name originals with their values, for a sentence about those of one host."""
+    return ", ".join(f"{each.interface} {recorded_name(each.setting)} = {each.value}".strip() for each in originals)
 
 
 def place(host: str, interface: str, setting: str, value: str | None = None) -> str:

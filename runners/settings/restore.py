@@ -1,6 +1,6 @@
 """Restores the original settings of nodes, as far as they answer."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..errors import RefusedError, RunnerError, UnreachableError
@@ -35,7 +35,7 @@ class PutBack:
         """A sentence about each node that was started anew."""
         return [
             f"{host} was started anew since hpltune changed it, and has the values of that start: nothing is written, "
-            f"and what it had before is forgotten ({_named(self.outdated, host)})."
+            f"and what it had before is forgotten ({in_words(each for each in self.outdated if each.host == host)})."
             for host in dict.fromkeys(each.host for each in self.outdated)
         ]
 
@@ -55,24 +55,20 @@ def put_back(reach: Transport, originals: Sequence[Original]) -> PutBack:
         pending = [each for each, state in outcome[0].items() if state == "here"]
         why = outcome[1] or (f"{place(*pending[0].key)} does not go back to {pending[0].value}" if pending else "")
         if why or strange:
-            left[host] = "; ".join(filter(None, (why, another_machine(strange) if strange else "")))
+            left[host] = "; ".join(filter(None, (why, another_machine(host, strange) if strange else "")))
     silent = frozenset(host for host, told in found.items() if isinstance(told, UnreachableError))
     done, outdated = (tuple(each for each in originals if states.get(each) == state) for state in ("same", "restarted"))
     return PutBack(done, left, silent, outdated)
 
 
-def another_machine(originals: Sequence[Original]) -> str:
+def another_machine(host: str, originals: Iterable[Original]) -> str:
     """Return the sentence that a host's name leads to another machine than when its originals were kept."""
-    host = originals[0].host
+    own = in_words(each for each in originals if each.host == host)
     return (
-        f"node {host}: another machine answers by that name than the one of which {_named(originals, host)} is kept, "
+        f"node {host}: another machine answers by that name than the one of which {own} is kept, "
         f"so nothing is written there: let the name lead to that one again; if it is gone, or has a new "
         f"/etc/machine-id, `hpltune net restore ⟦forget⟧ {host}` forgets it"
     )
-
-
-def _named(originals: Sequence[Original], host: str) -> str:
-    return ", ".join(in_words(each) for each in originals if each.host == host)
 
 
 def _try(reach: Transport, host: str, originals: Sequence[Original]) -> tuple[Mapping[Original, str], str]:

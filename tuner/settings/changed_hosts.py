@@ -44,20 +44,19 @@ class StoreJournal:
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
         """Store originals; one that is stored already stays, but if its machine was started anew since."""
         mine, now = str(Lease.mine()), datetime.now(UTC)
-        rows = [
-            NetworkOriginal(
+        rows = {
+            _key(each): NetworkOriginal(
                 *_key(each)[:3], each.value, each.ssh, self.study, mine, now, machine=each.machine, boot=each.boot
             )
             for each in originals
-        ]
-        boots = {row.key: row.boot for row in rows}
+        }
         self.store.network.forget(
             row.key
             for row in self.store.network.originals()
-            if row.busy is None and original_of(row).found_on(row.machine, boots.get(row.key, row.boot)) == "restarted"
+            if row.busy is None and original_of(row).found_on(row.machine, rows.get(row.key, row).boot) == "restarted"
         )
         try:
-            return [original_of(row) for row in self.store.network.remember(rows)]
+            return [original_of(row) for row in self.store.network.remember([*rows.values()])]
         except ResultsError as error:
             raise HeldError(str(error)) from error
 
@@ -113,11 +112,19 @@ def put_back_changed_hosts(
         done += outcome.done
         forgotten += outcome.notices
         left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
+    left += [
+        f"Host {row.host} was left changed, and would be reached by `{shlex.join(row.ssh)}`, which you have not named: "
+        f"`hpltune net restore ⟦hosts⟧ {row.host}` reaches it as you do, `hpltune net restore ⟦forget⟧ {row.host}` "
+        "forgets it."
+        for row in recorded
+        if row.ssh in strange  # somebody else's way to the host is told, not run
+    ]
     done = list({(each.key, each.value): each for each in done}.values())
-    sentences = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(one.host for one in done)]
-    sentences += forgotten
-    left += [_strange(row) for row in recorded if row.ssh in strange]
-    return sentences, list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
+    sentences = [
+        f"Put back on {host}: {in_words(each for each in done if each.host == host)}."
+        for host in dict.fromkeys(one.host for one in done)
+    ]
+    return [*sentences, *forgotten], list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
 
 
 def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
@@ -148,7 +155,7 @@ def forget_host(store: Store, host: str) -> str:
     if not rows:
         raise TunerError(f"nothing is recorded of {host}")
     store.network.forget([row.key for row in rows])
-    return f"Forgotten: {host}: {_values([original_of(row) for row in rows], host)}."
+    return f"Forgotten: {host}: {in_words(map(original_of, rows))}."
 
 
 def _not_ours(row: NetworkOriginal) -> bool:
@@ -163,16 +170,3 @@ def _owned(row: NetworkOriginal) -> str:
     if subject([full_name(row.setting)]) == "network":
         return f"The network of {row.host} is changed by {who}, which puts it back."
     return f"Settings of {row.host} are changed by {who}, which puts them back."
-
-
-def _strange(row: NetworkOriginal) -> str:
-    """Say that somebody else left a host changed; what the row would run is told, not run."""
-    return (
-        f"Host {row.host} was left changed, and would be reached by `{shlex.join(row.ssh)}`, which you have not named: "
-        f"`hpltune net restore ⟦hosts⟧ {row.host}` reaches it as you do, `hpltune net restore ⟦forget⟧ {row.host}` "
-        "forgets it."
-    )
-
-
-def _values(originals: Sequence[Original], host: str) -> str:
-    return ", ".join(in_words(each) for each in originals if each.host == host)
