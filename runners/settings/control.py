@@ -222,7 +222,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
             return
         self._originals.update({each.key: each for each in self._journal.remember(first)})
         changed = tuple(dict.fromkeys(each.host for each in first))
-        for_each(changed, lambda host: self._hold.note(host, self._originals_of([host])))
+        token, holder = self._hold.token, self._journal.holder
+        for_each(changed, lambda host: write(self._reach, host, token, holder, self._originals_of([host])))
 
     def _require(self, hosts: Sequence[str], interfaces: Sequence[str]) -> None:
         """Survey nodes that are still unknown, and make sure that they have these interfaces."""
@@ -282,7 +283,7 @@ class Hold:
     """The notes that a study leaves on its nodes (see `mark`)."""
 
     def __init__(self, reach: Transport, holder: Holder) -> None:
-        self._reach, self._holder, self._token = reach, holder, uuid.uuid4().hex
+        self._reach, self._holder, self.token = reach, holder, uuid.uuid4().hex
         self._held: set[str] = set()
 
     def take(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
@@ -300,8 +301,8 @@ class Hold:
         """
         new = tuple(host for host in hosts if host not in self._held)
         try:
-            for_each(new, lambda host: self.note(host, ()))
-            left = outcome_of_each(new, lambda host: settle(self._reach, host, self._holder, self._token))
+            for_each(new, lambda host: write(self._reach, host, self.token, self._holder, ()))
+            left = outcome_of_each(new, lambda host: settle(self._reach, host, self._holder, self.token))
             for failed in (outcome for outcome in left.values() if isinstance(outcome, RunnerError)):
                 raise failed
         except BaseException:
@@ -309,15 +310,6 @@ class Hold:
             raise
         self._held.update(new)
         return {host: found for host, found in left.items() if found and not isinstance(found, RunnerError)}
-
-    def note(self, host: str, originals: Sequence[Original]) -> None:
-        """Record changes in our note on a node.
-
-        Raises:
-            RefusedError: the note cannot be written.
-            RunnerError: the node does not answer.
-        """
-        write(self._reach, host, self._token, self._holder, originals)
 
     def release(self, changed: Sequence[str]) -> None:
         """Remove our notes, except from nodes that are still changed."""
@@ -327,4 +319,4 @@ class Hold:
 
     def _remove(self, hosts: Sequence[str]) -> None:
         """Remove our note from nodes; on a silent node the note becomes invalid when this process ends."""
-        outcome_of_each(hosts, lambda host: remove(self._reach, host, [self._token]))
+        outcome_of_each(hosts, lambda host: remove(self._reach, host, [self.token]))

@@ -181,6 +181,7 @@ def test_what_is_kept_of_another_machine_by_this_name_stays_kept_until_it_is_for
     hpltune: Run, home: Path, kept: Callable[..., None]
 ) -> None:
     kept("ef" * 16, "cd" * 16)
+    assert "still has changed settings" not in hpltune("net", "show", "--interface", "lo").stdout
     for _ in range(2):
         left = hpltune("net", "restore")
         assert left.returncode == 1
@@ -203,6 +204,7 @@ def test_what_was_kept_before_this_machine_started_anew_is_forgotten(
     assert (home / PLACE).read_text() == "7\n"
     assert "Nothing is to be put back." in hpltune("net", "restore").stdout
     kept(machine, "cd" * 16)
+    assert "still has changed settings" in hpltune("net", "show", "--interface", "lo").stdout
     assert f"Put back on {platform.node()}: sys.test_value = 5." in hpltune("net", "restore").stdout
     assert (home / PLACE).read_text() == "5\n"
 
