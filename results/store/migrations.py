@@ -206,6 +206,24 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
     ),
     # Drop schedules: cron or a timer of systemd hands in campaigns again and again.
     ("m011_no_schedules", ("DROP TABLE schedules",)),
+    # Add to originals of hosts the machine, which becomes part of their key, and its boot; both "" where not known.
+    (
+        "m012_machines_of_originals",
+        (
+            "ALTER TABLE network_originals RENAME TO network_originals_by_name",
+            """
+        CREATE TABLE network_originals (
+            host TEXT NOT NULL, interface TEXT NOT NULL, setting TEXT NOT NULL, machine TEXT NOT NULL,
+            boot TEXT NOT NULL, value TEXT NOT NULL, ssh TEXT NOT NULL, study TEXT, owner TEXT NOT NULL,
+            recorded_at TEXT NOT NULL, PRIMARY KEY (host, interface, setting, machine))
+        """,
+            """
+        INSERT INTO network_originals
+        SELECT host, interface, setting, '', '', value, ssh, study, owner, recorded_at FROM network_originals_by_name
+        """,
+            "DROP TABLE network_originals_by_name",
+        ),
+    ),
 )
 """The name of each and its statements, oldest first; BLOB is the database's type of bytes."""
 _SCHEDULES = "SELECT name, cadence FROM schedules ORDER BY name"

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, RowMapping, and_, delete, func, insert, select, update
 
 from hpl.params import Scalar
 
@@ -30,6 +30,7 @@ class NetworkOriginal:
         ssh: the tokens that reach the host; empty for the owner's machine itself.
         study: the study that changed it, or None.
         owner: the process that changed it, as the text of a `Lease`.
+        machine: which machine answered by the host's name, and `boot` since which start; "" where that is not known.
     """
 
     host: str
@@ -40,11 +41,13 @@ class NetworkOriginal:
     study: str | None
     owner: str
     recorded_at: datetime
+    machine: str = ""
+    boot: str = ""
 
     @property
-    def key(self) -> tuple[str, str, str]:
-        """The identity of an original: host, interface and setting."""
-        return (self.host, self.interface, self.setting)
+    def key(self) -> tuple[str, str, str, str]:
+        """The identity of an original: host, interface, setting and machine."""
+        return (self.host, self.interface, self.setting, self.machine)
 
     @property
     def busy(self) -> Lease | None:
@@ -86,7 +89,7 @@ class NetworkRecords:
         """Commit originals before the first change; this process is their owner.
 
         Returns:
-            The same, but with the older value where a killed process left one.
+            The same, but with the older value where a killed process left one of that machine, or of an unknown one.
 
         Raises:
             ResultsError: another living process has changed one of them; then nothing is stored.
@@ -94,8 +97,9 @@ class NetworkRecords:
         kept = []
         with self._writing() as connection:
             for original in originals:
-                here = _at(*original.key)
-                row = connection.execute(select(NETWORK_ORIGINALS).where(here)).mappings().first()
+                here = _at(*original.key) | _at(*original.key[:3], "")
+                stored = select(NETWORK_ORIGINALS).where(here).order_by(NETWORK_ORIGINALS.c.machine.desc())
+                row = connection.execute(stored).mappings().first()
                 if row is None:
                     texts = {"ssh": json.dumps(original.ssh), "recorded_at": time_text(original.recorded_at)}
                     connection.execute(insert(NETWORK_ORIGINALS).values({**vars(original), **texts}))
@@ -108,12 +112,12 @@ class NetworkRecords:
                         f"the {what.format(older.host)} being tuned by process {older.busy.pid} on {older.busy.host}: "
                         "wait for it or end it there"
                     )
-                connection.execute(update(NETWORK_ORIGINALS).where(here).values(owner=original.owner))
+                connection.execute(update(NETWORK_ORIGINALS).where(_at(*older.key)).values(owner=original.owner))
                 kept.append(older)
         return kept
 
-    def forget(self, keys: Iterable[tuple[str, str, str]]) -> None:
-        """Delete originals that are restored, by host, interface and setting."""
+    def forget(self, keys: Iterable[tuple[str, str, str, str]]) -> None:
+        """Delete originals that are restored, by host, interface, setting and machine."""
         with self._writing() as connection:
             for key in keys:
                 connection.execute(delete(NETWORK_ORIGINALS).where(_at(*key)))
@@ -141,28 +145,26 @@ class NetworkRecords:
         if study is not None:
             query = query.where(NETWORK_PROBES.c.study == study)
         with self._reading() as connection:
-            return [_probe_of(row) for row in connection.execute(query).mappings()]
+            return [
+                NetworkProbe(
+                    study=row["study"],
+                    measured_at=datetime.fromisoformat(row["measured_at"]),
+                    program=row["program"],
+                    hosts=tuple(json.loads(row["hosts"])),
+                    interface=row["interface"],
+                    settings=json.loads(row["settings"]),
+                    latency_us=row["latency_us"],
+                    bandwidth_mbit_s=row["bandwidth_mbit_s"],
+                    points=tuple((int(size), float(time_us)) for size, time_us in json.loads(row["points"])),
+                )
+                for row in connection.execute(query).mappings()
+            ]
 
 
-def _at(host: str, interface: str, setting: str) -> ColumnElement[bool]:
-    columns = NETWORK_ORIGINALS.c
-    return (columns.host == host) & (columns.interface == interface) & (columns.setting == setting)
+def _at(*key: str) -> ColumnElement[bool]:
+    return and_(*(column == value for column, value in zip(NETWORK_ORIGINALS.primary_key, key, strict=True)))
 
 
 def _original_of(row: RowMapping) -> NetworkOriginal:
     recorded_at = datetime.fromisoformat(row["recorded_at"])
     return NetworkOriginal(**{**row, "ssh": tuple(json.loads(row["ssh"])), "recorded_at": recorded_at})
-
-
-def _probe_of(row: RowMapping) -> NetworkProbe:
-    return NetworkProbe(
-        study=row["study"],
-        measured_at=datetime.fromisoformat(row["measured_at"]),
-        program=row["program"],
-        hosts=tuple(json.loads(row["hosts"])),
-        interface=row["interface"],
-        settings=json.loads(row["settings"]),
-        latency_us=row["latency_us"],
-        bandwidth_mbit_s=row["bandwidth_mbit_s"],
-        points=tuple((int(size), float(time_us)) for size, time_us in json.loads(row["points"])),
-    )

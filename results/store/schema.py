@@ -112,6 +112,8 @@ NETWORK_ORIGINALS = Table(
     Column("host", Text, primary_key=True),
     Column("interface", Text, primary_key=True),
     Column("setting", Text, primary_key=True),
+    Column("machine", Text, primary_key=True),
+    Column("boot", Text, nullable=False),
     Column("value", Text, nullable=False),
     Column("ssh", Text, nullable=False),
     Column("study", Text),

@@ -9,10 +9,10 @@ from types import TracebackType
 from ..errors import RefusedError, RunnerError
 from ..hosts.transport import Transport, for_each
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
-from .journal import Holder, Journal, Original, in_words, place, tokens_of
+from .journal import IDENTITY, Holder, Journal, Original, Whereabouts, identity_in, in_words, place, tokens_of
 from .mark import remove, settle, write
 from .registry import host_settings, setting, subject
-from .restore import put_back
+from .restore import another_machine, put_back
 from .script import converse, failure, outcome_of_each, writing
 from .setting import CHOICE, SettingValue, interfaces_of
 from .survey import Node, look_at, require_interfaces, require_right
@@ -49,6 +49,7 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         self._found: Mapping[str, Node] = {}
         self._originals: dict[tuple[str, str, str], Original] = {}
         self._now: dict[tuple[str, str, str], str] = {}
+        self._machines: dict[str, tuple[str, str]] = {}
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -137,19 +138,23 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
 
     def _take(self, hosts: Sequence[str]) -> None:
         for host, found in self._hold.take(hosts).items():
-            names = ", ".join(map(in_words, found))
-            self._say(f"Put back on {host}: {names}; a hpltune that has ended had left it changed.")
+            self._say(f"Put back on {host}: {in_words(found)}; a hpltune that has ended had left it changed.")
 
     def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
         if not originals:
             return {}
         outcome = put_back(self._reach, originals)
-        self._journal.forget(outcome.done)
-        for original in outcome.done:
-            del self._originals[original.key]
+        self._forget((*outcome.done, *outcome.outdated))
+        for sentence in outcome.notices:
+            self._say(sentence)
         for original in originals:
             self._now.pop(original.key, None)
         return outcome.left
+
+    def _forget(self, originals: Sequence[Original]) -> None:
+        self._journal.forget(originals)
+        for original in originals:
+            del self._originals[original.key]
 
     def _originals_of(self, hosts: Sequence[str]) -> tuple[Original, ...]:
         return tuple(original for original in self._originals.values() if original.host in hosts)
@@ -206,8 +211,9 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         keys = tuple(dict.fromkeys((*targets, *(original.key[1:] for original in self._originals_of(hosts)))))
         for sentence in self._looked_at(hosts, keys):
             self._say(f"{sentence}; it is put right.")
+        self._forget(self._found_on(hosts, "restarted"))
         first = [
-            Original(host, *key, self._now[(host, *key)], tokens_of(self._reach))
+            Original(host, *key, self._now[(host, *key)], tokens_of(self._reach), *self._machines[host])
             for host in hosts
             for key in targets
             if (host, *key) not in self._originals
@@ -216,7 +222,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
             return
         self._originals.update({each.key: each for each in self._journal.remember(first)})
         changed = tuple(dict.fromkeys(each.host for each in first))
-        for_each(changed, lambda host: self._hold.note(host, self._originals_of([host])))
+        token, holder = self._hold.token, self._journal.holder
+        for_each(changed, lambda host: write(self._reach, host, token, holder, self._originals_of([host])))
 
     def _require(self, hosts: Sequence[str], interfaces: Sequence[str]) -> None:
         """Survey nodes that are still unknown, and make sure that they have these interfaces."""
@@ -226,23 +233,35 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         require_interfaces({host: self._found[host] for host in hosts}, dict.fromkeys(interfaces))
 
     def _looked_at(self, hosts: Sequence[str], keys: Sequence[Key]) -> list[str]:
-        """Read settings, and return a sentence for each that somebody else changed."""
+        """Read settings, and return a sentence for each that has changed since.
+
+        Raises:
+            RefusedError: another machine answers than the one whose originals are kept, or a setting cannot be read.
+            RunnerError: a node does not answer.
+        """
         shows = [host_settings()[name].show(interface) for interface, name in keys]
-        read = for_each(
-            hosts,
-            lambda host: {
-                (host, *key): value_of(host, key, told)
-                for key, told in zip(keys, converse(self._reach, host, shows), strict=True)
-            },
-        )
-        now = {key: value for values in read.values() for key, value in values.items()}
+        read = for_each(hosts, lambda host: converse(self._reach, host, [IDENTITY, *shows]))
+        self._machines.update({host: identity_in(ids.printed) for host, (ids, *_) in read.items()})
+        if strange := self._found_on(hosts, "elsewhere"):
+            raise RefusedError(another_machine(strange[0].host, strange))
+        anew = {each.host for each in self._found_on(hosts, "restarted")}
+        now = {
+            (host, *key): value_of(host, key, told)
+            for host, (_, *answers) in read.items()
+            for key, told in zip(keys, answers, strict=True)
+        }
         differs = [
-            f"{place(*key)} is {value}, though it was set to {self._now[key]}: somebody else changed it"
+            f"{place(*key)} is {value}, though it was set to {self._now[key]}: "
+            + ("the node was started anew" if key[0] in anew else "somebody else changed it")
             for key, value in now.items()
             if key in self._originals and self._now.get(key, value) != value
         ]
         self._now.update(now)
         return differs
+
+    def _found_on(self, hosts: Sequence[str], where: Whereabouts) -> tuple[Original, ...]:
+        """Return the originals of hosts that stand so on the machines that answered last."""
+        return tuple(each for each in self._originals_of(hosts) if each.found_on(*self._machines[each.host]) == where)
 
     def _changes(self, hosts: Sequence[str], targets: Mapping[Key, str]) -> dict[str, list[Change]]:
         """List the changes for each node, in the order of the settings."""
@@ -264,7 +283,7 @@ class Hold:
     """The notes that a study leaves on its nodes (see `mark`)."""
 
     def __init__(self, reach: Transport, holder: Holder) -> None:
-        self._reach, self._holder, self._token = reach, holder, uuid.uuid4().hex
+        self._reach, self._holder, self.token = reach, holder, uuid.uuid4().hex
         self._held: set[str] = set()
 
     def take(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
@@ -282,8 +301,8 @@ class Hold:
         """
         new = tuple(host for host in hosts if host not in self._held)
         try:
-            for_each(new, lambda host: self.note(host, ()))
-            left = outcome_of_each(new, lambda host: settle(self._reach, host, self._holder, self._token))
+            for_each(new, lambda host: write(self._reach, host, self.token, self._holder, ()))
+            left = outcome_of_each(new, lambda host: settle(self._reach, host, self._holder, self.token))
             for failed in (outcome for outcome in left.values() if isinstance(outcome, RunnerError)):
                 raise failed
         except BaseException:
@@ -291,15 +310,6 @@ class Hold:
             raise
         self._held.update(new)
         return {host: found for host, found in left.items() if found and not isinstance(found, RunnerError)}
-
-    def note(self, host: str, originals: Sequence[Original]) -> None:
-        """Record changes in our note on a node.
-
-        Raises:
-            RefusedError: the note cannot be written.
-            RunnerError: the node does not answer.
-        """
-        write(self._reach, host, self._token, self._holder, originals)
 
     def release(self, changed: Sequence[str]) -> None:
         """Remove our notes, except from nodes that are still changed."""
@@ -309,4 +319,4 @@ class Hold:
 
     def _remove(self, hosts: Sequence[str]) -> None:
         """Remove our note from nodes; on a silent node the note becomes invalid when this process ends."""
-        outcome_of_each(hosts, lambda host: remove(self._reach, host, [self._token]))
+        outcome_of_each(hosts, lambda host: remove(self._reach, host, [self.token]))

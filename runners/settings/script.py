@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from ..errors import ProcessError, RunnerError, UnreachableError
 from ..hosts.transport import Transport, ask, for_each
+from .net import last_words
 from .setting import Command, HostSetting
 
 CODE = "hpltune-code"
@@ -164,8 +165,7 @@ def failure(told: Told) -> str:
     """Return why a command failed, on one line."""
     if _NEEDS_PASSWORD.search(told.printed):
         return NEEDS_RULE
-    lines = [line.strip() for line in told.printed.splitlines() if line.strip()]
-    return "; ".join(lines[-3:]) or f"it failed with code {told.exit_code}"
+    return last_words(told.printed) if told.printed.strip() else f"it failed with code {told.exit_code}"
 
 
 def _answers(

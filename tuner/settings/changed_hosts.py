@@ -15,7 +15,7 @@ from runners.errors import HeldError, RunnerError
 from runners.settings.journal import Holder, Original, in_words, reach_of
 from runners.settings.mark import settle
 from runners.settings.registry import full_name, recorded_name, subject
-from runners.settings.restore import put_all_back
+from runners.settings.restore import put_back
 from runners.settings.script import outcome_of_each
 
 from ..errors import TunerError
@@ -42,11 +42,21 @@ class StoreJournal:
         return Holder(str(Lease.mine()), self.study or "", may_still_run)
 
     def remember(self, originals: Sequence[Original]) -> Sequence[Original]:
-        """Store originals; one that is stored already stays."""
+        """Store originals; one that is stored already stays, but if its machine was started anew since."""
         mine, now = str(Lease.mine()), datetime.now(UTC)
-        rows = [NetworkOriginal(*_key(each), each.value, each.ssh, self.study, mine, now) for each in originals]
+        rows = {
+            _key(each): NetworkOriginal(
+                *_key(each)[:3], each.value, each.ssh, self.study, mine, now, machine=each.machine, boot=each.boot
+            )
+            for each in originals
+        }
+        self.store.network.forget(
+            row.key
+            for row in self.store.network.originals()
+            if row.busy is None and original_of(row).found_on(row.machine, rows.get(row.key, row).boot) == "restarted"
+        )
         try:
-            return [original_of(row) for row in self.store.network.remember(rows)]
+            return [original_of(row) for row in self.store.network.remember([*rows.values()])]
         except ResultsError as error:
             raise HeldError(str(error)) from error
 
@@ -55,14 +65,14 @@ class StoreJournal:
         self.store.network.forget(map(_key, originals))
 
 
-def _key(original: Original) -> tuple[str, str, str]:
+def _key(original: Original) -> tuple[str, str, str, str]:
     """The identity of an original in the store."""
-    return (original.host, original.interface, recorded_name(original.setting))
+    return (original.host, original.interface, recorded_name(original.setting), original.machine)
 
 
 def original_of(row: NetworkOriginal) -> Original:
     """Make the original that runners know of a stored one."""
-    return Original(row.host, row.interface, full_name(row.setting), row.value, row.ssh)
+    return Original(row.host, row.interface, full_name(row.setting), row.value, row.ssh, row.machine, row.boot)
 
 
 def put_back_changed_hosts(
@@ -87,22 +97,34 @@ def put_back_changed_hosts(
     free = [row for row in rows if row not in busy]
     done: list[Original] = []
     left: list[str] = []
+    forgotten: list[str] = []
     for way in dict.fromkeys((*(row.ssh for row in free), *((ssh,) if hosts else ()))):
         asked = (*(row.host for row in free if row.ssh == way), *(hosts if way == ssh else ()))
         settled = partial(_settled, way, hosts, force=force)
         for host, found in outcome_of_each(tuple(dict.fromkeys(asked)), settled).items():
             if isinstance(found, RunnerError):
                 left.append(f"Not put back: {found}; it stays recorded, {AGAIN}.")
-                free = [row for row in free if row.host != host]
+                free = [row for row in free if (row.host, row.ssh) != (host, way)]
             else:
                 done += found
-    outcome = put_all_back([original_of(row) for row in free])
-    store.network.forget(map(_key, outcome.done))
-    done = list({each.key: each for each in (*done, *outcome.done)}.values())
-    sentences = [f"Put back on {host}: {_values(done, host)}." for host in dict.fromkeys(one.host for one in done)]
-    left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
-    left += [_strange(row) for row in recorded if row.ssh in strange]
-    return sentences, list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
+        outcome = put_back(reach_of(way), [original_of(row) for row in free if row.ssh == way])
+        store.network.forget(map(_key, (*outcome.done, *outcome.outdated)))
+        done += outcome.done
+        forgotten += outcome.notices
+        left += [f"Not put back: {why}; it stays recorded, {AGAIN}." for why in outcome.left.values()]
+    left += [
+        f"Host {row.host} was left changed, and would be reached by `{shlex.join(row.ssh)}`, which you have not named: "
+        f"`hpltune net restore ⟦hosts⟧ {row.host}` reaches it as you do, `hpltune net restore ⟦forget⟧ {row.host}` "
+        "forgets it."
+        for row in recorded
+        if row.ssh in strange  # somebody else's way to the host is told, not run
+    ]
+    done = list({(each.key, each.value): each for each in done}.values())
+    sentences = [
+        f"Put back on {host}: {in_words(each for each in done if each.host == host)}."
+        for host in dict.fromkeys(one.host for one in done)
+    ]
+    return [*sentences, *forgotten], list(dict.fromkeys((*left, *(_owned(row) for row in busy))))
 
 
 def _settled(way: tuple[str, ...], named: Sequence[str], host: str, *, force: bool) -> Sequence[Original]:
@@ -133,7 +155,7 @@ def forget_host(store: Store, host: str) -> str:
     if not rows:
         raise TunerError(f"nothing is recorded of {host}")
     store.network.forget([row.key for row in rows])
-    return f"Forgotten: {host}: {_values([original_of(row) for row in rows], host)}."
+    return f"Forgotten: {host}: {in_words(map(original_of, rows))}."
 
 
 def _not_ours(row: NetworkOriginal) -> bool:
@@ -148,16 +170,3 @@ def _owned(row: NetworkOriginal) -> str:
     if subject([full_name(row.setting)]) == "network":
         return f"The network of {row.host} is changed by {who}, which puts it back."
     return f"Settings of {row.host} are changed by {who}, which puts them back."
-
-
-def _strange(row: NetworkOriginal) -> str:
-    """Say that somebody else left a host changed; what the row would run is told, not run."""
-    return (
-        f"Host {row.host} was left changed, and would be reached by `{shlex.join(row.ssh)}`, which you have not named: "
-        f"`hpltune net restore ⟦hosts⟧ {row.host}` reaches it as you do, `hpltune net restore ⟦forget⟧ {row.host}` "
-        "forgets it."
-    )
-
-
-def _values(originals: Sequence[Original], host: str) -> str:
-    return ", ".join(in_words(each) for each in originals if each.host == host)

@@ -209,7 +209,7 @@ def test_a_database_of_schema_3_knows_how_hosts_were_and_what_was_measured(tmp_p
     path = Path(shutil.copy(DATA / "schema-3.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         (original,) = store.network.originals()
-        assert (original.key, original.value, original.ssh) == (("h2", "eth0", "mtu"), "1500", ("ssh", "-F", "lab"))
+        assert (original.key, original.value, original.ssh) == (("h2", "eth0", "mtu", ""), "1500", ("ssh", "-F", "lab"))
         (probe,) = store.network.probes("tuned")
         assert (probe.latency_us, probe.settings, probe.points[0]) == (29.0, {"mtu": 9000}, (1, 29.0))
         assert len(store.network.probes()) == 2
@@ -296,4 +296,20 @@ def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> Non
     with Store.open(path, create=False) as store:
         assert [run.measurements for run in store.records("measured")] == [{"package_power_w": 41.5}]
         assert store.queue.find("waits") is not None
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_originals_of_schema_11_are_of_unknown_machines(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_11.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-11.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        left = store.network.originals()
+        assert [(one.host, one.setting, one.value, one.machine, one.boot) for one in left] == [
+            ("h1", "mtu", "9000", "", ""),
+            ("h2", "mtu", "1500", "", ""),
+        ]
+        (kept,) = store.network.remember([replace(left[0], value="3000", machine="a" * 32, boot="b" * 32)])
+        assert kept == left[0]
+        store.network.forget([one.key for one in left])
+        assert store.network.originals() == []
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

@@ -37,6 +37,17 @@ def test_a_value_left_by_a_killed_process_is_the_original_not_the_one_found_now(
     assert [(left.value, left.owner) for left in store.network.originals()] == [("1500", MINE)]
 
 
+def test_machines_of_one_name_have_originals_of_their_own(store: Store) -> None:
+    both = [
+        replace(an_original(value=value), machine=digit * 32, boot="b" * 32)
+        for digit, value in (("1", "1500"), ("2", "9000"))
+    ]
+    assert store.network.remember(both) == both
+    assert store.network.remember([replace(both[1], value="3")]) == [both[1]]
+    store.network.forget([both[0].key])
+    assert store.network.originals() == [both[1]]
+
+
 def test_what_another_living_process_changed_is_refused_and_nothing_is_stored(store: Store) -> None:
     store.network.remember([an_original(owner=LIVING)])
     with pytest.raises(ResultsError, match="the network of h2 is being tuned by process 1 on "):

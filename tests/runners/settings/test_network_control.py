@@ -14,7 +14,7 @@ from runners.hosts.transport import Local, Ssh
 from runners.settings.changing import Patience
 from runners.settings.control import SettingsControl
 from runners.settings.journal import Original
-from runners.settings.restore import put_all_back
+from runners.settings.restore import put_back
 from runners.settings.script import Timer
 
 
@@ -184,7 +184,7 @@ def test_a_host_that_does_not_answer_stays_in_the_journal_until_it_does(lab: Hos
             SettingsControl(quick, lab.names, ("eth0",), Notes()).apply({"net.tso": "off"})
     finally:
         lab.link("h2", "up")
-    outcome = put_all_back(tuple(journal.kept.values()))
+    outcome = put_back(reach(lab), tuple(journal.kept.values()))
     assert (len(outcome.done), outcome.left, tso(lab, "h2")) == (1, {}, "on")
 
 

@@ -1,10 +1,14 @@
 """A setting is one line of the registry: then a study on this machine alone searches, sets and puts it back."""
 
 import json
+import os
+import platform
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import made_up_settings
@@ -12,11 +16,14 @@ import pytest
 from as_user import Run, program
 from made_up_settings import MEANING, PLACE, STEP, VARIABLE
 from replayed import replaying
+from settings_builders import an_original
 from waiting import PATIENCE_S, until
 
 from results.errors import UnknownStudyError
 from results.store.store import Store
 from runners.settings import registry
+from runners.settings.journal import Original, identity_in
+from tuner.settings.changed_hosts import StoreJournal
 from tuner.settings.dimensions import meanings
 
 pytestmark = [pytest.mark.xdist_group("settings of this machine"), pytest.mark.usefixtures("mpirun")]
@@ -146,6 +153,74 @@ def test_what_tells_of_settings_knows_it(hpltune: Run) -> None:
     assert [each["value"] for each in shown if each["setting"] == "sys.test_value"] == ["7"]
     assert meanings()["sys.test_value"] == MEANING
     assert "sys.test_value" in hpltune("spaces", "mine.toml").stdout
+
+
+IDS = {"machine-id": "ab" * 16, "boot_id": "cd" * 16}
+HEAD = """#!/bin/sh
+case "$3" in {cases}esac
+exec {head} "$@"
+"""
+
+
+@pytest.fixture
+def kept(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Stores an original of a machine by this one's name, whose ids are made up."""
+    cases = "".join(f"*/{name}) echo {text}; exit;; " for name, text in IDS.items())
+    program(tmp_path / "head", HEAD.format(cases=cases, head=shutil.which("head")))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def keep(machine: str, boot: str) -> None:
+        row = replace(an_original(platform.node(), "sys.test_value", "5", ssh=()), machine=machine, boot=boot)
+        with Store.open(home / "data/hpltune.db") as store:
+            store.network.remember([replace(row, interface="")])
+
+    return keep
+
+
+def test_what_is_kept_of_another_machine_by_this_name_stays_kept_until_it_is_forgotten(
+    hpltune: Run, home: Path, kept: Callable[..., None]
+) -> None:
+    kept("ef" * 16, "cd" * 16)
+    assert "still has changed settings" not in hpltune("net", "show", "--interface", "lo").stdout
+    for _ in range(2):
+        left = hpltune("net", "restore")
+        assert left.returncode == 1
+        here = platform.node()
+        assert f"Not put back: node {here}: another machine answers by that name" in " ".join(left.stdout.split())
+        assert f"`hpltune net restore --forget {here}` forgets it; it stays recorded" in " ".join(left.stdout.split())
+        assert (home / PLACE).read_text() == "7\n"
+    assert hpltune("net", "restore", "--forget", here).stdout == f"Forgotten: {here}: sys.test_value = 5.\n"
+    assert "Nothing is to be put back." in hpltune("net", "restore").stdout
+
+
+def test_what_was_kept_before_this_machine_started_anew_is_forgotten(
+    hpltune: Run, home: Path, kept: Callable[..., None]
+) -> None:
+    machine, _ = identity_in(f"machine {IDS['machine-id']}")
+    kept(machine, "ef" * 16)
+    done = hpltune("net", "restore")
+    assert done.returncode == 0, done.stdout
+    assert f"{platform.node()} was started anew since hpltune changed it" in done.stdout
+    assert (home / PLACE).read_text() == "7\n"
+    assert "Nothing is to be put back." in hpltune("net", "restore").stdout
+    kept(machine, "cd" * 16)
+    assert "still has changed settings" in hpltune("net", "show", "--interface", "lo").stdout
+    assert f"Put back on {platform.node()}: sys.test_value = 5." in hpltune("net", "restore").stdout
+    assert (home / PLACE).read_text() == "5\n"
+
+
+def test_a_study_keeps_what_it_finds_where_its_host_was_started_anew(home: Path) -> None:
+    before, after = (
+        Original("n1", "", "sys.test_value", value, (), "ab" * 16, boot * 16)
+        for value, boot in (("7", "01"), ("3", "02"))
+    )
+    with Store.open(home / "data/hpltune.db") as store:
+        journal = StoreJournal(store, None)
+        assert journal.remember([before]) == [before]
+        assert journal.remember([replace(before, value="9")]) == [before]
+        assert journal.remember([after]) == [after]
+        journal.forget([after])
+        assert store.network.originals() == []
 
 
 @pytest.mark.process

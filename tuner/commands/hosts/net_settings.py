@@ -15,13 +15,14 @@ from results.store.store import Store
 from runners.errors import InvalidJobError, RefusedError
 from runners.hosts.cluster import load_real_cluster
 from runners.hosts.transport import Local, Ssh, Transport, anchored, checked, for_each
+from runners.settings.journal import IDENTITY, identity_in
 from runners.settings.registry import host_settings
 from runners.settings.script import converse
 from runners.settings.setting import checked_interface, interfaces_of
 from runners.settings.survey import Node, look_at, require_interfaces
 
 from ...errors import TunerError, UsageError
-from ...settings.changed_hosts import forget_host, put_back_changed_hosts
+from ...settings.changed_hosts import forget_host, original_of, put_back_changed_hosts
 from ...study.trust import may_reach
 from ...user_dirs import UserDirs
 
@@ -151,7 +152,12 @@ def net_show(
     """
     reach, names = way_to_hosts(hosts, ssh, cluster)
     settings = for_each(names, lambda host: _settings_of(reach, host, interface))
-    changed = {row.host for row in (store.network.originals() if store else ())}
+    changed = {
+        row.host
+        for row in (store.network.originals() if store else ())
+        if row.host in names
+        and original_of(row).found_on(*identity_in(converse(reach, row.host, [IDENTITY])[0].printed)) == "here"
+    }
     return NetShowResult(settings, tuple(host for host in names if host in changed))
 
 
