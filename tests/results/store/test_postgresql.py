@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from postgresql_server import Server
 from record_builders import a_study, begun, finished
-from sqlalchemy import MetaData, Table, create_engine, insert, inspect
+from sqlalchemy import MetaData, Table, create_engine, insert, inspect, text
 from store_contract import StoreContract
 from waiting import PATIENCE_S, until
 
@@ -246,6 +246,22 @@ def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_k
     monkeypatch.undo()
     with Store.open(url, create=False) as store:
         assert [record.kind for record in store.records("study")] == [Kind.GIVEN_UP, Kind.PREFIX]
+
+
+@pytest.mark.filterwarnings("ignore::results.errors.StoreWarning")
+def test_originals_of_schema_11_are_of_unknown_machines(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    url = server.new_database()
+    monkeypatch.setattr(migrations, "MIGRATIONS", migrations.MIGRATIONS[:11])
+    Store.open(url).close()
+    engine = create_engine(url.replace("postgresql:", "postgresql+psycopg:"))
+    values = "('h2', 'eth0', 'mtu', '1500', '[]', NULL, 'nobody', '2026-11-29T12:00:00+00:00')"
+    with engine.begin() as connection:
+        connection.execute(text(f"INSERT INTO network_originals VALUES {values}"))  # noqa: S608 - a constant
+    engine.dispose()
+    monkeypatch.undo()
+    with Store.open(url, create=False) as store:
+        (kept,) = store.network.originals()
+        assert (kept.key, kept.value, kept.boot) == (("h2", "eth0", "mtu", ""), "1500", "")
 
 
 def test_a_schema_of_ones_own_in_a_database_that_others_use(server: Server) -> None:
