@@ -33,10 +33,6 @@ class Mishap(Enum):
         self.repeats = repeats
         self.lasting = lasting
 
-    def spares(self, repeated: int) -> bool:
-        """Return whether the configuration is not to blame, where the launch was repeated so often for it before."""
-        return self.lasting or repeated < self.repeats
-
 
 class RunnerError(Exception):
     """A program could not be started or ended; the message is one sentence for the user.

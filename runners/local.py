@@ -109,8 +109,9 @@ class LocalRunner(Runner):
                     start_new_session=True,
                 )
             )
-        status = JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
-        self._jobs[job_id] = Running(job, process, time.monotonic() + job.walltime_s, status)
+        self._jobs[job_id] = Running(
+            job, process, time.monotonic() + job.walltime_s, JobStatus(JobState.RUNNING, started_at=datetime.now(UTC))
+        )
         return job_id
 
     def poll(self, ids: Collection[JobId]) -> Mapping[JobId, JobStatus]:
@@ -171,9 +172,8 @@ class LocalRunner(Runner):
     def _end(self, job_id: JobId, state: JobState, message: str) -> None:
         running = self._jobs[job_id]
         end(job_id, running.process.pid)
-        exit_code = running.process.wait()
         running.status = replace(
-            running.status, state=state, exit_code=exit_code, message=message, ended_at=datetime.now(UTC)
+            running.status, state=state, exit_code=running.process.wait(), message=message, ended_at=datetime.now(UTC)
         )
         self._clear(running, job_id)
 

@@ -85,13 +85,20 @@ def use_of_ranks(job_id: str) -> tuple[dict[int, float], int]:
     largest_bytes = 0
     for process in (Path(f"/proc/{pid}") for pid in marked(job_id)):
         with contextlib.suppress(OSError, ValueError):
-            environment = (process / "environ").read_bytes().split(b"\0")
-            rank = next((int(one.partition(b"=")[2]) for one in environment if one.startswith(_RANK)), None)
+            rank = next(
+                (
+                    int(one.partition(b"=")[2])
+                    for one in (process / "environ").read_bytes().split(b"\0")
+                    if one.startswith(_RANK)
+                ),
+                None,
+            )
             if rank is not None:
                 ticks = sum(map(int, (process / "stat").read_bytes().rpartition(b")")[2].split()[11:15]))
                 found[rank] = found.get(rank, 0.0) + ticks / os.sysconf("SC_CLK_TCK")
-                sizes = _MEMORY.findall((process / "status").read_bytes())
-                largest_bytes = max(largest_bytes, 1024 * sum(map(int, sizes)))
+                largest_bytes = max(
+                    largest_bytes, 1024 * sum(map(int, _MEMORY.findall((process / "status").read_bytes())))
+                )
     return found, largest_bytes
 
 

@@ -277,8 +277,11 @@ class Allocation:
 
     def withdraw(self, trial: Trial) -> bool:
         """Cancel a stopped trial of a job that has no nodes yet; a worker that starts later reads "stop"."""
-        heard = self.polling.answered_s > trial.stopped_s
-        waiting = self._seen is not None and self._seen.phase is JobPhase.WAITING and heard
+        waiting = (
+            self._seen is not None
+            and self._seen.phase is JobPhase.WAITING
+            and (self.polling.answered_s > trial.stopped_s)
+        )
         if trial is self.trials.current and waiting and not self.spool.report(trial.number).started:
             trial.finish(JobState.CANCELLED, "the run was cancelled")
             self.trials.drop_current()
@@ -309,9 +312,10 @@ class Allocation:
         elif seen.never:
             self.give_up(JobState.FAILED, f"{job} will never start: {seen.never}", Mishap.NO_NODES)
         elif self.polling.asked_s - self.polling.submitted_s > self._terms.queue_limit_s:
-            limit = in_words(self._terms.queue_limit_s)
             self.give_up(
-                JobState.FAILED, f"{seen.sentence}; it was given up after {limit} in the queue", Mishap.NO_NODES
+                JobState.FAILED,
+                f"{seen.sentence}; it was given up after {in_words(self._terms.queue_limit_s)} in the queue",
+                Mishap.NO_NODES,
             )
 
     def _conclude(self, trial: Trial, report: WorkerReport) -> None:
@@ -373,16 +377,13 @@ class Allocation:
         elif state is JobState.CANCELLED:
             state, event = JobState.FAILED, event or Mishap.ENDED_BY_OTHERS
         elif mine:
-            sentence = f"{sentence}{self._last_words()}"
+            unseen = "" if (self.spool.folder / "begun").exists() else f": do its nodes see {self.spool.folder}?"
+            said = [line.strip() for line in self.spool.said().splitlines() if line.strip()]
+            sentence += f": {said[-1]}" if said else unseen
         for left in trials:
             untold = None if self.verdict or left.status.started_at is None else Mishap.JOB_ENDED
             left.finish(state, sentence, event=event or untold)
             left.status = replace(left.status, lost_nodes=failed)
-
-    def _last_words(self) -> str:
-        if lines := [line.strip() for line in self.spool.said().splitlines() if line.strip()]:
-            return f": {lines[-1]}"
-        return "" if (self.spool.folder / "begun").exists() else f": do its nodes see {self.spool.folder}?"
 
     def _failed_nodes(self, seen: BatchJob, before: BatchJob | None) -> tuple[str, ...]:
         if seen.event is not Mishap.NODE_LOST:

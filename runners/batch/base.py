@@ -175,8 +175,7 @@ class BatchFacts:
     @property
     def max_time_s(self) -> float:
         """The longest time limit of a queue that is asked; infinite if there is none."""
-        limits = [math.inf if queue.limit_s is None else queue.limit_s for queue in self.asked]
-        return max(limits, default=math.inf)
+        return max([math.inf if queue.limit_s is None else queue.limit_s for queue in self.asked], default=math.inf)
 
     def time_limit_s(self, batch: "BatchSystem") -> float:
         """Return the time limit of an allocation: that of the file, else 4 hours, or the queue's if that is shorter."""

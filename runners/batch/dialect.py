@@ -150,8 +150,12 @@ class PlainBatch(BatchSystem):
         values |= {"exclusive" if self.exclusive else "shared": ""}
         form = [(token, "") for token in self.dialect.commands["submit"]]
         form += [(token, value) for key, value in values.items() for token in self.dialect.choices.get(key, ())]
-        argv = [token.format(value, **asked) for token, value in form]
-        said = self._ask(*argv, *self.further, *self.dialect.commands.get("script", ()), *script)
+        said = self._ask(
+            *[token.format(value, **asked) for token, value in form],
+            *self.further,
+            *self.dialect.commands.get("script", ()),
+            *script,
+        )
         match = re.search(self.dialect.patterns["number"], said.stdout)
         if said.exit_code == 0 and match:
             return match[1]
@@ -162,9 +166,13 @@ class PlainBatch(BatchSystem):
     def status(self, jobs: Collection[str]) -> Mapping[str, BatchJob]:
         """Ask about jobs that wait or run, and, where these are others, about those that ended."""
         patterns, past = self.dialect.patterns, self.dialect.commands.get("past")
-        argv = self.dialect.commands["jobs"]
         said = self._ask(
-            *(one for word in argv for one in (jobs if word == "{jobs}" else (word.format(),))), may_refuse=False
+            *(
+                one
+                for word in self.dialect.commands["jobs"]
+                for one in (jobs if word == "{jobs}" else (word.format(),))
+            ),
+            may_refuse=False,
         )
         found = {match["number"]: match["told"] for match in re.finditer(patterns["job"], said.stdout)}
         for number in [number for number in jobs if number not in found]:
@@ -243,8 +251,9 @@ class PlainBatch(BatchSystem):
             return BatchJob(number, PHASES[how])
         match = re.search(self.dialect.patterns.get("why", "(?!)"), text)
         why = " ".join(match[1].split()) if match else f"`{self.words.look}` tells more"
-        never = why if how == "never" else None
-        return BatchJob(number, JobPhase.WAITING, "", None, f"{title} job {number} waits: {why}", never)
+        return BatchJob(
+            number, JobPhase.WAITING, "", None, f"{title} job {number} waits: {why}", (why if how == "never" else None)
+        )
 
 
 def speaking(name: str, class_name: str) -> type[PlainBatch]:

@@ -87,8 +87,7 @@ class Spool:
             argv: the command as tokens; the worker's shell reads them, quoted by `shlex.join`.
         """
         (self.folder / f"{number}.status").touch()
-        text = shlex.join(["set", "--", str(folder), *argv]) + "\n"
-        (self.folder / f"{number}.trial").write_bytes(os.fsencode(text))
+        (self.folder / f"{number}.trial").write_bytes(os.fsencode(shlex.join(["set", "--", str(folder), *argv]) + "\n"))
         self._order(number, RUN, mark, walltime_s)
 
     def stop(self, number: int, mark: str) -> None:

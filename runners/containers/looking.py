@@ -109,8 +109,15 @@ def starts_nothing(container: Container, reach: Transport, nodes: Sequence[str])
 def _command(container: Container, program: str = "", *sums: str) -> list[str]:
     """Return the command that runs the script in an image."""
     work = container.folders[0] if container.folders else Path("/")
-    alone = replace(container, inside={}, on_node=1)
-    return [*alone.words(work), "/bin/sh", "-c", _SCRIPT, "hpltune-look", program, *sums]
+    return [
+        *replace(container, inside={}, on_node=1).words(work),
+        "/bin/sh",
+        "-c",
+        _SCRIPT,
+        "hpltune-look",
+        program,
+        *sums,
+    ]
 
 
 def _facts(container: Container, said: CommandResult) -> ImageFacts:

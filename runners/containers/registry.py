@@ -52,8 +52,11 @@ def runtime_for(text: str, *, asked_here: bool = True) -> tuple[ContainerRuntime
     if why := runtime.fault(image):
         raise ImageError(why)
     if (asked_here or runtime.launcher) and (why := runtime.lacking()):
-        of_registry = runtime.named and not Path(image).exists()
-        raise ImageError(f"{why}; install it, or {folder_of(image.rpartition('://')[2])}" if of_registry else why)
+        raise ImageError(
+            f"{why}; install it, or {folder_of(image.rpartition('://')[2])}"
+            if (runtime.named and not Path(image).exists())
+            else why
+        )
     return runtime, image
 
 

@@ -89,8 +89,7 @@ class Copies:
 
     def remove(self) -> None:
         """Remove all copies; the record stays for the nodes that do not answer."""
-        left = CopiedTo(self._reach.program, self._nodes, self._folder).remove() if self._nodes else ()
-        self._nodes = tuple(left)
+        self._nodes = tuple(CopiedTo(self._reach.program, self._nodes, self._folder).remove() if self._nodes else ())
         self._arrived.clear()
         with suppress(OSError):
             self._write()

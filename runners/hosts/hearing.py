@@ -125,8 +125,7 @@ class CommandResult:
     def words(self) -> str:
         """Return the last words that it printed, or its exit code."""
         lines = [line.strip() for line in (self.stderr or self.stdout).splitlines()]
-        said = "; ".join([line for line in lines if line and line != "Exiting."][-2:])
-        return said or f"code {self.exit_code}"
+        return "; ".join([line for line in lines if line and line != "Exiting."][-2:]) or f"code {self.exit_code}"
 
 
 class Unheard(Enum):

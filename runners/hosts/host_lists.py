@@ -114,20 +114,16 @@ def _of_file(file: Path, whence: str) -> tuple[str, ...]:
         if head or not entry or group.endswith(_NO_HOSTS):
             continue
         word = (later[1] or later[2]) if later else entry.split()[0]
+        name, colon, slots = word.rpartition(":")  # MPICH and Intel MPI write host:4; an IPv6 address has colons, too
         try:
-            hosts.update(dict.fromkeys(_entry(_without_slots(word))))
+            host = name if colon and slots.isdecimal() and host_named(word) is None else word
+            hosts.update(dict.fromkeys(_entry(host)))
             _require_few(hosts)
         except ValueError as error:
             raise ValueError(f"{_shown(str(file))}, line {number}: {error}") from error
     if not hosts:
         raise ValueError(f"the file {_shown(str(file))}{whence} names no host")
     return tuple(hosts)
-
-
-def _without_slots(word: str) -> str:
-    """Return the host of a word of a file: MPICH and Intel MPI write host:4, and an IPv6 address has colons, too."""
-    name, colon, slots = word.rpartition(":")
-    return name if colon and slots.isdecimal() and host_named(word) is None else word
 
 
 def _in_list(text: str) -> Iterator[str]:

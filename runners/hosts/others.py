@@ -116,5 +116,9 @@ def _look(text: str) -> _Look | None:
         if match := _PROCESS.fullmatch(line):
             name, user = ("".join(one for one in text if " " <= one <= "~")[:32] for text in (match[4], match[3]))
             processes[int(match[1])] = (int(match[2]), name if user == "-" else f"{name} of {user}")
-    idle = ticks[3] + ticks[4]
-    return _Look(max(1, int(cores)), sum(ticks), sum(ticks) - idle - (ticks[7] if len(ticks) > 7 else 0), processes)
+    return _Look(
+        max(1, int(cores)),
+        sum(ticks),
+        sum(ticks) - (ticks[3] + ticks[4]) - (ticks[7] if len(ticks) > 7 else 0),
+        processes,
+    )

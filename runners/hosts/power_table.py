@@ -117,5 +117,8 @@ class PowerTable(Part):
     @property
     def hosts(self) -> Mapping[str, frozenset[str]]:
         """The hosts whose controllers each table names."""
-        tables = {"ipmi": self.ipmi, "redfish": self.redfish}
-        return {name: frozenset(table.addresses) for name, table in tables.items() if table}
+        return {
+            name: frozenset(table.addresses)
+            for name, table in {"ipmi": self.ipmi, "redfish": self.redfish}.items()
+            if table
+        }

@@ -164,8 +164,9 @@ class SshRunner(LocalRunner):
         if watch and status.event is Mishap.DAEMON_LOST:
             watch.hear(CONNECT_S)
         known = dict(self._known)
-        sweep = ("sh", "-c", SWEEP + STATE, "hpltune-sweep", job_id)
-        said = say_all(self._reach, running.job.nodes, sweep, timeout_s=60.0)
+        said = say_all(
+            self._reach, running.job.nodes, ("sh", "-c", SWEEP + STATE, "hpltune-sweep", job_id), timeout_s=60.0
+        )
         self._known |= {node: state for node, own in said.items() if (state := _state(own))}
         if self._copies is not None:
             self._copies.doubt(running.job.nodes)
@@ -326,8 +327,7 @@ def agent_text(
     names = "".join(
         f"{launcher_name(node)}) node={shlex.quote(node)} ;;\n" for node in nodes if launcher_name(node) != node
     )
-    lease_s = int(walltime_s) + GRACE_S
-    remote = for_any_shell(("sh", "-c", START, "hpltune-start", job_id, str(lease_s)))
+    remote = for_any_shell(("sh", "-c", START, "hpltune-start", job_id, str(int(walltime_s) + GRACE_S)))
     return (
         "#!/bin/sh\n"
         "# The MPI launcher calls this to start its daemon on a node: agent [options] node command…\n"

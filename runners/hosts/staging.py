@@ -74,8 +74,9 @@ def stage(reach: Transport, nodes: Sequence[str], files: Mapping[str, Path], fol
     sums = {name: _sum_of(path) for name, path in files.items()}
     with NamedTemporaryFile(prefix="hpltune-", suffix=".tar") as packed:
         _pack(files, packed.name)
-        command = ("sh", "-c", _TAKE, "sh", folder, *files)
-        said = say_all(reach, nodes, command, timeout_s=LIMIT_S, stdin=Path(packed.name))
+        said = say_all(
+            reach, nodes, ("sh", "-c", _TAKE, "sh", folder, *files), timeout_s=LIMIT_S, stdin=Path(packed.name)
+        )
     found = {node: _arrived(node, answer, sums, folder) for node, answer in said.items()}
     return StagedFiles(
         folders={node: folder for node, (folder, _) in found.items() if folder},
@@ -90,8 +91,11 @@ def unstage(reach: Transport, staged: StagedFiles) -> Sequence[str]:
         InvalidJobError: a node is no host name.
     """
     commands = {node: ("sh", "-c", _REMOVE, "sh", folder) for node, folder in staged.folders.items()}
-    said = say_each(reach, commands, timeout_s=30.0)
-    return [node for node, own in said.items() if isinstance(own, UnreachableError) or own.exit_code != 0]
+    return [
+        node
+        for node, own in say_each(reach, commands, timeout_s=30.0).items()
+        if isinstance(own, UnreachableError) or own.exit_code != 0
+    ]
 
 
 def _sum_of(path: Path) -> str:

@@ -73,10 +73,9 @@ def cpu_list(listed: str) -> list[int]:
     Raises:
         ValueError: a number is beyond what any kernel counts.
     """
-    spans = [part.partition("-") for part in listed.split(",")]
     ends = [
         (int(first), int(last or first))
-        for first, _, last in spans
+        for first, _, last in [part.partition("-") for part in listed.split(",")]
         if first.isdecimal() and (last or first).isdecimal()
     ]
     if any(last >= MOST_CPUS for _, last in ends):

@@ -252,8 +252,11 @@ def silent(
     reach: Transport, nodes: Sequence[str], command: Sequence[str] = ("true",), *, timeout_s: float = 2.0 * CONNECT_S
 ) -> dict[str, str]:
     """Return the nodes on which a command gets no answer, each with the sentence why."""
-    said = say_all(reach, nodes, command, timeout_s=timeout_s)
-    return {node: str(answer) for node, answer in said.items() if isinstance(answer, UnreachableError)}
+    return {
+        node: str(answer)
+        for node, answer in say_all(reach, nodes, command, timeout_s=timeout_s).items()
+        if isinstance(answer, UnreachableError)
+    }
 
 
 def _why(node: str, stderr: str, reach: Ssh) -> str:

@@ -102,8 +102,7 @@ class OpenMpi:
     def explain(self, job: Job, exit_code: int, said: str) -> str:
         """Explain Open MPI's messages in one sentence; without a message, a code above 128 is the signal of a rank."""
         of_rank = f"Exit code: {exit_code}" if exit_code > 0 and _RANK_ENDED.search(said) else ""
-        told = explained(SAYINGS, (said, signal_of(exit_code), of_rank))
-        return told or unknown_end(job, "mpirun", exit_code, said)
+        return explained(SAYINGS, (said, signal_of(exit_code), of_rank)) or unknown_end(job, "mpirun", exit_code, said)
 
     def _agent(self, job: Job) -> list[str]:
         """Return the options for the agent; daemons start further daemons only if all nodes have it.
@@ -123,8 +122,11 @@ class OpenMpi:
             return {}
         names = ",".join(job.interfaces)
         daemons = "prte_if_include" if self.major >= 5 else "oob_tcp_if_include"
-        ucx = {UCX: ",".join(job.ucx_devices)} if job.ucx_devices else {}
-        return {"btl_tcp_if_include": names, daemons: names, **ucx}
+        return {
+            "btl_tcp_if_include": names,
+            daemons: names,
+            **({UCX: ",".join(job.ucx_devices)} if job.ucx_devices else {}),
+        }
 
     def _binding(self, job: Job) -> list[str]:
         over = ":OVERSUBSCRIBE" if job.oversubscribe else ""

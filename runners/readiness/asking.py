@@ -113,8 +113,11 @@ def ask_facts(
 
 def parse_facts(text: str) -> dict[str, str]:
     """Read the lines of the script; a fact that a node could not tell is left out."""
-    pairs = (line.partition("\t") for line in text.splitlines())
-    known = ((name, value.strip(" ;")) for name, tab, value in pairs if tab and is_fact(name))
+    known = (
+        (name, value.strip(" ;"))
+        for name, tab, value in (line.partition("\t") for line in text.splitlines())
+        if tab and is_fact(name)
+    )
     return {name: value for name, value in known if value}
 
 

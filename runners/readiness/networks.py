@@ -129,8 +129,11 @@ def _resolved(reach: Transport, nodes: Sequence[str]) -> dict[str, str]:
     for node in nodes:
         said = say_all(reach, [node], ("sh", "-c", _RESOLVE, "sh", *nodes))[node]
         if not isinstance(said, UnreachableError):
-            pairs = (line.partition("\t") for line in said.stdout.splitlines())
-            return {name: address for name, _, address in pairs if address}
+            return {
+                name: address
+                for name, _, address in (line.partition("\t") for line in said.stdout.splitlines())
+                if address
+            }
     return {}
 
 
@@ -150,8 +153,11 @@ def _usual(
             names[chosen.name] += 1
         elif node in resolved and not resolved[node].startswith("127."):
             addresses[node] = resolved[node]
-    lacking = [node for node in nodes if node not in addresses]
-    notes = [f"node {node}: no IPv4 address of it is known, so nothing is sent to it." for node in lacking]
+    notes = [
+        f"node {node}: no IPv4 address of it is known, so nothing is sent to it."
+        for node in nodes
+        if node not in addresses
+    ]
     return NodeNetwork(names.most_common(1)[0][0] if names else "its name", addresses), notes
 
 

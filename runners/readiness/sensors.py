@@ -1,6 +1,6 @@
 """Reads clock, temperature and load of a node while something runs there, in POSIX shell and awk only."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 SAMPLE, SOCKET = "sample", "socket"
@@ -119,16 +119,11 @@ def parse_sensors(text: str) -> list[SensorReading]:
             mhz, celsius, throttled, load = more
             found.append(SensorReading(mhz or None, _celsius(celsius), throttled, up_s, load))
         elif kind == SOCKET and found and words[1].isdecimal() and len(words[1]) < 6:
-            found[-1] = _with_socket(found[-1], words)
+            number, mhz, celsius, throttled = more
+            if up_s == found[-1].up_s and number is not None and len(found[-1].sockets) < MOST_SOCKETS:
+                own = SocketReading(mhz or None, _celsius(celsius), throttled)
+                found[-1] = replace(found[-1], sockets={**found[-1].sockets, int(number): own})
     return sorted(found, key=lambda one: one.up_s)
-
-
-def _with_socket(reading: SensorReading, words: Sequence[str]) -> SensorReading:
-    up_s, number, mhz, celsius, throttled = map(figure, words)
-    if up_s != reading.up_s or number is None or len(reading.sockets) >= MOST_SOCKETS:
-        return reading
-    own = SocketReading(mhz or None, _celsius(celsius), throttled)
-    return replace(reading, sockets={**reading.sockets, int(number): own})
 
 
 def _celsius(value: float | None) -> float | None:

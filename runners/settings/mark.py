@@ -115,8 +115,7 @@ def marks_on(reach: Transport, host: str) -> tuple[int, list[Mark]]:
     head, *parts = re.split(r"^@ ", told.printed, flags=re.MULTILINE)
     known = dict(line.split(" ", 1) for line in head.splitlines() if " " in line)
     found = [_mark(reach, host, part) for part in parts]
-    marks = [mark for mark in found if mark is not None and mark.boot == known.get("boot")]
-    return int(known.get("uid", "-1")), marks
+    return int(known.get("uid", "-1")), [mark for mark in found if mark is not None and mark.boot == known.get("boot")]
 
 
 def settle(

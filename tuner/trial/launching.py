@@ -265,7 +265,7 @@ class Launching:
         if isinstance(result, Failure):
             records, outcome = [rejected(first.record, result)], LaunchOutcome({}, began=False)
         else:
-            if result.event and not result.event.spares(repeated[result.event]):
+            if (event := result.event) and not event.lasting and repeated[event] >= event.repeats:
                 result = replace(result, event=None)
             records, outcome = self._ended(list(together.values()), plan, result)
         ended = {place: self.book.commit(record) for place, record in zip(together, records, strict=False)}

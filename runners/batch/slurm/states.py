@@ -89,8 +89,9 @@ def _told(job: str, word: str, reason: str, nodes: str, left_s: float | None) ->
     if word in _ENDS:
         state, form, event = _ENDS[word]
         sentence = form.replace("{job}", job).replace("{reason}", reason)
-        by_script = word in {"COMPLETED", "FAILED"}
-        return BatchJob(job, JobPhase.ENDED, nodes, left_s, sentence, None, state, by_script, event)
+        return BatchJob(
+            job, JobPhase.ENDED, nodes, left_s, sentence, None, state, (word in {"COMPLETED", "FAILED"}), event
+        )
     if word in WAITING:
         why = explained(_NEVER, (reason,))
         meaning = next((one for pattern, one in _WAITS if re.fullmatch(pattern, reason)), "")

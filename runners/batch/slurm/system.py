@@ -142,8 +142,11 @@ class Slurm(SlurmTable):
     def switches(self) -> Mapping[str, str]:
         """Ask scontrol for its topology; switches of the lowest level have the nodes."""
         said = ask(["scontrol", "--oneliner", "show", "topology"])
-        found = _SWITCH.findall(said.stdout) if said.exit_code == 0 else []
-        return {node: switch for switch, nodes in found for node in hostnames(nodes)}
+        return {
+            node: switch
+            for switch, nodes in (_SWITCH.findall(said.stdout) if said.exit_code == 0 else [])
+            for node in hostnames(nodes)
+        }
 
     def shortened(self, nodes: Sequence[str]) -> str:
         """Ask scontrol: "n[1-4],n7"."""
@@ -184,5 +187,8 @@ class Slurm(SlurmTable):
             "SLURM_NTASKS_PER_NODE": each,
             "SLURM_TASKS_PER_NODE": f"{each}{several}",
         }
-        own = super().command(launcher, job, folder)
-        return ["env", *(f"{name}={value}" for name, value in variables.items()), *own]
+        return [
+            "env",
+            *(f"{name}={value}" for name, value in variables.items()),
+            *super().command(launcher, job, folder),
+        ]
