@@ -206,6 +206,15 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
     ),
     # Drop schedules: cron or a timer of systemd hands in campaigns again and again.
     ("m011_no_schedules", ("DROP TABLE schedules",)),
+    # Drop messages to webhooks, and note at a campaign what is to be told of its end.
+    (
+        "m012_notifications",
+        (
+            "DROP TABLE deliveries",
+            "ALTER TABLE campaigns ADD COLUMN untold TEXT",
+            "CREATE INDEX campaigns_by_untold ON campaigns (untold)",
+        ),
+    ),
 )
 """The name of each and its statements, oldest first; BLOB is the database's type of bytes."""
 _SCHEDULES = "SELECT name, cadence FROM schedules ORDER BY name"

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from ..database import Database
     from ..outbox import Outbox
     from .audit import AuditLog
-    from .deliveries import Deliveries
     from .queue import CampaignQueue, QueueFacts
     from .tokens import TokenBook
 
@@ -52,10 +51,3 @@ class ServiceBooks:
         from .audit import AuditLog  # noqa: PLC0415 - only the service needs it
 
         return AuditLog(self._database.reading, self._database.writing)
-
-    @property
-    def deliveries(self) -> Deliveries:
-        """The methods for messages to webhooks."""
-        from .deliveries import Deliveries  # noqa: PLC0415 - only the service needs it
-
-        return Deliveries(self._database.reading, self._database.writing, self._database.alone)
