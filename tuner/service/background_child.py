@@ -129,7 +129,7 @@ def notification(store: Store, asked: Asked) -> bytes:
 
     from apprise import Apprise, AppriseAsset, NotifyType
 
-    from .notifications import text_of
+    from .notification_text import text_of
 
     logging.disable()  # what Apprise says of an address may have its secrets
     entry = store.queue.find(asked["name"])

@@ -1,21 +1,16 @@
-"""Notifications: what is told of the end of a campaign, and how it is sent by Apprise in the background."""
+"""Notifications: how what is told of the ends of campaigns is sent by Apprise in the background."""
 
 import json
 import logging
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from threading import Event
-from urllib.parse import quote
 
-from results.stats.headline import disturbed_sentence, expected_sentence
-from results.store.service.campaign_entry import CampaignEntry, EndEvent
+from results.store.service.campaign_entry import EndEvent
 from results.store.store import Store
 from runners.toml_file import ClusterFileError
 
-from ..messages.plain_paths import without_paths
-from ..reports.ranking import interval_of
-from ..study.objective import rank_stored
 from ..words import counted
 from .background import BackgroundChild, Duty
 from .config import NotifyTable, ServiceSettings
@@ -29,33 +24,6 @@ PAUSES_S = (10.0, 60.0)
 """Seconds before the second and the third attempt, which is the last."""
 CLOSING_S = 2.0
 """Seconds that the end of the service waits for a notification under way."""
-ENDED_HOW: Mapping[EndEvent, str] = {
-    "done": "is done",
-    "failed": "has failed",
-    "slower": "found its machine slower than the baseline",
-}
-
-
-def text_of(store: Store, entry: CampaignEntry, event: EndEvent, public_url: str | None) -> tuple[str, str]:
-    """The title and the lines of a notification.
-
-    Args:
-        public_url: where people open the service in a browser; None leaves the link out.
-    """
-    title = f"hpltune: campaign {entry.name} {ENDED_HOW[event]}"
-    ended = f" at {entry.ended_at.isoformat(timespec='seconds')}" if entry.ended_at else ""
-    lines = [f"Kind: {entry.order.kind}", f"State: {entry.state}{ended}"]
-    if store.queue.is_study(entry.name):
-        study = store.study(entry.name)
-        stored = rank_stored(store, study)
-        lines.append(f"Rates: {study.how if stored.ranking else 'none, because no run counts'}")
-        if stored.fastest is not None and stored.ranking:
-            first = stored.ranking[0]
-            expected = expected_sentence(first, interval_of(study, first)) or ""
-            lines += [stored.fastest.sentence(stored.ranking), expected, disturbed_sentence(first)]
-    lines.append(without_paths(entry.reason))
-    lines.append(f"{public_url}/campaigns/{quote(entry.name, safe='')}" if public_url else "")
-    return title, "\n".join(filter(None, lines))
 
 
 def check_addresses(settings: ServiceSettings, place: str) -> None:

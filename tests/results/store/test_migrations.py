@@ -297,3 +297,14 @@ def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> Non
         assert [run.measurements for run in store.records("measured")] == [{"package_power_w": 41.5}]
         assert store.queue.find("waits") is not None
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_of_campaigns_of_schema_11_nobody_is_told_any_more(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_11.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-11.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        ended = store.queue.find("monday")
+        assert ended is not None
+        assert ended.state == "done"
+        assert store.queue.take_untold() is None
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

@@ -78,7 +78,10 @@ def test_a_slower_check_is_told_with_its_rates_and_without_folders(
     assert state.startswith("State: done at 20")
     assert lines == [
         "Rates: measured",
-        "The fastest full run gave 71.50 GFLOPS at N=6,000: trial 1, of no. 1. That is no Rmax: its matrix takes 1.7 % of the memory.",
+        (
+            "The fastest full run gave 71.50 GFLOPS at N=6,000: trial 1, of no. 1. "
+            "That is no Rmax: its matrix takes 1.7 % of the memory."
+        ),
         "5 % slower than …/hpl.db said",
         "https://tuner.example.org/campaigns/check%201",
     ]

@@ -25,7 +25,7 @@ from results.record import Kind, TrialRecord
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
 from tuner.commands.campaigns.run import baseline_of
-from tuner.service.notifications import text_of
+from tuner.service.notification_text import text_of
 
 RUNS = (
     (192, 60.0), (128, 62.8), (96, 50.0), (192, 61.5), (128, 58.6), (192, 59.0), (128, 59.2),
