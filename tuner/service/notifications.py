@@ -83,12 +83,12 @@ class Notifier:
         self._child.close()
 
     def _turn(self) -> bool:
-        taken = None if self._closed.is_set() else self.store.queue.take_untold()
+        taken = None if self._closed.is_set() else self.store.untold.take()
         if taken is None:
             return False
         name, event = taken
         if self.table is not None and self.table.wants(event) and not self._send(name, event):
-            self.store.queue.leave_untold(name, event)
+            self.store.untold.give_back(name, event)
         return True
 
     def _send(self, name: str, event: EndEvent) -> bool:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .audit import AuditLog
     from .queue import CampaignQueue, QueueFacts
     from .tokens import TokenBook
+    from .untold import UntoldEnds
 
 
 class ServiceBooks:
@@ -51,3 +52,10 @@ class ServiceBooks:
         from .audit import AuditLog  # noqa: PLC0415 - only the service needs it
 
         return AuditLog(self._database.reading, self._database.writing)
+
+    @property
+    def untold(self) -> UntoldEnds:
+        """The methods for ends of campaigns that are still to be told."""
+        from .untold import UntoldEnds  # noqa: PLC0415 - only the service needs it
+
+        return UntoldEnds(self._database.reading, self._database.writing, self._database.alone)

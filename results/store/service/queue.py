@@ -264,25 +264,6 @@ class CampaignQueue:
             _tell(connection, [_entry(_row(connection, name))], slower=slower)
             return True
 
-    def take_untold(self) -> tuple[str, EndEvent] | None:
-        """Take the end that waits longest to be told, which no other process gets then; None where none waits."""
-        waiting = CAMPAIGNS.c.untold.is_not(None)
-        query = select(CAMPAIGNS.c.name, CAMPAIGNS.c.untold).where(waiting).order_by(CAMPAIGNS.c.ended_at).limit(1)
-        with self.reading() as connection:
-            if connection.execute(query).first() is None:
-                return None
-        with self.alone() as connection:
-            row = connection.execute(query).first()
-            if row is not None:
-                _changed(connection, row.name, {"untold": None})
-            return None if row is None else (row.name, row.untold)
-
-    def leave_untold(self, name: str, event: EndEvent) -> None:
-        """Give back an end that this process took and has not told."""
-        here = (CAMPAIGNS.c.name == name) & CAMPAIGNS.c.untold.is_(None)
-        with self.writing() as connection:
-            connection.execute(update(CAMPAIGNS).where(here).values(untold=event))
-
     def recover(
         self,
         silent: Collection[Lease] = (),

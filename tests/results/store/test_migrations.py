@@ -306,5 +306,5 @@ def test_of_campaigns_of_schema_11_nobody_is_told_any_more(tmp_path: Path) -> No
         ended = store.queue.find("monday")
         assert ended is not None
         assert ended.state == "done"
-        assert store.queue.take_untold() is None
+        assert store.untold.take() is None
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

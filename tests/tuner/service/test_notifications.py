@@ -103,8 +103,8 @@ def test_only_ends_that_somebody_waits_for_are_told(
 ) -> None:
     """One that is paused though nobody asked for it waits because its processes died."""
     end(store, "first", state, wanted=wanted)
-    assert store.queue.take_untold() == (None if events is None else ("first", events))
-    assert store.queue.take_untold() is None, "who took it tells it"
+    assert store.untold.take() == (None if events is None else ("first", events))
+    assert store.untold.take() is None, "who took it tells it"
 
 
 def test_only_events_that_the_file_names_are_told(store: Store, there: Receiver, tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_who_never_takes_it_is_given_up(store: Store, tmp_path: Path, caplog: py
     with receiver(*[500] * 9) as refusing, notifying(store, tmp_path, refusing.url):
         until(lambda: "it is given up" in caplog.text)
         assert len(refusing.received) == 3
-    assert store.queue.take_untold() is None
+    assert store.untold.take() is None
 
 
 def test_what_a_closing_service_has_not_told_the_next_one_tells(store: Store, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_what_a_closing_service_has_not_told_the_next_one_tells(store: Store, tm
     with receiver(silent=True) as silent, notifying(store, tmp_path, silent.url) as notifier:
         until(lambda: silent.received)
         notifier.close()
-    assert store.queue.take_untold() == ("first", "done")
+    assert store.untold.take() == ("first", "done")
 
 
 @pytest.mark.parametrize(
