@@ -8,9 +8,8 @@ if TYPE_CHECKING:
     from ..database import Database
     from ..outbox import Outbox
     from .audit import AuditLog
-    from .queue import CampaignQueue, QueueFacts
+    from .queue import CampaignQueue, QueueFacts, UntoldEnds
     from .tokens import TokenBook
-    from .untold import UntoldEnds
 
 
 class ServiceBooks:
@@ -56,6 +55,6 @@ class ServiceBooks:
     @property
     def untold(self) -> UntoldEnds:
         """The methods for ends of campaigns that are still to be told."""
-        from .untold import UntoldEnds  # noqa: PLC0415 - only the service needs it
+        from .queue import UntoldEnds  # noqa: PLC0415 - only the service needs it
 
         return UntoldEnds(self._database.reading, self._database.writing, self._database.alone)
