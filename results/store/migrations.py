@@ -224,6 +224,15 @@ MIGRATIONS: Sequence[tuple[str, Sequence[str]]] = (
             "DROP TABLE network_originals_by_name",
         ),
     ),
+    # Drop messages to webhooks, and note at a campaign what is to be told of its end.
+    (
+        "m013_notifications",
+        (
+            "DROP TABLE deliveries",
+            "ALTER TABLE campaigns ADD COLUMN untold TEXT",
+            "CREATE INDEX campaigns_by_untold ON campaigns (untold)",
+        ),
+    ),
 )
 """The name of each and its statements, oldest first; BLOB is the database's type of bytes."""
 _SCHEDULES = "SELECT name, cadence FROM schedules ORDER BY name"

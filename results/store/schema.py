@@ -159,6 +159,8 @@ CAMPAIGNS = Table(
     Column("heard_at", Text),
     Column("faults", Integer, nullable=False),
     Column("not_before", Text),
+    Column("untold", Text),
+    Index("campaigns_by_untold", "untold"),
     Index("campaigns_by_state", "state"),
     Index("campaigns_by_key", "handed_in_by", "idempotency_key", unique=True),
 )
@@ -190,21 +192,6 @@ AUDIT = Table(
     Column("detail", Text, nullable=False),
     Index("audit_by_time", "at"),
 )
-
-DELIVERIES = Table(
-    "deliveries",
-    METADATA,
-    Column("id", Text, primary_key=True),
-    Column("webhook", Text, nullable=False),
-    Column("event", Text, nullable=False),
-    Column("body", Text, nullable=False),
-    Column("attempts", Integer, nullable=False),
-    Column("next_at", Text),
-    Column("delivered_at", Text),
-    Column("reason", Text, nullable=False),
-    Index("deliveries_by_time", "next_at"),
-)
-"""Messages to webhooks: a row waits while it has a `next_at`."""
 
 EVENTS = Table(
     "events",

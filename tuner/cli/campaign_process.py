@@ -34,14 +34,13 @@ def campaign_process(
     from ..service.campaigns.offered import offered_by
     from ..service.campaigns.process import ProcessRequest, work_on
     from ..service.config import ServiceConfig, read_config
-    from ..service.webhook_sender import announcer_of
 
     lease = Lease.parse(starter)
     if lease is None:
         raise UsageError("--starter needs a process as `hpltune serve` writes it")
     try:
         read = ServiceConfig() if config is None else read_config(config)
-        request = ProcessRequest(name, lease, db, offered_by(read), announcer_of(read), _signal_itself)
+        request = ProcessRequest(name, lease, db, offered_by(read), _signal_itself)
     except OUR_ERRORS:  # readers see this log: what stands in the file is the operator's
         remark("the configuration of the service cannot be used now: its operator learns why by starting a service")
         raise typer.Exit(os.EX_TEMPFAIL) from None

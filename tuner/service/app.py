@@ -22,7 +22,6 @@ from .api import (
     previews,
     printed,
     trials,
-    webhooks,
 )
 from .authentication import Authenticator
 from .cache import Answers
@@ -37,6 +36,7 @@ from .live import routes as live
 from .live.reader import LiveReader
 from .metrics import ServiceMetrics
 from .middleware import add_middleware
+from .notifications import Notifier
 from .pages import api_page, dat, home, operation, rendering, sign_in, waiting
 from .pages import nodes as node_pages
 from .pages.campaign import routes as campaign_pages
@@ -47,7 +47,6 @@ from .parts import ServiceParts
 from .problems import add_problems
 from .sessions import SessionKeeper
 from .study_files import StudyFiles
-from .webhook_sender import WebhookSender, announcer_of
 
 OPENAPI = "/api/v1/openapi.json"
 
@@ -68,6 +67,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
             await run_in_threadpool(parts.pages.close)
             parts.live.drain()
             await run_in_threadpool(parts.live.join)
+            await run_in_threadpool(parts.notifier.close)
             for duty in parts.duties:
                 await run_in_threadpool(duty.close)
 
@@ -85,7 +85,7 @@ def create_app(settings: ServiceSettings) -> FastAPI:
     add_middleware(app, settings)
     apis = (
         *(handed_in, previews, campaigns, trials, live, downloads),
-        *(catalogue, printed, webhooks, node_checks),
+        *(catalogue, printed, node_checks),
     )
     pages = (home, api_page, dat, start, waiting, campaign_pages, node_pages, operation, rendering)
     routers = [part.router for part in (sign_in, operators, *apis, *pages)]
@@ -101,9 +101,9 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
     place = settings.db or str(dirs.database)
     file = None if "://" in store.place else Path(store.place).resolve()
     offered = offered_by(config, await run_in_threadpool(machine_id, dirs.data))
-    announcer = announcer_of(config)
     opened = file.stat() if file else None
-    dispatcher = Dispatcher(store, dirs, settings.db, settings.config_file, offered, announcer, opened)
+    dispatcher = Dispatcher(store, dirs, settings.db, settings.config_file, offered, opened)
+    notifier = Notifier(store, config.notify, config.listen.public_url, place)
     sessions = SessionKeeper.of_folder(dirs.data)
     answers = Answers(store)
     runs = folder_of("runs", store, dirs)
@@ -115,12 +115,9 @@ async def parts_for(store: Store, settings: ServiceSettings) -> ServiceParts:
         authenticator=Authenticator(store, config, sessions, settings.uid_of),
         metrics=ServiceMetrics(store, lambda: reader.watchers),
         survey=HostSurvey(dirs),
-        announcer=announcer,
+        notifier=notifier,
         dispatcher=dispatcher,
-        duties=(
-            dispatcher.duty,
-            *WebhookSender(store, announcer.webhooks).duties,
-        ),
+        duties=(dispatcher.duty, notifier.duty),
         answers=answers,
         files=StudyFiles(answers, place),
         live=reader,

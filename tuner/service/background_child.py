@@ -123,6 +123,38 @@ def explanation(store: Store, asked: Asked) -> bytes:
     return json.dumps(found, default=str).encode()
 
 
+def notification(store: Store, asked: Asked) -> bytes:
+    """Send a notification of the end of a campaign, and tell the places of the addresses that did not take it."""
+    import logging
+
+    from apprise import Apprise, AppriseAsset, NotifyType
+
+    from .notification_text import text_of
+
+    logging.disable()  # what Apprise says of an address may have its secrets
+    entry = store.queue.find(asked["name"])
+    if entry is None:  # it was removed meanwhile
+        return b"[]"
+    title, body = text_of(store, entry, asked["event"], asked["public_url"])
+    types = {"done": NotifyType.SUCCESS, "failed": NotifyType.FAILURE, "slower": NotifyType.WARNING}
+    failed = []
+    for place, url in enumerate(asked["urls"]):
+        to = Apprise(asset=AppriseAsset(app_id="hpltune"))
+        if not (to.add(url) and to.notify(title=title, body=body, notify_type=types[asked["event"]])):
+            failed.append(place)
+    return json.dumps(failed).encode()
+
+
+def addresses(_store: Store, asked: Asked) -> bytes:
+    """Tell the places of addresses of notifications that Apprise does not take."""
+    import logging
+
+    from apprise import Apprise
+
+    logging.disable()  # what Apprise says of an address may have its secrets
+    return json.dumps([place for place, url in enumerate(asked["urls"]) if not Apprise().add(url)]).encode()
+
+
 OF_STUDIES: Mapping[str, Callable[[Store, Asked], bytes]] = {
     "report": report_page,
     "trial": trial_page,
@@ -130,6 +162,8 @@ OF_STUDIES: Mapping[str, Callable[[Store, Asked], bytes]] = {
     "compared": compared,
     "parquet": parquet_file,
     "explanation": explanation,
+    "notification": notification,
+    "addresses": addresses,
 }
 
 if __name__ == "__main__":

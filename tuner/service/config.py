@@ -3,7 +3,8 @@
 import ipaddress
 import pwd
 import ssl
-from collections.abc import Mapping
+import stat
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -11,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
+from results.store.service.campaign_entry import EndEvent
 from results.store.store import Store
 from runners.toml_file import ClusterFileError, Part, matching, parse_table, read_text, validated
 
@@ -18,72 +20,47 @@ from ..errors import TunerError, UsageError
 from ..user_dirs import UserDirs
 from .peers import UidOf, peer_uid
 
-EventName = Literal["done", "failed", "slower"]
-"""A campaign is done, has failed, or is a check that found the machine slower than its baseline."""
-SHORTEST_SECRET = 16
-"""Characters."""
+MOST_URLS, LONGEST_URL = 20, 2000
+"""Addresses of notifications, and characters of each."""
 
 
-def _url(text: str) -> str:
-    try:
-        parts = urlsplit(text)
-        usable = parts.port != 0 and bool(parts.hostname)
-    except ValueError:
-        usable = False
-    else:
-        usable = usable and parts.scheme in {"http", "https"} and text.isascii() and text.isprintable()
-    if not usable or " " in text:
-        raise ValueError("expected an address that begins with https:// or http://")
-    if parts.username is not None or parts.fragment:
-        raise ValueError("leave user names and # out: the receiver knows hpltune by its signature")
-    return text
-
-
-class WebhookTable(Part):
-    """One webhook.
+class NotifyTable(Part):
+    """The table [notify]: who is told how campaigns ended.
 
     Attributes:
-        url: where messages are posted.
-        secret_file: holds the text that messages are signed with.
+        urls_file: holds one address as Apprise writes them in each line; these hold secrets.
         events: what is told.
     """
 
-    url: Annotated[str, AfterValidator(_url)]
-    secret_file: Path
-    events: tuple[EventName, ...] = Field(default=("done", "failed", "slower"), min_length=1)
+    urls_file: Path
+    events: tuple[EndEvent, ...] = Field(default=("done", "failed", "slower"), min_length=1)
 
-    @property
-    def place(self) -> str:
-        """The address without its path and query, which may hold a secret of the receiver."""
-        parts = urlsplit(self.url)
-        return f"{parts.scheme}://{parts.netloc}"
+    def wants(self, event: EndEvent) -> bool:
+        """Whether an end is told; a check that found its machine slower is done, too."""
+        return event in self.events or (event == "slower" and "done" in self.events)
 
-    def secret(self) -> bytes:
-        """Read the secret.
+    def urls(self) -> Sequence[str]:
+        """Read the addresses.
 
         Raises:
-            ClusterFileError: the file cannot be read, or holds too little.
+            ClusterFileError: the file cannot be read, everybody may read it, or it holds none or too many.
         """
         try:
-            text = self.secret_file.read_text(encoding="utf-8").strip()
+            if self.urls_file.stat().st_mode & stat.S_IROTH:
+                raise ClusterFileError(f"everybody on this machine can read {self.urls_file}: `chmod 600` it")
+            lines = self.urls_file.read_text(encoding="utf-8").splitlines()
         except (OSError, UnicodeError) as error:
             said = getattr(error, "strerror", None) or "it is no text"
-            raise ClusterFileError(f"cannot read {self.secret_file}: {said}") from error
-        if len(text) < SHORTEST_SECRET:
-            raise ClusterFileError(f"{self.secret_file} holds fewer than {SHORTEST_SECRET} characters")
-        return text.encode()
-
-    def anchored(self, name: str, folder: Path) -> Self:
-        """Return the same with its file relative to a folder; the secret must be there.
-
-        Raises:
-            ClusterFileError: it is not; the sentence begins with the key.
-        """
-        found = self.model_copy(update={"secret_file": folder / self.secret_file})
-        try:
-            found.secret()
-        except ClusterFileError as error:
-            raise ClusterFileError(f"webhooks.{name}.secret_file: {error}") from error
+            raise ClusterFileError(f"cannot read {self.urls_file}: {said}") from error
+        found = [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        if not 1 <= len(found) <= MOST_URLS:
+            raise ClusterFileError(f"{self.urls_file} has {len(found)} addresses: write 1 to {MOST_URLS}, one a line")
+        for number, url in enumerate(found, start=1):
+            if len(url) > LONGEST_URL or not url.isprintable():
+                raise ClusterFileError(
+                    f"address {number} of {self.urls_file} has more than {LONGEST_URL} characters, or some that "
+                    "cannot be printed"
+                )
         return found
 
 
@@ -245,14 +222,14 @@ class ServiceConfig(Part):
 
     Attributes:
         proxy: None where the service has no proxy that tells users.
-        webhooks: by their names.
+        notify: None where nobody is told how campaigns ended.
     """
 
     listen: ListenTable = ListenTable()
     proxy: ProxyTable | None = None
     limits: LimitsTable = LimitsTable()
     offers: OffersTable = OffersTable()
-    webhooks: Mapping[OfferedName, WebhookTable] = Field(default_factory=dict, max_length=20)
+    notify: NotifyTable | None = None
 
     def listening_at(self, host: str | None, port: int | None) -> Self:
         """Return the same with another host and port, where they are not None."""
@@ -267,11 +244,15 @@ def read_config(file: Path) -> ServiceConfig:
         ClusterFileError: the file cannot be read, or a key or value in it is wrong.
     """
     text = read_text(file)
-    config = validated(ServiceConfig, str(file), parse_table(str(file), text), text)
-    folder = file.parent.absolute()
+    table = parse_table(str(file), text)
+    if "webhooks" in table:
+        raise ClusterFileError(f"{file}: webhooks is not known any more: [notify] takes its place")
+    config = validated(ServiceConfig, str(file), table, text)
+    folder, notify = file.parent.absolute(), config.notify
+    if notify is not None:
+        notify = notify.model_copy(update={"urls_file": folder / notify.urls_file})
     try:
-        hooks = {name: table.anchored(name, folder) for name, table in config.webhooks.items()}
-        config = config.model_copy(update={"offers": config.offers.anchored(folder), "webhooks": hooks})
+        config = config.model_copy(update={"offers": config.offers.anchored(folder), "notify": notify})
     except ClusterFileError as error:
         raise ClusterFileError(f"{file}: {error}") from error
     listen = config.listen

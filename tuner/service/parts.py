@@ -20,11 +20,11 @@ from .campaigns.host_survey import HostSurvey
 from .campaigns.offered import Offers
 from .live.reader import LiveReader
 from .metrics import ServiceMetrics
+from .notifications import Notifier
 from .pages.campaign.live_pages import LivePages
 from .problems import LONGEST_PATH, Problem
 from .sessions import SessionKeeper
 from .study_files import StudyFiles
-from .webhook_sender import Announcer
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ServiceParts:
     authenticator: Authenticator
     metrics: ServiceMetrics
     survey: HostSurvey
-    announcer: Announcer
+    notifier: Notifier
     dispatcher: Dispatcher
     duties: Sequence[Duty]
     answers: Answers

@@ -22,6 +22,7 @@ from .app import create_app
 from .campaigns.offered import offered_by
 from .config import ListenTable, ServiceSettings, check_tls, read_config
 from .connections import Doors, PatientProtocol, TlsDoor
+from .notifications import check_addresses
 from .parts import ServiceParts
 from .request_log import log_config
 
@@ -66,6 +67,7 @@ class Service:
     def __init__(self, settings: ServiceSettings) -> None:
         with open_store(settings.db, settings.user_dirs) as store:
             settings.check(store)
+            check_addresses(settings, settings.db or str(settings.user_dirs.database))
         listen, self._settings = settings.config.listen, settings
         self._context = None if listen.certificate is None else ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._socket = _bound(listen)

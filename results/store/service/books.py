@@ -8,8 +8,7 @@ if TYPE_CHECKING:
     from ..database import Database
     from ..outbox import Outbox
     from .audit import AuditLog
-    from .deliveries import Deliveries
-    from .queue import CampaignQueue, QueueFacts
+    from .queue import CampaignQueue, QueueFacts, UntoldEnds
     from .tokens import TokenBook
 
 
@@ -54,8 +53,8 @@ class ServiceBooks:
         return AuditLog(self._database.reading, self._database.writing)
 
     @property
-    def deliveries(self) -> Deliveries:
-        """The methods for messages to webhooks."""
-        from .deliveries import Deliveries  # noqa: PLC0415 - only the service needs it
+    def untold(self) -> UntoldEnds:
+        """The methods for ends of campaigns that are still to be told."""
+        from .queue import UntoldEnds  # noqa: PLC0415 - only the service needs it
 
-        return Deliveries(self._database.reading, self._database.writing, self._database.alone)
+        return UntoldEnds(self._database.reading, self._database.writing, self._database.alone)

@@ -43,6 +43,9 @@ class WantedState(StrEnum):
 ENDED = frozenset({QueueState.DONE, QueueState.FAILED, QueueState.CANCELLED})
 """States of campaigns that no process works on, nor will by itself."""
 
+EndEvent = Literal["done", "failed", "slower"]
+"""What is told of an end: slower is a check that is done and found its machine slower than its baseline. A campaign
+that waits because its processes died, or its time is over, counts as failed: somebody must look at it."""
 LiveState = Literal[
     "queued", "running", "paused", "complete", "interrupted", "killed", "failed", "cancelled", "removed"
 ]

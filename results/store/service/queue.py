@@ -17,8 +17,7 @@ from ..networks import Transaction
 from ..outbox import tell_state
 from ..rows import json_text, object_of
 from ..schema import CAMPAIGNS, STUDIES
-from .campaign_entry import ENDED, CampaignEntry, CampaignOrder, QueueState, WantedState
-from .deliveries import Tell, add_messages
+from .campaign_entry import ENDED, CampaignEntry, CampaignOrder, EndEvent, QueueState, WantedState
 
 MOST_ATTEMPTS = 5
 """Processes that are started for a campaign whose processes die, before it waits for somebody to resume it."""
@@ -200,7 +199,7 @@ class CampaignQueue:
             tell_state(connection, name)
             return True
 
-    def put_off(self, name: str, reason: str, faults: int, wait_s: float, tell: Tell | None = None) -> bool:
+    def put_off(self, name: str, reason: str, faults: int, wait_s: float) -> bool:
         """Queue a campaign again that this process works on or starts, for a fault of the machine or the database.
 
         It is paused or cancelled where somebody wanted that meanwhile. The process was no attempt.
@@ -209,7 +208,6 @@ class CampaignQueue:
             reason: the fault; it is told while the campaign waits.
             faults: one after another until now.
             wait_s: seconds before which it is not started again.
-            tell: messages to webhooks about a campaign that ended so, because it was to be cancelled; None for none.
 
         Returns:
             False, and nothing is stored, where it belongs to another process.
@@ -228,7 +226,7 @@ class CampaignQueue:
                 "faults": faults,
                 "not_before": time_text(datetime.now(UTC) + timedelta(seconds=wait_s)),
             }
-            _tell(connection, [_changed(connection, name, values)], tell)
+            _tell(connection, [_changed(connection, name, values)])
             return True
 
     def take_over(self, name: str, starter: Lease) -> CampaignEntry | None:
@@ -247,13 +245,13 @@ class CampaignQueue:
             connection.execute(update(CAMPAIGNS).where(ours).values(heard_at=_now()))
 
     def end(
-        self, name: str, state: QueueState, reason: str = "", owner: Lease | None = None, tell: Tell | None = None
+        self, name: str, state: QueueState, reason: str = "", owner: Lease | None = None, *, slower: bool = False
     ) -> bool:
         """Store how the work on a campaign ended, and give it up.
 
         Args:
             owner: whose it must be; None for this process.
-            tell: messages to webhooks about its end; None for none.
+            slower: it is a check that found its machine slower than its baseline.
 
         Returns:
             False, and nothing is stored, where it belongs to another process.
@@ -263,12 +261,11 @@ class CampaignQueue:
         with self.writing() as connection:
             if connection.execute(update(CAMPAIGNS).where(here).values(values)).rowcount != 1:
                 return False
-            _tell(connection, [_entry(_row(connection, name))], tell)
+            _tell(connection, [_entry(_row(connection, name))], slower=slower)
             return True
 
     def recover(
         self,
-        tell: Tell | None = None,
         silent: Collection[Lease] = (),
         begun: Collection[str] | None = None,
         deaths: Mapping[str, str] | None = None,
@@ -279,7 +276,6 @@ class CampaignQueue:
         paused, too: it waits until somebody has looked at it. No death makes a campaign fail.
 
         Args:
-            tell: messages to webhooks about those; None for none.
             silent: processes that have not been heard of for so long that they count as dead.
             begun: campaigns whose processes this one has started, and which have not ended: others that it claimed
                 are lost; None where it claims none that it does not work on itself.
@@ -289,16 +285,13 @@ class CampaignQueue:
             rows = connection.execute(select(CAMPAIGNS).where(CAMPAIGNS.c.state == QueueState.RUNNING)).mappings().all()
             lost = [entry for entry in map(_entry, rows) if self._is_lost(connection, entry, silent, begun)]
             left = [_take_away(connection, entry, *_recovered(entry, deaths or {})) for entry in lost]
-            _tell(connection, left, tell)
+            _tell(connection, left)
             return left
 
-    def declare_dead(self, name: str, tell: Tell | None = None) -> CampaignEntry:
+    def declare_dead(self, name: str) -> CampaignEntry:
         """Take a campaign from its process, because somebody knows that this is dead; it is queued again.
 
         If the process does run, it sees that the campaign is no longer its own, and ends.
-
-        Args:
-            tell: messages to webhooks about a campaign that ended so, because it was to be cancelled; None for none.
 
         Raises:
             UnknownStudyError: nobody handed in a campaign of this name.
@@ -315,7 +308,7 @@ class CampaignQueue:
                 )
             state = _STOPPED.get(entry.wanted, QueueState.QUEUED)
             left = _take_away(connection, entry, state, "" if state is not QueueState.QUEUED else DECLARED_DEAD)
-            _tell(connection, [left], tell)
+            _tell(connection, [left])
             return left
 
     def _is_lost(
@@ -375,12 +368,22 @@ def _take_away(connection: Connection, entry: CampaignEntry, state: QueueState, 
     return _changed(connection, entry.name, {"state": state, "reason": reason, "owner": None, "ended_at": _now()})
 
 
-def _tell(connection: Connection, entries: Sequence[CampaignEntry], tell: Tell | None) -> None:
-    """Tell webhooks and all who watch how campaigns stand now; the last that a transaction writes."""
-    if tell is not None:
-        add_messages(connection, [message for entry in entries for message in tell(entry)])
+def _tell(connection: Connection, entries: Sequence[CampaignEntry], *, slower: bool = False) -> None:
+    """Note what is to be told, and tell all who watch how campaigns stand; the last that a transaction writes."""
     for entry in entries:
+        if (event := _event(entry, slower=slower)) is not None:
+            _changed(connection, entry.name, {"untold": event})
         tell_state(connection, entry.name)
+
+
+def _event(entry: CampaignEntry, *, slower: bool) -> EndEvent | None:
+    """Return what is told of an end; None where people wanted it, or it only waits again."""
+    waits = entry.state is QueueState.PAUSED and entry.wanted is WantedState.RUN
+    if entry.state is QueueState.FAILED or waits:
+        return "failed"
+    if entry.state is not QueueState.DONE:
+        return None
+    return "slower" if slower else "done"
 
 
 def _taken(connection: Connection, start: str) -> set[str]:
@@ -461,3 +464,36 @@ def queue_facts(reading: Transaction) -> QueueFacts:
         counts = {QueueState(state): count for state, count in connection.execute(by_state)}
         oldest = connection.execute(first).scalar_one_or_none()
     return QueueFacts(counts, moment_of(oldest))
+
+
+@dataclass(frozen=True)
+class UntoldEnds:
+    """The methods of a store for what is to be told of ends; each is one transaction.
+
+    Attributes:
+        alone: a transaction that no other process is in at the same time.
+    """
+
+    reading: Transaction
+    writing: Transaction
+    alone: Transaction
+
+    def take(self) -> tuple[str, EndEvent] | None:
+        """Take the end that waits longest, with its campaign; no other process gets it then. None where none waits."""
+        waiting = CAMPAIGNS.c.untold.is_not(None)
+        query = select(CAMPAIGNS.c.name, CAMPAIGNS.c.untold).where(waiting).order_by(CAMPAIGNS.c.ended_at).limit(1)
+        with self.reading() as connection:
+            if connection.execute(query).first() is None:
+                return None
+        with self.alone() as connection:
+            row = connection.execute(query).first()
+            if row is None:
+                return None
+            connection.execute(update(CAMPAIGNS).where(CAMPAIGNS.c.name == row.name).values(untold=None))
+            return row.name, row.untold
+
+    def give_back(self, name: str, event: EndEvent) -> None:
+        """Let an end wait again that this process took and has not told."""
+        here = (CAMPAIGNS.c.name == name) & CAMPAIGNS.c.untold.is_(None)
+        with self.writing() as connection:
+            connection.execute(update(CAMPAIGNS).where(here).values(untold=event))

@@ -4,12 +4,18 @@ From the top folder: PYTHONPATH=.:tests/contracts python tests/results/data/make
 """
 
 import platform
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+from queue_contract import ORDER
 from record_builders import a_study
 from settings_builders import an_original
 
+from results.store.service.campaign_entry import QueueState
 from results.store.store import Store
+
+MESSAGE = "INSERT INTO deliveries VALUES ('1', 'chat', 'done', '{}', 0, '2026-11-29T00:00:00+00:00', NULL, '')"
 
 
 def main() -> None:
@@ -19,6 +25,12 @@ def main() -> None:
     with Store.open(path) as store:
         store.create_study(a_study("tuned"))
         store.network.remember([an_original(host="h1", value="9000"), an_original()])
+        store.queue.add(ORDER)
+        store.queue.claim(ORDER.name)
+        store.queue.end(ORDER.name, QueueState.DONE)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(MESSAGE)
+        connection.execute("PRAGMA journal_mode = DELETE")
 
 
 if __name__ == "__main__":

@@ -313,3 +313,14 @@ def test_originals_of_schema_11_are_of_unknown_machines(tmp_path: Path) -> None:
         store.network.forget([one.key for one in left])
         assert store.network.originals() == []
     assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")
+
+
+def test_of_campaigns_of_schema_11_nobody_is_told_any_more(tmp_path: Path) -> None:
+    """The asset is what `data/make_schema_11.py` wrote."""
+    path = Path(shutil.copy(DATA / "schema-11.db", tmp_path / "hpltune.db"))
+    with Store.open(path, create=False) as store:
+        ended = store.queue.find("monday")
+        assert ended is not None
+        assert ended.state == "done"
+        assert store.untold.take() is None
+    assert structure(path) == structure_of_a_new_database(tmp_path / "new.db")

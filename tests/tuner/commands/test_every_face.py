@@ -105,7 +105,7 @@ def test_what_a_service_tells_has_the_conditions_and_what_was_measured(db: str, 
         whole = WholeTrialModel.of(record)
         assert (whole.conditions, whole.measurements) == (told, dict(measured))
         assert bool(whole.disturbed) == (told == "disturbed")
-        assert rates.to_json()["conditions"] == told, "a webhook tells these"
+        assert rates.to_json()["conditions"] == told, "the API tells these"
         ended = [document(event) for event in store.outbox.after(0, 10**9, name, 1000) if event.name == "trial-ended"]
         assert {getattr(event, "conditions", None) for event in ended} == {told}
 

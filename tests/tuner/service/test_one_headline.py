@@ -25,8 +25,7 @@ from results.record import Kind, TrialRecord
 from results.store.service.campaign_entry import CampaignEntry, CampaignOrder, QueueState
 from results.store.store import Store
 from tuner.commands.campaigns.run import baseline_of
-from tuner.service.config import WebhookTable
-from tuner.service.webhook_sender import Announcer
+from tuner.service.notification_text import text_of
 
 RUNS = (
     (192, 60.0), (128, 62.8), (96, 50.0), (192, 61.5), (128, 58.6), (192, 59.0), (128, 59.2),
@@ -147,8 +146,7 @@ def test_the_service_tells_the_same(client: TestClient, store: Store, expected: 
         "median_gflops": 60.5,
         "runs": 5,
     }
-    told = [client.get(f"{api}/noisy").json(), client.get(api).json()["campaigns"][0], message(store).body]
-    for one in told:
+    for one in (client.get(f"{api}/noisy").json(), client.get(api).json()["campaigns"][0]):
         assert {name: one[name] for name in rates} == rates
 
     best = client.get(f"{api}/noisy/best").json()
@@ -156,6 +154,10 @@ def test_the_service_tells_the_same(client: TestClient, store: Store, expected: 
     assert (best["ranking"][0]["median_gflops"], best["ranking"][0]["expected_gflops"]) == (60.5, expected[0])
     printed: dict[str, Any] = client.get("/api/v1/printed/campaigns/noisy/best").json()
     assert f"Rmax, the fastest full run, is {FASTEST} GFLOPS: trial {TRIAL}" in json.dumps(printed)
+
+    low, high = (f"{end:.2f}" for end in expected[1:])
+    assert f"Rmax, the fastest full run, is {FASTEST} GFLOPS: trial {TRIAL}, of no. {PLACE}." in message(store)
+    assert f"expected to give {expected[0]:.2f} GFLOPS; its usual rate is between {low} and {high}" in message(store)
 
     (event,) = watched(client, f"{api}/noisy/events")[-1:]
     assert (event.data["fastest_gflops"], event.data["fastest_trial"]) == (62.8, TRIAL)
@@ -203,7 +205,8 @@ def test_the_api_tells_all_that_best_tells_to_scripts(
 
 def test_lists_and_messages_say_how_rates_came_about(client: TestClient, store: Store) -> None:
     told = [client.get("/api/v1/campaigns/noisy").json(), client.get("/api/v1/campaigns").json()["campaigns"][0]]
-    assert [one["rates"] for one in (*told, message(store).body)] == ["measured"] * 3
+    assert [one["rates"] for one in told] == ["measured"] * 2
+    assert "Rates: measured\n" in message(store)
     trials = [trial(place, *run, "other") for place, run in enumerate(RUNS, start=1)]
     keep(store, a_study("other", space_text="", host=HOST, **REPLAYED), trials)
     store.end_study("other", "complete")
@@ -245,10 +248,8 @@ def test_the_files_of_the_best_are_those_of_the_configuration_that_the_page_show
     assert "# NB 192" in client.get("/api/v1/campaigns/noisy/command.sh").text
 
 
-def message(store: Store) -> Any:
-    """What a webhook is told when the campaign has ended."""
+def message(store: Store) -> str:
+    """What a notification says when the campaign has ended."""
     entry = store.queue.find("noisy")
     assert isinstance(entry, CampaignEntry)
-    table = WebhookTable(url="https://chat.example.org/x", secret_file=Path("/none"), events=("done",))
-    (told,) = Announcer({"chat": table}).ended(store, entry)
-    return told
+    return text_of(store, entry, "done", None)[1]

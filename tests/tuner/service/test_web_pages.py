@@ -61,11 +61,11 @@ def test_an_empty_database_says_how_to_begin(client: TestClient) -> None:
 def test_a_page_that_is_kept_for_all_names_each_visitor(client: TestClient, store: Store, address: str) -> None:
     mine = client.get(address).text
     assert "(admin)</span>" in mine
-    assert {"/new", "/webhooks"} <= set(Elements(mine).links)
+    assert {"/new", "/tokens"} <= set(Elements(mine).links)
     _, token = store.tokens.create("ada", AccessScope.READ, None)
     theirs = client.get(address, headers={"Authorization": f"Bearer {token}"}).text
     assert 'ada <span class="caption">(read)</span>' in theirs
-    assert not {"/new", "/webhooks"} & set(Elements(theirs).links)
+    assert not {"/new", "/tokens"} & set(Elements(theirs).links)
 
 
 @pytest.mark.heavy

@@ -16,14 +16,12 @@ from time import monotonic
 from hpl.private_files import private_folder
 from results.store.lease import Lease
 from results.store.service.campaign_entry import CampaignEntry, QueueState
-from results.store.service.deliveries import OutgoingMessage
 from results.store.service.queue import BEAT_S
 from results.store.store import Store
 from runners.batch.registry import VARIABLES
 
 from ...user_dirs import UserDirs
 from ..background import Duty
-from ..webhook_sender import Announcer
 from .fair_order import in_order
 from .faults import SHORTAGES, faults_with, wait_s
 from .logs import last_lines, log_file
@@ -153,7 +151,6 @@ class Dispatcher:
         db: the database as the service was given it.
         config: the file of the service's configuration, which campaigns read too; None for none.
         offered: what this service offers, and thus which campaigns it starts.
-        announcer: makes messages about campaigns whose processes cannot do so.
         opened: the file of the database as it was opened; None for a database on a server.
         duty: looks at the queue again and again, once it is started.
     """
@@ -163,7 +160,6 @@ class Dispatcher:
     db: str | None
     config: Path | None = None
     offered: Offers = field(default_factory=Offers)
-    announcer: Announcer = field(default_factory=Announcer)
     opened: os.stat_result | None = None
     duty: Duty = field(init=False)
     _started: "dict[str, tuple[subprocess.Popen[bytes], int]]" = field(default_factory=dict, init=False)
@@ -190,7 +186,7 @@ class Dispatcher:
         Raises:
             UnknownStudyError, CampaignStateError: as `CampaignQueue.declare_dead`.
         """
-        entry = self.store.queue.declare_dead(name, self._tell)
+        entry = self.store.queue.declare_dead(name)
         self.wake()
         return entry
 
@@ -208,7 +204,7 @@ class Dispatcher:
         deaths = self._reap()
         self._queue.beat(self._started)
         silent = self._listening.silent([one for one in self._queue.entries() if one.state is QueueState.RUNNING])
-        for entry in self.store.queue.recover(self._tell, silent, self._started, deaths):
+        for entry in self.store.queue.recover(silent, self._started, deaths):
             LOGGER.warning("campaign %s: %s", entry.name, entry.reason or entry.state)
         entries = self._queue.entries()
         busy = {place for entry in entries if entry.state is QueueState.RUNNING for place in self._places(entry)}
@@ -279,7 +275,7 @@ class Dispatcher:
             return
         pause_s = self._pause.begin()
         reason = f"its process cannot be started now: {error.strerror}"
-        self.store.queue.put_off(entry.name, reason, entry.faults, pause_s, self._tell)
+        self.store.queue.put_off(entry.name, reason, entry.faults, pause_s)
         LOGGER.warning("campaign %s: %s; it is tried again in %.0f s", entry.name, reason, pause_s)
 
     def _reap(self) -> Mapping[str, str]:
@@ -309,10 +305,7 @@ class Dispatcher:
         entry = self.store.queue.find(name)
         if entry is not None:
             faults = faults_with(entry)
-            self.store.queue.put_off(name, reason, faults, wait_s(faults), self._tell)
+            self.store.queue.put_off(name, reason, faults, wait_s(faults))
 
     def _fail(self, name: str, reason: str) -> None:
-        self.store.queue.end(name, QueueState.FAILED, reason, tell=self._tell)
-
-    def _tell(self, entry: CampaignEntry) -> Sequence[OutgoingMessage]:
-        return self.announcer.ended(self.store, entry)
+        self.store.queue.end(name, QueueState.FAILED, reason)

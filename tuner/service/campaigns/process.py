@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 
 from results.errors import ResultsError
 from results.store.lease import Lease
@@ -24,7 +23,6 @@ from ...units import duration
 from ...user_dirs import UserDirs
 from ...words import counted
 from ..background import Duty
-from ..webhook_sender import Announcer
 from .faults import MOST_FAULTS, faults_with, may_pass, wait_s
 from .kinds.base import WorkOrder, WorkResult
 from .kinds.registry import kind_of
@@ -47,7 +45,6 @@ class ProcessRequest:
         name: of the campaign.
         starter: the service that started it, whose campaign it still is.
         db: the database as the service was given it; None for the user's own.
-        announcer: makes messages about its end.
         ask_to_stop: stops what the main thread works on, after the running trial or, if True is given, at once.
     """
 
@@ -55,7 +52,6 @@ class ProcessRequest:
     starter: Lease
     db: str | None
     offered: Offers
-    announcer: Announcer
     ask_to_stop: Callable[[bool], None]
 
 
@@ -193,19 +189,18 @@ def _watching(queue: CampaignQueue, entry: CampaignEntry, request: ProcessReques
 
 
 def _store_end(store: Store, request: ProcessRequest, outcome: _Outcome) -> None:
-    """Store how the campaign ended with the messages about that, also where the database is away for a while.
+    """Store how the campaign ended and what is to be told of that, also where the database is away for a while.
 
     Raises:
         ResultsError: it stays away.
     """
-    tell = partial(request.announcer.ended, store, slower=outcome.slower)
     give_up_at = time.monotonic() + STORED_FOR_S
     while True:
         try:
             if outcome.faults:
-                store.queue.put_off(request.name, outcome.reason, outcome.faults, wait_s(outcome.faults), tell)
+                store.queue.put_off(request.name, outcome.reason, outcome.faults, wait_s(outcome.faults))
             else:
-                store.queue.end(request.name, outcome.state, outcome.reason, tell=tell)
+                store.queue.end(request.name, outcome.state, outcome.reason, slower=outcome.slower)
         except ResultsError:
             if time.monotonic() > give_up_at:
                 raise

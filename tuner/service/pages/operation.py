@@ -1,4 +1,4 @@
-"""Pages of what stands beside campaigns: webhooks, tokens, and who did what."""
+"""Pages of what stands beside campaigns: tokens, and who did what."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -18,13 +18,12 @@ from results.store.service.tokens import UnknownTokenError
 
 from ...errors import UsageError
 from ...messages.campaigns import AskedQuery, Cursor
-from ..api import operators, webhooks
+from ..api import operators
 from ..api.campaigns import EARLIEST, LATEST, Word
 from ..authentication import needs
 from ..forms import Form, csrf_field
-from ..parts import OpenStore, Parts, no_query
+from ..parts import OpenStore, no_query
 from ..problems import Problem
-from .frames import address_of
 from .site import page
 
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
@@ -80,25 +79,6 @@ def _day(text: str, field: str) -> datetime | None:
     if day is None or not EARLIEST <= day <= LATEST:
         raise UsageError("write a day such as 2026-11-28", field=field, given=text[:40])
     return day
-
-
-@router.get("/webhooks", dependencies=[Depends(no_query)])
-def webhooks_page(request: Request, parts: Parts, admin: webhooks.Admin) -> HTMLResponse:
-    """Tell how the last messages to each webhook stand."""
-    return page(
-        request,
-        "operation/webhooks.html.j2",
-        webhooks=webhooks.webhooks(parts, admin).webhooks,
-        csrf=csrf_field(request),
-        address_of=address_of,
-    )
-
-
-@router.post("/webhooks/{name}/test")
-def try_webhook(parts: Parts, admin: webhooks.Admin, name: Named, _sent: Form) -> Response:
-    """Send a webhook a message that only shows whether messages arrive."""
-    webhooks.try_webhook(parts, admin, name)
-    return RedirectResponse("/webhooks", 303)
 
 
 @router.get("/tokens", dependencies=[needs("admin"), Depends(no_query)])

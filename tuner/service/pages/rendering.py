@@ -33,7 +33,6 @@ FILLED_HEADERS = {
 PAGES_OF = {
     "/api/v1/campaigns lists all": "the page of campaigns lists all",
     "/api/v1/node-checks lists all": "the page of nodes lists all",
-    "/api/v1/webhooks lists those": "the page of webhooks lists those",
     "/api/v1/openapi.json lists what there is": "the links above lead to all pages",
 }
 """What is said on pages instead of an address for programs."""

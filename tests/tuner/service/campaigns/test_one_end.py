@@ -34,7 +34,6 @@ from tuner.service.campaigns.logs import log_file
 from tuner.service.campaigns.offered import Offers
 from tuner.service.campaigns.process import ProcessRequest, work_on
 from tuner.service.pages.queue import begun_sentences
-from tuner.service.webhook_sender import Announcer
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 
@@ -61,7 +60,7 @@ def entry_of(store: Store, name: str = "first") -> CampaignEntry:
 
 
 def request_of(offers: Offers, name: str = "first") -> ProcessRequest:
-    return ProcessRequest(name, Lease.mine(), None, offers, Announcer(), lambda _now: None)
+    return ProcessRequest(name, Lease.mine(), None, offers, lambda _now: None)
 
 
 @pytest.mark.parametrize(
@@ -189,7 +188,7 @@ def test_each_call_may_fail_once_and_what_was_paused_is_not_done(
         assert store.queue.claim(name)
         store.queue.want(name, WantedState.PAUSE)
         stop = StopRequest()
-        asked = ProcessRequest(name, Lease.mine(), None, offers, Announcer(), lambda now: stop.ask(at_once=now))
+        asked = ProcessRequest(name, Lease.mine(), None, offers, lambda now: stop.ask(at_once=now))
         try:
             with faults.at(number):
                 work_on(asked, lambda _event: None, stop)

@@ -10,7 +10,6 @@ from results.store.service.campaign_entry import CampaignOrder, QueueState
 from results.store.store import Store
 from tuner.service.campaigns.offered import Offers
 from tuner.service.campaigns.process import ProcessRequest, work_on
-from tuner.service.webhook_sender import Announcer
 from tuner.stopping import StopRequest
 
 SENTENCE = "a service has no campaigns of kind predict any more: run `hpltune predict` on a machine"
@@ -26,7 +25,7 @@ def old(store: Store) -> str:
 
 
 def test_it_fails_with_a_sentence(store: Store, old: str) -> None:
-    request = ProcessRequest(old, Lease.mine(), store.place, Offers(), Announcer(), lambda _now: None)
+    request = ProcessRequest(old, Lease.mine(), store.place, Offers(), lambda _now: None)
     assert work_on(request, lambda _event: None, StopRequest()) is QueueState.FAILED
     entry = store.queue.find(old)
     assert entry is not None

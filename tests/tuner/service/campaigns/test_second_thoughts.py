@@ -15,7 +15,6 @@ from tuner.service.campaigns.kinds.registry import KINDS
 from tuner.service.campaigns.kinds.tune import TuneKind
 from tuner.service.campaigns.offered import Offers
 from tuner.service.campaigns.process import ProcessRequest, work_on
-from tuner.service.webhook_sender import Announcer
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 
@@ -49,7 +48,7 @@ def test_who_stopped_a_campaign_that_goes_on_is_told(
         monkeypatch.setitem(KINDS, "tune", Interrupted())
         store.queue.add(CampaignOrder("first", "tune", {}, ("here",), "ada", 0))
         store.queue.claim("first")
-        request = ProcessRequest("first", Lease.mine(), None, Offers(), Announcer(), lambda _now: stopped.set())
+        request = ProcessRequest("first", Lease.mine(), None, Offers(), lambda _now: stopped.set())
         assert work_on(request, lambda _event: None, StopRequest()) is QueueState.QUEUED
         entry = store.queue.find("first")
         assert entry is not None
@@ -80,5 +79,5 @@ def test_a_pause_is_heard_after_an_error_that_nobody_foresaw(monkeypatch: pytest
         monkeypatch.setitem(KINDS, "tune", Waiting())
         store.queue.add(CampaignOrder("first", "tune", {}, ("here",), "ada", 0))
         store.queue.claim("first")
-        request = ProcessRequest("first", Lease.mine(), None, Offers(), Announcer(), lambda _now: stopped.set())
+        request = ProcessRequest("first", Lease.mine(), None, Offers(), lambda _now: stopped.set())
         assert work_on(request, lambda _event: None, StopRequest()) is QueueState.PAUSED

@@ -30,7 +30,6 @@ from tuner.service.campaigns.offered import Offers
 from tuner.service.campaigns.offered_things import OF_HPL
 from tuner.service.campaigns.process import ProcessRequest, work_on
 from tuner.service.config import OffersTable, ServiceConfig
-from tuner.service.webhook_sender import Announcer
 from tuner.stopping import StopRequest
 from tuner.user_dirs import UserDirs
 
@@ -137,7 +136,7 @@ def worked_on(store: Store, order: CampaignOrder, offers: Offers, study: Study |
         store.create_study(study)
     assert store.queue.claim(order.name)
     work_on(
-        ProcessRequest(order.name, Lease.mine(), str(store.place), offers, Announcer(), lambda _now: None),
+        ProcessRequest(order.name, Lease.mine(), str(store.place), offers, lambda _now: None),
         lambda _event: None,
         StopRequest(),
     )

@@ -34,7 +34,6 @@ PAGES = (
     "/node-checks",
     "/node-checks/1",
     "/node-checks/2",
-    "/webhooks",
     "/tokens",
     "/audit",
     "/campaigns/nobody",

@@ -1,24 +1,22 @@
-"""Pages of webhooks, tokens and the audit log: who sees them, what they say, and their buttons."""
+"""Pages of tokens and the audit log: who sees them, what they say, and their buttons."""
 
 import re
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime, timedelta
+from collections.abc import Mapping
+from datetime import UTC, datetime
 from html import unescape
-from pathlib import Path
 from typing import Any
 
 import pytest
 import time_machine
 from fastapi.testclient import TestClient
-from service_client import bearer, served
+from service_client import bearer
 
 from results.store.service.audit import AuditedAction
 from results.store.service.tokens import AccessScope, TokenState
 from results.store.store import Store
-from tuner.service.config import read_config
 
 NOW = datetime.now(UTC)
-OF_ADMINS = ("/webhooks", "/tokens", "/audit")
+OF_ADMINS = ("/tokens", "/audit")
 
 
 @pytest.fixture
@@ -26,16 +24,6 @@ def people(store: Store) -> dict[str, dict[str, str]]:
     """Headers of people, by name."""
     scopes = {"ada": AccessScope.RUN, "bob": AccessScope.RUN, "eve": AccessScope.READ, "root": AccessScope.ADMIN}
     return {name: bearer(store.tokens.create(name, scope, None)[1]) for name, scope in scopes.items()}
-
-
-@pytest.fixture
-def hooked(store: Store, tmp_path: Path) -> Iterator[TestClient]:
-    """Asks a service that has a webhook."""
-    (tmp_path / "secret").write_text("a secret of more than sixteen characters\n")
-    file = tmp_path / "serve.toml"
-    file.write_text('[webhooks.chat]\nurl = "https://chat.example.org/key"\nsecret_file = "secret"\n')
-    with served(store, tmp_path, read_config(file)) as client:
-        yield client
 
 
 def send(client: TestClient, page: str, address: str, headers: Mapping[str, str] | None = None, **fields: str) -> int:
@@ -59,31 +47,16 @@ def test_the_pages_of_admins_are_shown_to_admins_only(client: TestClient, people
         seen = [address for address in OF_ADMINS if client.get(address, headers=headers).status_code == 200]
         assert seen == (list(OF_ADMINS) if name == "root" else [])
         page = client.get("/compare", headers=headers).text
-        assert ('href="/webhooks"' in page) == (name == "root")
+        assert ('href="/tokens"' in page) == (name == "root")
 
 
-@pytest.mark.parametrize("address", ["/webhooks/chat/test", "/tokens/ada/revoke"], ids=lambda one: one.split("/")[1])
-def test_a_form_that_is_not_of_our_page_changes_nothing(hooked: TestClient, store: Store, address: str) -> None:
+def test_a_form_that_is_not_of_our_page_changes_nothing(client: TestClient, store: Store) -> None:
     root = bearer(store.tokens.create("root", AccessScope.ADMIN, None)[1])
     store.tokens.create("ada", AccessScope.RUN, None)
     for fields in ({"do": "it"}, {"do": "it", "form_token": "guessed"}):
-        assert hooked.post(address, data=fields, headers=root).status_code == 403
+        assert client.post("/tokens/ada/revoke", data=fields, headers=root).status_code == 403
     ada = next(one for one in store.tokens.entries() if one.name == "ada")
     assert ada.revoked_at is None
-    assert store.deliveries.newest("chat", 1) == []
-
-
-@pytest.mark.heavy
-def test_the_page_of_webhooks_tells_why_a_message_was_not_delivered(hooked: TestClient, store: Store) -> None:
-    assert "No message was sent yet." in hooked.get("/webhooks").text
-    assert send(hooked, "/webhooks", "/webhooks/chat/test") == 303
-    (waiting,) = store.deliveries.newest("chat", 2)
-    store.deliveries.failed(waiting.number, "it answered 500", NOW + timedelta(minutes=1))
-    page = hooked.get("/webhooks").text
-    assert "<dt>Last attempt failed</dt><dd>it answered 500</dd>" in page
-    assert "https://chat.example.org</dd>" in page
-    assert "0 delivered, 1 waiting, 0 given up" in page
-    assert send(hooked, "/webhooks", "/webhooks/none/test") == 404
 
 
 @pytest.mark.heavy
