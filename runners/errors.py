@@ -79,7 +79,7 @@ class UnreachableError(RunnerError):
 
 
 class HeldError(RunnerError):
-    """Another user or process has changed a node's settings, so we may not; the sentence names the holder."""
+    """We may not change a node's settings: somebody else has, or another machine answers by its name."""
 
 
 class RefusedError(RunnerError):

@@ -161,8 +161,9 @@ class NodeChanger:
                 peer, target = next(usable, ("", None))
                 if source and source.address and target:
                     size = min(mtu(host, source), mtu(peer, target))
-                    test = PathTest(name, size, source.address, target.address, peer, self.patience.link_s)
-                    tests.setdefault(host, []).append(test)
+                    tests.setdefault(host, []).append(
+                        PathTest(name, size, source.address, target.address, peer, self.patience.link_s)
+                    )
         return tests
 
     def _change(

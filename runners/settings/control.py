@@ -1,12 +1,12 @@
 """Holds the settings of a trial's hosts for a study, applies those of the trial, and restores them at the end."""
 
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from threading import Lock
 from types import TracebackType
 
-from ..errors import RefusedError, RunnerError
+from ..errors import HeldError, RefusedError, RunnerError
 from ..hosts.transport import Transport, for_each
 from .changing import USUAL_PATIENCE, Change, Key, NodeChanger, Patience, value_of
 from .journal import IDENTITY, Holder, Journal, Original, Whereabouts, identity_in, in_words, place, tokens_of
@@ -103,8 +103,9 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                     present = {host: self._found[host] for host in hosts}
                     self._now.update(NodeChanger(self._reach, present, self._now, self._patience).make(changes))
             except RunnerError as error:
-                if left := self._put_back(self._originals_of(hosts)):
-                    error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)
+                left = self._put_back(self._originals_of(hosts)).values()
+                if untold := "; ".join(why for why in left if why not in str(error)):
+                    error.args = (f"{error}; not put back yet: {untold}",)
                 raise
 
     def disturbed(self, nodes: Sequence[str] | None = None) -> str:
@@ -136,8 +137,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
             self._hold.release([original.host for original in self._originals.values()])
             return left
 
-    def _take(self, hosts: Sequence[str]) -> None:
-        for host, found in self._hold.take(hosts).items():
+    def _take(self, hosts: Sequence[str], anew: Collection[str] = ()) -> None:
+        for host, found in self._hold.take(hosts, anew).items():
             self._say(f"Put back on {host}: {in_words(found)}; a hpltune that has ended had left it changed.")
 
     def _put_back(self, originals: Sequence[Original]) -> Mapping[str, str]:
@@ -197,8 +198,9 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 choices = one.read(told.printed).choices
                 for value in map(one.text, wanted[one.name]):
                     if choices and value not in choices:
-                        listed = ", ".join(choices)
-                        raise RefusedError(f"{place(host, '', one.name, value)}: its kernel takes {listed}", one.name)
+                        raise RefusedError(
+                            f"{place(host, '', one.name, value)}: its kernel takes {', '.join(choices)}", one.name
+                        )
                 (written,) = converse(self._reach, host, [writing(one, "", now, root=self._found[host].root)])
                 if not written.taken:
                     raise RefusedError(f"{place(host, '', one.name)} cannot be set: {failure(written)}", one.name)
@@ -211,7 +213,10 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         keys = tuple(dict.fromkeys((*targets, *(original.key[1:] for original in self._originals_of(hosts)))))
         for sentence in self._looked_at(hosts, keys):
             self._say(f"{sentence}; it is put right.")
-        self._forget(self._found_on(hosts, "restarted"))
+        if anew := self._found_on(hosts, "restarted"):
+            self._forget(anew)
+            self._take(hosts, {each.host for each in anew})
+            self._looked_at(hosts, keys)
         first = [
             Original(host, *key, self._now[(host, *key)], tokens_of(self._reach), *self._machines[host])
             for host in hosts
@@ -236,14 +241,15 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         """Read settings, and return a sentence for each that has changed since.
 
         Raises:
-            RefusedError: another machine answers than the one whose originals are kept, or a setting cannot be read.
+            HeldError: another machine answers than the one whose originals are kept.
+            RefusedError: a setting cannot be read.
             RunnerError: a node does not answer.
         """
         shows = [host_settings()[name].show(interface) for interface, name in keys]
         read = for_each(hosts, lambda host: converse(self._reach, host, [IDENTITY, *shows]))
         self._machines.update({host: identity_in(ids.printed) for host, (ids, *_) in read.items()})
         if strange := self._found_on(hosts, "elsewhere"):
-            raise RefusedError(another_machine(strange[0].host, strange))
+            raise HeldError(another_machine(strange[0].host, strange))
         anew = {each.host for each in self._found_on(hosts, "restarted")}
         now = {
             (host, *key): value_of(host, key, told)
@@ -286,10 +292,13 @@ class Hold:
         self._reach, self._holder, self.token = reach, holder, uuid.uuid4().hex
         self._held: set[str] = set()
 
-    def take(self, hosts: Sequence[str]) -> Mapping[str, Sequence[Original]]:
+    def take(self, hosts: Sequence[str], anew: Collection[str] = ()) -> Mapping[str, Sequence[Original]]:
         """Leave our note on nodes before anything is changed there; on all of them or on none.
 
         If two processes do this at the same moment, at least one sees the other, because each first writes, then looks.
+
+        Args:
+            anew: those that were started anew since, so that a note of ours there counts no more.
 
         Returns:
             For each node the changes that ended hpltune processes had left, which are now undone.
@@ -299,6 +308,7 @@ class Hold:
             RefusedError: a note cannot be written, or an old change cannot be undone.
             RunnerError: a node does not answer.
         """
+        self._held.difference_update(anew)
         new = tuple(host for host in hosts if host not in self._held)
         try:
             for_each(new, lambda host: write(self._reach, host, self.token, self._holder, ()))

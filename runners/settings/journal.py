@@ -50,9 +50,10 @@ class Original:
     def found_on(self, machine: str, boot: str) -> Whereabouts:
         """Judge whether the machine that answers by the host's name has this original; the one place that does.
 
-        Where one of both machines is not known, as in older databases, the name decides.
+        A boot is of one kernel: while that runs, it is the machine, whatever id it has been given meanwhile. Where one
+        of both machines is not known, as in older databases, the name decides.
         """
-        if not self.machine or not machine:
+        if (self.boot and self.boot == boot) or not self.machine or not machine:
             return "here"
         if self.machine != machine:
             return "elsewhere"

@@ -162,5 +162,4 @@ def json_of(printed: str) -> list[dict[str, Any]]:
 
 def last_words(printed: str) -> str:
     """Return the last lines of a command's output as one line."""
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    return "; ".join(dict.fromkeys(lines[-3:])) or "it said nothing"
+    return "; ".join(dict.fromkeys([*filter(None, map(str.strip, printed.splitlines()))][-3:])) or "it said nothing"

@@ -164,8 +164,10 @@ class HostsOffer:
                 first = one.chosen(text, self.first)
                 for host, system in self.systems.items():
                     if one.chosen(text, system) != first:
-                        numbers = "has other numbers for its cores than the first node: name CPUs, as 0-3"
-                        return f"{name} = {text}: node {host} {numbers}"
+                        return (
+                            f"{name} = {text}: node {host} has other numbers for its cores than the first node: name "
+                            "CPUs, as 0-3"
+                        )
         except RefusedError as error:
             return str(error)
         return None

@@ -66,8 +66,8 @@ def another_machine(host: str, originals: Iterable[Original]) -> str:
     own = in_words(each for each in originals if each.host == host)
     return (
         f"node {host}: another machine answers by that name than the one of which {own} is kept, "
-        f"so nothing is written there: let the name lead to that one again; if it is gone, or has a new "
-        f"/etc/machine-id, `hpltune net restore ⟦forget⟧ {host}` forgets it"
+        f"so nothing is written there, and that one may still be changed: let the name (DNS, /etc/hosts, ssh's "
+        f"configuration) lead to it again; if it is gone, `hpltune net restore ⟦forget⟧ {host}` forgets it"
     )
 
 

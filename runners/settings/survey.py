@@ -115,5 +115,7 @@ def require_interfaces(nodes: Mapping[str, Node], names: Collection[str]) -> Non
     for host, node in nodes.items():
         for name in names:
             if node.interface(name) is None:
-                has = ", ".join(each.name for each in node.interfaces)
-                raise RefusedError(f"node {host} has no interface {name} (it has {has})", CHOICE)
+                raise RefusedError(
+                    f"node {host} has no interface {name} (it has {', '.join(each.name for each in node.interfaces)})",
+                    CHOICE,
+                )

@@ -146,14 +146,15 @@ def may_still_run(owner: str, *, force: bool = False) -> bool:
 
 
 def forget_host(store: Store, host: str) -> str:
-    """Remove what is recorded of a host, and say what that was.
+    """Remove what is recorded of a host, but for what a process of this machine needs still, and say what that was.
 
     Raises:
-        TunerError: nothing is recorded of it.
+        TunerError: nothing is recorded of it, or only what such a process needs.
     """
-    rows = [row for row in store.network.originals() if row.host == host]
+    recorded = [row for row in store.network.originals() if row.host == host]
+    rows = [row for row in recorded if row.busy is None or not row.busy.of_this_host]
     if not rows:
-        raise TunerError(f"nothing is recorded of {host}")
+        raise TunerError(_owned(recorded[0]) if recorded else f"nothing is recorded of {host}")
     store.network.forget([row.key for row in rows])
     return f"Forgotten: {host}: {in_words(map(original_of, rows))}."
 

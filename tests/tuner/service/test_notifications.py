@@ -1,5 +1,6 @@
 """Notifications reach a real receiver by Apprise, and hold nothing up where it takes none."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -59,6 +60,12 @@ def end(
 def ran(store: Store, name: str) -> None:
     store.create_study(a_study(name))
     store.finish(finished(store.begin(begun(name)), 71.5, study=name))
+
+
+@pytest.fixture(autouse=True)
+def heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service that ran before in this process has told its logs to reach nobody else."""
+    monkeypatch.setattr(logging.getLogger("hpltune"), "propagate", True)
 
 
 def test_a_slower_check_is_told_with_its_rates_and_without_folders(

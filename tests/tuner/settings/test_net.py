@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,8 @@ from results.store.store import Store
 from runners.hosts.transport import Local
 from runners.settings.control import SettingsControl
 from tuner.commands.hosts.net_settings import rules
+from tuner.errors import TunerError
+from tuner.settings.changed_hosts import forget_host
 
 On = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -78,6 +81,16 @@ def test_a_host_that_is_gone_is_named_and_stays_recorded_until_it_is_forgotten(n
     assert "Not put back: node h9: " in left.stdout
     assert net("restore", "--forget", "h9", ssh=False).stdout == "Forgotten: h9: eth0 mtu = 1500.\n"
     assert net("restore", ssh=False).returncode == 0
+
+
+def test_what_a_process_of_this_machine_needs_still_is_not_forgotten(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "study.db") as store:
+        store.network.remember([an_original(host="h9", owner=str(Lease.of(os.getppid())))])
+        with pytest.raises(TunerError, match=r"The network of h9 is changed by process \d+ on "):
+            forget_host(store, "h9")
+        store.network.remember([replace(an_original(host="h9"), machine="a" * 32, setting="rx")])
+        assert forget_host(store, "h9") == "Forgotten: h9: eth0 rx = 1500."
+        assert [row.setting for row in store.network.originals()] == ["mtu"]
 
 
 @pytest.mark.parametrize(

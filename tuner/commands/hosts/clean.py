@@ -78,8 +78,7 @@ def plan_clean(request: CleanRequest) -> PlannedClean:
     there = [target for name in OURS for target in sorted(user_dirs.cache.glob(name)) if target != Path(sys.prefix)]
     if request.runs and (user_dirs.data / "runs").exists():
         there.append(user_dirs.data / "runs")
-    sized = tuple((target, _size_bytes(target)) for target in there)
-    return PlannedClean(request, sized, recorded(user_dirs.copies))
+    return PlannedClean(request, tuple((target, _size_bytes(target)) for target in there), recorded(user_dirs.copies))
 
 
 def clean(planned: PlannedClean, *, dry_run: bool = False) -> CleanResult:

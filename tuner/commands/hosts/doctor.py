@@ -142,8 +142,7 @@ class DoctorResult:
         else:
             good = len(self.preflight.looked) - len(spoilers.rows)
             kept = f"{counted(good, 'other check')}, libraries with their kernels, programs, and why Rpeak is so"
-            rest = f"`hpltune doctor ⟦all⟧` shows the rest: {kept}."
-            parts += [Sentence(self.rpeak.reasoning[-1]), Sentence(rest)]
+            parts += [Sentence(self.rpeak.reasoning[-1]), Sentence(f"`hpltune doctor ⟦all⟧` shows the rest: {kept}.")]
         return Report(f"{self.host.hostname}: {self.host.cpu_model}", tuple(parts), self._facts())
 
     def _machine_table(self) -> Table:
@@ -207,8 +206,7 @@ STREAM_S = 60.0
 def _triad_gb_s(search: SearchPaths) -> float | None:
     """Return the rate of STREAM's triad on all cores in GB/s; None where it could not be timed."""
     try:
-        command = (str(build_node_bench(search)), "stream", "0", str(STREAM_BYTES))
-        said = say(Local(), HERE, command, timeout_s=STREAM_S)
+        said = say(Local(), HERE, (str(build_node_bench(search)), "stream", "0", str(STREAM_BYTES)), timeout_s=STREAM_S)
     except (HplError, UnreachableError):
         return None
     runs = parse_runs(HERE, said)

@@ -203,8 +203,9 @@ def _with_kernels(found: NodeFindings, timed: ClusterKernels) -> NodeFindings:
         for name, probes in kind.probes.items()
         if not mixed and (sentence := kernel_sentence(name, probes))
     ]
-    advice = (*found.advice, *timed.failures, *better, *([mixed] if mixed else []))
-    return replace(found, kernels=timed.kinds, advice=advice)
+    return replace(
+        found, kernels=timed.kinds, advice=(*found.advice, *timed.failures, *better, *([mixed] if mixed else []))
+    )
 
 
 def _kind_words(kind: KindKernels) -> str:

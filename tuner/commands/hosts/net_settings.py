@@ -152,12 +152,10 @@ def net_show(
     """
     reach, names = way_to_hosts(hosts, ssh, cluster)
     settings = for_each(names, lambda host: _settings_of(reach, host, interface))
-    changed = {
-        row.host
-        for row in (store.network.originals() if store else ())
-        if row.host in names
-        and original_of(row).found_on(*identity_in(converse(reach, row.host, [IDENTITY])[0].printed)) == "here"
-    }
+    recorded = [original_of(row) for row in (store.network.originals() if store else ()) if row.host in names]
+    asked = tuple(dict.fromkeys(each.host for each in recorded))
+    ids = for_each(asked, lambda host: identity_in(converse(reach, host, [IDENTITY])[0].printed))
+    changed = {each.host for each in recorded if each.found_on(*ids[each.host]) == "here"}
     return NetShowResult(settings, tuple(host for host in names if host in changed))
 
 
