@@ -103,9 +103,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                     present = {host: self._found[host] for host in hosts}
                     self._now.update(NodeChanger(self._reach, present, self._now, self._patience).make(changes))
             except RunnerError as error:
-                left = self._put_back(self._originals_of(hosts)).values()
-                if untold := "; ".join(why for why in left if why not in str(error)):
-                    error.args = (f"{error}; not put back yet: {untold}",)
+                if left := self._put_back(self._originals_of(hosts)):
+                    error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)
                 raise
 
     def disturbed(self, nodes: Sequence[str] | None = None) -> str:
