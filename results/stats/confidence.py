@@ -113,12 +113,12 @@ def sentence(standing: Standing | None, best: str = "the fastest") -> str:
     if standing.unfit:
         return f"How sure it is that no. 1 is {best} cannot be told: {standing.unfit}."
     if len(standing.equals) == 1:
-        said = f"No. 1 is {best} with {in_words(standing.confidence)} confidence"
+        said = f"No. 1 is {best} with {probability_text(standing.confidence)} confidence"
         return f"{said} at most: {standing.capped}." if standing.capped else f"{said}."
     return f"{_ranks(standing.equals)} are a tie; the chance that no. 1 is {best} is {100 * standing.confidence:.0f} %."
 
 
-def in_words(confidence: float) -> str:
+def probability_text(confidence: float) -> str:
     """Write a probability in percent, which is never all."""
     return "more than 99 %" if confidence > 0.99 else f"{100 * confidence:.0f} %"
 

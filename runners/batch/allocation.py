@@ -280,7 +280,7 @@ class Allocation:
         waiting = (
             self._seen is not None
             and self._seen.phase is JobPhase.WAITING
-            and (self.polling.answered_s > trial.stopped_s)
+            and self.polling.answered_s > trial.stopped_s
         )
         if trial is self.trials.current and waiting and not self.spool.report(trial.number).started:
             trial.finish(JobState.CANCELLED, "the run was cancelled")

@@ -252,7 +252,7 @@ class PlainBatch(BatchSystem):
         match = re.search(self.dialect.patterns.get("why", "(?!)"), text)
         why = " ".join(match[1].split()) if match else f"`{self.words.look}` tells more"
         return BatchJob(
-            number, JobPhase.WAITING, "", None, f"{title} job {number} waits: {why}", (why if how == "never" else None)
+            number, JobPhase.WAITING, "", None, f"{title} job {number} waits: {why}", why if how == "never" else None
         )
 
 

@@ -43,18 +43,8 @@ class Podman(ContainerRuntime):
         user = () if os.geteuid() == 0 else ("--userns=keep-id",)
         volumes = [f"--volume={folder}:{folder}" for folder in dict.fromkeys((*rank.folders, Path("/tmp")))]  # noqa: S108 - Open MPI's sessions are there
         where = ("--rootfs", rank.image) if Path(rank.image).is_dir() else ("--pull=never", rank.image)
-        return (
-            self.started,
-            "run",
-            "--rm",
-            *HOST,
-            *OPEN,
-            *user,
-            *FOR_GPUS.get(rank.gpus, ()),
-            *volumes,
-            f"--workdir={rank.work}",
-            *where,
-        )
+        gpus = FOR_GPUS.get(rank.gpus, ())
+        return (self.started, "run", "--rm", *HOST, *OPEN, *user, *gpus, *volumes, f"--workdir={rank.work}", *where)
 
     def fault(self, image: str) -> str:
         """Ask Podman whether it has an image of this name."""

@@ -54,7 +54,7 @@ def runtime_for(text: str, *, asked_here: bool = True) -> tuple[ContainerRuntime
     if (asked_here or runtime.launcher) and (why := runtime.lacking()):
         raise ImageError(
             f"{why}; install it, or {folder_of(image.rpartition('://')[2])}"
-            if (runtime.named and not Path(image).exists())
+            if runtime.named and not Path(image).exists()
             else why
         )
     return runtime, image

@@ -225,9 +225,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
         if not first:
             return
         self._originals.update({each.key: each for each in self._journal.remember(first)})
-        changed = tuple(dict.fromkeys(each.host for each in first))
-        token, holder = self._hold.token, self._journal.holder
-        for_each(changed, lambda host: write(self._reach, host, token, holder, self._originals_of([host])))
+        changed, by = tuple(dict.fromkeys(each.host for each in first)), (self._hold.token, self._journal.holder)
+        for_each(changed, lambda host: write(self._reach, host, *by, self._originals_of([host])))
 
     def _require(self, hosts: Sequence[str], interfaces: Sequence[str]) -> None:
         """Survey nodes that are still unknown, and make sure that they have these interfaces."""

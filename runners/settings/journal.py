@@ -57,7 +57,7 @@ class Original:
             return "here"
         if self.machine != machine:
             return "elsewhere"
-        return "restarted" if self.boot and boot and self.boot != boot else "here"
+        return "restarted" if self.boot and boot else "here"
 
 
 @dataclass(frozen=True)

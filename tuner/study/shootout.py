@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from hpl.params import Scalar
 from hpl.sizing import NodeShare, SizingError, n_for_memory
 from results.record import Study
-from results.stats.confidence import Standing, in_words
+from results.stats.confidence import Standing, probability_text
 from results.stats.headline import once_text
 from results.stats.ranking import Ranked, varying
 from search_spaces.space import SearchSpace
@@ -66,7 +66,7 @@ class LibraryBest:
                 f"{best} at least {self.expected_gflops:.2f} GFLOPS{f', {words}' if words else ''}: {runs} disturbed, "
                 "so how far it is behind cannot be told."
             )
-        certainty = "" if self.first_is_faster is None else f" ({in_words(self.first_is_faster)} sure)"
+        certainty = "" if self.first_is_faster is None else f" ({probability_text(self.first_is_faster)} sure)"
         return (
             f"{best} {self.expected_gflops:.2f} GFLOPS, "
             f"{self.behind_percent:.1f} % behind{certainty}{f': {words}' if words else ''}."

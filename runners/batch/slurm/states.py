@@ -90,7 +90,7 @@ def _told(job: str, word: str, reason: str, nodes: str, left_s: float | None) ->
         state, form, event = _ENDS[word]
         sentence = form.replace("{job}", job).replace("{reason}", reason)
         return BatchJob(
-            job, JobPhase.ENDED, nodes, left_s, sentence, None, state, (word in {"COMPLETED", "FAILED"}), event
+            job, JobPhase.ENDED, nodes, left_s, sentence, None, state, word in {"COMPLETED", "FAILED"}, event
         )
     if word in WAITING:
         why = explained(_NEVER, (reason,))
