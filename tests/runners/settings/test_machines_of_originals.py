@@ -21,8 +21,8 @@ from runners.settings.control import SettingsControl
 from runners.settings.journal import Original, identity_in
 from runners.settings.restore import PutBack, put_back
 
-pytestmark = pytest.mark.xdist_group("machines of originals")
-"""Their stand-ins are one node for timers, of which a change ends those that others left."""
+pytestmark = pytest.mark.xdist_group("settings of this machine")
+"""Their stand-ins are this machine for timers and notes, and so are other tests of its settings."""
 IDS = ("boot_id", "machine-id", "product_uuid")
 HEAD = """#!/bin/sh
 case "$3" in */boot_id|*/machine-id|*/product_uuid) exec {head} -c "$2" "{folder}/${{3##*/}}";; esac
