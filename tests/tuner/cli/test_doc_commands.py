@@ -172,8 +172,6 @@ def kind_of(call: Call) -> str:
     if cluster or longest(dict.fromkeys(SIMULATES), call.words) or SIMULATED & set(call.words):
         return "simulated"
     line = " ".join(call.words)
-    if "--virtual" in call.words:
-        return "printed"
     return "real" if re.search(REAL, line) or longest(dict.fromkeys(COMPUTES), call.words) else "printed"
 
 
@@ -282,7 +280,7 @@ def reader(
         "export csv plain -o old.csv",
         f"tune {programs} --trials 6 --set NB=160,192 --confirm 1 --study after",
         f"tune {programs} --trials 12 --set NB=64,128 --confirm 1 --study made",
-        "nodes check --virtual 8 --keep",
+        "nodes check --facts",
         "nodes baseline 1",
     )
     checks = [(CHECKS, 1, number) for number in (2, 3, 12)]
