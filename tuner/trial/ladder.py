@@ -16,7 +16,7 @@ SMALL_PART = 0.35
 a prefix they predicted a TOP500 run within 0.4 % (CLAIX-2023)."""
 PREFIX_PARTS = (0.1,)
 """Of the columns: 27 % of the operations. With 5 % the search took half as long again (pi5, two-cores); 30 % were never
-asked for (docs/search.md)."""
+asked for."""
 STOPS = (0.05, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7)
 """Parts of the columns at which a full run may be given up."""
 WORTH = 0.5
