@@ -3,6 +3,7 @@
 import re
 import shlex
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -110,6 +111,40 @@ def golden_db(home: Path) -> None:
             store.end_study(name, "complete")
 
 
+class Seen(HTMLParser):
+    """The elements of a page, one a line and as deep as it stands, with its text and what a browser makes of it."""
+
+    EMPTY = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
+    UNSEEN = frozenset({"script", "style", "svg"})
+    TOLD = frozenset({"aria-label", "class", "colspan", "download", "href", "id", "open", "role", "scope", "title"})
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.UNSEEN.isdisjoint(self._open):
+            told = "".join(f" {name}={value}" for name, value in attrs if name in self.TOLD)
+            self._say(f"<{tag}{told[:200]}>")
+        if tag not in self.EMPTY:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End what stands in the element as well, for HTML need not end all."""
+        if tag in self._open:
+            del self._open[-1 - self._open[::-1].index(tag) :]
+
+    def handle_data(self, data: str) -> None:
+        text = " ".join(data.split())
+        if text and self.UNSEEN.isdisjoint(self._open) and not text.startswith("Made by hpltune"):
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self.lines.append(" " * len(self._open) + text)
+
+
 def told(hpltune: Run, home: Path, words: str) -> str:
     done = hpltune(*shlex.split(words), "--db", "golden.db")
     text = f"$ hpltune {words}\n{done.stdout}{done.stderr}exit {done.returncode}\n".replace(str(home), "HOME")
@@ -128,3 +163,17 @@ def test_commands_tell_of_stored_studies_what_they_always_told(
     if request.config.getoption("--update"):
         file.write_text(text, "utf-8")
     assert text == file.read_text("utf-8")
+
+
+@pytest.mark.usefixtures("golden_db")
+@pytest.mark.parametrize("study", STUDIES)
+def test_pages_of_stored_studies_show_what_they_always_showed(
+    hpltune: Run, home: Path, study: str, request: pytest.FixtureRequest
+) -> None:
+    done = hpltune("report", study, "--db", "golden.db", "--out", "page.html")
+    assert done.returncode == 0, done.stderr
+    text = LONG.sub(lambda found: f"{float(found[0]):.5g}", "\n".join(Seen((home / "page.html").read_text()).lines))
+    file = GOLDEN / f"{study}.page.txt"
+    if request.config.getoption("--update"):
+        file.write_text(f"{text}\n", "utf-8")
+    assert f"{text}\n" == file.read_text("utf-8")
