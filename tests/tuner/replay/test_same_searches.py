@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 from as_user import Run
+from golden import hold
 
 from results.record import TrialRecord
 from results.store.store import Store
 
 ROOT = Path(__file__).parents[3]
-GOLDEN = ROOT / "tests/golden/searches.txt"
 TABLES = {
     "own.csv": """N,NB,grid,BCAST,gflops,cost_s,state,invalidity,reason
 20000,128,2x8,1rM,212.4,29.0,,,
@@ -78,7 +78,4 @@ def test_searches_of_tables_ask_what_they_always_asked(
             *stopped,
             "",
         ]
-    text = "\n".join(said)
-    if request.config.getoption("--update"):
-        GOLDEN.write_text(text, "utf-8")
-    assert text == GOLDEN.read_text("utf-8")
+    hold(request, "searches", "\n".join(said))
