@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from report_reading import as_json, printed
 
-from results.report.model import Report
+from results.report.html import figure_data
+from results.report.model import Figure, Report
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 LONG = re.compile(r"-?\d+\.\d{6,}(?:e[+-]?\d+)?")
@@ -40,8 +41,13 @@ def hold_scene(request: pytest.FixtureRequest, name: str, scenes: Collection[str
     assert text == held[scene]
 
 
-def told(report: Report, width: int = 100) -> str:
-    """What people and scripts read of a report; scripts each fact of a list in a line of its own."""
-    facts = as_json(report)
-    lines = facts if isinstance(facts, list) else [facts]
-    return printed(report, width) + "\n".join(json.dumps(line, ensure_ascii=False) for line in lines)
+def told(*reports: Report, width: int = 100) -> str:
+    """What people and scripts read of reports, figures as their data; each fact of a list is a line of its own."""
+    lines = []
+    for report in reports:
+        facts = as_json(report)
+        drawn = [part for part in report.parts if isinstance(part, Figure)]
+        lines += [printed(report, width).rstrip("\n")]
+        lines += [f"Figure {one.title}\n{figure_data(one).rstrip()}\n{one.caption}" for one in drawn]
+        lines += [json.dumps(fact, ensure_ascii=False) for fact in (facts if isinstance(facts, list) else [facts])]
+    return "\n".join(lines)
