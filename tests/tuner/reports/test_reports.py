@@ -196,14 +196,19 @@ SCENES: dict[str, list[dict[str, Any]]] = {
     "two libraries": of_blas(openblas=(95.2, 95.3, 95.1), mkl=(95.0, 95.4, 95.1)),
     "three libraries": of_blas(openblas=(95.2, 95.3, 95.1), mkl=(95.0, 95.4, 95.1), blis=(90.0, 90.1)),
     "a small run has its own size": [
-        {"gflops": 95.3, "kind": Kind.SMALL, "hpl": HplParams(3456, 192, 1, 2), "params": {"N": 9792}, "part": 0.35}
+        {
+            "gflops": 95.3,
+            "kind": Kind.SMALL,
+            "hpl": HplParams(3456, 192, 1, 2),
+            "params": {**WORDS, "N": 9792},
+            "part": 0.35,
+        }
     ],
     "runs that were given up and a prefix": [
         {**LESS, "kind": Kind.GIVEN_UP, "reason": "given up after 30% of its columns"},
         {**LESS, "kind": Kind.PREFIX},
     ],
     "what a launcher says in brackets": [{**FAILED, "reason": "code 1: [node1:04711] *** An error in [/scratch]"}],
-    "an output": [{"output": "WR01C2R4\n"}],
 }
 
 
@@ -219,15 +224,13 @@ def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.Fixtu
     for run in SCENES[scene]:
         number = store.begin(begun(study, params=run.get("params", WORDS)))
         store.finish(finished(number, **{"gflops": 95.29, "study": study, "params": WORDS, **run}))
-    reports = [show_trials(store, TrialsRequest(study, failed=True)).report()]
-    reports += [show_trial(store, TrialRequest(study, 1, output=True)).report()]
-    if any(record.ranked for record in store.records(study)):
-        reports += [
-            best_of_study(store, BestRequest(study, front=front)).report() for front in (None, "percent-of-peak")
-        ]
-    text = told(show_trials(store, TrialsRequest(study)).report(), *reports)
-    md = export_study(store, ExportRequest("md", study)).text() if len(reports) > 2 else ""
-    hold_scene(request, "runs", SCENES, scene, f"{text}\n{md}")
+    lists = [show_trials(store, TrialsRequest(study, failed=failed)) for failed in (False, True)]
+    text = "".join(printed(one.report(), 100) for one in (*lists, show_trial(store, TrialRequest(study, 1))))
+    if any(record.ranked and record.part == 1 for record in store.records(study)):
+        fronts = (None, "percent-of-peak")
+        text += told(*(best_of_study(store, BestRequest(study, front=front)).report() for front in fronts))
+        text += f"\n{export_study(store, ExportRequest('md', study)).text()}"
+    hold_scene(request, "runs", SCENES, scene, text)
 
 
 PAGES = {
