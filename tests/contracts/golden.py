@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Collection
+from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,45 @@ def told(*reports: Report, width: int = 100) -> str:
         lines += [f"Figure {one.title}\n{figure_data(one).rstrip()}\n{one.caption}" for one in drawn]
         lines += [json.dumps(fact, ensure_ascii=False) for fact in (facts if isinstance(facts, list) else [facts])]
     return "\n".join(lines)
+
+
+class Seen(HTMLParser):
+    """The elements of a page, one a line and as deep as it stands, with its text and what a browser makes of it."""
+
+    EMPTY = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
+    UNSEEN = frozenset({"script", "style", "svg"})
+    TOLD = frozenset(
+        {"action", "aria-current", "aria-invalid", "aria-label", "class", "colspan", "download", "href", "id", "method"}
+        | {"name", "open", "role", "scope", "title", "value"}
+    )
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.lines: list[str] = []
+        self._open: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if self.UNSEEN.isdisjoint(self._open):
+            told = "".join(f" {name}={value}" for name, value in attrs if name in self.TOLD)
+            self._say(f"<{tag}{told[:200]}>")
+        if tag not in self.EMPTY:
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        """End what stands in the element as well, for HTML need not end all."""
+        if tag in self._open:
+            del self._open[-1 - self._open[::-1].index(tag) :]
+
+    def handle_data(self, data: str) -> None:
+        text = " ".join(data.split())
+        if text and self.UNSEEN.isdisjoint(self._open) and not text.startswith(("Made by hpltune", "Read at ")):
+            self._say(text)
+
+    def _say(self, text: str) -> None:
+        self.lines.append(" " * len(self._open) + text)
+
+
+def seen(page: str) -> str:
+    """What there is on a page, by which a change of it can be read."""
+    return "\n".join([*Seen(page).lines, ""])

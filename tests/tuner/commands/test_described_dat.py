@@ -132,16 +132,6 @@ def test_the_least_memory_that_is_told_is_enough() -> None:
     assert described_dat(DatAsk(nodes=4, cores=8, memory="26MiB", network="200g", ranks=32)).params.N > 0
 
 
-def test_a_number_out_of_range_is_told_in_our_words(hpltune: Run) -> None:
-    for given, said in (
-        ("0", "write 1 or more"),
-        ("many", "write a whole number"),
-        ("2000000", "write 1000000 or less"),
-    ):
-        done = hpltune("dat", "--nodes", given)
-        assert (done.returncode, done.stderr) == (2, f"hpltune: --nodes {given}: {said}\n")
-
-
 @pytest.mark.parametrize(
     ("ask", "sentence"),
     [

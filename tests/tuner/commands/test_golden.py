@@ -2,13 +2,12 @@
 
 import shlex
 from collections.abc import Iterator
-from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
 import pytest
 from as_user import Run
-from golden import hold
+from golden import hold, hold_scene, seen
 from made_study import point
 from record_builders import DISTURBED, a_study, begun, finished
 
@@ -108,43 +107,15 @@ def golden_db(home: Path) -> None:
             store.end_study(name, "complete")
 
 
-class Seen(HTMLParser):
-    """The elements of a page, one a line and as deep as it stands, with its text and what a browser makes of it."""
-
-    EMPTY = frozenset({"br", "col", "hr", "img", "input", "link", "meta"})
-    UNSEEN = frozenset({"script", "style", "svg"})
-    TOLD = frozenset({"aria-label", "class", "colspan", "download", "href", "id", "open", "role", "scope", "title"})
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.lines: list[str] = []
-        self._open: list[str] = []
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if self.UNSEEN.isdisjoint(self._open):
-            told = "".join(f" {name}={value}" for name, value in attrs if name in self.TOLD)
-            self._say(f"<{tag}{told[:200]}>")
-        if tag not in self.EMPTY:
-            self._open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        """End what stands in the element as well, for HTML need not end all."""
-        if tag in self._open:
-            del self._open[-1 - self._open[::-1].index(tag) :]
-
-    def handle_data(self, data: str) -> None:
-        text = " ".join(data.split())
-        if text and self.UNSEEN.isdisjoint(self._open) and not text.startswith("Made by hpltune"):
-            self._say(text)
-
-    def _say(self, text: str) -> None:
-        self.lines.append(" " * len(self._open) + text)
+BESIDE_STORE = {"known", "learn", "spaces", "dat"}
+"""Commands without a database."""
 
 
 def told(hpltune: Run, home: Path, words: str) -> str:
-    done = hpltune(*shlex.split(words), "--db", "golden.db")
-    return f"$ hpltune {words}\n{done.stdout}{done.stderr}exit {done.returncode}\n".replace(str(home), "HOME")
+    ours = () if words.split(maxsplit=1)[0] in BESIDE_STORE else ("--db", "golden.db")
+    done = hpltune(*shlex.split(words), *ours)
+    said = words.replace("\x1b", "ESC")
+    return f"$ hpltune {said}\n{done.stdout}{done.stderr}exit {done.returncode}\n".replace(str(home), "HOME")
 
 
 @pytest.mark.usefixtures("golden_db")
@@ -157,6 +128,46 @@ def test_commands_tell_of_stored_studies_what_they_always_told(
     hold(request, study, "\n".join(told(hpltune, home, face) for face in faces))
 
 
+DIALOGUES = {
+    "published results": (
+        "known epyc 7763",
+        "known raspberry",
+        "known kronos --json",
+        "known cray-1 abacus",
+        "known --by price",
+    ),
+    "lessons": ("learn", "learn --json", "learn krons"),
+    "reports to hand in": ("report --as krnos", "report --author Ada"),
+    "points of a space": (
+        *(f"spaces quick --explain {point}" for point in ("NB=64", "NB=63", "threshold=16", "threshold=16.0")),
+        *(f"spaces quick --explain {point} --json" for point in ("NB=63", "colour=3")),
+        *(f"spaces default --cores 2 --explain {point}" for point in ("layout=1x2", "grid=1x1", "grid=2x1")),
+        *(f"spaces default --cores 2 --explain layout=1x2,grid={grid}" for grid in ("1x1", "1x2")),
+    ),
+    "notes and tags": (
+        "study note plain 'before the <b>new</b> switch'",
+        "study tag plain old-switch blis",
+        *("study note plain --json", "show --tag blis", "show --tag blis --json", "show --tag nothing"),
+        *("show plain", "study note plain --remove", "study tag plain blis old-switch --remove"),
+    ),
+    "what is no note or tag": (
+        *(f"study tag plain {tags}" for tags in ("'two words'", "x" * 41, " ".join(map(str, range(21))))),
+        *(f"study note plain {note}" for note in ("x" * 501, "'a\x1b[31mb'")),
+    ),
+    "numbers out of range": tuple(f"dat --nodes {number}" for number in ("0", "many", "2000000")),
+    "studies that go on elsewhere": ("tune --resume --study plain --cluster kronos",),
+}
+
+
+@pytest.mark.usefixtures("golden_db")
+@pytest.mark.parametrize("scene", DIALOGUES)
+def test_commands_answer_one_after_the_other_as_they_did(
+    hpltune: Run, home: Path, scene: str, request: pytest.FixtureRequest
+) -> None:
+    text = "\n".join(told(hpltune, home, words) for words in DIALOGUES[scene])
+    hold_scene(request, "dialogues", DIALOGUES, scene, text)
+
+
 @pytest.mark.usefixtures("golden_db")
 @pytest.mark.parametrize("study", STUDIES)
 def test_pages_of_stored_studies_show_what_they_always_showed(
@@ -164,4 +175,4 @@ def test_pages_of_stored_studies_show_what_they_always_showed(
 ) -> None:
     done = hpltune("report", study, "--db", "golden.db", "--out", "page.html")
     assert done.returncode == 0, done.stderr
-    hold(request, f"{study}.page", "\n".join([*Seen((home / "page.html").read_text()).lines, ""]))
+    hold(request, f"{study}.page", seen((home / "page.html").read_text()))
