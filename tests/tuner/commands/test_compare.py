@@ -27,7 +27,7 @@ FAST, SLOW = (75.1, 75.9, 75.4, 76.0), (70.9, 71.6, 71.1)
 FAR = (60.9, 61.6, 61.1)
 """Slower by more than two occasions of one machine are apart."""
 Rates = Mapping[int, Sequence[float]]
-Filling = Mapping[str, Any]
+Filled = tuple[str, Rates, Mapping[str, Any]]
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def filled(
 
 LEVELS = (1.0, 1.001, 0.999, 1.002, 0.998, 1.0, 1.001, 0.999)
 """Speeds of a steady machine at eight checks."""
-PAIR = [("one", {128: FAST}, {}), ("other", {192: SLOW}, {})]
+PAIR: list[Filled] = [("one", {128: FAST}, {}), ("other", {192: SLOW}, {})]
 IMPORTED = {"engine": "import", "host": {}}
 SIMULATED = {"versions": {"simulator": "SimGrid 3.32"}}
 LIKE_ONE = {"host": {"like": "one#1"}}
@@ -70,7 +70,7 @@ WEEK = timedelta(days=7)
 MANY = {64: (40.1, 40.2, 39.9), 128: (50.0, 49.8, 50.1), 192: (60.2, 59.9, 60.0), 256: (70.0, 70.3, 69.9)}
 
 
-def checks(apart: timedelta, **changes: Any) -> list[tuple[str, Rates, Filling]]:
+def checks(apart: timedelta, **changes: Any) -> list[Filled]:
     """Checks of the best of study "one", each so much later than the one before."""
     return [
         (f"check-{place}", {128: tuple(level * rate for rate in FAST)}, {"later": place * apart, **LIKE_ONE, **changes})
@@ -78,22 +78,22 @@ def checks(apart: timedelta, **changes: Any) -> list[tuple[str, Rates, Filling]]
     ]
 
 
-def close(runs: int) -> list[tuple[str, Rates, Filling]]:
+def close(runs: int) -> list[Filled]:
     """Two studies that hardly differ."""
     ends = ((70.0, "one", 128), (70.2, "other", 192))
     return [(name, {NB: tuple(rate + 0.5 * (place % 3) for place in range(runs))}, {}) for rate, name, NB in ends]
 
 
-def days(kind: Kind | None) -> list[tuple[str, Rates, Filling]]:
+def days(kind: Kind | None) -> list[Filled]:
     return [("weekly", {192: FAST}, {"kind": kind}), ("weekly", {192: FAR}, {"kind": kind, "later": WEEK})]
 
 
-def one(rates: Rates) -> list[tuple[str, Rates, Filling]]:
+def one(rates: Rates) -> list[Filled]:
     return [("study", rates, {})]
 
 
 ONE_OTHER, OF_NB = CompareAsk(("one", "other")), CompareAsk(("study",), "NB")
-SCENES: Mapping[str, tuple[list[tuple[str, Rates, Filling]], CompareAsk]] = {
+SCENES: Mapping[str, tuple[list[Filled], CompareAsk]] = {
     "the best of two studies are compared": (
         [("one", {128: (65.0,), 192: FAST}, {}), ("other", {128: FAR, 192: (50.0,)}, {})],
         ONE_OTHER,

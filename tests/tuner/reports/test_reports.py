@@ -5,7 +5,7 @@ import io
 import json
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -19,7 +19,7 @@ from report_reading import as_json, printed
 
 from hpl.params import HplParams
 from results.record import Kind, TrialState
-from results.report.model import Rows
+from results.report.model import Report, Rows
 from results.store.store import Store
 from tuner.commands.stored.best import BestRequest, best_of_study
 from tuner.commands.stored.export import ExportRequest, export_study
@@ -224,8 +224,9 @@ def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.Fixtu
     for run in SCENES[scene]:
         number = store.begin(begun(study, params=run.get("params", WORDS)))
         store.finish(finished(number, **{"gflops": 95.29, "study": study, "params": WORDS, **run}))
-    lists = [show_trials(store, TrialsRequest(study, failed=failed)) for failed in (False, True)]
-    text = "".join(printed(one.report(), 100) for one in (*lists, show_trial(store, TrialRequest(study, 1))))
+    reports = [show_trials(store, TrialsRequest(study, failed=failed)).report() for failed in (False, True)]
+    reports += [show_trial(store, TrialRequest(study, 1)).report()]
+    text = "".join(printed(report, 100) for report in reports)
     if any(record.ranked and record.part == 1 for record in store.records(study)):
         fronts = (None, "percent-of-peak")
         text += told(*(best_of_study(store, BestRequest(study, front=front)).report() for front in fronts))
@@ -233,13 +234,13 @@ def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.Fixtu
     hold_scene(request, "runs", SCENES, scene, text)
 
 
-PAGES = {
-    "the newest three trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(1, 3))),
-    "the oldest trial": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(3, 3))),
-    "all trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page())),
-    "two studies of six": lambda store: show_studies(store, StudiesRequest(Page(2, 2))),
-    "studies without those of other commands": lambda store: show_studies(store, StudiesRequest()),
-    "all studies": lambda store: show_studies(store, StudiesRequest(everything=True)),
+PAGES: dict[str, Callable[[Store], Report]] = {
+    "the newest three trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(1, 3))).report(),
+    "the oldest trial": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(3, 3))).report(),
+    "all trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page())).report(),
+    "two studies of six": lambda store: show_studies(store, StudiesRequest(Page(2, 2))).report(),
+    "studies without those of other commands": lambda store: show_studies(store, StudiesRequest()).report(),
+    "all studies": lambda store: show_studies(store, StudiesRequest(everything=True)).report(),
 }
 NAMED = "default-of-the-cluster-1"
 WAITED = {"at": START.isoformat(), "about": OTHERS}
@@ -253,4 +254,4 @@ def test_a_page_of_a_list_is_what_it_was(store: Store, request: pytest.FixtureRe
         store.create_study(a_study(f"more-{number}", created_at=START + timedelta(days=1 + number)))
     store.create_study(a_study("run-1", space_text=""))
     store.create_study(a_study("predict-b", versions={"simulator": "SimGrid 3.32"}))
-    hold_scene(request, "pages_of_lists", PAGES, scene, printed(PAGES[scene](store).report(), 80))
+    hold_scene(request, "pages_of_lists", PAGES, scene, printed(PAGES[scene](store), 80))
