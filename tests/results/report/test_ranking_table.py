@@ -34,13 +34,6 @@ def test_a_markdown_table_has_only_the_parameters_that_differ() -> None:
     ]
 
 
-def test_a_markdown_table_has_the_figures_of_merit_that_are_known() -> None:
-    merits = {"% of peak": ["50.00", "43.20"], "USD/GFLOPS": ["30.74", "35.60"]}
-    head, _, first, _ = markdown(RANKING, merits).splitlines()
-    assert head == "| rank | median GFLOPS | runs | slowest to fastest | % of peak | USD/GFLOPS | blas | NB |"
-    assert first == "| 1 | 81.00 | 3 | 80.00-82.00 | 50.00 | 30.74 | openblas | 192 |"
-
-
 def test_a_markdown_table_says_how_often_configurations_failed_where_any_did() -> None:
     head, _, first, second = markdown([RANKING[0], replace(RANKING[1], failed_runs=2)]).splitlines()
     assert head == "| rank | median GFLOPS | runs | slowest to fastest | failed | blas | NB |"
@@ -50,22 +43,6 @@ def test_a_markdown_table_says_how_often_configurations_failed_where_any_did() -
 
 ESTIMATED = [replace(RANKING[0], believed_gflops=80.8), replace(RANKING[1], believed_gflops=69.1)]
 INTERVALS = [(79.5, 82.1), None]
-
-
-def test_what_is_estimated_has_columns_of_its_own_and_is_called_an_estimate() -> None:
-    table = ranking_table("", ESTIMATED, {"% of peak": ["50.00", "43.20"]}, INTERVALS)
-    head, _, first, second = table_lines(table).splitlines()
-    assert head == (
-        "| rank | median GFLOPS | runs | slowest to fastest | expected GFLOPS | 95 % interval | % of peak | blas | NB |"
-    )
-    assert first == "| 1 | 81.00 | 3 | 80.00-82.00 | 80.80 | 79.50-82.10 | 50.00 | openblas | 192 |"
-    assert second == "| 2 | 70.00 | 1 |  | 69.10 |  | 43.20 | bl\\|is | 128 |"
-    assert table.caption == "Expected: of one more run, an estimate; % of peak is of it."
-
-
-def test_where_each_configuration_ran_once_its_rate_is_no_median() -> None:
-    head = markdown([RANKING[1], replace(RANKING[1], params={"NB": 96})]).splitlines()[0]
-    assert head.startswith("| rank | GFLOPS | runs | ")
 
 
 @pytest.mark.parametrize("width", [40, 60, 80, 200])

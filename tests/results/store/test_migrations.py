@@ -28,7 +28,7 @@ TODAY = [name for name, _ in migrations.MIGRATIONS]
 
 @pytest.fixture
 def schema_1(tmp_path: Path) -> Path:
-    """A copy of the database that schema 1 wrote (`data/make_schema_1.py`)."""
+    """A copy of the database that the version of schema 1 wrote."""
     return Path(shutil.copy(DATA / "schema-1.db", tmp_path / "hpltune.db"))
 
 
@@ -188,7 +188,7 @@ def test_a_newer_database_is_refused_and_unchanged(schema_1: Path, monkeypatch: 
 
 
 def test_a_database_of_schema_2_knows_how_much_of_a_full_run_a_trial_was(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_2.py` wrote."""
+    """The asset is what the version of schema 2 wrote."""
     path = Path(shutil.copy(DATA / "schema-2.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         full, small, prefix = store.records("ladder")
@@ -205,7 +205,7 @@ def test_trials_of_schema_1_were_whole_runs_of_the_first_sitting(schema_1: Path)
 
 
 def test_a_database_of_schema_3_knows_how_hosts_were_and_what_was_measured(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_3.py` wrote."""
+    """The asset is what the version of schema 3 wrote."""
     path = Path(shutil.copy(DATA / "schema-3.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         (original,) = store.network.originals()
@@ -217,7 +217,7 @@ def test_a_database_of_schema_3_knows_how_hosts_were_and_what_was_measured(tmp_p
 
 
 def test_a_database_of_schema_4_knows_whose_a_running_trial_is(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_4.py` wrote, on a host that nobody has."""
+    """The asset is what the version of schema 4 wrote, on a host that nobody has."""
     path = Path(shutil.copy(DATA / "schema-4.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         store.join("shared")
@@ -235,7 +235,7 @@ def test_a_run_that_schema_4_stored_as_given_up_by_its_reason_alone_is_of_that_k
 
 
 def test_a_database_of_schema_5_takes_campaigns(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_5.py` wrote."""
+    """The asset is what the version of schema 5 wrote."""
     path = Path(shutil.copy(DATA / "schema-5.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         assert [study.name for study in store.studies()] == ["before-the-service"]
@@ -244,7 +244,7 @@ def test_a_database_of_schema_5_takes_campaigns(tmp_path: Path) -> None:
 
 
 def test_a_database_of_schema_6_takes_checks_of_nodes(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_6.py` wrote."""
+    """The asset is what the version of schema 6 wrote."""
     path = Path(shutil.copy(DATA / "schema-6.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         waiting = store.queue.find("waits")
@@ -256,7 +256,7 @@ def test_a_database_of_schema_6_takes_checks_of_nodes(tmp_path: Path) -> None:
 
 
 def test_a_database_of_schema_8_tells_how_its_campaigns_stand(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_8.py` wrote."""
+    """The asset is what the version of schema 8 wrote."""
     path = Path(shutil.copy(DATA / "schema-8.db", tmp_path / "hpltune.db"))
     made_on_this_host(path)
     with Store.open(path, create=False) as store:
@@ -277,7 +277,7 @@ def test_a_database_of_schema_8_tells_how_its_campaigns_stand(tmp_path: Path) ->
 
 
 def test_of_trials_of_schema_8_nothing_was_measured(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_8.py` wrote."""
+    """The asset is what the version of schema 8 wrote."""
     path = Path(shutil.copy(DATA / "schema-8.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         assert [before.measurements for before in store.records("complete")] == [{}, {}]
@@ -288,7 +288,7 @@ def test_of_trials_of_schema_8_nothing_was_measured(tmp_path: Path) -> None:
 
 
 def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_10.py` wrote."""
+    """The asset is what the version of schema 10 wrote."""
     path = Path(shutil.copy(DATA / "schema-10.db", tmp_path / "hpltune.db"))
     sentence = "schedules hand in nothing any more: weekly (every monday at 06:00 UTC); let cron or a timer of systemd"
     with pytest.warns(StoreWarning, match=f"^{re.escape(sentence)}"):
@@ -300,7 +300,7 @@ def test_schedules_of_schema_10_are_named_when_they_leave(tmp_path: Path) -> Non
 
 
 def test_originals_of_schema_11_are_of_unknown_machines(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_11.py` wrote."""
+    """The asset is what the version of schema 11 wrote."""
     path = Path(shutil.copy(DATA / "schema-11.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         left = store.network.originals()
@@ -316,7 +316,7 @@ def test_originals_of_schema_11_are_of_unknown_machines(tmp_path: Path) -> None:
 
 
 def test_of_campaigns_of_schema_11_nobody_is_told_any_more(tmp_path: Path) -> None:
-    """The asset is what `data/make_schema_11.py` wrote."""
+    """The asset is what the version of schema 11 wrote."""
     path = Path(shutil.copy(DATA / "schema-11.db", tmp_path / "hpltune.db"))
     with Store.open(path, create=False) as store:
         ended = store.queue.find("monday")

@@ -83,18 +83,6 @@ def test_sentences_of_help_are_broken_by_the_terminal_alone(hpltune: Run, comman
     assert [part for part in paragraphs if part != fill(" ".join(part.split()), 80, break_on_hyphens=False)] == []
 
 
-def test_the_help_says_repeatable_only_where_more_than_one_blas_can_be_given(hpltune: Run) -> None:
-    assert "Repeatable" in hpltune("build", "--help").stdout
-    assert "Repeatable" not in hpltune("run", "--help").stdout
-
-
-def test_the_help_of_doctor_does_not_say_that_it_leaves_libraries_out_or_runs_anything(hpltune: Run) -> None:
-    said = " ".join(hpltune("doctor", "--help").stdout.split())
-    assert "Look at this library too" in said
-    assert "Use only" not in said
-    assert "to run on" not in said
-
-
 def test_the_documentation_is_what_the_commands_say_of_themselves() -> None:
     specification = importlib.util.spec_from_file_location("make_commands", PAGE.with_name("make_commands.py"))
     assert specification is not None
@@ -123,24 +111,6 @@ def test_what_scripts_read_is_json_alone(hpltune: Run, arguments: tuple[str, ...
     json.loads(done.stdout)
 
 
-def test_spaces_explains_an_illegal_point_and_says_so_to_scripts(hpltune: Run) -> None:
-    legal = hpltune("spaces", "quick", "--explain", "NB=64")
-    illegal = hpltune("spaces", "quick", "--explain", "NB=63")
-    assert (legal.returncode, illegal.returncode) == (0, 1)
-    assert "NB: 63 is not among 64, 128, 192, 256" in illegal.stdout
-
-
-@pytest.mark.parametrize("given", ["layout=1x2", "grid=1x1", "grid=2x1", "layout=1x2,grid=1x1"])
-def test_spaces_fills_in_what_makes_a_point_legal(hpltune: Run, given: str) -> None:
-    done = hpltune("spaces", "default", "--cores", "2", "--explain", given)
-    assert (done.returncode, done.stdout) == (0, "legal\n")
-
-
-def test_spaces_tells_the_reason_where_nothing_makes_a_point_legal(hpltune: Run) -> None:
-    done = hpltune("spaces", "default", "--cores", "2", "--explain", "layout=1x2,grid=1x2")
-    assert "the grid 1x2 needs 2 ranks, but the layout 1x2 starts 1" in " ".join(done.stdout.split())
-
-
 def test_spaces_keeps_what_a_space_is_for_beside_what_it_lacks_here(
     hpltune: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -166,17 +136,6 @@ def test_spaces_names_a_library_that_tune_would_not_find(hpltune: Run, parameter
     told = " ".join(hpltune("spaces", "mine.toml").stdout.split())
     assert sentence in told
     assert ("does not know" in told) is bool(sentence)
-
-
-@pytest.mark.parametrize("number", ["16", "16.0"])
-def test_spaces_reads_a_number_as_set_does(hpltune: Run, number: str) -> None:
-    done = hpltune("spaces", "quick", "--explain", f"threshold={number}")
-    assert (done.returncode, done.stdout) == (0, "legal\n")
-
-
-def test_spaces_says_of_an_unknown_parameter_that_it_is_none_of_its_own(hpltune: Run) -> None:
-    done = hpltune("spaces", "quick", "--explain", "colour=3", "--json")
-    assert json.loads(done.stdout)["why"].startswith("colour = 3 is not a value of the space quick")
 
 
 @dataclass(frozen=True)
@@ -211,11 +170,6 @@ def test_spaces_say_whose_kernels_they_cannot_count(probes: dict[str, object], u
     small = to_markdown(show_space("small.toml", request).report())
     assert "Kernels" not in small, "that space does not search over kernels"
     assert json.loads(to_json(blas))["untimed"] == untimed
-
-
-def test_spaces_names_what_was_set_and_is_in_no_legal_point(hpltune: Run) -> None:
-    done = hpltune("spaces", "quick", "--set", "NB=64,384", "--set", "N=384", "--set", "grid=1x2", "--cores", "2")
-    assert "--set NB: no valid combination has 384" in done.stdout
 
 
 @pytest.mark.usefixtures("home")
@@ -263,12 +217,6 @@ def test_show_tells_a_study_whose_hpltune_was_killed_from_one_that_runs(hpltune:
     told = [json.loads(hpltune("show", *which, "--json").stdout) for which in (["dead"], ["dead", "1"])]
     assert [told[0][0]["state"], told[1]["state"]] == ["killed", "killed"]
     assert "running" not in trials + one
-
-
-def test_dat_writes_a_file_to_standard_output_and_its_reasons_beside(hpltune: Run) -> None:
-    done = hpltune("dat", "--N", "5000", "--NB", "100")
-    assert done.stdout.splitlines()[5].startswith("5000")
-    assert "NB=100: as asked." in done.stderr
 
 
 def test_a_study_exported_as_json_lines_loses_nothing(hpltune: Run, home: Path) -> None:

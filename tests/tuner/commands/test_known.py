@@ -1,16 +1,13 @@
 """`hpltune known`: published results, filtered, sorted, and whole on a narrow terminal."""
 
-import json
 from io import StringIO
 
 import pytest
-from as_user import Run
 from rich.console import Console
 
 from results.report.model import Table
 from results.report.terminal import print_report
-from tuner.commands.known import MOST_SOURCES, ORDERS, KnownRequest, known_words, list_known
-from tuner.errors import TunerError, UsageError
+from tuner.commands.known import ORDERS, KnownRequest, known_words, list_known
 
 
 def names(*words: str, by: str = "machine") -> list[str]:
@@ -53,14 +50,6 @@ def test_watts_are_told_where_they_are_sorted_by() -> None:
     assert "MFLOPS/W" in heads["mflops-per-watt"]
 
 
-def test_few_results_are_listed_with_their_sources(hpltune: Run) -> None:
-    done = hpltune("known", "epyc", "7763")
-    assert done.returncode == 0
-    assert "LUMI-C: https://www.top500.org/system/180045/" in done.stdout
-    assert len(names("raspberry")) > MOST_SOURCES
-    assert "https://" not in hpltune("known", "raspberry").stdout
-
-
 @pytest.mark.parametrize("by", ["machine", "mflops-per-watt"])
 def test_a_narrow_terminal_shows_the_table_whole(by: str) -> None:
     said = StringIO()
@@ -70,30 +59,6 @@ def test_a_narrow_terminal_shows_the_table_whole(by: str) -> None:
     assert "7,630,848" in text
     assert "442,010,000" in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_scripts_get_all_fields(hpltune: Run) -> None:
-    (kronos,) = json.loads(hpltune("known", "kronos", "--json").stdout)
-    assert (kronos["rmax_gflops"], kronos["n"], kronos["nb"], kronos["power_w"]) == (14.53, 12300, 180, 900)
-    assert kronos["percent_of_peak"] == pytest.approx(51.7, abs=0.05)
-
-
-def test_nothing_found_is_one_sentence(hpltune: Run) -> None:
-    done = hpltune("known", "cray-1", "abacus")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "hpltune: no published result has 'cray-1 abacus' in its name, CPU or note: `hpltune known` lists all\n"
-    )
-    with pytest.raises(TunerError, match="abacus"):
-        list_known(KnownRequest(("abacus",)))
-
-
-def test_an_unknown_order_is_wrong_usage(hpltune: Run) -> None:
-    done = hpltune("known", "--by", "price")
-    assert done.returncode == 2
-    assert done.stderr.startswith("hpltune: --by price: choose one of machine, cpu, cores")
-    with pytest.raises(UsageError):
-        list_known(KnownRequest((), "price"))
 
 
 def test_tab_completes_words_of_machines_and_cpus() -> None:

@@ -84,18 +84,6 @@ def test_a_guess_that_cannot_be_is_asked_again(asks: str, text: str) -> None:
     assert numbered("percent").read_guess("-3") == "-3"
 
 
-def test_lessons_are_listed_and_an_unknown_one_is_refused(hpltune: Run) -> None:
-    listed = hpltune("learn")
-    assert "kronos" in listed.stdout
-    assert f"0 of {len(KRONOS.steps)} steps" in listed.stdout
-    assert listed.stdout.endswith("`hpltune learn kronos` begins step 1.\n")
-    assert json.loads(hpltune("learn", "--json").stdout) == [
-        {"lesson": "kronos", "steps": len(KRONOS.steps), "done": 0}
-    ]
-    refused = hpltune("learn", "krons")
-    assert (refused.returncode, refused.stderr) == (2, "hpltune: there is no lesson krons: did you mean kronos?\n")
-
-
 def test_without_anybody_to_ask_a_lesson_says_so(home: Path) -> None:
     done = learnt(home, "")
     assert done.returncode == 1

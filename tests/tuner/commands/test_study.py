@@ -1,6 +1,5 @@
 """Studies are deleted and renamed, with the folders of their runs, and never while somebody works on them."""
 
-import json
 import sqlite3
 import subprocess
 import sys
@@ -129,16 +128,6 @@ def test_a_name_whose_study_has_no_valid_run_says_how_it_is_freed(hpltune: Run, 
     )
 
 
-def test_a_study_goes_on_on_no_other_cluster_than_it_was_begun_on(hpltune: Run, stored: Callable[..., Path]) -> None:
-    stored("one")
-    done = hpltune("tune", "--resume", "--study", "one", "--cluster", "kronos")
-    assert done.returncode == 1
-    assert done.stderr == (
-        "hpltune: study one was begun on no cluster: leave --cluster out to go on there, "
-        "or leave --resume out for a new study\n"
-    )
-
-
 @pytest.mark.real
 @pytest.mark.usefixtures("simgrid")
 def test_a_study_goes_on_where_the_same_cluster_is_named_again(hpltune: Run) -> None:
@@ -194,44 +183,6 @@ def test_an_export_of_no_study_leaves_nothing_behind(hpltune: Run, home: Path, s
     assert (done.returncode, done.stdout) == (1, "")
     assert "there is no study two" in done.stderr
     assert not (home / "there").exists()
-
-
-def test_a_study_is_found_by_its_tags_and_tells_its_note(hpltune: Run, stored: Callable[..., Path]) -> None:
-    stored("one"), stored("two")
-    assert hpltune("study", "note", "one", "before the <b>new</b> switch").returncode == 0
-    assert hpltune("study", "tag", "one", "old-switch", "blis").stdout.endswith("Tags: blis old-switch\n")
-    facts = json.loads(hpltune("study", "note", "one", "--json").stdout)
-    assert facts == {"study": "one", "note": "before the <b>new</b> switch", "tags": ["blis", "old-switch"]}
-    assert hpltune("show", "one").stdout.startswith("Note: before the <b>new</b> switch\nTags: blis old-switch\n")
-    assert [line["study"] for line in json.loads(hpltune("show", "--tag", "blis", "--json").stdout)] == ["one"]
-    assert "two" not in hpltune("show", "--tag", "blis").stdout
-    assert "has the tag nothing" in hpltune("show", "--tag", "nothing").stdout
-    hpltune("study", "note", "one", "--remove")
-    assert hpltune("study", "tag", "one", "blis", "old-switch", "--remove").stdout == (
-        "Study one has neither a note nor tags.\n"
-    )
-
-
-@pytest.mark.parametrize(
-    ("words", "sentence"),
-    [
-        (
-            ("tag", "one", "two words"),
-            "'two words' is no tag: a tag is one word of at most 40 letters, digits and . _ -",
-        ),
-        (("tag", "one", "x" * 41), "is no tag"),
-        (("tag", "one", *map(str, range(21))), "a study has at most 20 tags: take some away first"),
-        (("note", "one", "x" * 501), "the note has 501 characters: write at most 500"),
-        (("note", "one", "a\x1b[31mb"), "the note holds signs that no line of text has: write it in one line"),
-    ],
-)
-def test_what_cannot_be_a_note_or_a_tag_is_refused(
-    hpltune: Run, stored: Callable[..., Path], words: tuple[str, ...], sentence: str
-) -> None:
-    stored("one")
-    done = hpltune("study", *words)
-    assert done.returncode == 2
-    assert sentence in " ".join(done.stderr.split())
 
 
 def test_a_stranger_s_note_and_tags_are_bounded() -> None:

@@ -17,7 +17,6 @@ from waiting import PATIENCE_S, until
 
 from results.record import TrialState
 from results.store.store import Store
-from tuner.engines.registry import ENGINES
 
 ROOT = Path(__file__).parents[3]
 RATES = {(64, "1x2"): (20.1, 20.3, 20.2), (96, "1x2"): (22.0, 22.4), (128, "1x2"): (24.1, 24.3, 24.2),
@@ -199,23 +198,6 @@ def test_few_configurations_that_differ_in_everything_explain_nothing(hpltune: R
     assert "study seven has nothing to draw effects from" in hpltune("plot", "effects", "seven").stderr
     hpltune("report", "seven", "-o", "page.html")
     assert "too few configurations to tell the settings apart" in (home / "page.html").read_text()
-
-
-@pytest.mark.heavy
-def test_the_same_seed_gives_the_same_study(hpltune: Run, table: str) -> None:
-    def told(seed: int, name: str) -> list[tuple[object, object]]:
-        hpltune("tune", "--replay", table, "--trials", "5", "--engine", "random", "--seed", str(seed), "--study", name)
-        return [(trial["key"], trial["gflops"]) for trial in json.loads(hpltune("show", name, "--json").stdout)]
-
-    assert told(1, "one") == told(1, "again") != told(2, "other")
-
-
-@pytest.mark.parametrize("engine", ["hpl", "bayes", "grid", "one-at-a-time", "random"])
-def test_every_engine_searches_a_table(hpltune: Run, table: str, engine: str) -> None:
-    assert engine in ENGINES
-    done = hpltune("tune", "--replay", table, "--trials", "4", "--confirm", "0", "--engine", engine, "--json")
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout)["ranking"]
 
 
 def test_a_stopped_study_goes_on_with_its_table_and_not_with_another(hpltune: Run, table: str, home: Path) -> None:

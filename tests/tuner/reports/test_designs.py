@@ -4,11 +4,12 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from design_files import design, designs
+from design_files import designs
+from golden import hold_scene, told
 from rich.console import Console
 
 from results.metrics import merit
-from results.report.model import Copied, Figure, Report, Sentence, Table
+from results.report.model import Report
 from results.report.terminal import print_report
 from results.stats.ranking import Ranked
 from tuner.commands.predict import PredictResult
@@ -54,50 +55,23 @@ def test_nothing_of_the_designs_is_cut_off(tmp_path: Path, width: int) -> None:
         assert figure in text, text
 
 
-def test_figures_that_a_design_has_lost_are_told(tmp_path: Path) -> None:
-    bare = 'name = "sixteen"\nnodes = { count = 16 }'
-    lost = "the base states it for other nodes"
-    said = shown(designs(tmp_path, f"{AS_IT_IS}[[design]]\n{bare}"), 200)
-    assert f"sixteen has no price_usd and no power_w: {lost}" in said
-    assert said.count(lost) == 1
-    assert f"sixteen has no power_w: {lost}" in shown((design(tmp_path, f"price_usd = 4600\n{bare}"),), 200)
-    priced = design(tmp_path, "nodes = { count = 16, price_usd = 300, power_w = 110 }")
-    assert lost not in shown((priced,), 200)
-
-
-def test_figures_show_the_rates_within_peak_and_against_the_price_of_those_that_have_one(tmp_path: Path) -> None:
-    parts = report(designs(tmp_path, f'{AS_IT_IS}[[design]]\nname = "sixteen"\nnodes = {{ count = 16 }}')).parts
-    peak, cost, price = (part for part in parts if isinstance(part, Figure))
-    assert [series.name for series in peak.series] == ["Rpeak", "simulated, tuned"]
-    assert peak.series[1].x == ("eight of them as they are", "sixteen")
-    assert cost.series[0].x == ("eight of them as they are",)
-    assert cost.series[0].y == pytest.approx([2490 / 14.19])
-    assert (price.series[0].labels, price.series[0].x) == (("eight of them as they are",), (2490.0,))
-
-
-def test_designs_without_a_price_have_no_figure_of_prices(tmp_path: Path) -> None:
-    parts = report((design(tmp_path, "nodes = { count = 16 }"),)).parts
-    assert [part.title for part in parts if isinstance(part, Figure)] == ["Simulated rate within Rpeak"]
-
-
 def test_a_search_that_was_stopped_before_its_first_result_has_an_empty_report() -> None:
     stopped = PredictResult((), interrupted=True).report()
     assert (stopped.parts, stopped.facts) == ((), [])
 
 
-def test_the_page_says_what_each_design_is_made_of_and_how_to_predict_again(tmp_path: Path) -> None:
-    found = designs(tmp_path, f'{AS_IT_IS}[[design]]\nname = "other"\nnetwork = "faste"\nnoise = {{ runs = 0.01 }}')
-    predictions = predicted(found)
-    page = PredictResult(predictions, interrupted=False, simulator="SimGrid 3.36", command="hpltune predict a.toml")
-    parts = page.page().parts
-    assert isinstance(parts[0], Sentence)
-    assert "Simulated, not measured: SimGrid 3.36" in parts[0].text
-    assert "no rate has an interval" not in parts[0].text
-    tables = [part.title for part in parts if isinstance(part, Table)]
-    assert tables == ["Tuned in simulation", "eight of them as they are", "other"]
-    assert Sentence("Its search used the network faste. Its trials are study study.") in parts
-    assert parts[-1] == Copied("hpltune predict a.toml")
-    exact = PredictResult(predictions[:1], interrupted=False).page().parts[0]
-    assert isinstance(exact, Sentence)
-    assert "no rate has an interval" in exact.text
-    assert PredictResult((), interrupted=True).page().parts == ()
+BARE = 'name = "sixteen"\nnodes = { count = 16 }'
+SCENES = {
+    "a design without price and power has lost them": (AS_IT_IS, BARE),
+    "a design with a price of its own has lost its power": (f"price_usd = 4600\n{BARE}",),
+    "a design that states both": ("nodes = { count = 16, price_usd = 300, power_w = 110 }",),
+    "another network and noise": (AS_IT_IS, 'name = "other"\nnetwork = "faste"\nnoise = { runs = 0.01 }'),
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_is_told_of_designs_is_what_it_was(tmp_path: Path, request: pytest.FixtureRequest, scene: str) -> None:
+    texts = [text.replace("[[design]]", "") for text in SCENES[scene]]
+    found = designs(tmp_path, "".join(f"[[design]]\n{text}\n" for text in texts))
+    result = PredictResult(predicted(found), interrupted=False, simulator="SimGrid 3.36", command="hpltune predict a")
+    hold_scene(request, "designs", SCENES, scene, told(result.report(), result.page()))

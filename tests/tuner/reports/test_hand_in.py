@@ -138,13 +138,3 @@ def test_the_command_writes_it_with_studies_folded(hpltune: Run, home: Path) -> 
     assert page.count('class="caution"') == 1
     assert "Others published" not in page
     assert "hpltune report blocks --as kronos --author Ada --out mine.html" in page
-
-
-def test_a_tuning_that_is_not_published_and_a_name_without_a_report_are_refused(hpltune: Run, home: Path) -> None:
-    refused = hpltune("report", "--as", "krnos")
-    assert refused.returncode == 2
-    assert "--as krnos: there is no published tuning krnos: take kronos" in refused.stderr
-    refused = hpltune("report", "--author", "Ada")
-    assert refused.returncode == 2
-    assert "--author Ada: it is for the report to hand in: name the tuning with --as kronos" in refused.stderr
-    assert not (home / "report.html").exists()

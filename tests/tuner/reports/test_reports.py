@@ -3,10 +3,9 @@
 import csv
 import io
 import json
-import re
 import sqlite3
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import Any
 
 import pytest
 from as_user import HPLTUNE, Run
+from golden import hold_scene, told
 from record_builders import START, a_study, begun, finished
 from report_reading import as_json, printed
 
 from hpl.params import HplParams
 from results.record import Kind, TrialState
-from results.report.model import Rows
+from results.report.model import Report, Rows
 from results.store.store import Store
 from tuner.commands.stored.best import BestRequest, best_of_study
 from tuner.commands.stored.export import ExportRequest, export_study
@@ -61,32 +61,12 @@ def test_the_best_are_shown_whole_at_any_width(store: Store, width: int) -> None
         assert word in shown
 
 
-def best(store: Store) -> str:
-    return printed(best_of_study(store, BestRequest()).report())
-
-
 def facts_of_best(store: Store, count: int) -> Any:
     return as_json(best_of_study(store, BestRequest(count=count)).report())
 
 
 def exported(store: Store, kind: str) -> str:
     return export_study(store, ExportRequest(kind)).text()
-
-
-def test_best_begins_with_the_answer_and_ends_with_each_caution_once(store: Store) -> None:
-    for gflops in (95.2, 95.3):
-        add(store, gflops, key="a", params={"NB": 128})
-    told = {"at": START.isoformat(), "about": OTHERS}
-    waits = {f"caution before {what} the machine was still busy": told for what in ("the first run", "the end")}
-    store.note_host("default-of-the-cluster-1", waits)
-    lines = [line for line in best(store).splitlines() if line]
-    assert lines[0] == "In short"
-    assert lines[1].startswith("Best: 95.26 GFLOPS, ")
-    assert lines[2] == "Sure? Only one configuration has a valid run: there is none to compare it with."
-    assert lines[3].startswith("Next: `hpltune tune --resume --study default-of-the-cluster-1` goes on")
-    assert lines[4].startswith("Best of study")
-    assert [line for line in lines if "Caution" in line] == ["Caution: before the end the machine was still busy."]
-    assert lines[-1].startswith("Caution")
 
 
 def test_best_takes_the_newest_study_that_show_lists(store: Store) -> None:
@@ -108,152 +88,6 @@ def test_best_takes_the_newest_study_that_show_lists(store: Store) -> None:
     assert best_of_study(store, BestRequest()).summary.study.name == "predict-b"
 
 
-def test_how_often_configurations_failed_is_shown_where_any_did(store: Store) -> None:
-    add(store, 90.0, key="steady", params={"NB": 128})
-    add(store, key="shaky", params={"NB": 192})
-    assert "failed" not in best(store)
-    for _ in range(2):
-        add(store, None, key="shaky", params={"NB": 192}, state=TrialState.FAILED, passed=None)
-    shown = best(store)
-    assert re.search(r"runs +. failed", shown)
-    assert re.search(r"1 . +95\.29 .+ 1 . +2 .+ 192", shown)
-    assert "No. 1 failed in 2 of its 3 runs.\n" in shown
-    assert "| runs | failed |" in exported(store, "md")
-    assert [entry["failed_runs"] for entry in facts_of_best(store, 5)["ranking"]] == [2, 0]
-
-
-def test_the_best_are_shown_with_how_sure_the_first_is(store: Store) -> None:
-    add(store, key="a", params={"NB": 128})
-    assert "Only one configuration has a valid run: there is none to compare it with.\n" in best(store)
-    add(store, 80.0, key="b", params={"NB": 192})
-    assert "No configuration ran twice, so the confidence is unknown" in best(store)
-    for rate in (95.3, 95.2):
-        add(store, rate, key="a", params={"NB": 128})
-    assert "No. 1 is the fastest with 89 % confidence at most: 1 of 2 ran once and may have been slowed" in best(store)
-
-
-def test_the_rate_of_the_best_has_an_interval_once_something_ran_twice(store: Store) -> None:
-    add(store, 95.2, key="a", params={"NB": 128})
-    add(store, 80.0, key="b", params={"NB": 192})
-    assert "with 95 % probability" not in best(store)
-    assert facts_of_best(store, 5)["ranking"][0]["interval_gflops"] is None
-    for rate in (95.3, 95.1):
-        add(store, rate, key="a", params={"NB": 128})
-    low, high = facts_of_best(store, 5)["ranking"][0]["interval_gflops"]
-    assert 94.0 < low < 95.2 < high < 96.5
-    said = f"its usual rate is between {low:.2f} and {high:.2f} with 95 % probability."
-    assert said in " ".join(best(store).split())
-
-
-def test_where_runs_are_too_noisy_for_a_confidence_the_ends_of_the_runs_stand_in_place_of_an_interval(
-    store: Store,
-) -> None:
-    for rate in (75.0, 25.0, 70.0, 30.0):
-        add(store, rate, key="a", params={"NB": 128})
-    add(store, 20.0, key="b", params={"NB": 192})
-    facts = facts_of_best(store, 5)
-    assert facts["confidence"] is None
-    assert [entry["interval_gflops"] for entry in facts["ranking"]] == [None, None]
-    for told in (best(store), exported(store, "md")):
-        words = " ".join(told.split())
-        assert "GFLOPS; its 4 runs gave 25.00 to 75.00, slowest to fastest." in words
-        assert "95 %" not in words
-
-
-def test_the_interval_of_a_rate_ends_where_no_run_of_the_machine_can_be(store: Store) -> None:
-    rates = (79.9, 78.8, 79.7, 79.0)
-    for rate in rates:
-        add(store, rate, key="a", params={"NB": 128})
-    _, high = facts_of_best(store, 5)["ranking"][0]["interval_gflops"]
-    assert high > 80.0
-    store.create_study(a_study("small", rpeak_gflops=80.0))
-    for rate in rates:
-        number = store.begin(begun("small", params={"NB": 128}, key="a"))
-        store.finish(finished(number, rate, "small", params={"NB": 128}, key="a"))
-    [entry] = as_json(best_of_study(store, BestRequest("small")).report())["ranking"]
-    assert entry["interval_gflops"][1] == 80.0
-
-
-def test_a_machine_that_changed_before_the_best_were_confirmed_is_told_to_people_and_to_scripts(store: Store) -> None:
-    def told() -> float:
-        return float(facts_of_best(store, 1)["machine_changed_percent"])
-
-    for NB, gflops in ((64, 33.72), (96, 32.91), (128, 31.04)):
-        add(store, gflops, key=str(NB), params={"NB": NB})
-    assert told() == 0.0
-    for NB, gflops in ((64, 10.96), (96, 4.14), (128, 4.97), (64, 11.41), (96, 5.77), (128, 5.77)):
-        add(store, gflops, key=str(NB), params={"NB": NB}, kind=Kind.CONFIRMATION)
-    said = f"The machine slowed by {-told():.0f} % before confirmation; what is expected is of the slower machine."
-    assert said in best(store)
-
-
-def test_the_best_of_each_blas_is_told_with_how_sure_the_difference_is(store: Store) -> None:
-    for key, rates in {"openblas": (95.2, 95.3, 95.1), "mkl": (95.0, 95.4, 95.1), "blis": (90.0, 90.1)}.items():
-        assert key != "mkl" or "The best with" not in best(store)
-        for rate in rates:
-            add(store, rate, key=key, params={"blas": key, "NB": 128})
-    shown = best(store)
-    assert re.search(
-        r"The best with blis is in place 3 with 90\.\d+ GFLOPS, 5\.\d % behind \(more than 99 % sure\)\.\n", shown
-    )
-    assert "Each of the 3 configurations was run more than once.\n" in shown
-    lines = facts_of_best(store, 1)["by_blas"]
-    assert [line["place"] for line in lines] == [1, 2, 3]
-    assert lines[1]["first_is_faster"] < 0.9 < lines[2]["first_is_faster"]
-
-
-def test_nothing_is_said_of_how_sure_the_first_of_simulations_or_of_a_front_is(store: Store, tmp_path: Path) -> None:
-    add(store)
-    front = printed(best_of_study(store, BestRequest(front="percent-of-peak")).report())
-    assert "none to compare" not in front
-    assert "none is both faster and nearer to its peak than this one." in front
-    with Store.open(tmp_path / "simulated.db") as simulated:
-        simulated.create_study(a_study("default-of-the-cluster-1", versions={"simulator": "SimGrid 3.32"}))
-        add(simulated)
-        assert "none to compare" not in best(simulated)
-
-
-def test_the_studies_are_shown_whole_at_80_characters(store: Store) -> None:
-    add(store)
-    shown = printed(show_studies(store, StudiesRequest()).report(), 80)
-    assert "…" not in shown
-    assert "95.29" in shown
-    assert "killed" in shown, "nobody but this process works on it"
-
-
-def test_a_study_without_failures_says_so_instead_of_an_empty_table(store: Store) -> None:
-    store.create_study(a_study())
-    shown = printed(show_trials(store, TrialsRequest("study", failed=True)).report(), 80)
-    assert shown == "No trial of study study failed or was cancelled.\n"
-
-
-def of_a_trial(store: Store, width: int, *, failed: bool) -> list[str]:
-    """The first trial of the study as `show` has it among the others, and by itself."""
-    study = "default-of-the-cluster-1"
-    return [
-        printed(show_trials(store, TrialsRequest(study, failed=failed)).report(), width),
-        printed(show_trial(store, TrialRequest(study, 1)).report(), width),
-    ]
-
-
-def test_a_small_run_is_shown_with_the_size_it_had(store: Store) -> None:
-    add(store, kind=Kind.SMALL, hpl=HplParams(3456, 192, 1, 2), params={**WORDS, "N": 9792}, part=0.35)
-    for shown in of_a_trial(store, 120, failed=False):
-        assert "N=3456" in shown
-        assert "9792" not in shown
-
-
-def test_a_run_that_was_given_up_is_shown_with_the_reason_and_a_prefix_with_its_rate(store: Store) -> None:
-    less = {"part": 0.3, "time_s": 1.0, "passed": None}
-    add(store, None, kind=Kind.GIVEN_UP, reason="given up after 30% of its columns", **less)
-    add(store, None, kind=Kind.PREFIX, **less)
-    study = "default-of-the-cluster-1"
-    shown = printed(show_trials(store, TrialsRequest(study)).report())
-    given_up, prefix = (next(line for line in shown.splitlines() if kind in line) for kind in ("given-up", "prefix"))
-    assert "given up after 30% of its columns" in given_up
-    assert "GFLOPS in its first 30%" in prefix
-
-
 @pytest.mark.heavy
 @pytest.mark.process
 @pytest.mark.parametrize("arguments", [("show",), ("show", "--json"), ("export", "jsonl"), ("best",)])
@@ -269,18 +103,6 @@ def test_output_that_nobody_reads_is_no_error_of_ours(
         assert process.stderr is not None
         assert process.stderr.read() == ""
         assert process.wait() == 141
-
-
-def test_output_of_a_trial_may_be_asked_for_as_json(store: Store) -> None:
-    add(store, output="WR01C2R4\n")
-    found = show_trial(store, TrialRequest("default-of-the-cluster-1", 1, output=True))
-    assert as_json(found.report())["output"] == "WR01C2R4\n"
-
-
-def test_what_a_launcher_says_in_brackets_is_shown_as_it_is(store: Store) -> None:
-    add(store, None, state=TrialState.FAILED, reason="code 1: [node1:04711] *** An error in [/scratch]", passed=None)
-    for shown in of_a_trial(store, 200, failed=True):
-        assert "[node1:04711] *** An error in [/scratch]" in shown
 
 
 def test_a_damaged_trial_is_left_out_in_one_sentence_and_the_others_are_shown(hpltune: Run, home: Path) -> None:
@@ -299,37 +121,6 @@ def test_a_damaged_trial_is_left_out_in_one_sentence_and_the_others_are_shown(hp
         assert ran.stderr == f"{sentence} holds no JSON; it is left out\n"
     alone = hpltune("show", "default-of-the-cluster-1", "3")
     assert (alone.returncode, alone.stderr) == (1, f"{sentence} holds no JSON\n")
-
-
-def test_many_trials_and_studies_are_shown_in_pages_that_say_what_more_there_is(store: Store) -> None:
-    for rate in range(1, 8):
-        add(store, float(rate), key=str(rate))
-    name = "default-of-the-cluster-1"
-
-    def trials(page: Page) -> str:
-        return printed(show_trials(store, TrialsRequest(name, page=page)).report(), 160)
-
-    assert re.findall(r"^│ (\d)", trials(Page(1, 3)), re.MULTILINE) == ["5", "6", "7"]
-    assert "Trials 5 to 7 of 7; --page 2 has those before, --count 7 has all." in trials(Page(1, 3))
-    assert "Trials 1 to 1 of 7; --count 7 has all." in trials(Page(3, 3))
-    assert "--page" not in trials(Page())
-    for number in range(3):
-        store.create_study(a_study(f"more-{number}", created_at=START + timedelta(days=1 + number)))
-    shown = printed(show_studies(store, StudiesRequest(Page(2, 2))).report(), 160)
-    assert "Studies 1 to 2 of 4; --count 4 has all." in shown
-    assert "more-0" in shown
-    assert "more-1" not in shown
-
-
-def test_studies_of_run_and_predict_are_told_in_a_line_unless_all_are_wanted(store: Store) -> None:
-    store.create_study(a_study("run-1", space_text=""))
-    store.create_study(a_study("predict-b", versions={"simulator": "SimGrid 3.32"}))
-    shown = printed(show_studies(store, StudiesRequest()).report(), 160)
-    assert "run-1" not in shown
-    assert "Also 1 of `hpltune predict` and 1 of `hpltune run`: --all lists them too." in shown
-    everything = printed(show_studies(store, StudiesRequest(everything=True)).report(), 160)
-    assert "run-1" in everything
-    assert "predict-b" in everything
 
 
 def test_an_export_has_the_place_that_best_shows(store: Store) -> None:
@@ -374,3 +165,93 @@ def test_an_export_is_read_in_parts(store: Store) -> None:
     assert json.loads(next(parts))["gflops"] == 70.0
     assert json.loads(next(parts))["gflops"] == 75.0
     assert next(parts, None) is None
+
+
+def of_nb(*rates: tuple[int, float], **changes: Any) -> list[dict[str, Any]]:
+    """Runs, each of a configuration that its NB names."""
+    return [{"gflops": gflops, "key": str(NB), "params": {"NB": NB}, **changes} for NB, gflops in rates]
+
+
+def of_blas(**rates: tuple[float, ...]) -> list[dict[str, Any]]:
+    """Runs of the best configuration of each library."""
+    words = {blas: {"key": blas, "params": {"blas": blas, "NB": 128}} for blas in rates}
+    return [{"gflops": gflops, **words[blas]} for blas, all_of_it in rates.items() for gflops in all_of_it]
+
+
+FAILED: dict[str, Any] = {"gflops": None, "state": TrialState.FAILED, "passed": None}
+LESS = {"gflops": None, "part": 0.3, "time_s": 1.0, "passed": None}
+SLOWER = of_nb((64, 10.96), (96, 4.14), (128, 4.97), (64, 11.41), (96, 5.77), (128, 5.77), kind=Kind.CONFIRMATION)
+THRICE = of_nb((128, 95.2), (128, 95.3), (128, 95.1))
+NEAR_PEAK = of_nb((128, 79.9), (128, 78.8), (128, 79.7), (128, 79.0))
+SCENES: dict[str, list[dict[str, Any]]] = {
+    "one run": of_nb((128, 95.29)),
+    "no configuration ran twice": of_nb((128, 95.29), (192, 80.0)),
+    "one of two ran once and may have been slowed": of_nb((128, 95.29), (192, 80.0), (128, 95.3), (128, 95.2)),
+    "one configuration ran twice": of_nb((128, 95.2), (128, 95.3)),
+    "a rate has an interval once something ran twice": [*of_nb((192, 80.0)), *THRICE],
+    "configurations failed": [*of_nb((128, 90.0), (192, 95.29)), *[{**FAILED, **of_nb((192, 0.0))[0], **FAILED}] * 2],
+    "runs are too noisy for a confidence": of_nb((128, 75.0), (128, 25.0), (128, 70.0), (128, 30.0), (192, 20.0)),
+    "an interval ends where no run of the machine can be": NEAR_PEAK,
+    "the machine changed before the best were confirmed": [*of_nb((64, 33.72), (96, 32.91), (128, 31.04)), *SLOWER],
+    "two libraries": of_blas(openblas=(95.2, 95.3, 95.1), mkl=(95.0, 95.4, 95.1)),
+    "three libraries": of_blas(openblas=(95.2, 95.3, 95.1), mkl=(95.0, 95.4, 95.1), blis=(90.0, 90.1)),
+    "a small run has its own size": [
+        {
+            "gflops": 95.3,
+            "kind": Kind.SMALL,
+            "hpl": HplParams(3456, 192, 1, 2),
+            "params": {**WORDS, "N": 9792},
+            "part": 0.35,
+        }
+    ],
+    "runs that were given up and a prefix": [
+        {**LESS, "kind": Kind.GIVEN_UP, "reason": "given up after 30% of its columns"},
+        {**LESS, "kind": Kind.PREFIX},
+    ],
+    "what a launcher says in brackets": [{**FAILED, "reason": "code 1: [node1:04711] *** An error in [/scratch]"}],
+}
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_is_told_of_runs_is_what_it_was(store: Store, request: pytest.FixtureRequest, scene: str) -> None:
+    study = "default-of-the-cluster-1"
+    if "interval ends" in scene:
+        study = "small"
+        store.create_study(a_study(study, rpeak_gflops=80.0))
+    if scene == "one run":
+        waits = {f"caution before {what} the machine was still busy": WAITED for what in ("the first run", "the end")}
+        store.note_host(study, waits)
+    for run in SCENES[scene]:
+        number = store.begin(begun(study, params=run.get("params", WORDS)))
+        store.finish(finished(number, **{"gflops": 95.29, "study": study, "params": WORDS, **run}))
+    reports = [show_trials(store, TrialsRequest(study, failed=failed)).report() for failed in (False, True)]
+    reports += [show_trial(store, TrialRequest(study, 1)).report()]
+    text = "".join(printed(report, 100) for report in reports)
+    if any(record.ranked and record.part == 1 for record in store.records(study)):
+        fronts = (None, "percent-of-peak")
+        text += told(*(best_of_study(store, BestRequest(study, front=front)).report() for front in fronts))
+        text += f"\n{export_study(store, ExportRequest('md', study)).text()}"
+    hold_scene(request, "runs", SCENES, scene, text)
+
+
+PAGES: dict[str, Callable[[Store], Report]] = {
+    "the newest three trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(1, 3))).report(),
+    "the oldest trial": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page(3, 3))).report(),
+    "all trials": lambda store: show_trials(store, TrialsRequest(NAMED, page=Page())).report(),
+    "two studies of six": lambda store: show_studies(store, StudiesRequest(Page(2, 2))).report(),
+    "studies without those of other commands": lambda store: show_studies(store, StudiesRequest()).report(),
+    "all studies": lambda store: show_studies(store, StudiesRequest(everything=True)).report(),
+}
+NAMED = "default-of-the-cluster-1"
+WAITED = {"at": START.isoformat(), "about": OTHERS}
+
+
+@pytest.mark.parametrize("scene", PAGES)
+def test_a_page_of_a_list_is_what_it_was(store: Store, request: pytest.FixtureRequest, scene: str) -> None:
+    for rate in range(1, 8):
+        add(store, float(rate), key=str(rate))
+    for number in range(3):
+        store.create_study(a_study(f"more-{number}", created_at=START + timedelta(days=1 + number)))
+    store.create_study(a_study("run-1", space_text=""))
+    store.create_study(a_study("predict-b", versions={"simulator": "SimGrid 3.32"}))
+    hold_scene(request, "pages_of_lists", PAGES, scene, printed(PAGES[scene](store), 80))

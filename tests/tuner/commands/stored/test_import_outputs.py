@@ -2,13 +2,14 @@
 
 import gzip
 import json
-import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
 from as_user import Run
+from golden import hold_scene
+from report_reading import printed as printed_report
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
@@ -16,8 +17,7 @@ from results.errors import ResultsError
 from results.export.json_lines import from_json_lines
 from results.flat import flat
 from results.plain import time_text
-from results.record import IMPORTED_FROM, Kind, TrialState
-from results.report.model import Report, Sentence
+from results.record import IMPORTED_FROM, Kind
 from results.store.store import Store
 from tuner.asks.compare import CompareAsk
 from tuner.commands.stored.best import BestRequest, best_of_study
@@ -54,10 +54,6 @@ def outputs(home: Path) -> Path:
     return folder
 
 
-def sentences(report: Report) -> str:
-    return "\n".join(part.text for part in report.parts if isinstance(part, Sentence))
-
-
 def imported(store: Store, *paths: Path, study: str | None = None, facts: UnprintedFacts | None = None) -> ImportResult:
     return import_outputs(store, ImportRequest(paths, facts or UnprintedFacts(), study))
 
@@ -76,39 +72,6 @@ def test_a_folder_becomes_a_study_whose_trials_say_where_they_are_from(store: St
     assert all("T/V" in record.output for record in records)
     assert store.study(study.name).host["cpu_model"] == "2 x EPYC"
     assert study.counting == sum(record.ranked for record in records) < len(records)
-
-
-def test_what_failed_or_was_not_checked_is_stored_with_the_reason_and_not_ranked(store: Store, home: Path) -> None:
-    shutil.copy(HPL_OUTPUTS / "failed.txt", home / "failed.txt")
-    (home / "excerpt.txt").write_text(EXCERPT)
-    (study,) = imported(store, home / "failed.txt", home / "excerpt.txt").studies
-    reasons = {record.versions[IMPORTED_FROM]: record.reason for record in store.records(study.name)}
-    assert reasons["failed.txt"].startswith("the residual check FAILED")
-    assert "no residual check" in reasons["excerpt.txt"]
-    assert {record.state for record in store.records(study.name)} == {TrialState.FAILED}
-    assert study.counting == 0
-
-
-def test_what_was_left_out_or_cut_off_is_said(store: Store, outputs: Path) -> None:
-    said = sentences(imported(store, outputs).report())
-    assert "truncated.out ends before HPL's last line" in said
-    assert "no-memory.out has no result. HPL says:" in said
-    assert "notes.txt" not in said
-    assert "`hpltune best import-runs-1`" in said
-
-
-def test_importing_again_stores_nothing_twice_and_adds_what_is_new(store: Store, outputs: Path) -> None:
-    (first,) = imported(store, outputs).studies
-    (again,) = imported(store, outputs).studies
-    assert (again.name, again.new, len(again.records)) == (first.name, False, 0)
-    shutil.copy(outputs / "passed.out", outputs / "a-copy.out")
-    (outputs / "later.out").write_text((outputs / "passed.out").read_text().replace("3.377e+01", "3.388e+01"))
-    result = imported(store, outputs)
-    assert result.studies[0].name == first.name
-    assert [record.versions[IMPORTED_FROM] for record in result.studies[0].records] == ["later.out"]
-    assert "passed.out is the same file as a-copy.out" in sentences(result.report())
-    numbers = [record.number for record in store.records(first.name)]
-    assert numbers == list(range(1, len(numbers) + 1))
 
 
 def printed(rate: str = "4.2691e+01", at: str = "10:00", residual: str = "4.10000000e-03", dated: bool = True) -> str:  # noqa: FBT001, FBT002
@@ -134,98 +97,6 @@ ROWS = """WR11C2R4        4000   128     1     2               1.00             
 """
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        HEAD + printed() + END + HEAD + printed() + END,
-        HEAD + printed() + END + "--- SUMMARY ---\n" + ROWS,
-        HEAD + printed() + END + printed(),
-        ROWS.splitlines()[0] + "\n" + HEAD + printed() + END,
-        HEAD + printed() + END + HEAD + printed(dated=False) + END,
-        HEAD + printed(dated=False) + END + printed(dated=False),
-    ],
-    ids=["written twice", "with a summary", "from its head", "with rows alone", "without stamps", "never with stamps"],
-)
-def test_a_run_that_a_file_prints_twice_counts_once(store: Store, home: Path, text: str) -> None:
-    (home / "tee.out").write_text(text)
-    (study,) = imported(store, home / "tee.out").studies
-    assert (len(study.records), study.counting) == (1, 1)
-    assert "repeats a run that is printed elsewhere" in " ".join(study.sentences)
-    (again,) = imported(store, home / "tee.out").studies
-    assert not again.records
-
-
-def test_runs_of_the_same_figures_at_other_times_are_runs_of_their_own(store: Store, home: Path) -> None:
-    (home / "two.out").write_text(HEAD + printed() + END + HEAD + printed(at="10:05") + END)
-    (home / "other.out").write_text(HEAD + printed(residual="9.9e-03", at="11:00") + END)
-    (study,) = imported(store, home / "two.out", home / "other.out").studies
-    assert study.counting == 3
-
-
-def test_a_launch_prints_each_of_its_runs_once_even_without_time_stamps(store: Store, home: Path) -> None:
-    (home / "two.out").write_text(HEAD + printed(dated=False) + printed(dated=False) + END)
-    (study,) = imported(store, home / "two.out").studies
-    assert study.counting == 2
-    assert study.remarks == ()
-
-
-def test_of_a_log_that_grew_only_what_is_new_is_added(store: Store, home: Path) -> None:
-    (home / "a.out").write_text(HEAD + printed())
-    (first,) = imported(store, home / "a.out").studies
-    (home / "a.out").write_text(HEAD + printed() + printed("4.3e+01", "10:01") + END)
-    (grown,) = imported(store, home / "a.out").studies
-    assert (grown.name, grown.counting) == (first.name, 1)
-    assert f"1 more result was stored before, in {first.name}." in grown.remarks
-    assert len(store.records(first.name)) == 2
-
-
-def test_the_same_log_in_other_folders_counts_once(store: Store, home: Path) -> None:
-    for folder, more in (("a", ""), ("b", "\n"), ("c", printed("4.3e+01", "10:01"))):
-        (home / "runs" / folder).mkdir(parents=True)
-        (home / "runs" / folder / "a.out").write_text(HEAD + printed() + more + END)
-    studies = imported(store, home / "runs").studies
-    assert [(study.name, study.counting) for study in studies] == [
-        ("import-a-1", 1), ("import-a-1", 0), ("import-c-1", 1),
-    ]  # fmt: skip
-    assert [study.counting for study in imported(store, home / "runs", study="mine").studies] == [1, 0, 1]
-
-
-def test_the_same_log_under_a_name_of_its_own_is_stored_and_told(store: Store, home: Path) -> None:
-    (home / "a.out").write_text(HEAD + printed() + END)
-    imported(store, home / "a.out", study="one")
-    (other,) = imported(store, home / "a.out", study="other").studies
-    assert (other.name, other.counting) == ("other", 1)
-    assert other.remarks == ("Some of these runs are in one, too: what is said of both counts them twice.",)
-
-
-def test_a_row_that_was_stored_alone_counts_when_its_residual_is_found(store: Store, home: Path) -> None:
-    (home / "rows.out").write_text(ROWS.splitlines()[0] + "\n")
-    (study,) = imported(store, home / "rows.out").studies
-    assert study.counting == 0
-    (home / "whole.out").write_text(HEAD + printed() + END)
-    assert imported(store, home / "whole.out").studies[0].counting == 1
-    assert not imported(store, home / "rows.out").studies[0].records
-
-
-def test_each_folder_gets_a_study_of_its_own(store: Store, outputs: Path) -> None:
-    below = outputs / "epyc"
-    below.mkdir()
-    (outputs / "several.out").rename(below / "several.out")
-    names = {study.name for study in imported(store, outputs, study="old").studies}
-    assert names == {"old-runs", "old-epyc"}
-    assert {record.versions[IMPORTED_FROM] for record in store.records("old-epyc")} == {"epyc/several.out"}
-
-
-def test_runs_with_different_numbers_of_ranks_in_one_folder_are_told(store: Store, home: Path) -> None:
-    text = (HPL_OUTPUTS / "passed.txt").read_text()
-    (home / "two.out").write_text(text)
-    (home / "four.out").write_text(
-        text.replace("    1     2  ", "    2     2  ").replace("P      :       1", "P      :       2")
-    )
-    (study,) = imported(store, home / "two.out", home / "four.out").studies
-    assert study.remarks[0].startswith("The runs had 2 and 4 ranks")
-
-
 def test_an_hpl_dat_beside_an_excerpt_says_what_it_does_not(store: Store, home: Path) -> None:
     (home / "old").mkdir()
     (home / "old/excerpt.txt").write_text(EXCERPT)
@@ -249,51 +120,7 @@ def test_without_all_parameters_the_size_is_still_in_every_table(store: Store, h
     assert cells["kind"] == "imported"
 
 
-def test_mixed_precision_is_no_result_of_hpl(store: Store, home: Path) -> None:
-    (home / "mxp.txt").write_text("HPL-MxP 24.9.0 -- NVIDIA\n" + (HPL_OUTPUTS / "passed.txt").read_text())
-    with pytest.raises(UsageError, match="HPL-MxP left out: mixed precision is not HPL"):
-        imported(store, home / "mxp.txt")
-    assert store.studies() == []
-
-
 OUT_OF_MEMORY = "HPL ERROR: CUDART Error: cudaMalloc(A) = 2 (out of memory) on n1 at (../HPL_pdtest.c:422)\n"
-
-
-@pytest.mark.parametrize(("out", "err"), [("job.out", "job.err"), ("job.o12", "job.e12"), ("stdout.out", "stdout.err")])
-def test_the_errors_of_a_job_are_read_with_its_output(store: Store, home: Path, out: str, err: str) -> None:
-    (home / out).write_text(HEAD)
-    (home / err).write_text(f"{OUT_OF_MEMORY}mpirun detected\n  Exit code:    1\n")
-    for paths in ([home], [home / out]):
-        with pytest.raises(
-            UsageError, match=f"{out} has no result. HPL says: the memory of a GPU is too small"
-        ) as error:
-            imported(store, *paths)
-        assert err not in str(error.value)
-    with pytest.raises(UsageError, match=f"{err} has no result. HPL says: the memory of a GPU"):
-        imported(store, home / err)
-
-
-def test_an_error_beside_a_result_is_said(store: Store, home: Path) -> None:
-    said = "HPL ERROR from process # 0, on line 170 of function HPL_pdtest:\n>>> [0,0] Allocation failed. Skip. <<<\n"
-    (home / "two.out").write_text(HEAD + printed() + said + END)
-    (study,) = imported(store, home / "two.out").studies
-    assert study.counting == 1
-    assert "two.out: HPL says: [0,0] Allocation failed. Skip. (HPL_pdtest)." in study.remarks
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        " ****** HPL MxP Result    ******\n    N = 9, NB = 3, NPROW = 1, NPCOL = 1\n    GFLOPS = 1.1, per GPU = 1.1\n",
-        "=" * 80 + "\n                        HPL-AI Mixed-Precision Benchmark              \n",
-        "HPL-AI Mixed-Precision Benchmark v2.3d  --  April 23, 2021\nT/V    : Wall time / encoded variant.\n",
-    ],
-    ids=["NVIDIA", "reference", "without a row"],
-)
-def test_mixed_precision_without_a_row_is_named(store: Store, home: Path, text: str) -> None:
-    (home / "mxp.out").write_text(text)
-    with pytest.raises(UsageError, match=r"HPL-MxP.*mixed precision is not HPL"):
-        imported(store, home / "mxp.out")
 
 
 def test_configurations_of_every_output_are_the_same_in_csv_json_lines_and_replay(store: Store, home: Path) -> None:
@@ -321,99 +148,41 @@ def test_configurations_of_every_output_are_the_same_in_csv_json_lines_and_repla
             assert sum(place.gflops is not None for place in read_csv(table).places) == len(counting), name
 
 
-def test_a_folder_without_outputs_and_a_path_that_is_not_there_are_refused_in_one_sentence(
-    store: Store, home: Path
-) -> None:
-    (home / "empty").mkdir()
-    with pytest.raises(UsageError, match="no result of HPL is in there"):
-        imported(store, home / "empty")
-    with pytest.raises(UsageError, match="there is no such file or folder"):
-        imported(store, home / "nowhere")
-
-
 BEGUN = HEAD + "N      :    4000\nThe following parameter values will be used:\n"
 COLUMNS = "Column=000000128 Fraction= 3.2% Gflops=4.013e+01\nColumn=000002000 Fraction=50.0% Gflops=4.2e+01\n"
-ENDINGS = {
-    "mpirun noticed that process rank 1 with PID 0 on node n01 exited on signal 9 (Killed).": "a rank was killed",
-    "slurmstepd: error: Detected 2 oom-kill event(s) in step 1.batch cgroup.": "for want of memory",
-    "slurmstepd: error: *** JOB 7 ON n01 CANCELLED AT 2025-03-03T10:00:00 DUE TO TIME LIMIT ***": "its time limit",
-    "slurmstepd: error: *** STEP 7.0 ON n01 CANCELLED AT 2025-03-03T10:00:00 ***": "the job was cancelled",
-    "[n01:123] Signal: Illegal instruction (4)": "an instruction this CPU lacks",
-    "[n01:123] Signal: Segmentation fault (11)": "ended by signal 11 (Segmentation fault)",
-    "===   EXIT CODE: 9": "a rank was killed (signal 9)",
-    "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD": "rank 3 aborted the run",
-    "run.sh: line 3:  4711 Killed                  ./xhpl": "a rank was killed (signal 9)",
-    "run.sh: line 3:  4711 Illegal instruction     (core dumped) ./xhpl": "an instruction this CPU lacks",
-}
+ENDINGS = (
+    "mpirun noticed that process rank 1 with PID 0 on node n01 exited on signal 9 (Killed).",
+    "slurmstepd: error: Detected 2 oom-kill event(s) in step 1.batch cgroup.",
+    "slurmstepd: error: *** JOB 7 ON n01 CANCELLED AT 2025-03-03T10:00:00 DUE TO TIME LIMIT ***",
+    "slurmstepd: error: *** STEP 7.0 ON n01 CANCELLED AT 2025-03-03T10:00:00 ***",
+    "[n01:123] Signal: Illegal instruction (4)",
+    "[n01:123] Signal: Segmentation fault (11)",
+    "===   EXIT CODE: 9",
+    "MPI_ABORT was invoked on rank 3 in communicator MPI_COMM_WORLD",
+    "run.sh: line 3:  4711 Killed                  ./xhpl",
+    "run.sh: line 3:  4711 Illegal instruction     (core dumped) ./xhpl",
+)
 
 
-@pytest.mark.parametrize(("printed_last", "said"), ENDINGS.items(), ids=list(ENDINGS.values()))
-def test_why_an_output_has_no_result_and_how_far_it_came_is_said(
-    store: Store, home: Path, printed_last: str, said: str
-) -> None:
-    (home / "hpl.out").write_text(f"{BEGUN}{COLUMNS}{printed_last}\n")
-    with pytest.raises(
-        UsageError, match=r"its last line of progress is of column 2,000 .88 % of the operations."
-    ) as told:
-        imported(store, home / "hpl.out")
-    assert said in str(told.value)
-    assert "\n" not in str(told.value)
+NOTHING_RAN = (
+    "./xhpl: error while loading shared libraries: libmkl_rt.so.2: cannot open",
+    "bash: mpirun: command not found",
+    "sh: 1: mpirun: not found",
+    "bash: line 1: ./xhpl: Permission denied",
+    "bash: ./xhpl: No such file or directory",
+    "There are not enough slots available in the system: ./xhpl",
+    "srun: error: Unable to create step: More processors requested than permitted",
+    "[proxy:0:0@n01] HYDU_create_process: execvp error on file ./xhpl (No such file or directory)",
+)
 
 
-def test_why_an_output_with_results_is_not_whole_is_said(store: Store, home: Path) -> None:
-    (home / "hpl.out").write_text(f"{HEAD}{printed()}{COLUMNS}{next(iter(ENDINGS))}\n")
-    (study,) = imported(store, home / "hpl.out").studies
-    assert "1 result (its last line of progress is of column 2,000" in study.remarks[0]
-    assert "a rank was killed" in study.remarks[0]
-
-
-NOTHING_RAN = {
-    "./xhpl: error while loading shared libraries: libmkl_rt.so.2: cannot open": "a library: libmkl_rt.so.2",
-    "bash: mpirun: command not found": "did not find the command mpirun",
-    "sh: 1: mpirun: not found": "did not find the command mpirun",
-    "bash: line 1: ./xhpl: Permission denied": "could not start ./xhpl (Permission denied)",
-    "bash: ./xhpl: No such file or directory": "could not start ./xhpl (No such file or directory)",
-    "There are not enough slots available in the system: ./xhpl": "mpirun sees fewer cores than ranks",
-    "srun: error: Unable to create step: More processors requested than permitted": "srun sees fewer cores than ranks",
-    "[proxy:0:0@n01] HYDU_create_process: execvp error on file ./xhpl (No such file or directory)": "./xhpl cannot be",
-}
-
-
-@pytest.mark.parametrize(("line", "said"), NOTHING_RAN.items(), ids=list(NOTHING_RAN.values()))
-def test_why_nothing_ran_is_said_alone_and_beside_other_outputs(
-    store: Store, home: Path, outputs: Path, line: str, said: str
-) -> None:
-    (home / "job.log").write_text(f"loading modules\n{line}\n")
-    with pytest.raises(UsageError) as told:
-        imported(store, home / "job.log")
-    assert "job.log has no result: " in str(told.value)
-    assert said in str(told.value)
-    shutil.copy(home / "job.log", outputs)
-    assert said in sentences(imported(store, outputs).report())
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("HPCG-Benchmark version=3.1\nFinal Summary::GFLOP/s rating of=12.5\n", "HPCG, not of HPL"),
-        ("HPCG result is VALID\n", "HPCG, not of HPL"),
-        (HEAD + "HPL_AI   WR11C2R4  4000 128 1 2 1.00 4.269e+01 1.2 3.1e+01\n", "HPL-MxP left out: mixed precision"),
-        ("Intel(R) Optimized LINPACK Benchmark data\n", "Intel's Optimized LINPACK Benchmark"),
-        ("STREAM version $Revision: 5.10 $\n", "bandwidth of the memory"),
-    ],
-)  # fmt: skip
-def test_outputs_of_other_benchmarks_are_named(store: Store, outputs: Path, text: str, said: str) -> None:
-    (outputs / "other.out").write_text(text)
-    assert said in sentences(imported(store, outputs).report())
-    with pytest.raises(UsageError, match=r"left out: (?:it is an output of|mixed precision)"):
-        imported(store, outputs / "other.out")
-
-
-def test_a_note_that_speaks_of_benchmarks_is_no_output_of_them(store: Store, outputs: Path) -> None:
-    (outputs / "notes.md").write_text(
-        "After HPL-MxP and rocHPL we tried HPCG, STREAM and Intel's Optimized LINPACK Benchmark.\n"
-    )
-    assert "notes.md" not in sentences(imported(store, outputs).report())
+OTHERS = (
+    "HPCG-Benchmark version=3.1\nFinal Summary::GFLOP/s rating of=12.5\n",
+    "HPCG result is VALID\n",
+    HEAD + "HPL_AI   WR11C2R4  4000 128 1 2 1.00 4.269e+01 1.2 3.1e+01\n",
+    "Intel(R) Optimized LINPACK Benchmark data\n",
+    "STREAM version $Revision: 5.10 $\n",
+)
 
 
 def counted_by_hpl(passed: int, failed: int = 0) -> str:
@@ -442,86 +211,172 @@ CONTRADICTIONS = {
 }
 
 
-@pytest.mark.parametrize("why", CONTRADICTIONS)
-def test_an_output_that_contradicts_itself_is_stored_and_does_not_count(store: Store, home: Path, why: str) -> None:
-    (home / "edited.out").write_text(CONTRADICTIONS[why])
-    (study,) = imported(store, home / "edited.out").studies
-    assert study.counting == 0
-    assert why in " ".join(study.sentences)
+def alone(rate: str, at: str = "10:00") -> str:
+    return printed(rate, at).replace("    1     2  ", "    1     1  ")
+
+
+def slow(rate: str, at: str, end: str) -> str:
+    return printed(rate, at).replace("  1.00", "100.00").replace(f"{at}:01", end)
+
+
+Files = Mapping[str, str]
+RANKS = [HEAD + alone(f"4.26{rank}e+01") + END for rank in range(4)]
+PASSED = (HPL_OUTPUTS / "passed.txt").read_text()
+FOUR = PASSED.replace("    1     2  ", "    2     2  ").replace("P      :       1", "P      :       2")
+MXP = " ****** HPL MxP Result    ******\n    N = 9, NB = 3, NPROW = 1, NPCOL = 1\n    GFLOPS = 1.1, per GPU = 1.1\n"
+MXP_HEAD = "=" * 80 + "\n                        HPL-AI Mixed-Precision Benchmark              \n"
+MXP_ALONE = "HPL-AI Mixed-Precision Benchmark v2.3d  --  April 23, 2021\nT/V    : Wall time / encoded variant.\n"
+NO_ROOM = "HPL ERROR from process # 0, on line 170 of function HPL_pdtest:\n>>> [0,0] Allocation failed. Skip. <<<\n"
+ONE = HEAD + printed() + END
+SCENES: Mapping[str, Sequence[Files]] = {
+    "a file prints a run twice": [{"a.out": ONE + ONE}, {}],
+    "a file prints a summary of its run": [{"a.out": ONE + "--- SUMMARY ---\n" + ROWS}, {}],
+    "a file prints its run again from its head": [{"a.out": ONE + printed()}, {}],
+    "a file prints a row of its run before it": [{"a.out": ROWS.splitlines()[0] + "\n" + ONE}, {}],
+    "a file prints its run again without time stamps": [{"a.out": ONE + HEAD + printed(dated=False) + END}, {}],
+    "a file prints its run twice and never time stamps": [
+        {"a.out": HEAD + printed(dated=False) + END + printed(dated=False)},
+        {},
+    ],
+    "runs of the same figures at other times are runs of their own": [
+        {
+            "two.out": ONE + HEAD + printed(at="10:05") + END,
+            "other.out": HEAD + printed(residual="9.9e-03", at="11:00") + END,
+        }
+    ],
+    "a launch prints each of its runs once even without time stamps": [
+        {"two.out": HEAD + printed(dated=False) + printed(dated=False) + END}
+    ],
+    "of a log that grew only what is new is added": [
+        {"a.out": HEAD + printed()},
+        {"a.out": HEAD + printed() + printed("4.3e+01", "10:01") + END},
+    ],
+    "the same log in other folders counts once": [
+        {
+            "a/a.out": ONE,
+            "b/a.out": HEAD + printed() + "\n" + END,
+            "c/a.out": HEAD + printed() + printed("4.3e+01", "10:01") + END,
+        }
+    ],
+    "a row that was stored alone counts when its residual is found": [
+        {"rows.out": ROWS.splitlines()[0] + "\n"},
+        {"whole.out": ONE},
+        {},
+    ],
+    "a copy is told, and what is new is added": [
+        {"a.out": ONE},
+        {"b.out": ONE, "later.out": ONE.replace("4.2691e+01", "4.2801e+01")},
+    ],
+    "what failed or was not checked has its reason": [
+        {"failed.txt": (HPL_OUTPUTS / "failed.txt").read_text(), "excerpt.txt": EXCERPT}
+    ],
+    "what was left out or cut off is said": [
+        {f"{name}.out": (HPL_OUTPUTS / f"{name}.txt").read_text() for name in ("several", "truncated", "no-memory")}
+        | {"notes.txt": "not an output\n"}
+    ],
+    "runs with different numbers of ranks in one folder": [{"two.out": PASSED, "four.out": FOUR}],
+    "mixed precision with rows of HPL": [{"mxp.txt": "HPL-MxP 24.9.0 -- NVIDIA\n" + PASSED}],
+    "mixed precision of NVIDIA": [{"mxp.out": MXP}],
+    "mixed precision of the reference": [{"mxp.out": MXP_HEAD}],
+    "mixed precision without a row": [{"mxp.out": MXP_ALONE}],
+    **{
+        f"the errors of a job are read with its output {out}": [
+            {out: HEAD, err: f"{OUT_OF_MEMORY}mpirun detected\n  Exit code:    1\n"}
+        ]
+        for out, err in (("job.out", "job.err"), ("job.o12", "job.e12"), ("stdout.out", "stdout.err"))
+    },
+    "errors of a job alone": [{"job.err": f"{OUT_OF_MEMORY}mpirun detected\n  Exit code:    1\n"}],
+    "an error beside a result is said": [{"two.out": HEAD + printed() + NO_ROOM + END}],
+    "a folder without outputs": [{"notes.md": "After HPL-MxP and rocHPL we tried HPCG, STREAM and Intel's LINPACK.\n"}],
+    **{f"ended by: {line}": [{"hpl.out": f"{BEGUN}{COLUMNS}{line}\n"}] for line in ENDINGS},
+    "an output with results that is not whole": [{"hpl.out": f"{HEAD}{printed()}{COLUMNS}{ENDINGS[0]}\n"}],
+    **{f"nothing ran: {line}": [{"job.log": f"loading modules\n{line}\n"}] for line in NOTHING_RAN},
+    "why nothing ran is said beside other outputs": [{"job.log": f"{NOTHING_RAN[1]}\n", "a.out": ONE}],
+    **{f"of another benchmark: {text.splitlines()[0][:40]}": [{"other.out": text}] for text in OTHERS},
+    "outputs of other benchmarks beside one of HPL": [
+        {
+            "a.out": ONE,
+            "notes.md": "HPCG and STREAM\n",
+            **{f"other-{place}.out": one for place, one in enumerate(OTHERS)},
+        }
+    ],
+    **{why: [{"edited.out": text}] for why, text in CONTRADICTIONS.items()},
+    "runs of one launch that went on at once do not count": [
+        {
+            "edited.out": HEAD
+            + slow("4.2691e-01", "10:00", "10:01:40")
+            + slow("4.2690e-01", "10:01", "10:02:40")
+            + counted_by_hpl(2)
+        }
+    ],
+    "the output of a run counts beside an edited one that has it too": [
+        {"a-edited.out": HEAD + THREE + counted_by_hpl(1), "b-whole.out": HEAD + printed() + counted_by_hpl(1)}
+    ],
+    "an output that tells of more tests than it has": [{"cut.out": HEAD + printed() + counted_by_hpl(4, 2)}],
+    "ranks that ran alone, one after the other": [{"hpl.out": "".join(RANKS)}],
+    "ranks that ran alone, line by line": [
+        {"hpl.out": "".join(f"{line}\n" for lines in zip(*map(str.splitlines, RANKS), strict=True) for line in lines)}
+    ],
+    "ranks that ran alone, with labels": [
+        {"hpl.out": "".join(f"{rank}: {line}\n" for rank, text in enumerate(RANKS) for line in text.splitlines())}
+    ],
+    "runs of one rank that followed each other": [
+        {"hpl.out": HEAD + alone("4.2e+01") + alone("4.21e+01", "10:01") + END + HEAD + alone("4.2e+01") + END}
+    ],
+    "rates of one configuration that are far apart": [
+        {"a.out": ONE, "b.out": HEAD + printed("3.5576e+01", "10:05").replace("  1.00  ", "  1.20  ") + END}
+    ],
+    "each folder gets a study of its own": [{"a.out": ONE, "epyc/b.out": HEAD + printed("4.3e+01", "10:01") + END}],
+}
+"""Files that are written and imported, step by step."""
+
+
+def stored(store: Store) -> Iterator[str]:
+    """All trials of all studies, each a line."""
+    for study in store.studies():
+        for record in store.records(study.name):
+            counts = "counts" if record.ranked else "does not count"
+            place = f"{study.name}#{record.number} of {record.versions[IMPORTED_FROM]}"
+            yield f"{place}: {record.state}, {record.gflops} GFLOPS, {counts}. {record.reason}"
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_what_becomes_of_outputs_is_what_it_was(
+    store: Store, home: Path, request: pytest.FixtureRequest, scene: str
+) -> None:
+    said = []
+    for files in SCENES[scene]:
+        for name, text in files.items():
+            (home / "runs" / name).parent.mkdir(parents=True, exist_ok=True)
+            (home / "runs" / name).write_text(text)
+        try:
+            said.append(printed_report(imported(store, home / "runs").report()))
+        except UsageError as refused:
+            said.append(f"refused: {str(refused)!r}\n")
+    hold_scene(request, "import", SCENES, scene, "".join([*said, "\n".join(stored(store))]).replace(str(home), "HOME"))
+
+
+def test_a_path_that_is_not_there_is_refused_in_one_sentence(store: Store, home: Path) -> None:
+    with pytest.raises(UsageError, match="there is no such file or folder"):
+        imported(store, home / "nowhere")
+
+
+def test_the_same_log_under_a_name_of_its_own_is_stored_and_told(store: Store, home: Path) -> None:
+    (home / "a.out").write_text(ONE)
+    imported(store, home / "a.out", study="one")
+    (other,) = imported(store, home / "a.out", study="other").studies
+    assert (other.name, other.counting) == ("other", 1)
+    assert other.remarks == ("Some of these runs are in one, too: what is said of both counts them twice.",)
 
 
 def test_a_rate_far_above_the_peak_that_was_stated_does_not_count(store: Store, home: Path) -> None:
-    (home / "emulated.out").write_text(HEAD + printed() + END)
+    (home / "emulated.out").write_text(ONE)
     (study,) = imported(store, home / "emulated.out", facts=UnprintedFacts(rpeak_gflops=20.0)).studies
     assert study.counting == 0
     assert "42.69 GFLOPS are 2.13 times Rpeak (20 GFLOPS)" in " ".join(study.sentences)
     (home / "near.out").write_text(HEAD + printed(at="11:00") + END)
     (near,) = imported(store, home / "near.out", study="near", facts=UnprintedFacts(rpeak_gflops=40.0)).studies
     assert near.counting == 1, "a clock may rise above the one of which Rpeak is"
-
-
-def test_runs_of_one_launch_that_went_on_at_once_do_not_count(store: Store, home: Path) -> None:
-    def slow(rate: str, at: str, end: str) -> str:
-        return printed(rate, at).replace("  1.00", "100.00").replace(f"{at}:01", end)
-
-    first, second = slow("4.2691e-01", "10:00", "10:01:40"), slow("4.2690e-01", "10:01", "10:02:40")
-    (home / "edited.out").write_text(HEAD + first + second + counted_by_hpl(2))
-    (study,) = imported(store, home / "edited.out").studies
-    assert study.counting == 0
-    assert "one started 60 s after another that took 100.00 s" in " ".join(study.sentences)
-
-
-def test_the_output_of_a_run_counts_beside_an_edited_one_that_has_it_too(store: Store, home: Path) -> None:
-    (home / "a-edited.out").write_text(HEAD + THREE + counted_by_hpl(1))
-    (home / "b-whole.out").write_text(HEAD + printed() + counted_by_hpl(1))
-    (study,) = imported(store, home / "a-edited.out", home / "b-whole.out").studies
-    assert [record.versions[IMPORTED_FROM] for record in study.records if record.ranked] == ["b-whole.out"]
-    assert len(study.records) == 3
-
-
-def test_an_output_that_tells_of_more_tests_than_it_has_counts_what_it_has(store: Store, home: Path) -> None:
-    (home / "cut.out").write_text(HEAD + printed() + counted_by_hpl(4, 2))
-    (study,) = imported(store, home / "cut.out").studies
-    assert study.counting == 1
-    assert "cut.out: its last lines count 5 tests more than it has results: these are not in it." in study.remarks
-
-
-def alone(rate: str, at: str = "10:00") -> str:
-    return printed(rate, at).replace("    1     2  ", "    1     1  ")
-
-
-def test_ranks_that_ran_alone_are_told_however_their_lines_are_mixed(store: Store, home: Path) -> None:
-    ranks = [HEAD + alone(f"4.26{rank}e+01") + END for rank in range(4)]
-    at_once = zip(*map(str.splitlines, ranks), strict=True)
-    forms = {
-        "one after the other": "".join(ranks),
-        "line by line": "".join(f"{line}\n" for lines in at_once for line in lines),
-        "with labels": "".join(f"{rank}: {line}\n" for rank, text in enumerate(ranks) for line in text.splitlines()),
-    }  # fmt: skip
-    for number, (form, text) in enumerate(forms.items()):
-        (home / f"{number}").mkdir()
-        (home / f"{number}/hpl.out").write_text(text)
-        (study,) = imported(store, home / f"{number}/hpl.out", study=f"s{number}").studies
-        assert "4 runs of one rank went on at once" in " ".join(study.remarks), form
-
-
-def test_runs_of_one_rank_that_followed_each_other_are_not_called_ranks_that_ran_alone(
-    store: Store, home: Path
-) -> None:
-    (home / "hpl.out").write_text(
-        HEAD + alone("4.2e+01") + alone("4.21e+01", "10:01") + END + HEAD + alone("4.2e+01") + END
-    )
-    (study,) = imported(store, home / "hpl.out").studies
-    assert "at once" not in " ".join(study.sentences)
-
-
-def test_rates_of_one_configuration_that_are_far_apart_are_told(store: Store, home: Path) -> None:
-    slow = printed("3.5576e+01", "10:05").replace("  1.00  ", "  1.20  ")
-    (home / "a.out").write_text(HEAD + printed() + END)
-    (home / "b.out").write_text(HEAD + slow + END)
-    (study,) = imported(store, home / "a.out", home / "b.out").studies
-    assert study.counting == 2
-    assert study.remarks[-1].startswith("2 runs of one configuration differ by 20.0 %. HPL prints no machine")
 
 
 def test_an_output_that_a_program_labelled_and_packed_is_imported(store: Store, home: Path) -> None:
@@ -565,26 +420,6 @@ def test_the_other_commands_read_an_imported_study(store: Store, outputs: Path) 
     assert read_source(store, "old").known
 
 
-def test_no_rate_of_an_imported_study_is_called_rmax_measured_or_of_this_machine(hpltune: Run, home: Path) -> None:
-    (home / "a.out").write_text(HEAD + printed() + printed("4.2690e+01", "10:05") + END)
-    hpltune("import", "a.out", "--study", "theirs")
-    best = json.loads(hpltune("best", "theirs", "--json").stdout)
-    assert (best["rates"], best["fastest_run"]["called"]) == ("imported", "imported rate at N=4,000")
-    assert hpltune("report", "theirs", "--out", "page.html", "--static").returncode == 0
-    page = " ".join(re.sub(r"<[^>]*>", " ", (home / "page.html").read_text()).split())
-    assert "HPL on a machine that is not known: study theirs" in page
-    assert "imported rate at N=4,000 in GFLOPS 42.69 (trial 1, of no. 1)" in page
-    assert "nothing tells the memory of its machine" in page
-    told = [page, *(hpltune(*words, "theirs").stdout for words in (["best"], ["show"], ["export", "csv"]))]
-    assert not [text for text in told if "Rmax, the fastest" in text or "this machine" in text or "measured," in text]
-    sheet = json.loads(hpltune("export", "sheet", "theirs", "--json").stdout)
-    assert sheet["top500"]["Rmax in GFLOPS"] is None
-    assert sum("cannot tell whether N is large enough" in one for one in sheet["objections"]) == 1
-    assert hpltune("show", "--all", "--json").stdout.count('"rates": "imported"') == 1
-    trials = [json.loads(line) for line in hpltune("export", "jsonl", "theirs").stdout.splitlines()]
-    assert all(trial.get("simulated", False) is False for trial in trials)
-
-
 @pytest.mark.parametrize("copy", ["utf16", "labelled"])
 def test_a_run_is_not_compared_with_its_own_copy(hpltune: Run, home: Path, copy: str) -> None:
     text = HEAD + printed() + END
@@ -613,18 +448,6 @@ def test_runs_that_two_studies_share_are_told_where_they_are_compared(hpltune: R
     assert "Of a and b 1 run is on both sides, so they differ by less than runs of their own would." in shared
     undated = " ".join(hpltune("compare", "a", "c").stdout.split())
     assert "unless two runs without time stamps printed the same figures" in undated
-
-
-def test_no_repeat_is_advised_of_runs_that_hpltune_did_not_start(store: Store, home: Path) -> None:
-    text = (HPL_OUTPUTS / "passed.txt").read_text()
-    (home / "two.out").write_text(text)
-    (home / "four.out").write_text(
-        text.replace("    1     2  ", "    2     2  ").replace("P      :       1", "P      :       2")
-    )
-    imported(store, home / "two.out", home / "four.out", study="runs")
-    said = sentences(best_of_study(store, BestRequest("runs")).report())
-    assert "No configuration ran twice, so the confidence is unknown." in said
-    assert "⟦confirm⟧" not in said
 
 
 def test_a_user_imports_and_looks_at_the_best(hpltune: Run, outputs: Path) -> None:
