@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from httpx2 import EventSource
 from pydantic import ValidationError
 
+from results.columns import TrialPlace
 from results.export.json_lines import from_json_lines
-from results.flat import TrialPlace
 from results.record import TrialRecord
 from results.store.service.campaign_entry import GOES_ON
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from hpl.params import Scalar
 from hpl.programs.terms import OWN
-from results.flat import COLUMNS, TrialPlace, flat
+from results.columns import TrialPlace, flat
 from results.metrics import measured_watts, rate_text
 from results.plain import finite_figures
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
@@ -193,7 +193,7 @@ def trial_rows(
         states: only trials in these; None for all.
     """
     for cells, params in rows:
-        facts = {name: cell for name, cell in zip(COLUMNS, cells, strict=True) if name not in PLACED}
+        facts = {name: cell for name, cell in cells.items() if name not in PLACED}
         if states is None or facts["state"] in states:
             yield {**facts, "state": KILLED if facts["number"] in killed else facts["state"], "params": params}
 

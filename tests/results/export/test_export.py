@@ -5,19 +5,14 @@ import pytest
 from record_builders import begun, finished, to_csv
 
 from hpl.dat_parse import parse
+from results.columns import COLUMNS
 from results.errors import ResultsError
 from results.export.csv_lines import to_hpl_dat
-from results.flat import COLUMNS
 from results.record import Invalidity, TrialState
 
 
 def read(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
-
-
-def test_csv_has_all_columns_in_their_order() -> None:
-    assert to_csv([]) == ",".join(COLUMNS) + "\n"
-    assert to_csv([]).startswith("study,number,kind,state,invalidity,reason,blas,kernel,ranks,threads,N,NB,grid,PMAP,")
 
 
 def test_csv_says_what_a_trial_was_in_words() -> None:

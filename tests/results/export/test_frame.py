@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from record_builders import begun, finished, to_csv
 
+from results.columns import COLUMNS, TrialPlace
 from results.export.frame import frame, read
-from results.flat import COLUMNS, TrialPlace
 from results.record import TrialRecord
 
 TYPES = {

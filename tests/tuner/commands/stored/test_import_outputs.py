@@ -12,9 +12,9 @@ from as_user import Run
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
+from results.columns import flat
 from results.errors import ResultsError
 from results.export.json_lines import from_json_lines
-from results.flat import flat
 from results.plain import time_text
 from results.record import IMPORTED_FROM, Kind, TrialState
 from results.report.model import Report, Sentence
