@@ -32,6 +32,7 @@ class TrialColumn:
         unit: of its values; "" without one.
         is_exported: whether CSV, Parquet and lists of trials have it; JSON lines have every column.
         is_later: whether JSON lines of an earlier hpltune lack it.
+        is_public: whether the API tells it: nothing that names folders of the server.
     """
 
     kind: type
@@ -39,10 +40,11 @@ class TrialColumn:
     unit: str = ""
     is_exported: bool = True
     is_later: bool = False
+    is_public: bool = True
 
 
 TABLE = {
-    "study": TrialColumn(str),
+    "study": TrialColumn(str, is_public=False),
     "number": TrialColumn(int),
     "kind": TrialColumn(str),
     "state": TrialColumn(str),
@@ -76,36 +78,38 @@ TABLE = {
     "cost_s": TrialColumn(float, unit="s"),
     "started_at": TrialColumn(datetime),
     "ended_at": TrialColumn(datetime),
-    "library": TrialColumn(str, "observed"),
+    "library": TrialColumn(str, "observed", is_public=False),
     "library_version": TrialColumn(str, "observed"),
     "library_kernel": TrialColumn(str, "observed"),
     "library_threads": TrialColumn(int, "observed"),
-    "key": TrialColumn(str),
-    "command": TrialColumn(str),
-    "directory": TrialColumn(str),
-    "xhpl_key": TrialColumn(str),
-    "simulated": TrialColumn(bool, "derived"),
+    "key": TrialColumn(str, is_public=False),
+    "command": TrialColumn(str, is_public=False),
+    "directory": TrialColumn(str, is_public=False),
+    "xhpl_key": TrialColumn(str, is_public=False),
+    "simulated": TrialColumn(bool, "derived", is_public=False),
     "part": TrialColumn(float, is_later=True),
     "session": TrialColumn(int, is_later=True),
     "hosts": TrialColumn(str, "observed"),
     "rank": TrialColumn(int, "place"),
     "expected_gflops": TrialColumn(float, "place", "GFLOPS"),
     "percent_of_peak": TrialColumn(float, "place", "%"),
-    "rates": TrialColumn(str, "derived"),
+    "rates": TrialColumn(str, "derived", is_public=False),
     "cautions": TrialColumn(str, "place"),
     "measurements": TrialColumn(dict, is_later=True),
     "disturbed": TrialColumn(str, "derived"),
     "conditions": TrialColumn(str, "derived"),
     "params": TrialColumn(dict, is_exported=False),
-    "versions": TrialColumn(dict, is_exported=False),
-    "hpl_dat": TrialColumn(str, "printed", is_exported=False),
-    "output": TrialColumn(str, "printed", is_exported=False),
-    "file_changed_at": TrialColumn(datetime, "derived", is_exported=False),
-    "errors_text": TrialColumn(str, "printed", is_exported=False),
+    "versions": TrialColumn(dict, is_exported=False, is_public=False),
+    "hpl_dat": TrialColumn(str, "printed", is_exported=False, is_public=False),
+    "output": TrialColumn(str, "printed", is_exported=False, is_public=False),
+    "file_changed_at": TrialColumn(datetime, "derived", is_exported=False, is_public=False),
+    "errors_text": TrialColumn(str, "printed", is_exported=False, is_public=False),
 }
 """All columns in their order; later versions only append exported ones, which `more_columns` follow."""
 COLUMNS = {name: column for name, column in TABLE.items() if column.is_exported}
 """The columns of CSV and Parquet."""
+PUBLIC = tuple(name for name, column in TABLE.items() if column.is_public and column.home != "place")
+"""The columns that the API and its events tell."""
 HPL_WORDS = tuple(name for name, column in TABLE.items() if column.home == "HPL.dat")
 FIELDS = tuple(name for name, column in TABLE.items() if column.home in {"trial", "printed"})
 """The columns that are fields of a record."""
@@ -148,8 +152,8 @@ def more_columns(records: Iterable[TrialRecord]) -> list[str]:
     return sorted({name for record in records for name in record.params} - COLUMNS.keys())
 
 
-def values_of(record: TrialRecord) -> dict[str, Any]:
-    """Make the values of all columns, plain as in JSON; None stands for what is missing or not finite."""
+def values_of(record: TrialRecord, names: Iterable[str] = TABLE) -> dict[str, Any]:
+    """Make the values of some columns, plain as in JSON; None stands for what is missing or not finite."""
     known: dict[str, Any] = {
         **(told_words(record.params) if record.hpl is None else record.hpl.words()),
         **{name: getattr(record.observed, field, None) for name, field in _OBSERVED.items()},
@@ -157,7 +161,7 @@ def values_of(record: TrialRecord) -> dict[str, Any]:
         "file_changed_at": None if record.known_start else record.started_at,
         "measurements": finite_figures(record.measurements),
     }
-    return {name: plain(known[name] if name in known else getattr(record, name, None)) for name in TABLE}
+    return {name: plain(known[name] if name in known else getattr(record, name, None)) for name in names}
 
 
 def plain(value: object) -> Any:
@@ -200,14 +204,11 @@ def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cel
     Args:
         placed: the rank of its configuration; None if it has none or it is not wanted.
     """
-    values = values_of(record)
-    return {name: _cell(values[name]) for name in COLUMNS} | (asdict(placed) if placed else {})
+    cells = {name: _cell(value) for name, value in values_of(record, COLUMNS).items()}
+    return cells | (asdict(placed) if placed else {})
 
 
 def _cell(value: Any) -> Cell:
-    match value:
-        case list():
-            return ",".join(value)
-        case dict():
-            return json.dumps(value) if value else None
-    return value  # type: ignore[no-any-return]  # `plain` made it
+    if isinstance(value, dict):
+        return json.dumps(value) if value else None
+    return ",".join(value) if isinstance(value, list) else value

@@ -72,12 +72,9 @@ def trial_row(record: TrialRecord) -> dict[str, Any]:
 
 
 def _stored(value: object) -> object:
-    match value:
-        case str():
-            return unicode_text(value)
-        case dict() | list():
-            return json_text(value)
-    return value
+    if isinstance(value, dict | list):
+        return json_text(value)
+    return unicode_text(value) if isinstance(value, str) else value
 
 
 def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
