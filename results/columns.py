@@ -108,9 +108,10 @@ TABLE = {
 """All columns in their order; later versions only append exported ones, which `more_columns` follow."""
 COLUMNS = {name: column for name, column in TABLE.items() if column.is_exported}
 """The columns of CSV and Parquet."""
-PUBLIC = tuple(name for name, column in TABLE.items() if column.is_public and column.home != "place")
-"""The columns that the API and its events tell."""
 HPL_WORDS = tuple(name for name, column in TABLE.items() if column.home == "HPL.dat")
+PLACED = frozenset(name for name, column in TABLE.items() if column.home == "place")
+PUBLIC = tuple(name for name, column in TABLE.items() if column.is_public and name not in PLACED)
+"""The columns that the API and its events tell."""
 FIELDS = tuple(name for name, column in TABLE.items() if column.home in {"trial", "printed"})
 """The columns that are fields of a record."""
 OPTIONAL = frozenset(field.name for field in fields(TrialRecord) if NoneType in get_args(field.type))

@@ -35,11 +35,6 @@ def test_what_is_missing_is_missing() -> None:
     assert table["gflops"].median() == 75.0
 
 
-def test_trials_can_be_grouped() -> None:
-    table = frame([finished(1, 70.0, kernel="Haswell"), finished(2, 80.0), finished(3, 82.0)])
-    assert table.groupby("kernel")["gflops"].median().to_dict() == {"Haswell": 70.0, "SkylakeX": 81.0}
-
-
 def test_an_exported_file_is_read_with_the_same_types_and_its_times_as_times(tmp_path: Path) -> None:
     records = [finished(1, 75.0, params={"NB": 192, "net.mtu": 9000}), begun(number=2)]
     (tmp_path / "study.csv").write_text(to_csv(records, {1: TrialPlace(1, 74.9, 50.1)}))
