@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from datetime import datetime
 from enum import StrEnum
@@ -117,7 +117,7 @@ FIELDS = tuple(name for name, column in TABLE.items() if column.home in {"trial"
 OPTIONAL = frozenset(field.name for field in fields(TrialRecord) if NoneType in get_args(field.type))
 _OBSERVED = {name: name.removeprefix("library_") for name, column in TABLE.items() if column.home == "observed"}
 _TYPES = {field.name: (get_args(field.type) or (field.type,))[0] for field in fields(TrialRecord)}
-_READ = {
+_READ: Mapping[str, Callable[[Any], Any]] = {
     name: datetime.fromisoformat if _TYPES[name] is datetime else _TYPES[name]
     for name in FIELDS
     if issubclass(_TYPES[name], datetime | StrEnum)
@@ -186,17 +186,13 @@ def record_of(values: Mapping[str, Any]) -> TrialRecord:
     words = {name: values.get(name) for name in HPL_WORDS}
     observed: dict[str, Any] = {field: values.get(name) for name, field in _OBSERVED.items()}
     observed["hosts"] = tuple(observed["hosts"] or ())
+    kept = {name: values[name] for name in FIELDS if name in values}
+    texts = {name: kept.get(name) for name in _READ if name not in OPTIONAL or kept.get(name) is not None}
     return TrialRecord(
-        **{name: _field(name, values[name]) for name in FIELDS if name in values},
+        **{**kept, **{name: _READ[name](text) for name, text in texts.items()}},
         hpl=None if None in words.values() else HplParams.from_words(words),  # type: ignore[arg-type]  # none is None
-        observed=None
-        if observed["library"] is None
-        else BlasObservation(**{**observed, "hosts": tuple(observed["hosts"])}),
+        observed=None if observed["library"] is None else BlasObservation(**observed),
     )
-
-
-def _field(name: str, value: Any) -> Any:
-    return value if name not in _READ or (value is None and name in OPTIONAL) else _READ[name](value)
 
 
 def flat(record: TrialRecord, placed: TrialPlace | None = None) -> dict[str, Cell]:
