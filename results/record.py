@@ -27,8 +27,6 @@ IMPORT = "import"
 """What stands in place of an engine in a study of imported outputs."""
 IMPORTED_FROM, IMPORTED_SHA256 = "imported_from", "imported_sha256"
 """Keys of `versions` that only imported trials have: the file that HPL's output was in, and the hash of its content."""
-FIGURES = ("time_s", "gflops", "residual", "cost_s")
-"""Figures of a trial that are stored and shown as missing (None) if they are infinite or NaN."""
 StudyState = Literal["running", "complete", "interrupted"]
 MEASURED = "measured"
 """The word for rates that a machine gave."""

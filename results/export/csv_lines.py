@@ -1,15 +1,15 @@
-"""Writes trials as CSV, one line per trial in the columns of `results.flat`, and the HPL.dat of one trial."""
+"""Writes trials as CSV, one line per trial in the columns of `results.columns`, and the HPL.dat of one trial."""
 
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, fields
+from dataclasses import asdict
 from types import MappingProxyType
 
 from hpl.dat import HplDat, render
 
+from ..columns import COLUMNS, TrialPlace
 from ..errors import NoHplDatError
-from ..flat import COLUMNS, TrialPlace
 from ..plain import unicode_text
 from ..record import Kind, TrialRecord
 from ..store.rows import Row
@@ -31,9 +31,6 @@ def to_hpl_dat(record: TrialRecord) -> str:
     return render(HplDat.of(record.hpl))
 
 
-_NUMBER = list(COLUMNS).index("number")
-_PLACED = tuple(field.name for field in fields(TrialPlace))
-_PLACES = tuple(list(COLUMNS).index(name) for name in _PLACED)
 NOWHERE: Mapping[int, TrialPlace] = MappingProxyType({})
 LINES = 500
 """Lines in a part."""
@@ -49,11 +46,9 @@ def csv_parts(more: Sequence[str], rows: Iterable[Row], placed: Mapping[int, Tri
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow((*COLUMNS, *more))
     for number, (cells, params) in enumerate(rows, start=1):
-        standing = list(cells)
-        if place := placed.get(cells[_NUMBER]):  # type: ignore[arg-type]  # a trial's number is one
-            for at, value in zip(_PLACES, astuple(place), strict=True):
-                standing[at] = value
-        writer.writerow([*standing, *(params.get(name) for name in more)])
+        place = placed.get(cells["number"])  # type: ignore[arg-type]  # a trial's number is one
+        standing = cells | (asdict(place) if place else {})
+        writer.writerow([*standing.values(), *(params.get(name) for name in more)])
         if number % LINES == 0:
             yield unicode_text(text.getvalue())
             text.seek(0)

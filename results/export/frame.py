@@ -1,6 +1,7 @@
 """Converts trials to a pandas data frame, and writes one as Parquet; this is the only module that imports pandas."""
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from pathlib import Path
 
 import pandas as pd
@@ -8,16 +9,16 @@ from pandas.api.extensions import ExtensionDtype
 
 from hpl.params import Scalar
 
+from ..columns import COLUMNS, TrialPlace, flat, more_columns
 from ..errors import ResultsError
-from ..flat import COLUMNS, TrialPlace, flat, more_columns
 from ..record import Study, TrialRecord
 from .csv_lines import NOWHERE
 
 _PANDAS: dict[type, ExtensionDtype] = {
     str: pd.StringDtype(), int: pd.Int64Dtype(), float: pd.Float64Dtype(), bool: pd.BooleanDtype(),
+    dict: pd.StringDtype(), datetime: pd.StringDtype(),
 }  # fmt: skip
-_TIMES = ("started_at", "ended_at")
-UNITS = {"gflops": "GFLOPS", "expected_gflops": "GFLOPS", "time_s": "s", "cost_s": "s", "percent_of_peak": "%"}
+UNITS = {name: column.unit for name, column in COLUMNS.items() if column.unit}
 """Units of the columns of a Parquet file, kept in it."""
 FACTS = ("name", "engine", "space_name", "rpeak_gflops", "price_usd", "power_w")
 """Fields of a study that are kept in a Parquet file, beside its host and the versions."""
@@ -44,7 +45,7 @@ def frame(
 
 def read(csv: Path | str) -> pd.DataFrame:
     """Read a file of `hpltune export csv` with the types of `frame`; an empty text is a missing value."""
-    return _typed(pd.read_csv(csv, dtype={name: _PANDAS[kind] for name, kind in COLUMNS.items()}))
+    return _typed(pd.read_csv(csv, dtype={name: _PANDAS[column.kind] for name, column in COLUMNS.items()}))
 
 
 def write_parquet(path: Path, study: Study, records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace]) -> None:
@@ -73,11 +74,11 @@ def _column(values: list[Scalar | None]) -> "pd.Series[str]":
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
-    for name, kind in COLUMNS.items():
+    for name, column in COLUMNS.items():
         if name not in table:  # written by an hpltune that did not have it yet
             table[name] = pd.NA
-        if name in _TIMES:
+        if column.kind is datetime:
             table[name] = pd.to_datetime(table[name], utc=True, format="ISO8601")
         else:
-            table[name] = table[name].astype(_PANDAS[kind])
+            table[name] = table[name].astype(_PANDAS[column.kind])
     return table

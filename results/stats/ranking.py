@@ -9,8 +9,8 @@ from typing import NamedTuple
 from hpl.output import SHORTEST_S
 from hpl.params import Scalar
 
+from ..columns import COLUMNS
 from ..disturbance import LEAST_GOT, Conditions, Disturbance
-from ..flat import COLUMNS
 from ..metrics import measured_watts
 from ..record import SMALLER_RUNS, Kind, TrialRecord, TrialState
 from .disturbed_runs import undisturbed

@@ -16,13 +16,13 @@ from sqlalchemy import (
     select,
 )
 
+from ..columns import COLUMNS
 from ..errors import ResultsError, StudyBusyError, UnknownTrialError, no_such_study
-from ..flat import COLUMNS
 from ..record import LESSON, Kind, Study, TrialRecord, TrialState
 from .contenders import FULL_RUN, Contenders, fastest_rows, fastest_rows_of
 from .database import Database
 from .lease import Lease
-from .rows import FLAT, Row, contender_of, object_of, row_of, study_of, trial_of
+from .rows import Row, object_of, row_of, study_of, trial_of
 from .schema import OUTPUTS, STUDIES, TRIALS
 from .study_list import AT_A_TIME, StudyLists, Tally, each_readable, readable, undamaged
 
@@ -183,7 +183,7 @@ class Reader:
         return sorted(names - COLUMNS.keys()), self._rows(study)
 
     def _rows(self, study: str) -> Iterator[Row]:
-        query = select(*FLAT).where(TRIALS.c.study == study).order_by(TRIALS.c.number)
+        query = select(TRIALS).where(TRIALS.c.study == study).order_by(TRIALS.c.number)
         with self._database.reading() as connection:
             yield from each_readable(_passing(connection, query), row_of)
 
@@ -195,7 +195,7 @@ class Reader:
         """
         with self._database.reading() as connection:
             rows, configurations = fastest_rows(connection, study, of_each_size=of_each_size)
-        return Contenders(readable(rows, contender_of), configurations)
+        return Contenders(readable(rows, trial_of), configurations)
 
     def get(self, study: str, number: int) -> TrialRecord:
         """Read a trial with its HPL.dat and outputs.

@@ -14,57 +14,25 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import RowMapping, Text, cast, null
+from sqlalchemy import RowMapping
 
 from hpl.errors import HplError
-from hpl.params import HplParams, parse_grid
+from hpl.params import parse_grid
 
+from ..columns import COLUMNS, HPL_WORDS, TABLE, Cell, record_of, told_words, values_of
 from ..disturbance import Conditions, Disturbance, judge_run
 from ..errors import DamagedError
-from ..flat import COLUMNS, Cell, TrialPlace, told_words
-from ..plain import finite, finite_figures, moment_of, time_text, unicode_text
-from ..record import (
-    FIGURES,
-    IMPORTED,
-    MEASURED,
-    BlasObservation,
-    Invalidity,
-    Kind,
-    Study,
-    TrialRecord,
-    TrialState,
-    is_untouched,
-    rates_of,
-)
-from .schema import HPL_COLUMNS, TRIALS
+from ..plain import time_text, unicode_text
+from ..record import IMPORTED, MEASURED, Kind, Study, TrialRecord, is_untouched, rates_of
+from .schema import IN_TRIALS, SIZES, TRIALS
 
-_TEXTS = ("study", "reason", "key", "blas", "kernel", "command", "directory", "xhpl_key")
-_PLAIN = ("number", "ranks", "threads", "passed", "part", "session")
-_HPL_NAMES = tuple(column.name for column in HPL_COLUMNS)
+_HPL_COLUMNS = (*(name for name in HPL_WORDS if name != "grid"), "P", "Q")
+_NAMES = tuple(TRIALS.c.keys())
+_OBJECTS = tuple(name for name, column in TABLE.items() if column.kind is dict)
+_PRINTED = {"hpl_dat": "hpl_dat_zlib", "output": "stdout_zlib", "errors_text": "stderr_zlib"}
 _STUDY_JSON = ("options", "host", "versions")
 _STUDY_TEXTS = ("name", "space_name", "space_text", "engine")
-_COMPUTED = {
-    "grid": cast(TRIALS.c.P, Text) + "x" + cast(TRIALS.c.Q, Text),
-    "simulated": TRIALS.c.versions,
-    "rates": TRIALS.c.versions,
-    "disturbed": TRIALS.c.measurements,
-    "conditions": TRIALS.c.measurements,
-    **{field.name: null() for field in fields(TrialPlace)},
-}
-FLAT = (
-    TRIALS.c.number,
-    TRIALS.c.study,
-    TRIALS.c.params,
-    *(_COMPUTED[name] if name in _COMPUTED else TRIALS.c[name] for name in COLUMNS),
-)
-"""The columns that `row_of` reads, in its order."""
-_SIMULATED, _RATES, _HOSTS, _MEASUREMENTS, _DISTURBED, _CONDITIONS, _RANKS, _THREADS, _STARTED, _ENDED, _KIND = (
-    3 + list(COLUMNS).index(name)
-    for name in (
-        *("simulated", "rates", "hosts", "measurements", "disturbed", "conditions", "ranks", "threads"),
-        *("started_at", "ended_at", "kind"),
-    )
-)
+_JUDGED = ("versions", "measurements", "ranks", "threads", "hosts")
 CONTENDER = tuple(
     TRIALS.c[name]
     for name in (
@@ -72,9 +40,9 @@ CONTENDER = tuple(
         *("params", "versions", "library", "hosts", "measurements", "ranks", "threads"),
     )
 )
-"""The columns that `contender_of` reads."""
-Row = tuple[list[Cell], Mapping[str, Any]]
-"""The cells of `flat.COLUMNS`, and all parameters."""
+"""The columns that a ranking needs of its trials."""
+Row = tuple[dict[str, Cell], Mapping[str, Any]]
+"""The cells of `columns.COLUMNS`, and all parameters."""
 
 
 def study_row(study: Study) -> dict[str, Any]:
@@ -95,98 +63,54 @@ def study_of(row: RowMapping) -> Study:
 
 def trial_row(record: TrialRecord) -> dict[str, Any]:
     """Make the row of a trial, without its outputs."""
-    observed = record.observed
-    return {
-        **{name: getattr(record, name) for name in _PLAIN},
-        **{name: unicode_text(getattr(record, name)) for name in _TEXTS},
-        **{name: finite(getattr(record, name)) for name in FIGURES},
-        **_hpl_columns(record),
-        "kind": record.kind.value,
-        "state": record.state.value,
-        "invalidity": record.invalidity.value if record.invalidity else None,
-        "started_at": time_text(record.started_at),
-        "ended_at": time_text(record.ended_at) if record.ended_at else None,
-        "library": unicode_text(observed.library) if observed else None,
-        "library_version": unicode_text(observed.version) if observed else None,
-        "library_kernel": unicode_text(observed.kernel) if observed else None,
-        "library_threads": observed.threads if observed else None,
-        "hosts": json_text(observed.hosts) if observed else None,
-        "params": json_text(dict(record.params)),
-        "versions": json_text(dict(record.versions)),
-        "measurements": json_text(finite_figures(record.measurements)),
-    }
+    values = values_of(record)
+    P, Q = parse_grid(values["grid"]) if values["grid"] else (None, None)
+    values |= {"P": P, "Q": Q, "started_at": time_text(record.started_at)}
+    if record.hpl is None:  # of an imported one the sizes may be known nevertheless
+        values |= dict.fromkeys(name for name in _HPL_COLUMNS if name not in SIZES)
+    return {name: _stored(values[name]) for name in IN_TRIALS}
+
+
+def _stored(value: object) -> object:
+    if isinstance(value, dict | list):
+        return json_text(value)
+    return unicode_text(value) if isinstance(value, str) else value
 
 
 def trial_of(row: RowMapping, output: RowMapping | None = None) -> TrialRecord:
-    """Read the record from a row, with its outputs if they were read too."""
+    """Read the record from a row, with its outputs if they were read too, and without what is not in the row."""
     with _readable(f"trial {row['number']} of study {row['study']}"):
-        printed: dict[str, Any] = {}
-        if output is not None:
-            printed = {
-                "hpl_dat": _unpacked(output["hpl_dat_zlib"]),
-                "output": _unpacked(output["stdout_zlib"]),
-                "errors_text": _unpacked(output["stderr_zlib"]),
-            }
-        return TrialRecord(
-            **{name: row[name] for name in (*_PLAIN, *_TEXTS, *FIGURES)},
-            **printed,
-            kind=Kind(row["kind"]),
-            state=TrialState(row["state"]),
-            invalidity=Invalidity(row["invalidity"]) if row["invalidity"] else None,
-            params=object_of(row["params"], "params"),
-            versions=object_of(row["versions"], "versions"),
-            measurements=object_of(row["measurements"], "measurements"),
-            hpl=_hpl_of(row),
-            observed=_observed_of(row),
-            started_at=datetime.fromisoformat(row["started_at"]),
-            ended_at=moment_of(row["ended_at"]),
-        )
+        values = {**row, "grid": f"{row.get('P')}x{row.get('Q')}"}
+        values |= {name: object_of(row[name], name) for name in _OBJECTS if name in row}
+        values |= {} if output is None else {name: _unpacked(output[stored]) for name, stored in _PRINTED.items()}
+        values["hosts"] = () if row["library"] is None else _hosts_of(row["hosts"])
+        return record_of(values)
 
 
-def contender_of(row: RowMapping) -> TrialRecord:
-    """Read from a row only the fields that a ranking needs."""
+def row_of(stored: Sequence[Any]) -> Row:
+    """Convert a row of TRIALS as `flat` converts its record, without making the record: large studies are read so."""
+    row = dict(zip(_NAMES, stored, strict=True))
     with _readable(f"trial {row['number']} of study {row['study']}"):
-        hosts = () if row["library"] is None else _hosts_of(row["hosts"])
-        return TrialRecord(
-            **{
-                name: row[name]
-                for name in (
-                    *("study", "number", "key", "gflops", "time_s", "residual", "passed", "session"),
-                    *("ranks", "threads"),
-                )
-            },
-            measurements=object_of(row["measurements"], "measurements"),
-            kind=Kind(row["kind"]),
-            state=TrialState(row["state"]),
-            params=object_of(row["params"], "params"),
-            versions=object_of(row["versions"], "versions"),
-            observed=BlasObservation("", "", "", None, hosts) if hosts else None,
-            started_at=datetime.fromisoformat(row["started_at"]),
-        )
-
-
-def row_of(row: Sequence[Any]) -> Row:
-    """Convert a row of FLAT as `flat` converts its record, but without making the record: large studies are read so."""
-    try:
-        cells = list(row)
-        rates, conditions, why = _judged(*(row[at] for at in (_RATES, _MEASUREMENTS, _RANKS, _THREADS, _HOSTS)))
-        cells[_RATES], cells[_SIMULATED] = rates, rates not in {MEASURED, IMPORTED}
-        cells[_STARTED] = None if row[_KIND] == Kind.IMPORTED.value and row[_ENDED] is None else row[_STARTED]
-        cells[_HOSTS] = None if row[_HOSTS] is None else ",".join(_hosts_of(row[_HOSTS]))
-        cells[_MEASUREMENTS] = None if row[_MEASUREMENTS] == "{}" else row[_MEASUREMENTS]
-        cells[_CONDITIONS], cells[_DISTURBED] = conditions.value, str(why) if why else None
-        params = object_of(row[2], "params")
-        told = told_words(params)
-        return [told.get(name) if cell is None else cell for name, cell in zip(COLUMNS, cells[3:], strict=True)], params
-    except ValueError as error:
-        raise DamagedError(f"trial {row[0]} of study {row[1]} is damaged in the database: {error}") from error
+        params = object_of(row["params"], "params")
+        rates, conditions, why = _judged(*(row[name] for name in _JUDGED))
+        cells = row | {
+            **({"grid": f"{row['P']}x{row['Q']}"} if row["alignment"] else told_words(params)),
+            "rates": rates,
+            "simulated": rates not in {MEASURED, IMPORTED},
+            "conditions": conditions.value,
+            "disturbed": str(why) if why else None,
+            "hosts": None if row["hosts"] is None else ",".join(_hosts_of(row["hosts"])),
+            "measurements": None if row["measurements"] == "{}" else row["measurements"],
+        }
+        if row["kind"] == Kind.IMPORTED.value and row["ended_at"] is None:
+            cells["started_at"] = None
+        return {name: cells.get(name) for name in COLUMNS}, params
 
 
 def is_undisturbed(row: RowMapping) -> bool:
     """Whether it is known that nothing disturbed a run with these columns."""
     with suppress(ValueError):
-        columns = ("versions", "measurements", "ranks", "threads", "hosts")
-        return _judged(*(row[name] for name in columns))[1] is Conditions.UNDISTURBED
+        return _judged(*(row[name] for name in _JUDGED))[1] is Conditions.UNDISTURBED
     return False
 
 
@@ -204,45 +128,8 @@ def output_row(record: TrialRecord) -> dict[str, Any]:
     return {
         "study": record.study,
         "number": record.number,
-        "hpl_dat_zlib": _packed(record.hpl_dat),
-        "stdout_zlib": _packed(record.output),
-        "stderr_zlib": _packed(record.errors_text),
+        **{stored: _packed(getattr(record, name)) for name, stored in _PRINTED.items()},
     }
-
-
-def _hpl_columns(record: TrialRecord) -> dict[str, Any]:
-    hpl = record.hpl
-    if hpl is None:
-        return {**dict.fromkeys(_HPL_NAMES), **_size_columns(record)}
-    words = {**hpl.words(), "P": hpl.P, "Q": hpl.Q}
-    return {name: words[name] for name in _HPL_NAMES}
-
-
-def _size_columns(record: TrialRecord) -> dict[str, Any]:
-    """Return N, NB, P and Q of an imported trial, which are known where not all of HPL's parameters are."""
-    told = told_words(record.params)
-    if not told:
-        return {}
-    P, Q = parse_grid(str(told["grid"]))
-    return {"N": told["N"], "NB": told["NB"], "P": P, "Q": Q}
-
-
-def _hpl_of(row: RowMapping) -> HplParams | None:
-    if row["alignment"] is None:
-        return None
-    return HplParams.from_words({**{name: row[name] for name in _HPL_NAMES}, "grid": f"{row['P']}x{row['Q']}"})
-
-
-def _observed_of(row: RowMapping) -> BlasObservation | None:
-    if row["library"] is None:
-        return None
-    return BlasObservation(
-        library=row["library"],
-        version=row["library_version"],
-        kernel=row["library_kernel"],
-        threads=row["library_threads"],
-        hosts=_hosts_of(row["hosts"]),
-    )
 
 
 @lru_cache

@@ -1,5 +1,7 @@
 """The tables as the current version reads and writes them; `migrations.py` makes them."""
 
+from typing import Any
+
 from sqlalchemy import (
     Boolean,
     Column,
@@ -13,6 +15,9 @@ from sqlalchemy import (
     Table,
     Text,
 )
+from sqlalchemy.types import TypeEngine
+
+from ..columns import FIELDS, OPTIONAL, TABLE
 
 METADATA = MetaData()
 
@@ -34,64 +39,30 @@ STUDIES = Table(
     Column("owner", Text),
 )
 
-HPL_COLUMNS = (
-    Column("N", Integer),
-    Column("NB", Integer),
-    Column("P", Integer),
-    Column("Q", Integer),
-    Column("PMAP", Text),
-    Column("threshold", Float),
-    Column("PFACT", Text),
-    Column("NBMIN", Integer),
-    Column("NDIV", Integer),
-    Column("RFACT", Text),
-    Column("BCAST", Text),
-    Column("DEPTH", Integer),
-    Column("SWAP", Text),
-    Column("swap_threshold", Integer),
-    Column("L1", Text),
-    Column("U", Text),
-    Column("EQUIL", Text),
-    Column("alignment", Integer),
-)
-"""The columns of HPL's parameters, named as in the record; all are empty if the trial failed before it had them."""
+_SQL: dict[type, type[TypeEngine[Any]]] = {int: Integer, float: Float, bool: Boolean}
+SIZES: dict[str, type[TypeEngine[Any]]] = {"N": Integer, "NB": Integer, "P": Integer, "Q": Integer}
+"""The columns of sizes: P and Q stand in place of a grid."""
+IN_TRIALS = {
+    name: _SQL.get(column.kind, Text)
+    for name, column in TABLE.items()
+    if column.home in {"trial", "HPL.dat", "observed"} and name != "grid"
+} | SIZES
+"""The columns of a trial's row; those of HPL's parameters are all empty if it failed before it had them."""
 
 TRIALS = Table(
     "trials",
     METADATA,
-    Column("study", Text, ForeignKey("studies.name", ondelete="CASCADE"), primary_key=True),
-    Column("number", Integer, primary_key=True),
-    Column("kind", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("invalidity", Text),
-    Column("reason", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    *HPL_COLUMNS,
-    Column("blas", Text, nullable=False),
-    Column("kernel", Text, nullable=False),
-    Column("ranks", Integer),
-    Column("threads", Integer),
-    Column("time_s", Float),
-    Column("gflops", Float),
-    Column("residual", Float),
-    Column("passed", Boolean),
-    Column("cost_s", Float),
-    Column("started_at", Text, nullable=False),
-    Column("ended_at", Text),
-    Column("library", Text),
-    Column("library_version", Text),
-    Column("library_kernel", Text),
-    Column("library_threads", Integer),
-    Column("hosts", Text),
-    Column("command", Text, nullable=False),
-    Column("directory", Text, nullable=False),
-    Column("xhpl_key", Text, nullable=False),
-    Column("params", Text, nullable=False),
-    Column("versions", Text, nullable=False),
-    Column("part", Float, nullable=False),
-    Column("session", Integer, nullable=False),
+    *(
+        Column(
+            name,
+            kind,
+            *([ForeignKey("studies.name", ondelete="CASCADE")] if name == "study" else []),
+            primary_key=name in {"study", "number"},
+            nullable=name not in FIELDS or name in OPTIONAL,
+        )
+        for name, kind in IN_TRIALS.items()
+    ),
     Column("owner", Text),
-    Column("measurements", Text, nullable=False),
     Index("trials_by_key", "study", "key"),
 )
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
+from results.columns import TrialPlace, flat, more_columns
 from results.export.csv_lines import NOWHERE, csv_parts
-from results.flat import TrialPlace, flat, more_columns
 from results.record import BlasObservation, Kind, Study, TrialRecord, TrialState
 
 QUIET = {
@@ -80,5 +80,5 @@ def finished(number: int, gflops: float | None = 75.5, study: str = "study", **c
 def to_csv(records: Iterable[TrialRecord], placed: Mapping[int, TrialPlace] = NOWHERE) -> str:
     """The CSV of an export, of trials that are in no store."""
     known = list(records)
-    rows = ((list(flat(record).values()), record.params) for record in known)
+    rows = ((flat(record), record.params) for record in known)
     return "".join(csv_parts(more_columns(known), rows, placed))

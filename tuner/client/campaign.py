@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from httpx2 import EventSource
 from pydantic import ValidationError
 
+from results.columns import PLACED, TrialPlace
 from results.export.json_lines import from_json_lines
-from results.flat import TrialPlace
 from results.record import TrialRecord
 from results.store.service.campaign_entry import GOES_ON
 
@@ -114,7 +114,7 @@ class ServedCampaign:
         lines = _lines(self)
         rows = [json.loads(line) for line in lines.split("\n") if line]
         placed = {
-            row["number"]: TrialPlace(row["rank"], row["expected_gflops"], row["percent_of_peak"])
+            row["number"]: TrialPlace(**{name: row[name] for name in PLACED & row.keys()})
             for row in rows
             if row.get("rank") is not None
         }

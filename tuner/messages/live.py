@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import BaseModel, Field, RootModel
 
 from hpl.params import Scalar
+from results.columns import PUBLIC, values_of
 from results.disturbance import Conditions
 from results.plain import finite
 from results.record import Invalidity, Kind, TrialState
@@ -51,8 +52,8 @@ class TrialBegunEvent(BaseModel):
     params: dict[str, Scalar]
 
 
-class MeasuredModel(BaseModel):
-    """What a trial that has ended measured."""
+class TrialEndedEvent(TotalsModel):
+    """A trial has ended, with what all that have ended amount to."""
 
     gflops: float | None
     residual: float | None = None
@@ -62,11 +63,6 @@ class MeasuredModel(BaseModel):
     part: float = Field(1.0, description="of a full run")
     conditions: Conditions | None = Field(None, description="whether something else took the machine from it")
     disturbed: str | None = Field(None, description="what did; null where it is not known to be disturbed")
-
-
-class TrialEndedEvent(MeasuredModel, TotalsModel):
-    """A trial has ended, with what all that have ended amount to."""
-
     event: Literal["trial-ended"] = "trial-ended"
     number: int
     kind: Kind
@@ -114,22 +110,9 @@ def document(event: "StoredEvent") -> Event | None:
     record = event.trial
     if record is None:
         return None
-    facts: dict[str, object] = {"number": record.number, "kind": record.kind, "params": dict(record.params)}
+    facts = values_of(record, PUBLIC)
     if event.name == "trial-begun":
         return TrialBegunEvent.model_validate({**facts, "campaign": event.campaign, "started_at": record.started_at})
-    facts |= {
-        "state": record.state,
-        "invalidity": record.invalidity,
-        "reason": record.reason,
-        "gflops": finite(record.gflops),
-        "residual": finite(record.residual),
-        "passed": record.passed,
-        "time_s": finite(record.time_s),
-        "cost_s": finite(record.cost_s),
-        "part": record.part,
-        "conditions": record.conditions,
-        "disturbed": str(record.disturbed) if record.disturbed else None,
-    }
     return TrialEndedEvent.model_validate({**facts, **_amount(event)})
 
 

@@ -1,5 +1,6 @@
 """What the API answers of trials, with units in the names."""
 
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,8 @@ from typing import Any
 from pydantic import BaseModel, Field
 
 from hpl.params import Scalar
+from results.columns import PUBLIC, values_of
 from results.disturbance import Conditions
-from results.plain import finite, finite_figures
 from results.record import Invalidity, Kind, TrialRecord, TrialState
 
 from ..reports.figures.phases import phases_s
@@ -36,22 +37,7 @@ class TrialModel(BaseModel):
     @classmethod
     def of(cls, record: TrialRecord) -> "TrialModel":
         """Tell of a stored trial."""
-        return cls.model_construct(
-            number=record.number,
-            kind=record.kind,
-            state=record.state,
-            invalidity=record.invalidity,
-            reason=record.reason,
-            started_at=record.known_start,
-            ended_at=record.ended_at,
-            gflops=finite(record.gflops),
-            time_s=finite(record.time_s),
-            residual=finite(record.residual),
-            passed=record.passed,
-            conditions=record.conditions,
-            disturbed=str(record.disturbed) if record.disturbed else None,
-            params=dict(record.params),
-        )
+        return cls.model_validate(values_of(record, PUBLIC))
 
 
 class TrialPage(BaseModel):
@@ -94,26 +80,10 @@ class WholeTrialModel(TrialModel):
     def of(cls, record: TrialRecord) -> "WholeTrialModel":
         """Tell of a stored trial with its output."""
         seen, hpl = record.observed, record.hpl
-        return cls(
-            **TrialModel.of(record).model_dump(),
-            blas=record.blas,
-            kernel=record.kernel,
-            ranks=record.ranks,
-            threads=record.threads,
-            hpl=None if hpl is None else {**hpl.words()},
-            cost_s=finite(record.cost_s),
-            part=record.part,
-            session=record.session,
-            phases_s=dict(phases_s(record)),
-            measurements=finite_figures(record.measurements),
-            observed=None
-            if seen is None
-            else ObservedModel(
-                library=Path(seen.library).name,
-                version=seen.version,
-                kernel=seen.kernel,
-                threads=seen.threads,
-                hosts=list(seen.hosts),
-            ),
-            reached=ranks_got(record),
-        )
+        more = {
+            "hpl": None if hpl is None else hpl.words(),
+            "phases_s": phases_s(record),
+            "observed": None if seen is None else {**asdict(seen), "library": Path(seen.library).name},
+            "reached": ranks_got(record),
+        }
+        return cls.model_validate(values_of(record, PUBLIC) | more)

@@ -17,7 +17,7 @@ from hpl.output import LARGEST_INT, RATE_TOLERANCE, TIME_RESOLUTION_S
 from hpl.params import Scalar
 from hpl.programs.registry import workload_of
 from hpl.sizing import seconds
-from results.flat import COLUMNS
+from results.columns import COLUMNS
 from results.record import SMALLER_RUNS, Invalidity, Kind, TrialState
 from search_spaces.errors import SpaceError
 from search_spaces.machine import BlasFacts, Machine

@@ -2,12 +2,12 @@
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Final
 
 from hpl.params import Scalar
 from hpl.programs.terms import OWN
-from results.flat import COLUMNS, TrialPlace, flat
+from results.columns import PLACED, flat
 from results.metrics import measured_watts, rate_text
 from results.plain import finite_figures
 from results.record import IMPORTED_FROM, SIMULATOR, Kind, Study, TrialRecord, TrialState
@@ -142,8 +142,6 @@ def _study_row(line: StudyLine, *, apart: bool) -> tuple[str, ...]:
 
 KILLED: Final = "killed"
 """How a study or a trial stands that still says it runs, though nobody works on it."""
-PLACED = frozenset(field.name for field in fields(TrialPlace))
-"""Columns that only exports fill."""
 FIGURES = frozenset({"#", "time"})
 DOUBTED = ("disturbed?",)
 """Column of a list in which a run was disturbed, or may have been."""
@@ -193,7 +191,7 @@ def trial_rows(
         states: only trials in these; None for all.
     """
     for cells, params in rows:
-        facts = {name: cell for name, cell in zip(COLUMNS, cells, strict=True) if name not in PLACED}
+        facts = {name: cell for name, cell in cells.items() if name not in PLACED}
         if states is None or facts["state"] in states:
             yield {**facts, "state": KILLED if facts["number"] in killed else facts["state"], "params": params}
 

@@ -76,10 +76,6 @@ class UnknownTokenError(ResultsError):
     """There is no token of that name."""
 
 
-class TokenExistsError(ResultsError):
-    """A token that still works has this name."""
-
-
 def token_hash(token: str) -> str:
     """Return the hash by which a token is found.
 
@@ -105,7 +101,7 @@ class TokenBook:
         """Make a token, and return it too: it can never be read again.
 
         Raises:
-            TokenExistsError: a token that still works has this name.
+            ResultsError: a token that still works has this name.
         """
         token = PREFIX + token_urlsafe(SECRET_BYTES)
         now = datetime.now(UTC)
@@ -119,7 +115,7 @@ class TokenBook:
         with self.alone() as connection:
             known = _named(connection, name)
             if known is not None and _entry(known).state(now) is TokenState.VALID:
-                raise TokenExistsError(f"there is a token {name} already: choose another name, or revoke it first")
+                raise ResultsError(f"there is a token {name} already: choose another name, or revoke it first")
             connection.execute(delete(TOKENS).where(TOKENS.c.name == name))
             connection.execute(insert(TOKENS).values(**row))
             return _entry(_existing(connection, name)), token

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from record_builders import begun, finished, to_csv
 
+from results.columns import COLUMNS, TrialPlace
 from results.export.frame import frame, read
-from results.flat import COLUMNS, TrialPlace
 from results.record import TrialRecord
 
 TYPES = {
@@ -33,11 +33,6 @@ def test_what_is_missing_is_missing() -> None:
     assert table["gflops"].isna().tolist() == [False, True, True]
     assert table["ended_at"].isna().tolist() == [False, True, False]
     assert table["gflops"].median() == 75.0
-
-
-def test_trials_can_be_grouped() -> None:
-    table = frame([finished(1, 70.0, kernel="Haswell"), finished(2, 80.0), finished(3, 82.0)])
-    assert table.groupby("kernel")["gflops"].median().to_dict() == {"Haswell": 70.0, "SkylakeX": 81.0}
 
 
 def test_an_exported_file_is_read_with_the_same_types_and_its_times_as_times(tmp_path: Path) -> None:

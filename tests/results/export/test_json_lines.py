@@ -10,7 +10,6 @@ from record_strategies import outcomes
 
 from results.errors import ResultsError
 from results.export.json_lines import from_json_lines, json_line
-from results.flat import COLUMNS
 from results.record import TrialRecord
 
 
@@ -25,12 +24,6 @@ def to_json_lines(records: list[TrialRecord]) -> str:
 
 def test_a_trial_that_runs_is_read_as_it_was_written() -> None:
     assert from_json_lines(to_json_lines([begun(number=1)])) == [begun(number=1)]
-
-
-def test_one_line_is_one_object_with_the_columns_of_the_csv_first() -> None:
-    first, second = to_json_lines([finished(1), finished(2, reason="two\nlines\u2028")]).split("\n")[:-1]
-    assert tuple(json.loads(first))[: len(COLUMNS)] == tuple(COLUMNS)
-    assert json.loads(second)["number"] == 2
 
 
 def test_no_figure_is_written_that_is_not_json() -> None:

@@ -14,9 +14,9 @@ from record_builders import a_study, begun, finished
 from record_strategies import outcomes
 from sqlalchemy import event
 
+from results.columns import flat
 from results.errors import DamagedError, StoreWarning
 from results.export.csv_lines import csv_parts
-from results.flat import flat
 from results.record import Kind, TrialState
 from results.stats.ranking import on_the_hosts_left, rank
 from results.store import contenders
@@ -95,7 +95,7 @@ def test_a_row_that_passes_through_says_what_the_record_says(
         _, rows = memory.each_flat("study")
         [(cells, params)] = rows
         [read] = memory.records("study")
-        assert cells == list(flat(read).values())
+        assert list(cells.items()) == list(flat(read).items())
         assert params == read.params
 
 

@@ -45,7 +45,9 @@ def structure(path: Path) -> dict[str, object]:
     inspector = inspect(create_engine(f"sqlite:///{path}"))
     return {
         table: (
-            [(column["name"], str(column["type"]), column["nullable"]) for column in inspector.get_columns(table)],
+            sorted(
+                (column["name"], str(column["type"]), column["nullable"]) for column in inspector.get_columns(table)
+            ),
             inspector.get_pk_constraint(table)["constrained_columns"],
             sorted(
                 (key["constrained_columns"], key["referred_table"], key["options"])

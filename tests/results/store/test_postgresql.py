@@ -188,7 +188,7 @@ def structure(url: str) -> dict[str, object]:
     inspector = inspect(engine)
     found: dict[str, object] = {
         table: (
-            [(column["name"], str(column["type"]), column["nullable"]) for column in inspector.get_columns(table)],
+            sorted((one["name"], str(one["type"]), one["nullable"]) for one in inspector.get_columns(table)),
             inspector.get_pk_constraint(table)["constrained_columns"],
             sorted((key["constrained_columns"], key["referred_table"]) for key in inspector.get_foreign_keys(table)),
             sorted((str(index["name"]), index["column_names"]) for index in inspector.get_indexes(table)),

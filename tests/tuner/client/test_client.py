@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from explain_builders import keep
+from record_builders import a_study, finished
 from replayed import OFFERED, replaying_service
 from running_service import RunningService, service_in_thread
 from waiting import PATIENCE_S
@@ -104,6 +106,13 @@ def test_a_campaign_that_is_not_there_is_told_in_a_sentence(asking: Client) -> N
     with pytest.raises(ServiceError, match="There is no campaign nope that has begun: `show` lists all") as error:
         asking.campaign("nope").info()
     assert error.value.status == 404
+
+
+def test_a_table_of_trials_has_the_cautions_of_an_export(asking: Client, home: Path) -> None:
+    with Store.open(str(home / "data/hpltune.db")) as store:
+        keep(store, a_study("one", host={"hypervisor": True}), [finished(1, study="one")])
+    [cautions] = asking.campaign("one").trials()["cautions"]
+    assert cautions.startswith("Caution: ")
 
 
 def test_where_nobody_answers_the_error_says_so_at_once() -> None:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from results.columns import TrialPlace
 from results.errors import NoValidRunError, ResultsError
 from results.export.csv_lines import csv_parts, to_hpl_dat
 from results.export.json_lines import json_line
-from results.flat import TrialPlace
 from results.record import Study
 from results.report.model import Report, Sentence
 from results.report.text_forms import to_markdown

@@ -13,9 +13,9 @@ from report_reading import printed as printed_report
 
 from hpl.dat import HplDat, render
 from hpl.params import HplParams
+from results.columns import flat
 from results.errors import ResultsError
 from results.export.json_lines import from_json_lines
-from results.flat import flat
 from results.plain import time_text
 from results.record import IMPORTED_FROM, Kind
 from results.store.store import Store
