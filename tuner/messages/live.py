@@ -52,8 +52,8 @@ class TrialBegunEvent(BaseModel):
     params: dict[str, Scalar]
 
 
-class TrialEndedEvent(TotalsModel):
-    """A trial has ended, with what all that have ended amount to."""
+class MeasuredModel(BaseModel):
+    """What a trial that has ended measured."""
 
     gflops: float | None
     residual: float | None = None
@@ -63,6 +63,11 @@ class TrialEndedEvent(TotalsModel):
     part: float = Field(1.0, description="of a full run")
     conditions: Conditions | None = Field(None, description="whether something else took the machine from it")
     disturbed: str | None = Field(None, description="what did; null where it is not known to be disturbed")
+
+
+class TrialEndedEvent(MeasuredModel, TotalsModel):
+    """A trial has ended, with what all that have ended amount to."""
+
     event: Literal["trial-ended"] = "trial-ended"
     number: int
     kind: Kind
