@@ -39,9 +39,11 @@ class RunnerError(Exception):
 
     Attributes:
         event: what befell the launch; None where nothing says that the configuration is not to blame.
+        lost_nodes: nodes that were lost by it.
     """
 
     event: Mishap | None = None
+    lost_nodes: tuple[str, ...] = ()
 
 
 class InvalidJobError(RunnerError):
@@ -76,6 +78,7 @@ class UnreachableError(RunnerError):
     def __init__(self, sentence: str, node: str) -> None:
         super().__init__(sentence)
         self.node = node
+        self.lost_nodes = (node,)
 
 
 class HeldError(RunnerError):

@@ -101,7 +101,9 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 changes = self._changes(hosts, targets)
                 if changes:
                     present = {host: self._found[host] for host in hosts}
-                    self._now.update(NodeChanger(self._reach, present, self._now, self._patience).make(changes))
+                    boots = {host: boot for host, (_, boot) in self._machines.items()}
+                    changer = NodeChanger(self._reach, present, self._now, boots, self._patience, self._say)
+                    self._now.update(changer.make(changes))
             except RunnerError as error:
                 if left := self._put_back(self._originals_of(hosts)):
                     error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)

@@ -248,10 +248,11 @@ class Campaign:
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
-        sized = size(self._pilot_worker(), self.options, IN_TURN if self.predicts else 0.0)
+        pilots = self._pilot_worker()
+        sized = size(pilots, self.options, IN_TURN if self.predicts else 0.0)
         session, options = sized.session, self.options
         early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
-        engine, first = self._engine(session, early_stopping)
+        engine, first = self._engine(replace(pilots, session=session), early_stopping)
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
@@ -283,11 +284,12 @@ class Campaign:
         session.say(f"Search stopped: {ended}.")
         return SearchResult(engine, confirmation, workers[0], ended)
 
-    def _engine(self, session: StudySession, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
+    def _engine(self, worker: LaunchWorker, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
-        evaluator, options, incumbent = self.evaluators[0], self.options, self.opened.ledger.incumbent
-        measured = timed_at_first(session, evaluator, probes(evaluator.site))
-        simulated = self.opening(session, evaluator.site, measured) if self.opening else None
+        session, options, incumbent = worker.session, self.options, self.opened.ledger.incumbent
+        site = worker.evaluator.site
+        measured = timed_at_first(worker, probes(site))
+        simulated = self.opening(session, site, measured) if self.opening else None
         with session.context.stop.preparing():
             engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
             programs = starts_of_each(session.space, PROGRAM)

@@ -24,7 +24,7 @@ from search_spaces.space import SearchSpace
 from ..budget import Budget
 from ..engines.points import starts
 from ..engines.probes import Messages, Probes
-from ..errors import TunerError
+from ..errors import NodesLostError, TunerError
 from ..machine.inventory import Inventory, node_shape, terms_here
 from ..machine.problem_size import (
     IN_TURN,
@@ -40,11 +40,9 @@ from ..machine.problem_size import (
     textbook,
 )
 from ..options import DEFAULT_WALL_S
-from ..stopping import Stopping
 from ..study.again import MOST_IN_A_ROW
 from ..study.search.workers import LaunchWorker
-from ..study.session import StudySession
-from ..trial.evaluate import Evaluator
+from ..trial.launching import Launching
 from ..trial.plan import TrialPlan, plan
 
 if TYPE_CHECKING:
@@ -198,13 +196,17 @@ LEAST_BYTES = 32 * 2**10
 """Messages up to this size must have been timed where it is ended by its limit: shorter ones do not tell the rate."""
 
 
-def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -> Probes:
+def timed_at_first(worker: LaunchWorker, known: Probes) -> Probes:
     """What is known, with what this launch tells, as it was found when the study began, or now.
 
     It is measured where there are two ranks and there is time for it, and told. What goes wrong is told as well, and
     ends nothing.
+
+    Raises:
+        NodesLostError: as a trial that is lost with a node.
     """
-    store, site = session.context.store, evaluator.site
+    session, site = worker.session, worker.evaluator.site
+    store = session.context.store
     if not site.program.workload.is_hpl:
         return known
     before = stored(store, session.study, known)
@@ -218,7 +220,9 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
         network = {name: value for name, value in session.space.first.items() if is_setting(name)}
         point = {**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **network}
         asked = plan(point, site)
-        found = timed(evaluator, asked, session.folder / FOLDER, limit_s, session.context.stop)
+        found = timed(worker.launching, asked, session.folder / FOLDER, limit_s)
+    except NodesLostError:
+        raise
     except (TunerError, HplError, RunnerError, OSError) as error:
         session.say(f"The ping-pong between two ranks failed, so the message times are unknown: {error}.")
         return known
@@ -268,7 +272,7 @@ def _messages(probe: NetworkProbe) -> Messages:
     return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
 
 
-def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> "Figures | None":
+def timed(launching: Launching, asked: TrialPlan, directory: Path, limit_s: float) -> "Figures | None":
     """Seconds of dgemm with growing blocks and of growing messages; None where the user ended it, or for a single rank.
 
     Args:
@@ -276,17 +280,19 @@ def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: floa
         limit_s: seconds after which it is ended; what it has measured till then counts.
 
     Raises:
+        NodesLostError: as `Launching.launch_program`.
         TunerError: the program failed or printed too few figures.
         HplError: it could not be built.
         RunnerError, OSError: it could not be started, or the network not be set.
     """
     if asked.ranks == 1:
         return None
+    evaluator = launching.evaluator
     mpi = evaluator.site.mpi_named(asked.launch.mpi)
     program = asked.program.calibrator(mpi, asked.library, evaluator.search)
     if program is None:
         return None
-    status = evaluator.run_program(program, ("blocks",), asked, directory, limit_s, stop)
+    status = launching.launch_program(program, ("blocks",), asked, directory, limit_s)
     if status.state is JobState.CANCELLED:
         return None
     if status.state not in {JobState.COMPLETED, JobState.TIMEOUT}:

@@ -160,6 +160,57 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
     assert timers(lab) == []
 
 
+QUICK = ("-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "-o", "ConnectTimeout=1")
+
+
+def cutting_h2(lab: HostsLab, host: str, then: str = "") -> str:
+    """An `ip` that pulls the plug of h2 when a host is given its MTU, and does then something else."""
+    plug = f"/sbin/ip -n {lab.namespace('switch')} link set p2-0"
+    return (
+        f'#!/bin/sh\ncase "$(hostname) $*" in\n"{host} "*"mtu 3000") {plug} down; {then.format(plug=plug)};;\nesac\n'
+        'exec /sbin/ip "$@"\n'
+    )
+
+
+@pytest.mark.parametrize("dies_on", ["h1", "h2"])
+def test_a_node_that_is_lost_in_a_change_is_named_and_the_value_is_not_refused(
+    lab: HostsLab, monkeypatch: pytest.MonkeyPatch, dies_on: str
+) -> None:
+    monkeypatch.setattr("runners.settings.changing.COME_BACK_S", 2.0)
+    said: list[str] = []
+    with SettingsControl(
+        reach(lab, *QUICK), lab.names, ("eth0",), Notes(), patience=Patience(1.0, 1.0), say=said.append
+    ) as network:
+        try:
+            with lab.planted("ip", cutting_h2(lab, dies_on, ":")), pytest.raises(UnreachableError) as lost:
+                network.apply({"net.mtu": 3000})
+        finally:
+            lab.link("h2", "up")
+        assert lost.value.node == "h2"
+        assert "node h2: it does not answer since net.mtu = 3000 was set" in str(lost.value)
+        assert sum("h2: it does not answer since net.mtu = 3000 was set: waiting " in one for one in said) == 1
+    assert [mtu(lab, host) for host in lab.names] == [1500, 1500]
+
+
+def test_a_node_that_was_started_anew_in_a_change_is_named_and_the_value_is_not_refused(lab: HostsLab) -> None:
+    anew = lab.programs / "anew"
+    another = "echo 6f1d1b0e-7f0a-4a57-8c39-9a2f5a0c7d11; exit"
+    other_boot = f'#!/bin/sh\ncase "$(hostname) $*" in "h2 "*boot_id) [ ! -e {anew} ] || {{ {another}; }};; esac\n'
+    then = f"touch {anew}; (sleep 4; {{plug}} up) </dev/null >/dev/null 2>&1 & sleep 30"
+    with SettingsControl(reach(lab, *QUICK), lab.names, ("eth0",), Notes(), patience=Patience(1.0, 1.0)) as network:
+        try:
+            with (
+                lab.planted("head", other_boot + 'exec /usr/bin/head "$@"\n'),
+                lab.planted("ip", cutting_h2(lab, "h2", then)),
+                pytest.raises(UnreachableError, match=r"node h2: it was started anew while net\.mtu = 3000"),
+            ):
+                network.apply({"net.mtu": 3000})
+        finally:
+            lab.link("h2", "up")
+            anew.unlink()
+    assert [mtu(lab, host) for host in lab.names] == [1500, 1500]
+
+
 def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(
     lab: HostsLab, network: SettingsControl
 ) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from as_user import program
+from made_study import MadeStudy
 from record_builders import a_study
 from typer.testing import CliRunner
 
@@ -56,7 +57,7 @@ def told(home: Path) -> Iterator[Told]:
             objective=of_study(a_study()),
             meter=Meter(Budget(wall_s=wall_s), RealClock()),
         )
-        known = timed_at_first(session, evaluator, NOTHING)
+        known = timed_at_first(MadeStudy.of(session, (evaluator,)).workers[0], NOTHING)
         return [event.text for event in events if isinstance(event, Notice)], known
 
     yield tell
