@@ -26,6 +26,7 @@ from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.again import SteadyLoad
+from ..study.cautions import note_lost
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
 from ..study.names import WHOLE_MEMORY, resume_command
@@ -107,6 +108,7 @@ def tune(
         number=next_session(earlier),
     ).open()
     opened.ledger.count(earlier)
+    note_lost(context.store, name, (), (workbench.whole or workbench.site).node_names)
     quiet = quiet_wait(options, workbench, context)
     quiet.before("the first run")
     unavailable = UnavailableParts(context, name)
@@ -366,7 +368,8 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
             f"{lost}: {resume_command(session.study, session.context.store)} goes on once it is repaired"
         ) from lost
     workbench = workbench.without(lost.nodes)
-    left = len((workbench.whole or workbench.site).node_names)
-    session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left.")
+    left = (workbench.whole or workbench.site).node_names
+    note_lost(session.context.store, session.study, lost.nodes, left)
+    session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {len(left)} left.")
     require_settings(session.space.parameters, workbench.site)
     return workbench
