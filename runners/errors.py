@@ -26,6 +26,7 @@ class Mishap(Enum):
     DISK_FULL = ("a disk is full", 0, True)
     KILLED = ("a rank was killed, often by the kernel for want of memory", 1, False)
     DISTURBED = ("somebody else changed the network", 1, False)
+    BUSY = ("others were at work on a node when a run came to its time limit", 1, False)
     NO_START = ("no rank begins, though hosts can connect to each other", 0, False)
 
     def __init__(self, words: str, repeats: int, lasting: bool) -> None:  # noqa: FBT001 - values of a table

@@ -28,6 +28,7 @@ PAUSE_S = 2.0
 """Seconds between two looks, each of which takes one."""
 STEP_S = 0.2
 """Seconds after which a request to stop is heard."""
+HALF_A_CORE = 0.5
 MOST_NAMED = 3
 """Busy nodes that a sentence names."""
 Look = Callable[[], Mapping[str, OthersLoad]]
@@ -113,7 +114,7 @@ class QuietWait:
         if not self.waits:
             return
         began_s = time.monotonic()
-        busy = self._busy()
+        busy = busy_nodes(self.look)
         look_s = time.monotonic() - began_s
         if not busy:
             return
@@ -130,7 +131,7 @@ class QuietWait:
             while busy and left_s > look_s and not self.stop.requested:
                 self._pause(min(PAUSE_S, left_s - look_s))
                 looked_s = time.monotonic()
-                busy = self._busy() if not self.stop.requested else busy
+                busy = busy_nodes(self.look) if not self.stop.requested else busy
                 look_s = max(look_s, time.monotonic() - looked_s)
                 left_s = self.left_s - (time.monotonic() - began_s)
         self.left_s = 0.0 if busy and not self.stop.requested else max(0.0, left_s)
@@ -144,18 +145,25 @@ class QuietWait:
         text = f"before {what} the machine was {after}: others took {told(busy)}; {remedy}."
         self.listener(Notice(text, caution=True, about=OTHERS))
 
-    def _busy(self) -> Mapping[str, OthersLoad]:
-        """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""
-        try:
-            seen = self.look() if self.look else {}
-        except RunnerError:
-            return {}
-        return {node: load for node, load in seen.items() if load.part > MOST_TAKEN}
-
     def _pause(self, seconds: float) -> None:
         end_s = time.monotonic() + seconds
         while time.monotonic() < end_s and not self.stop.requested:
             time.sleep(min(STEP_S, seconds))
+
+
+def busy_nodes(look: Look | None) -> Mapping[str, OthersLoad]:
+    """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""
+    try:
+        seen = look() if look else {}
+    except RunnerError:
+        return {}
+    return {node: load for node, load in seen.items() if load.part > MOST_TAKEN}
+
+
+def crowded(site: Inventory) -> str:
+    """Say where others take so much now that a rank has half of its core at most; "" where nowhere, or nobody knows."""
+    busy = {node: load for node, load in busy_nodes(look_at(site)).items() if load.busy >= HALF_A_CORE}
+    return told(busy) if busy else ""
 
 
 def told(busy: Mapping[str, OthersLoad]) -> str:

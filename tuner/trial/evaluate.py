@@ -32,6 +32,7 @@ from runners.settings.sys import TUNABLES, with_tunables
 from ..errors import TunerError
 from ..events import Listener, Notice
 from ..machine.inventory import Inventory, matrix_on_gpus
+from ..machine.quiet import crowded
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
 from ..units import duration, gibibytes
@@ -232,6 +233,8 @@ class Evaluator:
         disturbed = ""
         if self.settings is not None and not status.lost_nodes:
             disturbed = self.settings.disturbed(self.site.node_names)
+        if status.state is JobState.TIMEOUT and not status.event and (others := crowded(self.site)):
+            status = replace(status, event=Mishap.BUSY, message=f"{status.message}, while others took {others}")
         stdout, stderr = paths.read_stdout(), self._said(paths)
         printed = plan.program.parse(stdout)
         times_s = [result.time_s for result in printed.results][: len(plan.runs)]

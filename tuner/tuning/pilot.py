@@ -41,6 +41,7 @@ from ..machine.problem_size import (
 )
 from ..options import DEFAULT_WALL_S
 from ..study.again import MOST_IN_A_ROW
+from ..study.names import look_command
 from ..study.search.workers import LaunchWorker
 from ..trial.launching import Launching
 from ..trial.plan import TrialPlan, plan
@@ -97,7 +98,11 @@ def pilot(
         if session.stopped and not record.ranked:
             break
         if not record.ranked:
-            raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
+            doctor = "`hpltune doctor ⟦cluster⟧ FILE`" if site.nodes else "`hpltune doctor`"
+            raise TunerError(
+                f"the first run of HPL failed, so nothing can be tuned: {record.reason}. "
+                f"{look_command(record, session.context.store)} tells what it printed, {doctor} what is missing here"
+            )
         tried = _until_quiet(at_n, record)
         runs += tried
         found = samples_of(runs)
