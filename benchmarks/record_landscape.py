@@ -122,9 +122,17 @@ class Recording:
 def with_timed(known: Probes, workshop: Workbench, space: SearchSpace) -> Probes:
     """What is known, with what a launch on all ranks tells before a study."""
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
-        book = MemoryBook(Path(folder))
-        here = Launching(evaluator=workshop.evaluator, book=book, listener=lambda _: None, stop=StopRequest())
-        figures = timed(here, plan(space.first, workshop.site), Path(folder), LIMIT_S)
+        figures = timed(
+            Launching(
+                evaluator=workshop.evaluator,
+                book=MemoryBook(Path(folder)),
+                listener=lambda _: None,
+                stop=StopRequest(),
+            ),
+            plan(space.first, workshop.site),
+            Path(folder),
+            LIMIT_S,
+        )
     if figures is None:
         return known
     found = messages_of(figures)

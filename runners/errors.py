@@ -70,7 +70,7 @@ class ProcessError(RunnerError):
 class UnreachableError(RunnerError):
     """A node does not answer, or refuses the login.
 
-    Attributes:
+    Args:
         node: the node's name.
     """
 
@@ -78,7 +78,6 @@ class UnreachableError(RunnerError):
 
     def __init__(self, sentence: str, node: str) -> None:
         super().__init__(sentence)
-        self.node = node
         self.lost_nodes = (node,)
 
 

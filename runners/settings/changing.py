@@ -87,8 +87,10 @@ class PathTest:
     @property
     def command(self) -> Command:
         """Return the command that pings until an answer comes or the time is over."""
-        size = str(max(0, self.mtu - HEADERS))
-        return ("sh", "-c", _PING, "path-test", self.source, size, self.target, f"{self.timeout_s:.0f}")
+        return (
+            *("sh", "-c", _PING, "path-test", self.source),
+            *(str(max(0, self.mtu - HEADERS)), self.target, f"{self.timeout_s:.0f}"),
+        )
 
     def sentence(self, host: str, told: Told) -> str:
         """Return the sentence why the test failed."""
@@ -107,7 +109,6 @@ class NodeChanger:
     Attributes:
         nodes: what was found on each of them.
         values: the current values of their settings, as far as they were read.
-        boots: the boot of each.
         patience: how long it waits after a change.
         say: called with a sentence about each wait for a silent node.
     """
@@ -115,7 +116,6 @@ class NodeChanger:
     reach: Transport
     nodes: Mapping[str, Node]
     values: Mapping[Place, str]
-    boots: Mapping[str, str]
     patience: Patience
     say: Callable[[str], None]
 
@@ -135,16 +135,18 @@ class NodeChanger:
             UnreachableError: a node does not answer, or was started anew meanwhile.
             RunnerError: a conversation with a node broke off.
         """
-        grace_s = self.patience.grace_s * ceil(len(changes) / AT_ONCE)
-        timers = {host: Timer(host, uuid.uuid4().hex, grace_s) for host in changes}
+        timers = {
+            host: Timer(host, uuid.uuid4().hex, self.patience.grace_s * ceil(len(changes) / AT_ONCE))
+            for host in changes
+        }
         try:
             tests = self._tests(changes)
             refused = for_each(
                 tuple(changes), lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
             )
             if refusal := next(filter(None, refused.values()), None):
-                what = _named(next(iter(changes.values())))
-                for_each(tuple(self.nodes), lambda host: self._require_alive(host, what, COME_BACK_S))
+                named = _named(next(iter(changes.values())))
+                for_each(tuple(self.nodes), lambda host: self._require_alive(host, named, COME_BACK_S))
                 raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
         except BaseException:
@@ -202,8 +204,7 @@ class NodeChanger:
 
     def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[Place, str]:
         """Connect to a node again, stop its timer, and check that the change holds."""
-        known = host_settings()
-        shows = [known[each.setting].show(each.interface) for each in changes]
+        shows = [host_settings()[each.setting].show(each.interface) for each in changes]
         try:
             stopped, *answers = converse(self.reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
         except UnreachableError as error:
@@ -223,9 +224,13 @@ class NodeChanger:
         Raises:
             UnreachableError: the node itself is to blame.
         """
-        self._require_alive(host, _named(changes), timer.after_s + COME_BACK_S)
-        sentence = f"node {host}: {_named(changes)} cut it off ({error}); it has come back"
-        return RefusedError(sentence, _only([each.setting for each in changes]))
+        wait_s = timer.after_s + COME_BACK_S
+        self.say(f"Node {host} does not answer since {_named(changes)} was set: waiting {wait_s:.0f} s for it.")
+        self._require_alive(host, _named(changes), wait_s)
+        return RefusedError(
+            f"node {host}: {_named(changes)} cut it off ({error}); it has come back",
+            _only([each.setting for each in changes]),
+        )
 
     def _require_alive(self, host: str, changed: str, wait_s: float) -> None:
         """Make sure that a node answers within so many seconds, and was not started anew: a change does neither.
@@ -236,23 +241,14 @@ class NodeChanger:
         Raises:
             UnreachableError: it does not, or was.
         """
-        said, until_s = False, time.monotonic() + wait_s
-        while True:
-            try:
-                (ids,) = converse(self.reach, host, [IDENTITY], timeout_s=CONFIRM_S)
-            except RunnerError as error:
-                sentence = f"it does not answer since {changed} was set"
-                if time.monotonic() > until_s:
-                    raise UnreachableError(f"node {host}: {sentence}", host) from error
-                if not said:
-                    self.say(f"Node {host}: {sentence}: waiting {wait_s:.0f} s for it.")
-                said = True
-                time.sleep(1.0)
-            else:
-                _, boot = identity_in(ids.printed)
-                if boot and boot != self.boots.get(host, boot):
-                    raise UnreachableError(f"node {host}: it was started anew while {changed} was set", host)
-                return
+        until_s = time.monotonic() + wait_s
+        ask = lambda node: converse(self.reach, node, [IDENTITY], timeout_s=CONFIRM_S)  # noqa: E731
+        while isinstance(heard := outcome_of_each((host,), ask)[host], RunnerError):
+            if time.monotonic() > until_s:
+                raise UnreachableError(f"node {host}: it does not answer since {changed} was set", host) from heard
+            time.sleep(1.0)
+        if identity_in(heard[0].printed)[1] not in ("", self.nodes[host].boot):
+            raise UnreachableError(f"node {host}: it was started anew while {changed} was set", host)
 
 
 def value_of(host: str, key: Key, told: Told) -> str:

@@ -76,9 +76,7 @@ def look_at(site: Inventory) -> Look | None:
     if site.nodes is None:
         return partial(others_on, None, [HERE])
     names, reach = site.nodes.names, site.nodes.cluster.reach
-    if not names or site.nodes.cluster.batch is not None:
-        return None
-    return look_on(reach, names)
+    return look_on(reach, names) if names and site.nodes.cluster.batch is None else None
 
 
 def look_on(reach: Transport, nodes: Sequence[str]) -> Look:
@@ -162,8 +160,8 @@ def busy_nodes(look: Look | None) -> Mapping[str, OthersLoad]:
 
 def crowded(site: Inventory) -> str:
     """Say where others take so much now that a rank has half of its core at most; "" where nowhere, or nobody knows."""
-    busy = {node: load for node, load in busy_nodes(look_at(site)).items() if load.busy >= HALF_A_CORE}
-    return told(busy) if busy else ""
+    seen = busy_nodes(look_at(site)).items()
+    return told(busy) if (busy := {node: load for node, load in seen if load.busy >= HALF_A_CORE}) else ""
 
 
 def told(busy: Mapping[str, OthersLoad]) -> str:

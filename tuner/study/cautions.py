@@ -139,8 +139,10 @@ def fewer_nodes(study: Study) -> list[str]:
     lost, count = study.host.get(LOST), study.host.get("nodes")
     if not isinstance(lost, list) or not isinstance(count, int) or not 0 < len(lost) < count:
         return []
-    names, was = listed(list(map(str, lost)))[:MOST_TOLD], "was" if len(lost) == 1 else "were"
-    return [f"the rates are on {count - len(lost)} of {count} nodes: {names} {was} lost"]
+    names = listed([*map(str, lost)])[:MOST_TOLD]
+    return [
+        f"the rates are on {count - len(lost)} of {count} nodes: {names} {'was' if len(lost) == 1 else 'were'} lost"
+    ]
 
 
 def told_cautions(study: Study) -> dict[str, tuple[datetime | None, str]]:
@@ -171,8 +173,7 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
     cluster = study.options.get("cluster")
     model = cluster.get("caution") if study.simulated and isinstance(cluster, Mapping) else None
     follow = [*([VIRTUAL] if virtual else []), *([str(model).rstrip(".")] if model else [])]
-    fewer = [(None, text) for text in fewer_nodes(study)]
-    return [*fewer, *disturbed, *told.values(), *changes, *((None, text) for text in follow)]
+    return [*disturbed, *told.values(), *changes, *((None, text) for text in (*fewer_nodes(study), *follow))]
 
 
 def small_caution(study: Study, N: int) -> str | None:

@@ -140,11 +140,6 @@ def resume_command(name: str, store: Store) -> str:
     return f"`{resuming(store.study(name))}{db_option(store)}`"
 
 
-def look_command(record: TrialRecord, store: Store) -> str:
-    """The command that tells all of a trial of a store, with what it printed."""
-    return f"`hpltune show {shlex.quote(record.study)} {record.number}{db_option(store)}`"
-
-
 def newest_search(store: Store, purpose: str) -> Study:
     """The study created last by `tune`.
 

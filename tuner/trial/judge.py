@@ -156,9 +156,8 @@ def another_run(asked: HplParams, result: HplResult) -> Failure | None:
 
 def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:
     """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
-    if any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0:
-        return None
-    return ended_early(status, found, stderr, "the run did not stop where it was asked to")
+    stopped = any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0
+    return None if stopped else ended_early(status, found, stderr, "the run did not stop where it was asked to")
 
 
 def _reached(stderr: str) -> str:

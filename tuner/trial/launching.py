@@ -208,13 +208,13 @@ class Launching:
         Raises:
             TunerError, results.errors.ResultsError: as `measure`.
         """
-
-        def once(repeated: Mapping[Mishap, int], left: Trials) -> LaunchOutcome:
-            if repeated:
-                return self._again(trials, plan, limits, left, repeated)
-            return self._launch(trials, plan, limits, repeated)
-
-        return self._until_it_counts(once)
+        return self._until_it_counts(
+            lambda repeated, left: (
+                self._again(trials, plan, limits, left, repeated)
+                if repeated
+                else self._launch(trials, plan, limits, repeated)
+            )
+        )
 
     def launch_program(
         self, program: ReadyProgram, arguments: Sequence[str], plan: TrialPlan, directory: Path, limit_s: float

@@ -289,9 +289,8 @@ class Campaign:
     def _engine(self, worker: LaunchWorker, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
         session, options, incumbent = worker.session, self.options, self.opened.ledger.incumbent
-        site = worker.evaluator.site
-        measured = timed_at_first(worker, probes(site))
-        simulated = self.opening(session, site, measured) if self.opening else None
+        measured = timed_at_first(worker, probes(worker.evaluator.site))
+        simulated = self.opening(session, worker.evaluator.site, measured) if self.opening else None
         with session.context.stop.preparing():
             engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
             programs = starts_of_each(session.space, PROGRAM)

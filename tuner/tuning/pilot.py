@@ -1,6 +1,7 @@
 """The first runs of a study: how fast HPL is here, and so which N the budget can pay for."""
 
 import math
+import shlex
 import socket
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from runners.settings.registry import full_name, is_setting, recorded_name
 from search_spaces.space import SearchSpace
 
 from ..budget import Budget
+from ..database import db_option
 from ..engines.points import starts
 from ..engines.probes import Messages, Probes
 from ..errors import NodesLostError, TunerError
@@ -41,7 +43,6 @@ from ..machine.problem_size import (
 )
 from ..options import DEFAULT_WALL_S
 from ..study.again import MOST_IN_A_ROW
-from ..study.names import look_command
 from ..study.search.workers import LaunchWorker
 from ..trial.launching import Launching
 from ..trial.plan import TrialPlan, plan
@@ -98,10 +99,10 @@ def pilot(
         if session.stopped and not record.ranked:
             break
         if not record.ranked:
-            doctor = "`hpltune doctor ⟦cluster⟧ FILE`" if site.nodes else "`hpltune doctor`"
             raise TunerError(
                 f"the first run of HPL failed, so nothing can be tuned: {record.reason}. "
-                f"{look_command(record, session.context.store)} tells what it printed, {doctor} what is missing here"
+                f"`hpltune show {shlex.quote(session.study)} {record.number}{db_option(session.context.store)}` tells "
+                f"what it printed, `hpltune doctor{' ⟦cluster⟧ FILE' if site.nodes else ''}` what is missing here"
             )
         tried = _until_quiet(at_n, record)
         runs += tried
@@ -210,8 +211,7 @@ def timed_at_first(worker: LaunchWorker, known: Probes) -> Probes:
     Raises:
         NodesLostError: as a trial that is lost with a node.
     """
-    session, site = worker.session, worker.evaluator.site
-    store = session.context.store
+    session, site, store = worker.session, worker.evaluator.site, worker.session.context.store
     if not site.program.workload.is_hpl:
         return known
     before = stored(store, session.study, known)
@@ -292,9 +292,8 @@ def timed(launching: Launching, asked: TrialPlan, directory: Path, limit_s: floa
     """
     if asked.ranks == 1:
         return None
-    evaluator = launching.evaluator
-    mpi = evaluator.site.mpi_named(asked.launch.mpi)
-    program = asked.program.calibrator(mpi, asked.library, evaluator.search)
+    mpi = launching.evaluator.site.mpi_named(asked.launch.mpi)
+    program = asked.program.calibrator(mpi, asked.library, launching.evaluator.search)
     if program is None:
         return None
     status = launching.launch_program(program, ("blocks",), asked, directory, limit_s)

@@ -143,9 +143,5 @@ def prediction_of(study: Study) -> NotedPrediction | None:
     if not isinstance(known, Mapping) or "full" not in known:
         return None
     rivals = tuple(Rival(**rival) for rival in known["rivals"])
-    return NotedPrediction(**{**known, "full": _extrapolation(known["full"]), "rivals": rivals})
-
-
-def _extrapolation(stored: Mapping[str, Any]) -> Extrapolation:
-    tuples = {name: tuple(stored[name]) for name in ("coefficients", "gflops_range")}
-    return Extrapolation(**{**stored, **tuples})
+    tuples = {name: tuple(known["full"][name]) for name in ("coefficients", "gflops_range")}
+    return NotedPrediction(**{**known, "full": Extrapolation(**{**known["full"], **tuples}), "rivals": rivals})

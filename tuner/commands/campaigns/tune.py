@@ -155,11 +155,10 @@ class TuneResult:
         study, written = self.summary.study, self.written
         fewer = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION) for text in fewer_nodes(study)]
         ranking = (*self.summary.parts(SHOWN, sure=written is None), *fewer)
-        cautions = {"cautions": cautions_of(study)}
         if written is None:
-            return Report(title, ranking, self.summary.to_json(more=cautions))
+            return Report(title, ranking, self.summary.to_json(more={"cautions": cautions_of(study)}))
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
-        facts = self.summary.to_json(more={**written.to_json(), **cautions})
+        facts = self.summary.to_json(more={**written.to_json(), "cautions": cautions_of(study)})
         return Report(title, (*ranking, *sentences, *self._end(self.summary, written)), facts)
 
     def _end(self, summary: "StudySummary", written: "WinnerFiles") -> Iterable[Part]:

@@ -184,14 +184,13 @@ class LaunchWorker:
     @property
     def launching(self) -> Launching:
         """Launches here, and repeats while the budget lasts."""
-        session = self.session
         return Launching(
             evaluator=self.evaluator,
             book=self.book,
-            listener=session.context.listener,
-            stop=session.context.stop,
-            clock=session.meter.clock,
-            out_of_time=lambda: session.meter.out_of_time(0.0) is not None,
+            listener=self.session.context.listener,
+            stop=self.session.context.stop,
+            clock=self.session.meter.clock,
+            out_of_time=lambda: self.session.meter.out_of_time(0.0) is not None,
         )
 
     def _run(self, asked: Mapping[int, PlannedTrial[TrialPlan]], rung: Rung) -> LaunchOutcome:
