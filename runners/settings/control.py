@@ -101,8 +101,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 self._learn(hosts, targets)
                 changes = self._changes(hosts, targets)
                 if changes:
-                    nodes = {host: replace(self._found[host], boot=self._machines[host][1]) for host in hosts}
-                    self._now |= NodeChanger(self._reach, nodes, self._now, self._patience, self._say).make(changes)
+                    found = {host: replace(self._found[host], boot=self._machines[host][1]) for host in hosts}
+                    self._now |= NodeChanger(self._reach, found, self._now, self._patience, self._say).make(changes)
             except RunnerError as error:
                 if left := self._put_back(self._originals_of(hosts)):
                     error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)
