@@ -403,7 +403,6 @@ def _simulated(
     ranks = cores_of_each(cluster)
     study = begun(store, request, request.options, facts_of(request.options, opened))
     book = FileBook(store, study, session.context.runs)
-
     with closing_study(study, store, stop), closing(Simulator(opened, jobs, request.options.limit_s)) as simulator:
         site.study, site.trials = study, SimulatedTrials(simulator, book, session.listener, stop, named)
         runs = ScalingRuns(

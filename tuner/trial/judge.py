@@ -179,6 +179,8 @@ def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) ->
 def _unchecked(asked: HplParams, ended: Failure | None) -> Failure:
     """Why HPL printed a result and no residual: it was told not to check it, or the run was cut off between the two."""
     if asked.threshold <= 0:
-        unasked = f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0"
-        return Failure(Invalidity.CORRECTNESS, unasked)
+        return Failure(
+            Invalidity.CORRECTNESS,
+            f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0",
+        )
     return ended or Failure(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")

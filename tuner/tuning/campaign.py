@@ -171,8 +171,12 @@ def _power_starts(session: StudySession) -> Sequence[Point]:
     """Points that show what each choice draws on which the power depends most, where the measured power decides."""
     if not any(one.by_measured_power for one in (session.objective, session.objective.against) if one is not None):
         return ()
-    names = [name for name in session.space.varying if name == "layout" or name.startswith("sys.")]
-    return [point for name in names for point in starts_of_each(session.space, name)]
+    return [
+        point
+        for name in session.space.varying
+        if name == "layout" or name.startswith("sys.")
+        for point in starts_of_each(session.space, name)
+    ]
 
 
 def quiet_wait(options: TuneOptions, workbench: Workbench, context: StudyContext) -> QuietWait:

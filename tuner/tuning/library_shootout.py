@@ -328,10 +328,9 @@ def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyC
 
 def _in_rounds(champion: Champion, meter: Meter, number: int) -> LaunchWorker:
     """The worker of a champion's search, for which now the whole budget counts."""
-    worker = champion.worker
-    opened = OpenStudy.again(worker.session, meter, number)
-    limits = replace(worker.limits, session=opened.session)
-    return replace(worker, session=opened.session, book=opened.ledger, limits=limits)
+    opened = OpenStudy.again(champion.worker.session, meter, number)
+    limits = replace(champion.worker.limits, session=opened.session)
+    return replace(champion.worker, session=opened.session, book=opened.ledger, limits=limits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,8 +104,7 @@ def pilot(
                 f"`hpltune show {shlex.quote(session.study)} {record.number}{db_option(session.context.store)}` tells "
                 f"what it printed, `hpltune doctor{' ⟦cluster⟧ FILE' if site.nodes else ''}` what is missing here"
             )
-        tried = _until_quiet(at_n, record)
-        runs += tried
+        runs += _until_quiet(at_n, record)
         found = samples_of(runs)
         if samples and len(found) <= len(samples):
             break  # the larger one was disturbed each time: the smaller one tells more
@@ -223,8 +222,7 @@ def timed_at_first(worker: LaunchWorker, known: Probes) -> Probes:
         return known
     try:
         network = {name: value for name, value in session.space.first.items() if is_setting(name)}
-        point = {**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **network}
-        asked = plan(point, site)
+        asked = plan({**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **network}, site)
         found = timed(worker.launching, asked, session.folder / FOLDER, limit_s)
     except NodesLostError:
         raise
