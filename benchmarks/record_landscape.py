@@ -43,6 +43,7 @@ from tuner.simulation.session import cores_here
 from tuner.simulation.simulator import Simulator
 from tuner.stopping import StopRequest
 from tuner.trial.evaluate import LaunchResult
+from tuner.trial.launching import Launching, MemoryBook
 from tuner.trial.plan import PlanError, plan
 from tuner.trial.workbench import Workbench
 from tuner.tuning.pilot import timed
@@ -121,7 +122,17 @@ class Recording:
 def with_timed(known: Probes, workshop: Workbench, space: SearchSpace) -> Probes:
     """What is known, with what a launch on all ranks tells before a study."""
     with tempfile.TemporaryDirectory(prefix="hpltune-landscape-") as folder:
-        figures = timed(workshop.evaluator, plan(space.first, workshop.site), Path(folder), LIMIT_S, StopRequest())
+        figures = timed(
+            Launching(
+                evaluator=workshop.evaluator,
+                book=MemoryBook(Path(folder)),
+                listener=lambda _: None,
+                stop=StopRequest(),
+            ),
+            plan(space.first, workshop.site),
+            Path(folder),
+            LIMIT_S,
+        )
     if figures is None:
         return known
     found = messages_of(figures)

@@ -26,6 +26,7 @@ class Mishap(Enum):
     DISK_FULL = ("a disk is full", 0, True)
     KILLED = ("a rank was killed, often by the kernel for want of memory", 1, False)
     DISTURBED = ("somebody else changed the network", 1, False)
+    BUSY = ("others were at work on a node when a run came to its time limit", 1, False)
     NO_START = ("no rank begins, though hosts can connect to each other", 0, False)
 
     def __init__(self, words: str, repeats: int, lasting: bool) -> None:  # noqa: FBT001 - values of a table
@@ -39,9 +40,11 @@ class RunnerError(Exception):
 
     Attributes:
         event: what befell the launch; None where nothing says that the configuration is not to blame.
+        lost_nodes: nodes that were lost by it.
     """
 
     event: Mishap | None = None
+    lost_nodes: tuple[str, ...] = ()
 
 
 class InvalidJobError(RunnerError):
@@ -67,7 +70,7 @@ class ProcessError(RunnerError):
 class UnreachableError(RunnerError):
     """A node does not answer, or refuses the login.
 
-    Attributes:
+    Args:
         node: the node's name.
     """
 
@@ -75,7 +78,7 @@ class UnreachableError(RunnerError):
 
     def __init__(self, sentence: str, node: str) -> None:
         super().__init__(sentence)
-        self.node = node
+        self.lost_nodes = (node,)
 
 
 class HeldError(RunnerError):

@@ -2,12 +2,13 @@
 
 import time
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import ceil
 
 from ..errors import RefusedError, RunnerError, UnreachableError
-from ..hosts.transport import Transport, for_each
-from .journal import place
+from ..hosts.transport import AT_ONCE, Transport, for_each
+from .journal import IDENTITY, identity_in, place
 from .registry import host_settings
 from .script import Timer, Told, change, converse, failure, outcome_of_each, writing
 from .setting import Command
@@ -55,11 +56,12 @@ class Patience:
     """How long a control waits after a change.
 
     Attributes:
-        grace_s: seconds after which a node that was cut off by a change undoes it; a NIC needs a few to come up.
+        grace_s: seconds after which a node that was cut off by a change undoes it, as often as AT_ONCE nodes change; a
+            NIC needs a few to come up.
         link_s: seconds until all nodes have changed, and until a link that went down carries packets again.
     """
 
-    grace_s: float = 60.0
+    grace_s: float = 30.0
     link_s: float = 10.0
 
 
@@ -85,8 +87,10 @@ class PathTest:
     @property
     def command(self) -> Command:
         """Return the command that pings until an answer comes or the time is over."""
-        size = str(max(0, self.mtu - HEADERS))
-        return ("sh", "-c", _PING, "path-test", self.source, size, self.target, f"{self.timeout_s:.0f}")
+        return (
+            *("sh", "-c", _PING, "path-test", self.source),
+            *(str(max(0, self.mtu - HEADERS)), self.target, f"{self.timeout_s:.0f}"),
+        )
 
     def sentence(self, host: str, told: Told) -> str:
         """Return the sentence why the test failed."""
@@ -106,15 +110,19 @@ class NodeChanger:
         nodes: what was found on each of them.
         values: the current values of their settings, as far as they were read.
         patience: how long it waits after a change.
+        say: called with a sentence about each wait for a silent node.
     """
 
     reach: Transport
     nodes: Mapping[str, Node]
     values: Mapping[Place, str]
     patience: Patience
+    say: Callable[[str], None]
 
     def make(self, changes: Mapping[str, list[Change]]) -> dict[Place, str]:
         """Change nodes, test their links, and read the changed settings again.
+
+        A value is refused only where all nodes answer afterwards, and none was started anew: else the node is to blame.
 
         Args:
             changes: of each node, in the order in which they are made.
@@ -124,15 +132,21 @@ class NodeChanger:
 
         Raises:
             RefusedError: a value is refused, or a node was cut off.
-            RunnerError: a node does not answer.
+            UnreachableError: a node does not answer, or was started anew meanwhile.
+            RunnerError: a conversation with a node broke off.
         """
-        timers = {host: Timer(host, uuid.uuid4().hex, self.patience.grace_s) for host in changes}
+        timers = {
+            host: Timer(host, uuid.uuid4().hex, self.patience.grace_s * ceil(len(changes) / AT_ONCE))
+            for host in changes
+        }
         try:
             tests = self._tests(changes)
             refused = for_each(
                 tuple(changes), lambda host: self._change(host, changes[host], tests.get(host, ()), timers[host])
             )
-            for refusal in filter(None, refused.values()):
+            if refusal := next(filter(None, refused.values()), None):
+                named = _named(next(iter(changes.values())))
+                for_each(tuple(self.nodes), lambda host: self._require_alive(host, named, COME_BACK_S))
                 raise refusal
             verified = for_each(tuple(changes), lambda host: self._confirm(host, changes[host], timers[host]))
         except BaseException:
@@ -190,8 +204,7 @@ class NodeChanger:
 
     def _confirm(self, host: str, changes: Sequence[Change], timer: Timer) -> dict[Place, str]:
         """Connect to a node again, stop its timer, and check that the change holds."""
-        known = host_settings()
-        shows = [known[each.setting].show(each.interface) for each in changes]
+        shows = [host_settings()[each.setting].show(each.interface) for each in changes]
         try:
             stopped, *answers = converse(self.reach, host, [timer.stop(), *shows], timeout_s=CONFIRM_S, wide=True)
         except UnreachableError as error:
@@ -206,17 +219,36 @@ class NodeChanger:
         return {(host, each.interface, each.setting): each.after for each in changes}
 
     def _cut_off(self, host: str, changes: Sequence[Change], error: Exception, timer: Timer) -> RefusedError:
-        """Wait until a silent node has undone its change, and return the error."""
-        until_s = time.monotonic() + timer.after_s + COME_BACK_S
-        while time.monotonic() < until_s:
-            try:
-                converse(self.reach, host, [("true",)], timeout_s=CONFIRM_S)
-            except RunnerError:
-                time.sleep(1.0)
-            else:
-                sentence = f"node {host}: {_named(changes)} cut it off ({error}); it has come back"
-                return RefusedError(sentence, _only([each.setting for each in changes]))
-        return RefusedError(f"node {host}: {_named(changes)} cut it off ({error}), and it has not come back")
+        """Wait until a silent node has undone its change, and return the error that this cut it off.
+
+        Raises:
+            UnreachableError: the node itself is to blame.
+        """
+        wait_s = timer.after_s + COME_BACK_S
+        self.say(f"Node {host} does not answer since {_named(changes)} was set: waiting {wait_s:.0f} s for it.")
+        self._require_alive(host, _named(changes), wait_s)
+        return RefusedError(
+            f"node {host}: {_named(changes)} cut it off ({error}); it has come back",
+            _only([each.setting for each in changes]),
+        )
+
+    def _require_alive(self, host: str, changed: str, wait_s: float) -> None:
+        """Make sure that a node answers within so many seconds, and was not started anew: a change does neither.
+
+        Args:
+            changed: what was set, in words.
+
+        Raises:
+            UnreachableError: it does not, or was.
+        """
+        until_s = time.monotonic() + wait_s
+        ask = lambda node: converse(self.reach, node, [IDENTITY], timeout_s=CONFIRM_S)  # noqa: E731
+        while isinstance(heard := outcome_of_each((host,), ask)[host], RunnerError):
+            if time.monotonic() > until_s:
+                raise UnreachableError(f"node {host}: it does not answer since {changed} was set", host) from heard
+            time.sleep(1.0)
+        if identity_in(heard[0].printed)[1] not in ("", self.nodes[host].boot):
+            raise UnreachableError(f"node {host}: it was started anew while {changed} was set", host)
 
 
 def value_of(host: str, key: Key, told: Told) -> str:

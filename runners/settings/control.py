@@ -3,6 +3,7 @@
 import uuid
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from threading import Lock
 from types import TracebackType
 
@@ -100,8 +101,8 @@ class SettingsControl(AbstractContextManager["SettingsControl"]):
                 self._learn(hosts, targets)
                 changes = self._changes(hosts, targets)
                 if changes:
-                    present = {host: self._found[host] for host in hosts}
-                    self._now.update(NodeChanger(self._reach, present, self._now, self._patience).make(changes))
+                    found = {host: replace(self._found[host], boot=self._machines[host][1]) for host in hosts}
+                    self._now |= NodeChanger(self._reach, found, self._now, self._patience, self._say).make(changes)
             except RunnerError as error:
                 if left := self._put_back(self._originals_of(hosts)):
                     error.args = (f"{error}; not put back yet: {'; '.join(left.values())}",)

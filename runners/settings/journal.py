@@ -127,5 +127,4 @@ def in_words(originals: Iterable[Original]) -> str:
 
 def place(host: str, interface: str, setting: str, value: str | None = None) -> str:
     """Name a node's setting, for a sentence."""
-    where = f"node {host}: {interface}: " if interface else f"node {host}: "
-    return where + setting + ("" if value is None else f" = {value}")
+    return ": ".join(filter(None, (f"node {host}", interface, setting))) + ("" if value is None else f" = {value}")

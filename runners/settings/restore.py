@@ -96,14 +96,13 @@ def _states(reach: Transport, host: str, originals: Sequence[Original]) -> tuple
 
     It is "same" where the node has the value, or else what `Original.found_on` says.
     """
-    known = host_settings()
-    shows = [known[each.setting].show(each.interface) for each in originals]
+    shows = [host_settings()[each.setting].show(each.interface) for each in originals]
     who, ids, *answers = converse(reach, host, [WHO, IDENTITY, *shows])
     states: dict[Original, str] = {each: each.found_on(*identity_in(ids.printed)) for each in originals}
     why = ""
     for each, told in zip(originals, answers, strict=True):
         try:
-            if states[each] == "here" and known[each.setting].read(told.printed).value == each.value:
+            if states[each] == "here" and host_settings()[each.setting].read(told.printed).value == each.value:
                 states[each] = "same"
         except RefusedError as error:
             why = f"{place(host, each.interface, each.setting)}: {error}"

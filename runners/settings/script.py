@@ -97,10 +97,8 @@ def converse(
         UnreachableError: the node does not answer.
         ProcessError: the conversation broke off.
     """
-    lines = [step(command) for command in commands]
-    if wide:
-        lines += [f"# {PADDING}", f"head -c {len(PADDING)} /dev/zero | tr '\\0' x"]
-    return _answers(reach, node, commands, "\n".join(lines) + "\n", timeout_s)
+    padding = [f"# {PADDING}", f"head -c {len(PADDING)} /dev/zero | tr '\\0' x"] if wide else []
+    return _answers(reach, node, commands, "\n".join([*map(step, commands), *padding]) + "\n", timeout_s)
 
 
 def change(
@@ -118,14 +116,12 @@ def change(
         ProcessError: the conversation broke off.
     """
     back = "; ".join(shlex.join(command) for command in undo) or ":"
+    undone = f"{{ {back}; }} </dev/null >/dev/null 2>&1; {shlex.join(timer.stop())}"
     lines = [
         f"{shlex.join(timer.stop(others=True))} </dev/null >/dev/null 2>&1",
         f"{{ {shlex.join(timer.start(back))} </dev/null 2>/dev/null & }} | read started",
+        *(f"{step(command)}\n[ $code -eq 0 ] || {{ {undone}; exit 0; }}" for command in commands),
     ]
-    for command in commands:
-        lines.append(step(command))
-        undone = f"{{ {back}; }} </dev/null >/dev/null 2>&1; {shlex.join(timer.stop())}"
-        lines.append(f"[ $code -eq 0 ] || {{ {undone}; exit 0; }}")
     return _answers(reach, node, None, "\n".join(lines) + "\n", timeout_s)
 
 

@@ -56,18 +56,16 @@ class Node:
 
     Attributes:
         root: whether commands run as root there; otherwise they need `sudo -n`.
+        boot: the id of its boot; "" where that is not known.
     """
 
     root: bool
     interfaces: tuple[Interface, ...]
+    boot: str = ""
 
     def interface(self, name: str) -> Interface | None:
         """Return the interface of this name, or None."""
         return next((each for each in self.interfaces if each.name == name), None)
-
-    def wired(self) -> tuple[str, ...]:
-        """List the interfaces that are up and not loopback."""
-        return tuple(each.name for each in self.interfaces if each.up and not each.loopback)
 
 
 def look_at(reach: Transport, host: str, *, interfaces: bool = True) -> Node:

@@ -45,8 +45,10 @@ def node_faults(cluster: Cluster, says: Sequence[NodeSays], mpi: Mpi | None, sha
                     f"{where} does not see {folder}: put it on a file system that all nodes share (HPLTUNE_DATA, and "
                     'HPLTUNE_CACHE for the builds), or let hpltune copy programs: stage = "copy" in the cluster file'
                 )
-        if mpi is not None:
-            yield from _mpi_faults(where, node, mpi)
+        if mpi is not None and not node.mpi:
+            yield f"{where} has no {mpi.mpirun}: install the same MPI on all nodes, at the same path"
+        elif mpi is not None and mpi.version not in node.mpi:
+            yield f"{where} has another MPI ({node.mpi}) than this host ({mpi.name} {mpi.version})"
         yield from _less_than_the_file_says(where, node, cluster)
     yield from _launcher_faults(mpi)
     yield from (
@@ -91,13 +93,6 @@ def _less_than_the_file_says(where: str, node: NodeSays, cluster: Cluster) -> It
                 f"{where} has no interface {interface} (there: {', '.join(node.interfaces) or 'none'}), which "
                 "use_interfaces, or interfaces above [node], of the cluster file names"
             )
-
-
-def _mpi_faults(where: str, node: NodeSays, mpi: Mpi) -> Iterator[str]:
-    if not node.mpi:
-        yield f"{where} has no {mpi.mpirun}: install the same MPI on all nodes, at the same path"
-    elif mpi.version not in node.mpi:
-        yield f"{where} has another MPI ({node.mpi}) than this host ({mpi.name} {mpi.version})"
 
 
 def needed_on_nodes(cluster: Cluster, blas: Sequence[Blas]) -> list[Path]:

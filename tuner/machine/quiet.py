@@ -28,6 +28,7 @@ PAUSE_S = 2.0
 """Seconds between two looks, each of which takes one."""
 STEP_S = 0.2
 """Seconds after which a request to stop is heard."""
+HALF_A_CORE = 0.5
 MOST_NAMED = 3
 """Busy nodes that a sentence names."""
 Look = Callable[[], Mapping[str, OthersLoad]]
@@ -75,9 +76,7 @@ def look_at(site: Inventory) -> Look | None:
     if site.nodes is None:
         return partial(others_on, None, [HERE])
     names, reach = site.nodes.names, site.nodes.cluster.reach
-    if not names or site.nodes.cluster.batch is not None:
-        return None
-    return look_on(reach, names)
+    return look_on(reach, names) if names and site.nodes.cluster.batch is None else None
 
 
 def look_on(reach: Transport, nodes: Sequence[str]) -> Look:
@@ -113,7 +112,7 @@ class QuietWait:
         if not self.waits:
             return
         began_s = time.monotonic()
-        busy = self._busy()
+        busy = busy_nodes(self.look)
         look_s = time.monotonic() - began_s
         if not busy:
             return
@@ -130,7 +129,7 @@ class QuietWait:
             while busy and left_s > look_s and not self.stop.requested:
                 self._pause(min(PAUSE_S, left_s - look_s))
                 looked_s = time.monotonic()
-                busy = self._busy() if not self.stop.requested else busy
+                busy = busy_nodes(self.look) if not self.stop.requested else busy
                 look_s = max(look_s, time.monotonic() - looked_s)
                 left_s = self.left_s - (time.monotonic() - began_s)
         self.left_s = 0.0 if busy and not self.stop.requested else max(0.0, left_s)
@@ -144,18 +143,25 @@ class QuietWait:
         text = f"before {what} the machine was {after}: others took {told(busy)}; {remedy}."
         self.listener(Notice(text, caution=True, about=OTHERS))
 
-    def _busy(self) -> Mapping[str, OthersLoad]:
-        """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""
-        try:
-            seen = self.look() if self.look else {}
-        except RunnerError:
-            return {}
-        return {node: load for node, load in seen.items() if load.part > MOST_TAKEN}
-
     def _pause(self, seconds: float) -> None:
         end_s = time.monotonic() + seconds
         while time.monotonic() < end_s and not self.stop.requested:
             time.sleep(min(STEP_S, seconds))
+
+
+def busy_nodes(look: Look | None) -> Mapping[str, OthersLoad]:
+    """Look at all nodes, and return those of which others take too much; none where nobody could be asked."""
+    try:
+        seen = look() if look else {}
+    except RunnerError:
+        return {}
+    return {node: load for node, load in seen.items() if load.part > MOST_TAKEN}
+
+
+def crowded(site: Inventory) -> str:
+    """Say where others take so much now that a rank has half of its core at most; "" where nowhere, or nobody knows."""
+    seen = busy_nodes(look_at(site)).items()
+    return told(busy) if (busy := {node: load for node, load in seen if load.busy >= HALF_A_CORE}) else ""
 
 
 def told(busy: Mapping[str, OthersLoad]) -> str:

@@ -241,8 +241,12 @@ class RecordedLandscape:
     def _machine_facts(self) -> dict[str, Any]:
         """What the file says of the machine."""
         machine = self.machine
-        blas = {name: asdict(facts) for name, facts in machine.blas.items()}
-        known = {"cores": machine.cores, "memory_bytes": machine.memory_bytes, "blas": blas, "N": machine.N}
+        known = {
+            "cores": machine.cores,
+            "memory_bytes": machine.memory_bytes,
+            "blas": {name: asdict(facts) for name, facts in machine.blas.items()},
+            "N": machine.N,
+        }
         return known | ({"node_list": list(map(asdict, machine.node_list))} if machine.node_list else {})
 
     @staticmethod

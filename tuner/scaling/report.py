@@ -121,7 +121,19 @@ def _rates(findings: ScalingFindings) -> Table:
         Column("scaling", words=True), Column("order", words=True), Column(counted_as), Column(EFFICIENCY),
         Column("GFLOPS"), Column("N"), Column("PxQ", words=True), Column("runs"),
     )  # fmt: skip
-    rows = tuple(_rate_row(result) for result in findings.results)
+    rows = tuple(
+        (
+            str(result.scaling),
+            str(result.order),
+            str(result.count),
+            with_interval(result.efficiency, result.interval, unit=""),
+            four_digits(result.usual_gflops),
+            str(result.N),
+            result.grid,
+            str(len(result.gflops)),
+        )
+        for result in findings.results
+    )
     caption = (
         f"Efficiency: GFLOPS of each {findings.noun} against the smallest number; in brackets the interval that holds "
         f"it with 95 %.{_assumed(findings)}"
@@ -133,22 +145,8 @@ def _rates(findings: ScalingFindings) -> Table:
 def _assumed(findings: ScalingFindings) -> str:
     """The sentence that no repeats tell the chance of a run, where that is so and there are intervals."""
     told = any(one.interval for one in findings.results)
-    if findings.simulated or not told or any(len(one.gflops) > 1 for one in findings.results):
-        return ""
-    return f" Nothing ran twice: that runs differ by {100 * USUAL_NOISE:.0f} % is assumed, not measured."
-
-
-def _rate_row(result: CountResult) -> tuple[str, ...]:
-    return (
-        str(result.scaling),
-        str(result.order),
-        str(result.count),
-        with_interval(result.efficiency, result.interval, unit=""),
-        four_digits(result.usual_gflops),
-        str(result.N),
-        result.grid,
-        str(len(result.gflops)),
-    )
+    once = told and not (findings.simulated or any(len(one.gflops) > 1 for one in findings.results))
+    return f" Nothing ran twice: that runs differ by {100 * USUAL_NOISE:.0f} % is assumed, not measured." * once
 
 
 def _times(findings: ScalingFindings) -> Table:

@@ -123,10 +123,8 @@ class RealSite:
 
 def told(run: PlannedRun) -> str:
     """What the line of a run says of its nodes."""
-    if not run.nodes:
-        return ""
-    nodes = counted(run.count, "node")
-    return nodes if run.order is NodeOrder.SORTED else f"{nodes}, shuffled"
+    nodes = counted(run.count, "node") if run.nodes else ""
+    return nodes if not nodes or run.order is NodeOrder.SORTED else f"{nodes}, shuffled"
 
 
 @dataclass

@@ -128,9 +128,11 @@ def probes_of(cluster: VirtualCluster, space: SearchSpace) -> Probes:
 def _half_nb(cluster: VirtualCluster, blas: str) -> float | None:
     """The NB at which simulated dgemm has half of the rate that it has with wide blocks."""
     rate = cluster.blas[blas].dgemm_gflops
-    if isinstance(rate, RateTable):
-        return half_rate_block({k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= UPDATES_FROM})
-    return MOVED_BYTES / 2 * rate / cluster.core.memory_gb_s
+    return (
+        half_rate_block({k: one for k, one in zip(rate.k, rate.gflops[-1], strict=True) if k >= UPDATES_FROM})
+        if isinstance(rate, RateTable)
+        else MOVED_BYTES / 2 * rate / cluster.core.memory_gb_s
+    )
 
 
 def _messages(cluster: VirtualCluster, first: Point) -> Messages | None:

@@ -219,7 +219,13 @@ def tune_virtual(
         TunerError, SpaceError, HplError, ResultsError: a sentence says what prevents the study.
     """
     with virtual_session(name, options, site, context, resume=resume) as study:
-        _introduce(study, site, options)
+        cluster, say = site.cluster, study.session.say
+        say(f"Study {study.study}: {options}")
+        say(
+            f"Simulated: {cluster.name}, {counted(len(cluster.node_list), 'node')} with "
+            f"{counted(cluster.cores, 'core')} in all, Rpeak {cluster.rpeak_gflops:.4g} GFLOPS; budget and times are "
+            "the virtual cluster's."
+        )
         say_n(study, site, options)
         return tuned(study, options, partial(spent, site))
 
@@ -236,13 +242,3 @@ def tuned(study: VirtualStudy, options: TuneOptions, spent: Callable[[float], st
     study.session.say(spent(study.session.meter.run_s))
     ranking = study.confirm(options.confirm)
     return TuneOutcome(study=study.study, ranking=ranking, ended=ended, interrupted=study.stopped)
-
-
-def _introduce(study: VirtualStudy, site: SimulatedCluster, options: TuneOptions) -> None:
-    cluster = site.cluster
-    study.session.say(f"Study {study.study}: {options}")
-    nodes = counted(len(cluster.node_list), "node")
-    study.session.say(
-        f"Simulated: {cluster.name}, {nodes} with {counted(cluster.cores, 'core')} in all, Rpeak "
-        f"{cluster.rpeak_gflops:.4g} GFLOPS; budget and times are the virtual cluster's."
-    )

@@ -13,6 +13,7 @@ from results.stats.ranking import is_full_run
 from results.store.store import Store
 
 from ..events import CAUTION, OTHERS, Event, Listener, Notice, TrialEnded
+from ..words import listed
 from .machine_changes import change_sentences
 from .shootout import SMALL_N, SMALL_N_TOLD, memory_n
 
@@ -24,6 +25,8 @@ MOST_TOLD = 500
 """Letters of its sentence that are shown."""
 RECOUNTED = 0.1
 """Once one was disturbed, runs are counted anew after each that makes them more by this part, and at the end."""
+LOST = "nodes_lost"
+"""The fact that names the nodes that a study went on without, the first first."""
 VIRTUAL = "this is a virtual machine: other programs on its host may cost GFLOPS, and nothing here shows them"
 
 
@@ -123,6 +126,25 @@ def disturbed_caution(facts: Mapping[str, object]) -> list[str]:
     return [sentence.rstrip(".")[:MOST_TOLD]] if isinstance(sentence, str) else []
 
 
+def note_lost(store: Store, study: str, lost: Sequence[str], there: Sequence[str]) -> None:
+    """Keep with a study which of its nodes were lost, in an earlier session too, and are not there."""
+    before = store.study(study).host.get(LOST)
+    away = [name for name in (*(before if isinstance(before, list) else ()), *lost) if name not in there]
+    if away or before:
+        store.note_host(study, {LOST: away})
+
+
+def fewer_nodes(study: Study) -> list[str]:
+    """The sentence on how many of its nodes a study went on, without its full stop; none where none was lost."""
+    lost, count = study.host.get(LOST), study.host.get("nodes")
+    if not isinstance(lost, list) or not isinstance(count, int) or not 0 < len(lost) < count:
+        return []
+    names = listed([*map(str, lost)])[:MOST_TOLD]
+    return [
+        f"the rates are on {count - len(lost)} of {count} nodes: {names} {'was' if len(lost) == 1 else 'were'} lost"
+    ]
+
+
 def told_cautions(study: Study) -> dict[str, tuple[datetime | None, str]]:
     """Cautions that were told while a study ran, each with when, the first first; without full stops.
 
@@ -151,7 +173,7 @@ def _known(study: Study) -> list[tuple[datetime | None, str]]:
     cluster = study.options.get("cluster")
     model = cluster.get("caution") if study.simulated and isinstance(cluster, Mapping) else None
     follow = [*([VIRTUAL] if virtual else []), *([str(model).rstrip(".")] if model else [])]
-    return [*disturbed, *told.values(), *changes, *((None, text) for text in follow)]
+    return [*disturbed, *told.values(), *changes, *((None, text) for text in (*fewer_nodes(study), *follow))]
 
 
 def small_caution(study: Study, N: int) -> str | None:

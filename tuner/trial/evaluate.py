@@ -21,7 +21,7 @@ from hpl.search_paths import SearchPaths
 from hpl.witness import UNLIKE, WHOLE, Panel, SolveConditions, parse_conditions, parse_ends, parse_panels, parse_sights
 from results.record import Invalidity
 from runners.base import JobId, JobState, JobStatus, Runner
-from runners.errors import HeldError, Mishap, RefusedError, RunnerError, SubmitError, UnreachableError
+from runners.errors import HeldError, Mishap, RefusedError, RunnerError, SubmitError
 from runners.hosts.host_facts import confined
 from runners.job import Job
 from runners.launchers.base import message
@@ -32,6 +32,7 @@ from runners.settings.sys import TUNABLES, with_tunables
 from ..errors import TunerError
 from ..events import Listener, Notice
 from ..machine.inventory import Inventory, matrix_on_gpus
+from ..machine.quiet import crowded
 from ..machine.survey import OF_THIS_MACHINE, with_kernel_rates
 from ..stopping import Stopping
 from ..units import duration, gibibytes
@@ -232,6 +233,8 @@ class Evaluator:
         disturbed = ""
         if self.settings is not None and not status.lost_nodes:
             disturbed = self.settings.disturbed(self.site.node_names)
+        if status.state is JobState.TIMEOUT and not status.event and (others := crowded(self.site)):
+            status = replace(status, event=Mishap.BUSY, message=f"{status.message}, while others took {others}")
         stdout, stderr = paths.read_stdout(), self._said(paths)
         printed = plan.program.parse(stdout)
         times_s = [result.time_s for result in printed.results][: len(plan.runs)]
@@ -267,9 +270,7 @@ class Evaluator:
             return replace(failed, unavailable=plan.with_setting(error.setting))
         if error.event is None:
             raise error
-        return replace(
-            failed, event=error.event, lost_nodes=(error.node,) if isinstance(error, UnreachableError) else ()
-        )
+        return replace(failed, event=error.event, lost_nodes=error.lost_nodes)
 
     def _unlike_line(self, job: Job, stderr: str) -> str:
         """Say once of each difference between what the ranks were to get and what they told, and return its line."""
@@ -397,15 +398,23 @@ class Evaluator:
     ) -> JobStatus:
         """Start another MPI program in place of a plan's own, on the network as it wants it, and wait for its end.
 
+        Returns:
+            How it ended, or what befell it before it could begin.
+
         Raises:
             RunnerError: it cannot be started, or the network not be set.
             OSError: the directory cannot be written.
         """
-        self._set_hosts(plan)
-        private_folder(directory)
-        job = self._job(plan, program, directory, walltime_s)
-        sampled = _sampled(replace(job, program=(*job.program, *arguments), inputs=()))
-        return self.run_job(sampled, LaunchWatch(), stop)
+        try:
+            self._set_hosts(plan)
+            private_folder(directory)
+            job = self._job(plan, program, directory, walltime_s)
+            sampled = _sampled(replace(job, program=(*job.program, *arguments), inputs=()))
+            return self.run_job(sampled, LaunchWatch(), stop)
+        except RunnerError as error:
+            if error.event is None:
+                raise
+            return JobStatus(JobState.FAILED, message=str(error), event=error.event, lost_nodes=error.lost_nodes)
 
     def run_job(self, job: Job, watch: LaunchWatch, stop: Stopping, *, begins_s: float = math.inf) -> JobStatus:
         """Start a job and wait for its end, watching it and looking whether it shall be ended at once.

@@ -156,9 +156,8 @@ def another_run(asked: HplParams, result: HplResult) -> Failure | None:
 
 def _stopped_fault(status: JobStatus, found: HplOutput, stderr: str) -> Failure | None:
     """What is wrong with a run that was to end at a column, where it did not say that it ended there."""
-    if any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0:
-        return None
-    return ended_early(status, found, stderr, "the run did not stop where it was asked to")
+    stopped = any(panel.stopped for panel in parse_panels(stderr)) and status.exit_code == 0
+    return None if stopped else ended_early(status, found, stderr, "the run did not stop where it was asked to")
 
 
 def _reached(stderr: str) -> str:
@@ -180,6 +179,8 @@ def _fault(asked: HplParams, result: HplResult | None, ended: Failure | None) ->
 def _unchecked(asked: HplParams, ended: Failure | None) -> Failure:
     """Why HPL printed a result and no residual: it was told not to check it, or the run was cut off between the two."""
     if asked.threshold <= 0:
-        unasked = f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0"
-        return Failure(Invalidity.CORRECTNESS, unasked)
+        return Failure(
+            Invalidity.CORRECTNESS,
+            f"the residual was not checked: the threshold of HPL.dat is {asked.threshold:g}, not above 0",
+        )
     return ended or Failure(Invalidity.CORRECTNESS, "HPL printed a result, but no residual check")

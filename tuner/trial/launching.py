@@ -9,10 +9,13 @@ from typing import Generic, ParamSpec, Protocol, TypeVar
 
 from hpl.errors import HplError
 from hpl.params import Scalar
+from hpl.programs.family import ReadyProgram
 from results.record import Invalidity, TrialRecord, TrialState
+from runners.base import JobStatus
 from runners.errors import Mishap, RunnerError
 
 from ..clock import Clock, RealClock
+from ..errors import NodesLostError
 from ..events import Listener, Notice, TrialStarted
 from ..stopping import Stopping
 from .early_stopping import EarlyStopping
@@ -142,6 +145,15 @@ class LaunchOutcome:
         """Its records in the order of their trials."""
         return [self.records[place] for place in sorted(self.records)]
 
+    def require_nodes(self) -> None:
+        """Make sure that no node was lost by it.
+
+        Raises:
+            NodesLostError: one was, and does not come back or was away too often.
+        """
+        if self.lost_nodes:
+            raise NodesLostError(self.lost_nodes, self.why if self.event is Mishap.NODE_BACK else "")
+
 
 @dataclass(frozen=True, kw_only=True)
 class Launching:
@@ -196,15 +208,47 @@ class Launching:
         Raises:
             TunerError, results.errors.ResultsError: as `measure`.
         """
+        return self._until_it_counts(
+            lambda repeated, left: (
+                self._again(trials, plan, limits, left, repeated)
+                if repeated
+                else self._launch(trials, plan, limits, repeated)
+            )
+        )
+
+    def launch_program(
+        self, program: ReadyProgram, arguments: Sequence[str], plan: TrialPlan, directory: Path, limit_s: float
+    ) -> JobStatus:
+        """Launch another MPI program in place of a plan's own, again as `launch` does; no trial tells of it.
+
+        Raises:
+            NodesLostError: a node that was lost with it does not come back, or was away too often.
+            RunnerError, OSError: it cannot be started, or the network not be set.
+        """
+        ended: list[JobStatus] = []
+
+        def once(_repeated: Mapping[Mishap, int], _left: Trials) -> LaunchOutcome:
+            ended.append(self.evaluator.run_program(program, arguments, plan, directory, limit_s, self.stop))
+            return LaunchOutcome({}, event=ended[-1].event, why=ended[-1].message, lost_nodes=ended[-1].lost_nodes)
+
+        self._until_it_counts(once).require_nodes()
+        return ended[-1]
+
+    def _until_it_counts(self, once: Callable[[Mapping[Mishap, int], Trials], LaunchOutcome]) -> LaunchOutcome:
+        """Do what launches, again as often as `Mishap` says; the only place that decides that.
+
+        Args:
+            once: is told how often it was repeated, and for what, and which trials the launch before did not come to.
+        """
         repeated = Counter[Mishap]()
-        done = self._launch(trials, plan, limits, repeated)
+        done = once(repeated, {})
         while (
             done.event and repeated[done.event] < done.event.repeats and not (self.stop.requested or self.out_of_time())
         ):
             if silent := self._still_silent(done):
                 return replace(done, lost_nodes=silent)
             repeated[done.event] += 1
-            done = self._again(trials, plan, limits, done.left, repeated)
+            done = once(repeated, done.left)
         return done
 
     def _again(

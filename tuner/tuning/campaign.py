@@ -26,6 +26,7 @@ from ..machine.quiet import QuietWait, longest_wait_s, look_at
 from ..options import DEFAULT_WALL_S, TuneOptions
 from ..settings.around_study import prepare_settings
 from ..study.again import SteadyLoad
+from ..study.cautions import note_lost
 from ..study.confirmation import FINALISTS, Confirmation
 from ..study.lifecycle import BegunStudy
 from ..study.names import WHOLE_MEMORY, resume_command
@@ -107,6 +108,7 @@ def tune(
         number=next_session(earlier),
     ).open()
     opened.ledger.count(earlier)
+    note_lost(context.store, name, (), (workbench.whole or workbench.site).node_names)
     quiet = quiet_wait(options, workbench, context)
     quiet.before("the first run")
     unavailable = UnavailableParts(context, name)
@@ -169,8 +171,12 @@ def _power_starts(session: StudySession) -> Sequence[Point]:
     """Points that show what each choice draws on which the power depends most, where the measured power decides."""
     if not any(one.by_measured_power for one in (session.objective, session.objective.against) if one is not None):
         return ()
-    names = [name for name in session.space.varying if name == "layout" or name.startswith("sys.")]
-    return [point for name in names for point in starts_of_each(session.space, name)]
+    return [
+        point
+        for name in session.space.varying
+        if name == "layout" or name.startswith("sys.")
+        for point in starts_of_each(session.space, name)
+    ]
 
 
 def quiet_wait(options: TuneOptions, workbench: Workbench, context: StudyContext) -> QuietWait:
@@ -248,10 +254,11 @@ class Campaign:
         Raises:
             NodesLostError, TunerError, SpaceError, HplError, ResultsError: as `run`.
         """
-        sized = size(self._pilot_worker(), self.options, IN_TURN if self.predicts else 0.0)
+        pilots = self._pilot_worker()
+        sized = size(pilots, self.options, IN_TURN if self.predicts else 0.0)
         session, options = sized.session, self.options
         early_stopping = EarlyStopping(noise_at_first=session.objective.noise_at_first)
-        engine, first = self._engine(session, early_stopping)
+        engine, first = self._engine(replace(pilots, session=session), early_stopping)
         workers = self._workers(sized, early_stopping, every_rate=engine.wants_every_rate or options.repeats > 1)
         load = SteadyLoad(session.say)
         confirmation = Confirmation(session, sized.run_time, self.compares, load=load)
@@ -283,11 +290,11 @@ class Campaign:
         session.say(f"Search stopped: {ended}.")
         return SearchResult(engine, confirmation, workers[0], ended)
 
-    def _engine(self, session: StudySession, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
+    def _engine(self, worker: LaunchWorker, early_stopping: EarlyStopping) -> tuple[Engine, Sequence[Point]]:
         """A new engine, and the points to try before it is asked; it and the others hear what is known already."""
-        evaluator, options, incumbent = self.evaluators[0], self.options, self.opened.ledger.incumbent
-        measured = timed_at_first(session, evaluator, probes(evaluator.site))
-        simulated = self.opening(session, evaluator.site, measured) if self.opening else None
+        session, options, incumbent = worker.session, self.options, self.opened.ledger.incumbent
+        measured = timed_at_first(worker, probes(worker.evaluator.site))
+        simulated = self.opening(session, worker.evaluator.site, measured) if self.opening else None
         with session.context.stop.preparing():
             engine = make_engine(options.engine, session.space, options.seed, _known(options, session, measured))
             programs = starts_of_each(session.space, PROGRAM)
@@ -364,7 +371,8 @@ def _without(lost: NodesLostError, session: StudySession, workbench: Workbench) 
             f"{lost}: {resume_command(session.study, session.context.store)} goes on once it is repaired"
         ) from lost
     workbench = workbench.without(lost.nodes)
-    left = len((workbench.whole or workbench.site).node_names)
-    session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {left} left.")
+    left = (workbench.whole or workbench.site).node_names
+    note_lost(session.context.store, session.study, lost.nodes, left)
+    session.say(f"Node {', '.join(lost.nodes)} is taken out; the study goes on with the {len(left)} left.")
     require_settings(session.space.parameters, workbench.site)
     return workbench

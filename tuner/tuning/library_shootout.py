@@ -224,7 +224,11 @@ class BlasCampaign:
                 raise
             except BudgetTooSmallError as error:
                 if N is None:
-                    raise TunerError(self._budget_needed(error.run_s, len(names))) from error
+                    raise TunerError(
+                        f"one run takes about {duration(error.run_s)}, more than the share of each of {len(names)} "
+                        f"libraries of the budget ({self.options.budget}): their comparison needs ⟦budget⟧ "
+                        f"{compact(error.run_s * LEAST_RUNS * len(names) / SEARCH_PART)} or more"
+                    ) from error
                 self._leave_out(name, str(error))
                 self.without_result.append(name)
                 continue
@@ -250,13 +254,6 @@ class BlasCampaign:
     def _leave_out(self, name: str, reason: str) -> None:
         self.left_out[name] = reason
         self.context.say(f"{name} is left out: {reason}.")
-
-    def _budget_needed(self, run_s: float, libraries: int) -> str:
-        needed_s = run_s * LEAST_RUNS * libraries / SEARCH_PART
-        return (
-            f"one run takes about {duration(run_s)}, more than the share of each of {libraries} libraries of the "
-            f"budget ({self.options.budget}): their comparison needs ⟦budget⟧ {compact(needed_s)} or more"
-        )
 
     def _too_few(self, found: Collection[str]) -> str:
         reasons = "; ".join(f"{name}: {reason}" for name, reason in self.left_out.items())
@@ -331,10 +328,9 @@ def _why_end(order: Order, turns: int, left: Sequence[Champion], context: StudyC
 
 def _in_rounds(champion: Champion, meter: Meter, number: int) -> LaunchWorker:
     """The worker of a champion's search, for which now the whole budget counts."""
-    worker = champion.worker
-    opened = OpenStudy.again(worker.session, meter, number)
-    limits = replace(worker.limits, session=opened.session)
-    return replace(worker, session=opened.session, book=opened.ledger, limits=limits)
+    opened = OpenStudy.again(champion.worker.session, meter, number)
+    limits = replace(champion.worker.limits, session=opened.session)
+    return replace(champion.worker, session=opened.session, book=opened.ledger, limits=limits)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,7 @@
 """The first runs of a study: how fast HPL is here, and so which N the budget can pay for."""
 
 import math
+import shlex
 import socket
 from collections.abc import Sequence
 from dataclasses import replace
@@ -22,9 +23,10 @@ from runners.settings.registry import full_name, is_setting, recorded_name
 from search_spaces.space import SearchSpace
 
 from ..budget import Budget
+from ..database import db_option
 from ..engines.points import starts
 from ..engines.probes import Messages, Probes
-from ..errors import TunerError
+from ..errors import NodesLostError, TunerError
 from ..machine.inventory import Inventory, node_shape, terms_here
 from ..machine.problem_size import (
     IN_TURN,
@@ -40,11 +42,9 @@ from ..machine.problem_size import (
     textbook,
 )
 from ..options import DEFAULT_WALL_S
-from ..stopping import Stopping
 from ..study.again import MOST_IN_A_ROW
 from ..study.search.workers import LaunchWorker
-from ..study.session import StudySession
-from ..trial.evaluate import Evaluator
+from ..trial.launching import Launching
 from ..trial.plan import TrialPlan, plan
 
 if TYPE_CHECKING:
@@ -99,7 +99,11 @@ def pilot(
         if session.stopped and not record.ranked:
             break
         if not record.ranked:
-            raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
+            raise TunerError(
+                f"the first run of HPL failed, so nothing can be tuned: {record.reason}. "
+                f"`hpltune show {shlex.quote(session.study)} {record.number}{db_option(session.context.store)}` tells "
+                f"what it printed, `hpltune doctor{' ⟦cluster⟧ FILE' if site.nodes else ''}` what is missing here"
+            )
         runs += _until_quiet(at_n, record)
         found = samples_of(runs)
         if samples and len(found) <= len(samples):
@@ -197,13 +201,16 @@ LEAST_BYTES = 32 * 2**10
 """Messages up to this size must have been timed where it is ended by its limit: shorter ones do not tell the rate."""
 
 
-def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -> Probes:
+def timed_at_first(worker: LaunchWorker, known: Probes) -> Probes:
     """What is known, with what this launch tells, as it was found when the study began, or now.
 
     It is measured where there are two ranks and there is time for it, and told. What goes wrong is told as well, and
     ends nothing.
+
+    Raises:
+        NodesLostError: as a trial that is lost with a node.
     """
-    store, site = session.context.store, evaluator.site
+    session, site, store = worker.session, worker.evaluator.site, worker.session.context.store
     if not site.program.workload.is_hpl:
         return known
     before = stored(store, session.study, known)
@@ -215,9 +222,10 @@ def timed_at_first(session: StudySession, evaluator: Evaluator, known: Probes) -
         return known
     try:
         network = {name: value for name, value in session.space.first.items() if is_setting(name)}
-        point = {**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **network}
-        asked = plan(point, site)
-        found = timed(evaluator, asked, session.folder / FOLDER, limit_s, session.context.stop)
+        asked = plan({**pilot_point(site, SMALLEST_N), **launch_settings(session.space), **network}, site)
+        found = timed(worker.launching, asked, session.folder / FOLDER, limit_s)
+    except NodesLostError:
+        raise
     except (TunerError, HplError, RunnerError, OSError) as error:
         session.say(f"The ping-pong between two ranks failed, so the message times are unknown: {error}.")
         return known
@@ -267,7 +275,7 @@ def _messages(probe: NetworkProbe) -> Messages:
     return Messages.under(point, 1e-6 * probe.latency_us, 1e6 * probe.bandwidth_mbit_s / 8)
 
 
-def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: float, stop: Stopping) -> "Figures | None":
+def timed(launching: Launching, asked: TrialPlan, directory: Path, limit_s: float) -> "Figures | None":
     """Seconds of dgemm with growing blocks and of growing messages; None where the user ended it, or for a single rank.
 
     Args:
@@ -275,17 +283,18 @@ def timed(evaluator: Evaluator, asked: TrialPlan, directory: Path, limit_s: floa
         limit_s: seconds after which it is ended; what it has measured till then counts.
 
     Raises:
+        NodesLostError: as `Launching.launch_program`.
         TunerError: the program failed or printed too few figures.
         HplError: it could not be built.
         RunnerError, OSError: it could not be started, or the network not be set.
     """
     if asked.ranks == 1:
         return None
-    mpi = evaluator.site.mpi_named(asked.launch.mpi)
-    program = asked.program.calibrator(mpi, asked.library, evaluator.search)
+    mpi = launching.evaluator.site.mpi_named(asked.launch.mpi)
+    program = asked.program.calibrator(mpi, asked.library, launching.evaluator.search)
     if program is None:
         return None
-    status = evaluator.run_program(program, ("blocks",), asked, directory, limit_s, stop)
+    status = launching.launch_program(program, ("blocks",), asked, directory, limit_s)
     if status.state is JobState.CANCELLED:
         return None
     if status.state not in {JobState.COMPLETED, JobState.TIMEOUT}:

@@ -50,8 +50,7 @@ def simulated_ranking(store: Store, name: str) -> Sequence[Ranked]:
 
 def simulated_best(ranking: Sequence[Ranked], space: SearchSpace) -> list[dict[str, Scalar]]:
     """The best configurations of a simulated study, each moved to the nearest legal point of this space."""
-    known = space.first
-    here = {key: known[key] for key in OF_THIS_MACHINE if key in space.parameters and key in known}
+    here = {key: space.first[key] for key in OF_THIS_MACHINE if key in space.parameters and key in space.first}
     return [dict(space.nearest({**here, **_elsewhere(entry, space)})) for entry in ranking[:COUNT]]
 
 

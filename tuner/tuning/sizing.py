@@ -247,10 +247,9 @@ def _sized(session: StudySession, samples: Sequence[Sample], run_s: float, site:
 
 def _runs_wanted(options: TuneOptions, space: SearchSpace) -> int:
     """Full runs that the budget should have room for: all of a small grid, with what repeats and confirms them."""
-    if options.engine != "grid":
-        return RUNS_IN_BUDGET
     points = min(len(space), options.points or len(space))
-    return max(RUNS_IN_BUDGET, min(MOST_IN_BUDGET, points * options.repeats + FINALISTS * options.confirm))
+    all_runs = min(MOST_IN_BUDGET, points * options.repeats + FINALISTS * options.confirm)
+    return max(RUNS_IN_BUDGET, all_runs) if options.engine == "grid" else RUNS_IN_BUDGET
 
 
 def _check_budget(session: StudySession, run_s: float, options: TuneOptions, asked_n: int | None) -> None:

@@ -252,14 +252,9 @@ def _in_turn(
             found[place] = replace(one, in_turn=(*one.in_turn, record))
         complete = list(found)
         if turn == 0:
-            found = _without_slower(found)
+            others = sorted((one for one in found if one.called != TEXTBOOK), key=lambda one: -one.gflops)
+            found = [replace(one, out=one in others[STAY:] and one.in_turn[0].disturbed is None) for one in found]
     return found
-
-
-def _without_slower(runners: Sequence[_Runner]) -> list[_Runner]:
-    """Of those that ran once all but the fastest, the textbook and those that were disturbed are out."""
-    others = sorted((one for one in runners if one.called != TEXTBOOK), key=lambda one: -one.gflops)
-    return [replace(one, out=one in others[STAY:] and one.in_turn[0].disturbed is None) for one in runners]
 
 
 def _samples(session: StudySession, one: _Runner, expected: Mapping[str, float]) -> list[Sample]:

@@ -74,7 +74,9 @@ def write_winner(
     best = store.get(outcome.study, outcome.ranking[0].best_record_number)
     name = store.study(outcome.study).workload.input_name
     dat, command = folder / name, folder / "command.sh"
-    sentences = _write_input(dat, best)
+    sentences = [f"{name} of the best: {dat}"] if best.hpl_dat else []
+    if best.hpl_dat:
+        write_text(dat, best.hpl_dat)
     if best.simulated:
         seeded = f"hpltune tune ⟦from_simulation⟧ {shlex.quote(outcome.study)}{db}"
         beside = []
@@ -111,14 +113,6 @@ def write_winner(
         files = replace(files, full_dat=full, confirm=confirm)
         sentences.append(f"HPL.dat for the whole memory: {full}")
     return replace(files, sentences=tuple(sentences))
-
-
-def _write_input(file: Path, best: TrialRecord) -> list[str]:
-    """Write the file that the program of a trial reads, if it reads one, and say so."""
-    if not best.hpl_dat:
-        return []
-    write_text(file, best.hpl_dat)
-    return [f"{file.name} of the best: {file}"]
 
 
 def command_text(record: TrialRecord) -> str:

@@ -4,7 +4,6 @@ import subprocess
 from collections.abc import Iterator, Sequence
 
 import pytest
-from as_user import program
 from net_lab import HostsLab
 from settings_builders import Notes
 from waiting import until
@@ -129,14 +128,9 @@ def test_a_name_that_is_no_interface_reaches_no_node(network: SettingsControl) -
 
 def test_a_value_that_is_accepted_but_not_taken_is_refused(lab: HostsLab, network: SettingsControl) -> None:
     deaf = '#!/bin/sh\ncase "$*" in "-w net.ipv4.tcp_rmem=5000 "*) exit 0;; esac\nexec /sbin/sysctl "$@"\n'
-    shim = program(lab.programs / "sysctl", deaf)
-    try:
-        with pytest.raises(
-            RefusedError, match=r"net\.tcp_rmem = 5000 6000 7000 was accepted, but the node made it \d+ "
-        ):
-            network.apply({"net.tcp_rmem": "5000 6000 7000"})
-    finally:
-        shim.unlink()
+    sentence = r"net\.tcp_rmem = 5000 6000 7000 was accepted, but the node made it \d+ "
+    with lab.planted("sysctl", deaf), pytest.raises(RefusedError, match=sentence):
+        network.apply({"net.tcp_rmem": "5000 6000 7000"})
 
 
 def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: Notes) -> None:
@@ -145,19 +139,43 @@ def test_a_node_that_a_change_cuts_off_puts_itself_back(lab: HostsLab, journal: 
         '#!/bin/sh\n/usr/sbin/ethtool "$@" || exit\ncase "$*" in\n*"tso off") [ "$(hostname)" = h1 ] || '
         '/sbin/ip link set eth0 down;;\n*"tso on") /sbin/ip link set eth0 up;;\nesac\n'
     )
-    broken = program(lab.programs / "ethtool", text)
     quick = reach(lab, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "-o", "ConnectTimeout=2")
-    try:
-        with (
-            SettingsControl(quick, lab.names, ("eth0",), journal, patience=Patience(0.1, 1.0)) as network,
-            pytest.raises(RefusedError, match=r"node h2: net\.tso = off cut it off .*; it has come back"),
-        ):
-            network.apply({"net.tso": "off"})
-    finally:
-        broken.unlink()
+    with (
+        lab.planted("ethtool", text),
+        SettingsControl(quick, lab.names, ("eth0",), journal, patience=Patience(0.1, 1.0)) as network,
+        pytest.raises(RefusedError, match=r"node h2: net\.tso = off cut it off .*; it has come back"),
+    ):
+        network.apply({"net.tso": "off"})
     assert [tso(lab, host) for host in lab.names] == ["on", "on"]
     assert journal.kept == {}
     assert timers(lab) == []
+
+
+COMES_BACK = "touch {anew}; (sleep 4; {plug} up) </dev/null >/dev/null 2>&1 & sleep 30"
+
+
+@pytest.mark.parametrize(("takes_it_away", "then"), [("h1", ":"), ("h2", ":"), ("h2", COMES_BACK)])
+def test_a_node_that_is_lost_in_a_change_is_named_and_the_value_is_not_refused(
+    lab: HostsLab, monkeypatch: pytest.MonkeyPatch, takes_it_away: str, then: str
+) -> None:
+    """The plug of h2 is pulled when a host is given its MTU; who comes back tells of another boot."""
+    monkeypatch.setattr("runners.settings.changing.COME_BACK_S", 2.0 if then == ":" else 20.0)
+    anew, plug = lab.programs / "anew", f"/sbin/ip -n {lab.namespace('switch')} link set p2-0"
+    pulls = f"{plug} down; {then.format(anew=anew, plug=plug)};; esac"
+    pulling = f'#!/bin/sh\ncase "$(hostname) $*" in "{takes_it_away} "*"mtu 3000") {pulls}\nexec /sbin/ip "$@"\n'
+    other = f"[ ! -e {anew} ] || {{ echo 6f1d1b0e-7f0a-4a57-8c39-9a2f5a0c7d11; exit; }};; esac"
+    booted = f'#!/bin/sh\ncase "$(hostname) $*" in "h2 "*boot_id) {other}\nexec /usr/bin/head "$@"\n'
+    quick = reach(lab, "-o", "ServerAliveInterval=1", "-o", "ServerAliveCountMax=1", "-o", "ConnectTimeout=1")
+    with SettingsControl(quick, lab.names, ("eth0",), Notes(), patience=Patience(1.0, 1.0)) as network:
+        try:
+            with lab.planted("head", booted), lab.planted("ip", pulling), pytest.raises(UnreachableError) as lost:
+                network.apply({"net.mtu": 3000})
+        finally:
+            lab.link("h2", "up")
+            anew.unlink(missing_ok=True)
+        words = "it was started anew while" if then == COMES_BACK else "it does not answer since"
+        assert str(lost.value).startswith(f"node h2: {words} net.mtu = 3000 was set")
+    assert [mtu(lab, host) for host in lab.names] == [1500, 1500]
 
 
 def test_a_timer_that_a_killed_hpltune_left_does_not_undo_the_next_change(

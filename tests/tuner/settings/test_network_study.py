@@ -75,6 +75,23 @@ def test_each_trial_runs_under_its_mtu_and_what_the_switch_drops_is_a_recorded_o
     assert mtus(lab) == [1500, 1500]
 
 
+def test_a_node_that_is_lost_while_the_network_is_timed_is_taken_out_and_no_value_is_refused(
+    hosts: HostsLab, home: Path, hpltune: Run
+) -> None:
+    lab = hosts.wired(3, mtu=6000)
+    (home / "three.toml").write_text(lab.cluster(check_s=1, return_s=2) + "[node]\nmemory_gib = 1\n")
+    (home / "net.toml").write_text(SPACE.replace('layout = "2x1"\ngrid = "1x2"\n', "").replace("9000", "1500"))
+    with lab.cut_off("h3", home / "data/runs/lost/ping-pong/stdout"):
+        done = on_head(lab, home)("tune", "--cluster", "three.toml", *OPTIONS, "--study", "lost")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Node h3 is taken out; the study goes on with the 2 left." in " ".join(done.stdout.split())
+    trials = json.loads(hpltune("show", "lost", "--json").stdout)
+    ran = {
+        (trial["params"]["net.mtu"], trial["hosts"], trial["state"]) for trial in trials if trial["kind"] == "search"
+    }
+    assert ran == {(1500, "h1,h2", "complete"), (3000, "h1,h2", "complete")}
+
+
 def tsos(lab: HostsLab) -> list[str]:
     shown = [lab.run(host, "ethtool", "-k", "eth0") for host in lab.names]
     return [next(line.split()[1] for line in text.splitlines() if line.startswith("tcp-seg")) for text in shown]

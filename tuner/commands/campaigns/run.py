@@ -406,12 +406,15 @@ def plan_of(request: RunRequest, dat: HplDat, text: str, site: Inventory, store:
         )
     named = request.options.blas_only[0] if request.options.blas_only else None
     blas = site.program.stands_for(named or (model.blas if model and model.blas else str(choice["blas"])))
+    foreign = NODE_PARAMETERS if model and model.simulated else ()  # nodes of a virtual cluster are none of this site
     placement = Placement(
         blas=blas,
         kernel=_kernel(request, blas, model, site),
         ranks=ranks,
         threads=threads,
-        launch=_launch_like(model, site) if model else Launch(),
+        launch=Launch.of({name: value for name, value in model.params.items() if name not in foreign}, site)
+        if model
+        else Launch(),
         settings=settings_of(model.params, site) if model and not model.simulated else {},
         own=model.params if model else {},
     )
@@ -438,14 +441,6 @@ def _kernel(request: RunRequest, blas: str, model: TrialRecord | None, site: Inv
         return model.kernel
     probe = site.best_probe(blas)
     return probe.kernel if probe else "auto"
-
-
-def _launch_like(model: TrialRecord, site: Inventory) -> Launch:
-    """How a trial's ranks were started; nodes of a virtual cluster are none of this site."""
-    words = model.params
-    if model.simulated:
-        words = {name: value for name, value in words.items() if name not in NODE_PARAMETERS}
-    return Launch.of(words, site)
 
 
 def like_trial(name: str, store: Store) -> TrialRecord:

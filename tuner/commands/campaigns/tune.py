@@ -13,7 +13,7 @@ from hpl.sizing import seconds
 from hpl.workload import HPL
 from results.errors import ResultsError
 from results.record import Study
-from results.report.model import Part, Report, Sentence
+from results.report.model import Part, Report, Sentence, Tone
 from results.store.store import Store
 from search_spaces.load import check_overrides, entries, space_text
 from search_spaces.parameters.dimension import MPI_PARAMETERS
@@ -23,7 +23,7 @@ from ...budget import Budget
 from ...database import db_option, folder_of
 from ...engines.registry import check_engine
 from ...errors import OUR_ERRORS, TunerError, UsageError
-from ...events import Listener, Notice
+from ...events import CAUTION, Listener, Notice
 from ...machine.peak import dgemm_beats_peak
 from ...machine.problem_size import SMALLEST_N, matrix_bytes
 from ...machine.quiet import longest_wait_s
@@ -33,6 +33,7 @@ from ...preflight.looking import before_runs
 from ...settings.around_study import recover_at_start, settings_around
 from ...settings.dimensions import require_settings, setting_dimensions
 from ...stopping import StopRequest
+from ...study.cautions import cautions_of, fewer_nodes
 from ...study.lifecycle import closing_study, completion_notice
 from ...study.names import check_name, newest_search, resume_command, study_folder
 from ...study.objective import check_inputs, fastest_of, ranking_of
@@ -151,11 +152,13 @@ class TuneResult:
         title = f"Study {self.study}"
         if self.summary is None:
             return Report(title)
-        ranking, written = tuple(self.summary.parts(SHOWN, sure=self.written is None)), self.written
+        study, written = self.summary.study, self.written
+        fewer = [Sentence(f"{CAUTION}{text}.", tone=Tone.CAUTION) for text in fewer_nodes(study)]
+        ranking = (*self.summary.parts(SHOWN, sure=written is None), *fewer)
         if written is None:
-            return Report(title, ranking, self.summary.to_json())
+            return Report(title, ranking, self.summary.to_json(more={"cautions": cautions_of(study)}))
         sentences = [Sentence(text, unbroken=True) for text in written.sentences]
-        facts = self.summary.to_json(more=written.to_json())
+        facts = self.summary.to_json(more={**written.to_json(), "cautions": cautions_of(study)})
         return Report(title, (*ranking, *sentences, *self._end(self.summary, written)), facts)
 
     def _end(self, summary: "StudySummary", written: "WinnerFiles") -> Iterable[Part]:

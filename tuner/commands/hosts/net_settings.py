@@ -71,7 +71,7 @@ def chosen_interfaces(interface: str | None, node: Node) -> tuple[str, ...]:
         TunerError: a name is no interface's.
     """
     if interface is None:
-        return node.wired()
+        return tuple(each.name for each in node.interfaces if each.up and not each.loopback)
     try:
         return interfaces_of(interface)
     except InvalidJobError as error:

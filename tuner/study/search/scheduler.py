@@ -302,15 +302,11 @@ class Scheduler:
                 question = engine.choose(rungs)
                 batch = [question] if question else []
         if batch and batch[0].doubted:
-            self._tell_doubt(batch[0])
+            key = self.session.space.key(batch[0].params)
+            for record in self.session.records((Kind.SEARCH,)):
+                if record.ranked and self.session.space.key(record.params) == key:
+                    self.session.say(doubted_sentence(record.number, batch[0].doubted))
         return batch
-
-    def _tell_doubt(self, question: Question) -> None:
-        """Say which trial the engine doubts."""
-        key = self.session.space.key(question.params)
-        for record in self.session.records((Kind.SEARCH,)):
-            if record.ranked and self.session.space.key(record.params) == key:
-                self.session.say(doubted_sentence(record.number, question.doubted))
 
     def _next_round(self, rounds: int) -> list[Question]:
         """The configuration that is to run once more, of those that ran least the one that ran first; or nothing."""

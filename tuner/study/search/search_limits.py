@@ -138,13 +138,10 @@ class SearchLimits:
         if record.ranked and record.gflops and record.disturbed is None:
             self.early_stopping.learn(updated(parse_panels(record.errors_text), record.hpl), record.gflops)
         if record.invalidity is Invalidity.TIMEOUT and self.incumbent.gflops is None:
-            self._raise_run_time(record.cost_s or 0.0)
-
-    def _raise_run_time(self, cost_s: float) -> None:
-        raised = self.run_time.raise_to(cost_s, self._fits)
-        if raised is not None and self._fits(self.run_time.full_s):
-            given_s = self._limit_s(self.run_time.expected_s)
-            self.session.say(outlasted_sentence(self.session.space.largest_n, given_s, raised=raised))
+            raised = self.run_time.raise_to(record.cost_s or 0.0, self._fits)
+            if raised is not None and self._fits(self.run_time.full_s):
+                given_s = self._limit_s(self.run_time.expected_s)
+                self.session.say(outlasted_sentence(self.session.space.largest_n, given_s, raised=raised))
 
     def _fits(self, run_s: float) -> bool:
         return self.session.meter.out_of_time(run_s) is None

@@ -11,11 +11,11 @@ from typing import Protocol, Self
 
 from hpl.params import Scalar
 from results.record import Invalidity, Kind, TrialRecord, TrialState
-from runners.errors import Mishap, RunnerError
+from runners.errors import RunnerError
 from search_spaces.parameters.dimension import Point
 
 from ...engines.outcomes import FULL, Fidelity, Question, Rung
-from ...errors import NodesLostError, TunerError
+from ...errors import TunerError
 from ...trial.evaluate import Evaluator
 from ...trial.judge import Failure
 from ...trial.ladder import at_rung, part_at
@@ -181,17 +181,21 @@ class LaunchWorker:
         self._require_that_it_goes_on(done)
         return done.in_order
 
-    def _run(self, asked: Mapping[int, PlannedTrial[TrialPlan]], rung: Rung) -> LaunchOutcome:
-        """Run what shares a launch, and what HPL did not come to again alone; the last launch, and all records."""
-        session = self.session
-        launching = Launching(
+    @property
+    def launching(self) -> Launching:
+        """Launches here, and repeats while the budget lasts."""
+        return Launching(
             evaluator=self.evaluator,
             book=self.book,
-            listener=session.context.listener,
-            stop=session.context.stop,
-            clock=session.meter.clock,
-            out_of_time=lambda: session.meter.out_of_time(0.0) is not None,
+            listener=self.session.context.listener,
+            stop=self.session.context.stop,
+            clock=self.session.meter.clock,
+            out_of_time=lambda: self.session.meter.out_of_time(0.0) is not None,
         )
+
+    def _run(self, asked: Mapping[int, PlannedTrial[TrialPlan]], rung: Rung) -> LaunchOutcome:
+        """Run what shares a launch, and what HPL did not come to again alone; the last launch, and all records."""
+        session, launching = self.session, self.launching
         done = launching.measure(asked, self._limits(list(asked.values()), rung))
         self.unavailable.rule_out(done.unavailable)
         records = dict(done.records)
@@ -215,8 +219,7 @@ class LaunchWorker:
         Raises:
             NodesLostError, RunnerError, TunerError: as `launch`.
         """
-        if done.lost_nodes:
-            raise NodesLostError(done.lost_nodes, done.why if done.event is Mishap.NODE_BACK else "")
+        done.require_nodes()
         if done.event and not self.session.stopped and not self.session.meter.out_of_time(0.0):
             raise RunnerError(
                 f"{done.why}: {resume_command(self.session.study, self.session.context.store)} goes on once that is "

@@ -33,6 +33,7 @@ FAST = (
     "--engine",
     "random",
 )
+FEWER = "the rates are on 2 of 3 nodes: h3 was lost"
 
 
 @pytest.fixture
@@ -198,6 +199,10 @@ def test_a_node_that_is_lost_is_taken_out_and_the_study_goes_on(hpltune: OnHead,
     assert done.returncode == 0, done.stdout + done.stderr
     assert "node h3: it does not answer" in done.stdout
     assert "Node h3 is taken out; the study goes on with the 2 left." in done.stdout
+    hpltune("report", "lost")
+    for face in (done.stdout, hpltune("best", "lost").stdout, (home / "report.html").read_text()):
+        assert FEWER in " ".join(face.split())
+    assert f"Caution: {FEWER}." in json.loads(hpltune("best", "lost", "--json").stdout)["cautions"]
     ranked = [record for record in records(hpltune, "lost") if record["kind"] == "search" and record["gflops"]]
     assert ranked[-1]["hosts"] == "h1,h2"
     died = [record for record in records(hpltune, "lost") if "h3" in str(record["reason"])]

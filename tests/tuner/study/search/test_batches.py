@@ -15,6 +15,7 @@ from replayed import GFLOPS
 from hpl.dat_parse import parse
 from hpl.witness import of_run, parse_panels
 from results.record import Kind, TrialRecord, TrialState
+from runners.hosts.others import HERE, OthersLoad
 from tuner.budget import Budget
 from tuner.engines.outcomes import FULL, Fidelity, Rung
 from tuner.engines.registry import make_engine
@@ -217,6 +218,16 @@ def test_a_run_that_fails_condemns_only_itself(
     assert before.gflops == after.gflops == GFLOPS
     assert before.directory == failed.directory != after.directory
     assert [outcome.sharing for outcome in outcomes_of([before, failed, after])] == [2, 2, 1]
+
+
+def test_a_time_limit_that_came_while_others_were_at_work_counts_only_the_second_time(
+    make_study: MakeStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tuner.machine.quiet.others_on", lambda *_: {HERE: OthersLoad(2, 1.2, ("python3",))})
+    study = make_study(runs=[{"when": {"NB": 64}, "ends": "hang"}], walltime_s=2.0)
+    last = study.trial(point(NB=64), Kind.SEARCH)
+    assert last.reason.startswith("stopped at its time limit of 2 s, while others took 1.2 of 2 cores, mostly python3")
+    assert states([*study.records()]) == [TrialState.CANCELLED, TrialState.FAILED]
 
 
 def test_the_first_ctrl_c_lets_the_running_variant_end_and_not_the_whole_launch(make_study: MakeStudy) -> None:

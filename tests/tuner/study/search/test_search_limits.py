@@ -222,9 +222,8 @@ class TestFaultyProgram:
     def test_what_fails_each_time_is_one_sentence_after_two_runs(self, hpltune: Run, home: Path) -> None:
         code, said, trials = self.tune(hpltune, *faulty(home, "sys.exit(9)"), "--set", "N=600", "--trials", "1")
         assert code == 1
-        assert (
-            said.rstrip().splitlines()[-1].startswith("hpltune: the first run of HPL failed, so nothing can be tuned")
-        )
+        assert "\nhpltune: the first run of HPL failed, so nothing can be tuned: " in said
+        assert said.endswith(" 2` tells what it printed, `hpltune doctor` what is missing here\n"), said
         assert len(trials) == 2
 
     def test_what_was_never_started_is_not_tried_again(self, hpltune: Run, home: Path) -> None:
