@@ -26,7 +26,7 @@ from runners.forwarded import load_modules
 from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.host_facts import host_facts
 from runners.hosts.node_facts import NodeSays, ask_nodes, own_networks
-from runners.readiness.networks import narrow_ways
+from runners.readiness.networks import ways_between
 from runners.settings.registry import host_settings
 from runners.settings.script import outcome_of_each
 from runners.settings.survey import require_right
@@ -256,14 +256,14 @@ def _of_nodes(
     filled: Mapping[str, Fact] = {}
     looked = Preflight()
     between = interfaces_between(cluster, says, own_networks())
-    narrow, unknown = narrow_ways(cluster.reach, cluster.hosts, [node.node for node in says], between.names)
-    missing += narrow
     starts = _Starts([node.node for node in says], {})
+    closed, narrow, unknown = ways_between(cluster.reach, cluster.hosts, starts.nodes, between.names)
+    missing += narrow
     if says and mpi is not None and not faults:
-        made = {mpi: start(mpi, cluster, says, between.names, user_dirs)}
-        others = libraries.other_mpis if made[mpi].way_back else ()
+        made = {mpi: start(mpi, cluster, says, between.names, user_dirs, closed)}
+        others = () if closed and made[mpi].why_not else libraries.other_mpis
         able = [one for one in others if all_have(cluster.reach, starts.nodes, one.mpirun)]
-        made |= {one: start(one, cluster, says, between.names, user_dirs) for one in able}
+        made |= {one: start(one, cluster, says, between.names, user_dirs, closed) for one in able}
         starts = replace(starts, made=made)
         missing += starts.refused[:1] if made[mpi].why_not else []
         advice += starts.refused[1:] if made[mpi].why_not else starts.refused
