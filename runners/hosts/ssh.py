@@ -116,9 +116,7 @@ class SshRunner(LocalRunner):
         """
         if not job.nodes:
             return super().submit(job)
-        agent = job.directory / AGENT
-        if not plain(agent):
-            agent = _plain_folder() / AGENT
+        agent = (job.directory if plain(job.directory / AGENT) else _plain_folder()) / AGENT
         environment = {**job.launcher_environment, "SHELL": "/bin/sh"}
         try:
             return super().submit(replace(job, agent=agent, launcher_environment=environment))
@@ -323,9 +321,7 @@ def agent_text(
         absent: the agent's path if nodes do not have it. Open MPI's daemons look whether their agent is there, even if
             they start no further daemon, so they are told of another program.
     """
-    command = "$*"
-    if absent is not None:
-        command = f"$(printf '%s\\n' \"$*\" | sed 's|{absent}|/bin/sh|g')"
+    command = f"$(printf '%s\\n' \"$*\" | sed 's|{absent}|/bin/sh|g')" if absent else "$*"
     names = "".join(
         f"{launcher_name(node)}) node={shlex.quote(node)} ;;\n" for node in nodes if launcher_name(node) != node
     )

@@ -51,8 +51,7 @@ class NodeTalk(LineProcess):
             except queue.Empty:
                 raise UnreachableError(f"node {self.node}: no answer within {timeout_s:.0f} s", self.node) from None
             if line is None:
-                why = self._last or "the connection to it ended"
-                raise UnreachableError(f"node {self.node}: {why}", self.node)
+                raise UnreachableError(f"node {self.node}: {self._last or 'the connection to it ended'}", self.node)
             parts = line.split("\t")
             if parts[0] in kinds:
                 return parts
@@ -99,13 +98,13 @@ def networks_of(
     if not interfaces:
         usual, notes = _usual(_resolved(reach, nodes), own, nodes)
         return [usual], [*unread, *notes]
-    networks, notes = [], unread
-    for name in interfaces:
-        addresses = {node: each.address for node in nodes for each in own.get(node, ()) if each.name == name}
-        lacking = [node for node in nodes if node not in addresses]
-        notes += [f"node {node}: {name} has no IPv4 address, so nothing is sent over it." for node in lacking]
-        networks.append(NodeNetwork(name, addresses))
-    return networks, notes
+    networks = [
+        NodeNetwork(name, {node: each.address for node in nodes for each in own.get(node, ()) if each.name == name})
+        for name in interfaces
+    ]
+    lacking = [(node, network.name) for network in networks for node in nodes if node not in network.addresses]
+    notes = [f"node {node}: {name} has no IPv4 address, so nothing is sent over it." for node, name in lacking]
+    return networks, [*unread, *notes]
 
 
 def _interfaces(reach: Transport, nodes: Sequence[str]) -> tuple[dict[str, tuple[Interface, ...]], list[str]]:
@@ -144,17 +143,14 @@ def _usual(
 ) -> tuple[NodeNetwork, list[str]]:
     """Choose for each node the address that its name has; where that is none of its own, the network of most nodes."""
     members = Counter(_network(each) for interfaces in own.values() for each in interfaces)
-    addresses: dict[str, str] = {}
-    names: Counter[str] = Counter()
-    for node in nodes:
-        interfaces = own.get(node, ())
-        named = next((each for each in interfaces if each.address == resolved.get(node)), None)
-        chosen = named or max(interfaces, key=lambda each: members[_network(each)], default=None)
-        if chosen is not None:
-            addresses[node] = chosen.address
-            names[chosen.name] += 1
-        elif node in resolved and not resolved[node].startswith("127."):
-            addresses[node] = resolved[node]
+    chosen = {
+        node: max(interfaces, key=lambda each: (each.address == resolved.get(node), members[_network(each)]))
+        for node, interfaces in own.items()
+        if interfaces
+    }
+    named = {node: address for node, address in resolved.items() if node in nodes and not address.startswith("127.")}
+    addresses = named | {node: each.address for node, each in chosen.items()}
+    names = Counter(each.name for each in chosen.values())
     notes = [
         f"node {node}: no IPv4 address of it is known, so nothing is sent to it."
         for node in nodes
@@ -253,47 +249,46 @@ def ways_between(
     networks, here = own_networks(), socket.gethostname()
     own = [str(ip_interface(address).ip) for name, address in networks.items() if name in interfaces or not interfaces]
     if networks and not own:
-        told = ", ".join(interfaces)
-        return f"this host ({here}) has no {told} (there: {', '.join(networks)}), which MPI is told to use", [], []
+        has, lacks = ", ".join(networks), ", ".join(interfaces)
+        return f"this host ({here}) has no {lacks} (there: {has}), which MPI is told to use", [], []
     addresses = networks_of(reach, answering, interfaces[:1])[0][0].addresses
-    ring, place = [one for one in answering if one in addresses], {addresses.get(one, one): one for one in hosts}
+    names = {
+        "": f"this host ({here})",
+        **{one: f"node {one}" for one in hosts},
+        **{address: f"node {one} ({address})" for one, address in addresses.items()},
+    }
     found: dict[tuple[str, ...], list[str]] = {}
     for part in range(parts := -(-len(hosts) // AT_ONCE)):
-        some = {one: addresses[one] for one in ring[part::parts]}
-        for first, there, *what in _looks(reach, some, own, list(place)[part::parts]):
-            start = f"node {first}" if first else f"this host ({here})"
-            end = f"node {place.get(there, 'of another name')}" if there else f"this host ({here})"
-            at = f" ({there})" if there and what == ["shut"] else ""
-            found.setdefault(tuple(what), []).append(first if what == ["cut"] else f"{start} to {end}{at}")
+        some = dict([*addresses.items()][part::parts])
+        for first, there, *what in _looks(reach, some, own, [addresses.get(one, one) for one in hosts[part::parts]]):
+            way = first if what == ["cut"] else f"{names[first]} to {names.get(there, 'a node')}"
+            found.setdefault(tuple(what), []).append(way)
     cut, shut, mute = (found.pop((what,), []) for what in ("cut", "shut", "mute"))
+    closed = (
+        f"node{'s' if len(cut) > 1 else ''} {_some(cut)} cannot reach this host ({here}, {', '.join(own)}), to which "
+        "MPI's daemons there must connect: start hpltune on a node, or let their connections in"
+        if cut
+        else f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports "
+        "from 1024 on through the firewall there, or take other interfaces"
+    )
     narrow = [
-        f"packets of {mtu} bytes, the MTU of {name}, do not get from {_some(pairs)}, and small ones do: a cable, "
+        f"packets of {mtu} bytes, the MTU of {name}, do not get from {_some(ways)}, and small ones do: a cable, "
         "switch port or NIC between them takes smaller ones: raise its MTU, or lower that of the hosts, as by "
         f"`ip link set dev {name} mtu 1500`"
-        for (verdict, mtu, name), pairs in found.items()
+        for (verdict, mtu, name), ways in found.items()
         if verdict == "narrow"
     ]
-    unsized = [pair for (verdict, *_), pairs in found.items() if verdict == "unknown" for pair in pairs]
+    doubts = {
+        "connections": (mute, "it takes bash on the one, and python3 or perl on the other"),
+        "large packets": (
+            [way for what, ways in found.items() if what[0] == "unknown" for way in ways],
+            "there is no ping, or no answer to it",
+        ),
+    }
     unknown = [
-        f"Whether {what} get from {_some(ways)} is not known: {why}."
-        for what, ways, why in (
-            ("connections", mute, "it takes bash on the one, and python3 or perl on the other"),
-            ("large packets", unsized, "there is no ping, or no answer to it"),
-        )
-        if ways
+        f"Whether {what} get from {_some(ways)} is not known: {why}." for what, (ways, why) in doubts.items() if ways
     ]
-    closed = ""
-    if cut:
-        closed = (
-            f"node{'s' if len(cut) > 1 else ''} {_some(cut)} cannot reach this host ({here}, {', '.join(own)}), to "
-            "which MPI's daemons there must connect: start hpltune on a node, or let their connections in"
-        )
-    elif shut:
-        closed = (
-            f"nothing gets through to high ports from {_some(shut)}, where MPI's ranks must connect: let all ports "
-            "from 1024 on through the firewall there, or take other interfaces"
-        )
-    return closed, narrow, unknown
+    return closed if cut or shut else "", narrow, unknown
 
 
 def _looks(
@@ -310,9 +305,8 @@ def _looks(
     with ExitStack() as stack:
         talks: dict[str, NodeTalk] = {}
         for node in ("", *nodes):
-            with suppress(UnreachableError):
-                talks[node] = NodeTalk(reach if node else Local(), node, ("sh", "-c", _LISTEN + _LOOK))
-                stack.callback(talks[node].close)
+            talks[node] = NodeTalk(reach if node else Local(), node, ("sh", "-c", _LISTEN + _LOOK))
+            stack.callback(talks[node].close)
         ports = {node: [*filter(str.isdecimal, lines[-1])][:PORTS] for node, lines in _heard(talks, "listens").items()}
         to_here = [f"tcp/{address}/{port}" for address in own for port in ports.get("", [])]
         onward = {node: [f"tcp/{nodes[to]}/{port}" for port in ports.get(to, [])] for node, to in after.items()}
@@ -325,8 +319,7 @@ def _looks(
         lines = said.get(node, [["mute"]])
         for there, ends, least in ((nodes[to], onward[node], PORTS), ("", to_here, 1)):
             if sum(["open", end] in lines for end in ends) < least:
-                what = "shut" if there else "cut"
-                yield node, there, what if ends and ["mute"] not in lines else "mute"
+                yield node, there, "mute" if not ends or ["mute"] in lines else "shut" if there else "cut"
     for node, lines in said.items():
         for line in lines:
             match line:

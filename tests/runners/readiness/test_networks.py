@@ -108,4 +108,4 @@ def test_where_nothing_can_listen_or_knock_it_is_not_known_whether_connections_g
         with hosts.planted("perl", on_h2.format("/usr/bin/perl")):
             shut, narrow, (sentence,) = look()
     assert (shut, narrow) == ("", [])
-    assert sentence.startswith("Whether connections get from node h1 to node h2 is not known: it takes")
+    assert sentence.startswith("Whether connections get from node h1 to node h2 (10.77.0.2) is not known: it takes")
