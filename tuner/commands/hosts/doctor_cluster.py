@@ -247,8 +247,7 @@ def _of_nodes(
     file: Path, cluster: Cluster, user_dirs: UserDirs, libraries: HostLibraries, ask: AskNodes, start: StartOnNodes
 ) -> tuple[NodeFindings, list[NodeSays]]:
     """Return what is known of the nodes, and what those said that answer."""
-    mpi, blas = libraries.mpi, libraries.blas
-    shared = user_dirs.shared
+    mpi, blas, shared = libraries.mpi, libraries.blas, user_dirs.shared
     needed = needed_on_nodes(cluster, blas)
     says, silent = ask_cluster(cluster, shared, mpi.mpirun if mpi else None, needed, ask)
     faults = list(node_faults(cluster, says, mpi, shared))
@@ -276,7 +275,9 @@ def _of_nodes(
         advice += [between.sentence] if between.doubtful else []
         advice += filter(None, [unused_ports(cluster, rdma_ports(says))])
         advice += _not_settable(cluster, says, between.names)
-        looked = _preflight(cluster, says, between.names, user_dirs)
+        cores = cluster.node.cores or min(node.cores for node in says)
+        plan = RunPlan(cores, nodes=len(says), interfaces=between.names, here=False)
+        looked = look(plan, user_dirs.data, cluster.reach, starts.nodes, slow=True)
         advice += looked.warnings
         filled = _fill(file, cluster, _facts(cluster, says))
     findings = NodeFindings(
@@ -318,15 +319,6 @@ def _not_settable(cluster: Cluster, says: Sequence[NodeSays], interfaces: Sequen
     asked = outcome_of_each([node.node for node in says], lambda node: require_right(cluster.reach, node, wanted))
     refused = {node: str(why) for node, why in asked.items() if isinstance(why, RefusedError)}
     return [f"{sentence}; only studies of settings need that" for sentence in said_together(refused)]
-
-
-def _preflight(
-    cluster: Cluster, says: Sequence[NodeSays], interfaces: tuple[str, ...], user_dirs: UserDirs
-) -> Preflight:
-    """Look at what would spoil runs on the nodes."""
-    cores = cluster.node.cores or min(node.cores for node in says)
-    plan = RunPlan(cores, nodes=len(says), interfaces=interfaces, here=False)
-    return look(plan, user_dirs.data, cluster.reach, [node.node for node in says], slow=True)
 
 
 def _of_batch(file: Path, cluster: Cluster, batch: BatchSystem, mpi: Mpi | None) -> NodeFindings:
