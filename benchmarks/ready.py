@@ -1,86 +1,68 @@
-"""How many planted faults `hpltune nodes check` finds and names rightly, and how often it blames a healthy cluster.
+"""How often `hpltune nodes check` names planted faults, and blames something sound.
 
-Run: python benchmarks/ready.py [--clusters 100] [--sizes 16 64 512] [--percent 5]
-It prints a Markdown table. Nothing is measured: virtual clusters with a known truth are judged.
+    python benchmarks/ready.py [--clusters 2000] [--sizes 8 16 64] [--spreads 0.4 1 2 3]
+
+It prints a Markdown table. Nothing is measured: made-up clusters with a known truth are judged.
 """
 
 import argparse
-import random
-import time
+from collections.abc import Callable, Sequence
 
-from tuner.nodes.planted import KINDS, PlantedFault, virtual_check
-from tuner.nodes.statistics.verdict import ReadinessVerdict, verdict_of
+import numpy as np
+from intervals import markdown, percent
+from planted import SLOWS, Fault, planted_check
+from script import as_script, count
 
-CLASS = 0.25
-"""Part of the nodes in a throttled class."""
-WORSE = 5.0
-"""How much more than other faults an oversubscribed uplink takes: a few percent less at once are no fault."""
+from tuner.nodes.statistics.verdict import verdict_of
+
+WHAT = {"flaky-node": "wrong-results", "weak-uplink": "weak-uplink", "oversubscribed": "oversubscribed"}
+WHAT |= {"throttled-class": "two-groups"} | dict.fromkeys(("weak-cable", "wrong-mtu"), "weak-node")
+"""What the finding of a fault is called; others are slow nodes."""
+PLANTED = {"healthy": [], "3, 7 and 15 %": [3.0, 7.0, 15.0], "one 10 %": [10.0]} | {kind: [5.0] for kind in SLOWS}
+"""Faults of a cluster: what each of some nodes loses, or one fault of a kind."""
 
 
-def planted(kind: str, size: int, per_switch: int, percent: float, chance: random.Random) -> PlantedFault:
-    node = f"node{chance.randrange(1, size + 1):03}"
-    if kind in {"weak-uplink", "oversubscribed"}:
-        percent = percent if kind == "weak-uplink" else WORSE * percent
-        return PlantedFault(kind, (f"s{chance.randrange(1, -(-size // per_switch) + 1):02}",), percent)
+def faults_of(planted: str, size: int, per_switch: int, chance: np.random.Generator) -> list[Fault]:
+    """Draw where the faults are."""
+    kind = planted if planted in SLOWS else "slow-node"
+    if "uplink" in str(SLOWS[kind]):
+        [lost] = PLANTED[planted] if kind == "weak-uplink" else [25.0]
+        return [Fault(kind, (f"s{chance.integers(1, -(-size // per_switch) + 1):02}",), lost)]
     if kind == "throttled-class":
-        count = max(4, int(CLASS * size))
-        first = chance.randrange(1, size - count + 2)
-        return PlantedFault(kind, tuple(f"node{number:03}" for number in range(first, first + count)), percent)
-    return PlantedFault(kind, (node,), percent)
+        first = chance.integers(1, size - (nodes := max(3, size // 4)) + 2)
+        return [Fault(kind, tuple(f"node{number:03}" for number in range(first, first + nodes)))]
+    places = chance.choice(size, len(PLANTED[planted]), replace=False) + 1
+    return [Fault(kind, (f"node{place:03}",), lost) for place, lost in zip(places, PLANTED[planted], strict=True)]
 
 
-def is_named(fault: PlantedFault, verdict: ReadinessVerdict) -> bool:
-    """Whether the verdict names this fault: what it is, and the node, switch or setting."""
-    wanted = {
-        "slow-node": ("slow-node", "processor"),
-        "flaky-node": ("wrong-results", ""),
-        "half-memory": ("slow-node", "memory"),
-        "oversubscribed": ("oversubscribed", "network"),
-        "weak-cable": ("weak-node", "network"),
-        "weak-uplink": ("weak-uplink", "network"),
-        "wrong-mtu": ("weak-node", "network"),
-        "throttled-class": ("two-groups", "bios"),
-    }[fault.kind]
-    for finding in verdict.findings:
-        if finding.what != wanted[0]:
-            continue
-        if fault.kind == "throttled-class":
-            groups = verdict.groups.get(finding.part)
-            if groups and set(finding.names) == set(fault.names) and groups[1] and groups[1][0].fact == "bios":
-                return True
-        elif finding.names == fault.names:
-            return True
-    return False
+def judged(planted: str, size: int, spread: float, clusters: int) -> tuple[list[bool], list[bool]]:
+    """Judge clusters: whether all faults of each are named as what they are, and whether something sound is blamed."""
+    named, blamed = [], []
+    for seed in range(clusters):
+        faults = faults_of(planted, size, per_switch := max(4, size // 4), np.random.default_rng([seed, size]))
+        findings = verdict_of(planted_check(size, per_switch, faults, seed, spread=spread)).findings
+        found = {(finding.what, finding.names) for finding in findings}
+        named.append({(WHAT.get(fault.kind, "slow-node"), fault.names) for fault in faults} <= found)
+        guilty = {name for fault in faults for name in fault.names}
+        blamed.append(any(not set(names) <= guilty for _, names in found))
+    return named, blamed
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clusters", type=int, default=100)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[16, 64, 512])
-    parser.add_argument("--percent", type=float, default=5.0)
-    asked = parser.parse_args()
-    print(
-        f"| nodes | fault of {asked.percent:g} % | clusters | found and named | something sound blamed | s a cluster |"
-    )
-    print("|---|---|---|---|---|---|")
-    for size in asked.sizes:
-        per_switch = 16 if size > 16 else 4
-        for kind in (None, *KINDS):
-            began, named, wrong = time.process_time(), 0, 0
-            for seed in range(asked.clusters):
-                fault = planted(kind, size, per_switch, asked.percent, random.Random(seed)) if kind else None
-                verdict = verdict_of(virtual_check(size, per_switch, [fault] if fault else [], seed))
-                named += fault is not None and is_named(fault, verdict)
-                guilty = set(fault.names) if fault else set()
-                wrong += any(not set(finding.names) <= guilty for finding in verdict.findings)
-            cost = (time.process_time() - began) / asked.clusters
-            shown = f"{100 * named / asked.clusters:.0f} %" if kind else ""
-            print(
-                f"| {size} | {kind or 'none'} | {asked.clusters} | {shown} | {100 * wrong / asked.clusters:.0f} % "
-                f"| {cost:.2f} |",
-                flush=True,
-            )
+def main(arguments: Sequence[str], say: Callable[[str], None] = print) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--clusters", type=count, default=100, help="of each kind")
+    parser.add_argument("--sizes", type=count, nargs="+", default=[16, 64], help="numbers of nodes")
+    parser.add_argument("--spreads", type=float, nargs="+", default=[0.4], help="of sound nodes, in percent")
+    parser.add_argument("--planted", nargs="+", choices=PLANTED, default=list(PLANTED))
+    asked = parser.parse_args(arguments)
+    cases = [(what, size, spread) for spread in asked.spreads for size in asked.sizes for what in asked.planted]
+    rows = []
+    for what, size, spread in cases:
+        named, blamed = judged(what, size, spread / 100.0, asked.clusters)
+        rows.append([f"{spread:g} %", str(size), what, percent(named) if what != "healthy" else "", percent(blamed)])
+    say(markdown(["sound nodes differ by", "nodes", "fault", "all named", "something sound blamed"], rows))
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    as_script(main)

@@ -1,46 +1,34 @@
 """What a talk printed of 484 blades in 2005, and what hpltune says of the same figures.
 
 Run: python benchmarks/talk.py
-It prints a Markdown table. Nothing is measured: nodes and pairs are drawn so that they have all the figures that the
-slides print (talk_rebuilt.py), and the statistics of `hpltune nodes check` judge them.
+It prints a Markdown table of what the slides and hpltune find. Nothing is measured: nodes and pairs are drawn so that
+they have all figures of the slides (talk_rebuilt.py), and the statistics of `hpltune nodes check` judge them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 
-from scipy import stats
 from talk_printed import (
     CHASSIS,
-    FOUR,
-    HPL,
-    IP,
     IP_AT_ONCE,
-    MYRINET,
     MYRINET_AT_ONCE,
     NODES,
-    OPENMP,
     OTHER_MEMORY,
     SERIAL,
-    STREAM,
-    STREAM_PAIRS,
-    WITH_C,
-    WITH_C_OMP,
-    WITH_F,
     WRONG_HPL,
     WRONG_OPENMP,
     WRONG_SERIAL,
     WRONG_STREAM,
     Printed,
 )
-from talk_rebuilt import Values, four, nodes_rebuilt, pairs_at_once_rebuilt, pairs_rebuilt
+from talk_rebuilt import nodes_rebuilt, pairs_at_once_rebuilt, pairs_rebuilt
 
 from results.node_check import Finding, NodeCheck, NodeRun, ranges
 from runners.readiness.fact_table import odd_facts
 from tuner.nodes.check import facts_that_differ
 from tuner.nodes.statistics.group_findings import in_common
-from tuner.nodes.statistics.odd_nodes import shape_of
 from tuner.nodes.statistics.verdict import ReadinessVerdict, verdict_of
 
 NAMES = {"c": "stream-copy-1", "f": "stream-triad-1", "c_omp": "stream-copy-all", "hpl": "hpl"}
@@ -106,56 +94,17 @@ def verdict() -> ReadinessVerdict:
 
 def lines() -> Iterator[Line]:
     """Make the table."""
-    yield from map(_figures_of_four, FOUR)
     yield Line("50", "node443 has an older BIOS (its output says node433)", _said("other-fact", "bios_date"))
     yield Line("51", "node224 has 1.4 instead of 1.9 GiB", _said("other-fact", "memory_gib"))
     yield Line("53, 70", "node483 computes wrongly in STREAM C OMP and HPL", _said("wrong-results"))
     for slide, wrong, kind, repeats in (("56", WRONG_SERIAL, "serial", 5), ("63", WRONG_OPENMP, "OpenMP", 5)):
         yield _wrong(slide, wrong, kind, repeats)
-    rebuilt = nodes_rebuilt()
-    for printed, name in figures():
-        yield _figures(printed, list(rebuilt[name].values()), f"{printed.name} of {printed.count} nodes")
     yield Line("54, 100", "nodes 1 to 84 have other memory, which shows in STREAM", _said("two-groups"))
-    yield from _correlations()
-    for network, own in (("Myrinet", MYRINET), ("GigE", IP)):
-        for pattern, printed in own.items():
-            pairs = [pair for pair in pairs_rebuilt() if pair.network == NETWORKS[network] and pair.pattern == pattern]
-            yield _figures(printed, [pair.rate for pair in pairs], f"{network} {pattern}, {printed.count} pairs")
     yield Line("77, 100", "node406 has weak Myrinet", _weak("myrinet", "weak-node"))
     yield Line("80", "node025-node026, 023-024 and 325-326 perform poorly over GigE", _weak("ip", "weak-node"))
     yield Line("81-83, 100", "BC2 (nodes 15 to 28) has a switch or uplink issue", _weak("ip", "weak-uplink"))
     yield Line("81-83", "", f"single pairs: {_weak('ip', 'weak-connection')}")
     yield from (_at_once(network, printed) for network, printed in (("Myrinet", MYRINET_AT_ONCE), ("GigE", IP_AT_ONCE)))
-
-
-def figures() -> list[tuple[Printed, str]]:
-    """Return the printed lines of nodes, each with the name of its rebuilt population."""
-    return [
-        *zip(STREAM, ("c", "c_omp", "f"), strict=True),
-        *((one, f"{one.name.split('.')[0]} serial") for one in SERIAL),
-        *((one, f"{one.name.split('.')[0]} openmp") for one in OPENMP),
-        (HPL, "hpl"),
-    ]
-
-
-def _figures_of_four(printed: Printed) -> Line:
-    values = [float(value) for value in four(printed)]
-    shape = shape_of(values)
-    shown = " ".join(f"{value:.2f}" for value in values)
-    talk = f"{printed.name}: spread {printed.spread:.2f} %, mean {printed.mean:.2f}, sd {printed.sd:.2f}"
-    ours = f"{shown}: {shape.spread_percent:.2f} %, {shape.mean:.2f}, {shape.sd:.2f}"
-    return Line("22", talk, ours)
-
-
-def _figures(printed: Printed, values: Sequence[float], what: str) -> Line:
-    shape = shape_of(values)
-    talk = (printed.low, printed.high, printed.spread, printed.mean, printed.middle, printed.sd)
-    ours = (shape.low, shape.high, shape.spread_percent, shape.mean, shape.middle, shape.sd)
-    return Line(str(printed.slide), f"{what}: {_row(talk)}", _row(ours))
-
-
-def _row(numbers: Sequence[float]) -> str:
-    return " ".join(f"{number:.2f}" for number in numbers)
 
 
 def _said(what: str, part: str = "") -> str:
@@ -186,31 +135,6 @@ def _wrong(slide: str, wrong: dict[str, int], kind: str, repeats: int) -> Line:
         f"node483 failed {failed} of {tests * repeats} runs of NPB {kind}, no other node any",
         f"{guilty.node}: {guilty.bad} of {guilty.runs} runs, probability by chance {guilty.p:.0e}",
     )
-
-
-def linear(one: Values, other: Values) -> tuple[float, float]:
-    """Pearson's coefficient, and the probability that chance gives it."""
-    nodes = sorted(one.keys() & other.keys())
-    found = stats.pearsonr([one[node] for node in nodes], [other[node] for node in nodes])
-    return float(found.statistic), float(found.pvalue)
-
-
-def _correlations() -> Iterator[Line]:
-    rebuilt = nodes_rebuilt()
-    for (one, other), printed in STREAM_PAIRS.items():
-        r, p = linear(rebuilt[one], rebuilt[other])
-        yield Line("61, 68", f"{one} and {other}: {printed:+.2f}, 0 % by chance", f"{r:+.2f}, {100 * p:.0f} %")
-    for slide, first, table, kind in (
-        ("61", "c", WITH_C, "serial"),
-        ("68", "f", WITH_F, "openmp"),
-        ("68", "c_omp", WITH_C_OMP, "openmp"),
-    ):
-        talk, ours = [], []
-        for name, (printed, percent) in table.items():
-            r, p = linear(rebuilt[first], rebuilt[f"{name} {kind}"])
-            talk.append(f"{name} {printed:+.2f} ({percent} %)")
-            ours.append(f"{name} {r:+.2f} ({100 * p:.0f} %)")
-        yield Line(slide, f"{first} with NPB {kind}: {', '.join(talk)}", ", ".join(ours))
 
 
 def _at_once(network: str, printed: Printed) -> Line:

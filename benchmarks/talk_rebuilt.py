@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 
 import numpy as np
-from scipy import optimize
+from scipy import optimize, stats
 from talk_printed import (
     CHASSIS,
     HPL,
@@ -197,3 +197,20 @@ def pairs_at_once_rebuilt() -> tuple[PairRate, ...]:
         values = chance.permutation(population(printed, shape))
         found += [PairRate("cut", *pair, float(rate), network) for pair, rate in zip(pairs, values, strict=True)]
     return tuple(found)
+
+
+def figures() -> list[tuple[Printed, str]]:
+    """Return the printed lines of nodes, each with the name of its rebuilt population."""
+    return [
+        *zip(STREAM, ("c", "c_omp", "f"), strict=True),
+        *((one, f"{one.name.split('.')[0]} serial") for one in SERIAL),
+        *((one, f"{one.name.split('.')[0]} openmp") for one in OPENMP),
+        (HPL, "hpl"),
+    ]
+
+
+def linear(one: Values, other: Values) -> tuple[float, float]:
+    """Pearson's coefficient, and the probability that chance gives it."""
+    nodes = sorted(one.keys() & other.keys())
+    found = stats.pearsonr([one[node] for node in nodes], [other[node] for node in nodes])
+    return float(found.statistic), float(found.pvalue)

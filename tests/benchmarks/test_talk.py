@@ -17,7 +17,7 @@ from talk_printed import (
     WITH_F,
     Printed,
 )
-from talk_rebuilt import four, nodes_rebuilt, pairs_rebuilt
+from talk_rebuilt import figures, four, linear, nodes_rebuilt, pairs_rebuilt
 
 from tuner.nodes.statistics.odd_nodes import shape_of
 from tuner.nodes.statistics.verdict import ReadinessVerdict
@@ -41,7 +41,7 @@ def agrees(values: list[float], printed: Printed) -> None:
 
 
 def test_each_line_of_single_nodes_is_rebuilt_with_all_its_figures() -> None:
-    for printed, name in talk.figures():
+    for printed, name in figures():
         values = list(nodes_rebuilt()[name].values())
         agrees(values, printed)
         assert shape_of(values).middle == pytest.approx(printed.middle, abs=0.0051)
@@ -64,10 +64,10 @@ def test_four_results_follow_from_five_figures(printed: Printed) -> None:
 def test_correlations_and_their_probabilities_are_those_of_the_slides() -> None:
     found = nodes_rebuilt()
     for (one, other), r in STREAM_PAIRS.items():
-        assert talk.linear(found[one], found[other])[0] == pytest.approx(r, abs=0.0051)
+        assert linear(found[one], found[other])[0] == pytest.approx(r, abs=0.0051)
     for first, table, kind in (("c", WITH_C, "serial"), ("f", WITH_F, "openmp"), ("c_omp", WITH_C_OMP, "openmp")):
         for name, (r, percent) in table.items():
-            ours, p = talk.linear(found[first], found[f"{name} {kind}"])
+            ours, p = linear(found[first], found[f"{name} {kind}"])
             assert ours == pytest.approx(r, abs=0.0051), name
             assert 100 * p == pytest.approx(percent, abs=5.0), name
 

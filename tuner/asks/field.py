@@ -47,9 +47,7 @@ class Useless(StrEnum):
 
     WITH_TABLE = "is for machines that run HPL and changes nothing with ⟦replay⟧: leave it out"
     SIMULATED = "is for real machines and changes nothing on a virtual ⟦cluster⟧: leave it out"
-    ON_VIRTUAL_NODES = "is for real nodes: leave it out, or leave ⟦virtual⟧ out"
     WITHOUT_RUNS = "is for ⟦interleaved⟧: without it compare runs nothing"
-    ON_REAL_NODES = "is for virtual clusters: add ⟦virtual⟧ NODES, or leave it out"
 
 
 @dataclass(frozen=True)

@@ -239,7 +239,6 @@ QuietTime = Annotated[
         "Wait for a machine from which others take at most 3 %, before the first run: so long at most, as a time or a "
         "part of what the runs should take; 0 waits for nothing.",
         metavar="TIME",
-        useless=(Useless.ON_VIRTUAL_NODES,),
     ),
 ]
 """The same where there is no budget."""

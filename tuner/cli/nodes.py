@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ..asks.field import Useless, keys_here
+from ..asks.field import keys_here
 from ..asks.nodes import NodesAsk
 from .ask_options import asking
 from .common import LARGEST_INT, Db, Html, Json, console, open_store, remark
@@ -54,10 +54,6 @@ def check(
     A check is kept, and `hpltune nodes show` shows it again. With --baseline it is compared with an earlier one of the
     same cluster: what is clearly slower than it was, and what else changed, is named and counts for the exit code.
 
-    On a virtual cluster nothing is measured: it shows what the check finds, and with which words. The kinds of faults
-    are slow-node, flaky-node, half-memory, weak-cable, wrong-mtu, throttled-class (of several nodes), and
-    weak-uplink and oversubscribed (of a switch: s01, s02 …).
-
     Exit codes: 0 the nodes are ready and alike, and no slower than in the baseline; 1 something is not, or one sentence
     on standard error says why nothing was measured; 2 wrong usage; 130 stopped.
 
@@ -74,14 +70,6 @@ def check(
         hpltune nodes check --cluster my-cluster.toml --baseline default --quiet
 
         hpltune nodes check --cluster my-cluster.toml --benchmark groups --groups 8
-
-        hpltune nodes check --virtual 64 --fault slow-node:node007:6
-
-        hpltune nodes check --virtual 64 --spread 2 --fault slow-node:node007:12
-
-        hpltune nodes check --virtual 484 --per-switch 14 --fault weak-uplink:s02:25 --html nodes.html
-
-        hpltune nodes check --virtual 484 --groups 8 --fault flaky-node:node483
     """
     there = asked_server(context, {"db", "html", "quiet"} | keys_here(NodesAsk))
     if there is not None:
@@ -90,28 +78,19 @@ def check(
         facts = ask_there(there, "nodes", ask, as_json=as_json)
         raise typer.Exit(0 if facts["ready"] and facts["alike"] else 1)
     from ..console import output
-    from ..nodes.check import check_asked, check_nodes, check_virtual, cluster_name
+    from ..nodes.check import check_asked, check_nodes, cluster_name
     from ..nodes.keeping import KeepRequest, keep_check
-    from ..nodes.planted import virtual_name
 
     files = ReportFiles(html)
     files.require()
-    ask.refuse_useless(Useless.ON_REAL_NODES if ask.virtual is None else Useless.ON_VIRTUAL_NODES)
-    if ask.virtual is None:
-        check_asked(ask)
+    check_asked(ask)
     out = output(stderr=as_json)
     out.quiet = quiet
-    kept = ask.virtual is None if ask.keep is None else ask.keep
-    opened = open_store(db, create=True) if kept or ask.baseline else nullcontext()
+    opened = open_store(db, create=True) if ask.keep or ask.baseline else nullcontext()
     with watched(out, ends_at_once=True) as (listener, stop), opened as store:
-        if ask.virtual is None:
-            cluster = None if ask.cluster is None else Path(ask.cluster)
-            keep = KeepRequest(cluster_name(cluster), kept, ask.baseline)
-            done = keep_check(lambda told: check_nodes(ask, cluster, told, stop), keep, store, listener)
-        else:
-            size = ask.virtual
-            keep = KeepRequest(virtual_name(size), kept, ask.baseline, virtual=True)
-            done = keep_check(lambda _: check_virtual(ask, size), keep, store, listener)
+        cluster = None if ask.cluster is None else Path(ask.cluster)
+        keep = KeepRequest(cluster_name(cluster), ask.keep, ask.baseline)
+        done = keep_check(lambda told: check_nodes(ask, cluster, told, stop), keep, store, listener)
     out.quiet = False
     report, page = done.brief() if quiet else done.report(), done.result.page() if html else None
     show_and_write(out, report, files, as_json=as_json, page=page)

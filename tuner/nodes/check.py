@@ -21,7 +21,6 @@ from runners.hosts.cluster import Cluster, load_real_cluster
 from runners.hosts.node_facts import CLONES, NEW_ID
 from runners.readiness.fact_table import OddFact, fact_named
 
-from ..asks.field import Useless
 from ..asks.nodes import NodesAsk
 from ..errors import TunerError, UsageError
 from ..events import BuildStep, Listener, WorkEnded, WorkStarted
@@ -31,7 +30,6 @@ from ..stopping import StopRequest
 from ..user_dirs import UserDirs
 from ..words import counted
 from .measuring import MeasuringPlan, measure
-from .planted import BLADES, KINDS, PlantedFault, VirtualScatter, virtual_check
 from .reaching import reached
 from .report import readiness_page, readiness_report
 from .statistics.verdict import ReadinessVerdict, verdict_of
@@ -65,7 +63,7 @@ class NodesCheckResult:
 
 
 def check_asked(ask: NodesAsk) -> None:
-    """Refuse what makes no sense for real nodes.
+    """Refuse what makes no sense together.
 
     Raises:
         UsageError: something contradicts something else.
@@ -73,7 +71,7 @@ def check_asked(ask: NodesAsk) -> None:
     if ask.facts and ask.groups:
         raise UsageError("⟦facts⟧ measures nothing, and ⟦groups⟧ runs HPL: leave one out", field="facts")
     if ask.seed and not ask.groups:
-        raise UsageError(f"⟦seed⟧ {Useless.ON_REAL_NODES}", field="seed")
+        raise UsageError("⟦seed⟧ draws groups of nodes: add ⟦groups⟧ NODES, or leave it out", field="seed")
 
 
 USUAL_S = 60.0
@@ -192,54 +190,6 @@ def _mpi_files(mpi: Mpi | None, search: SearchPaths) -> list[Path]:
         library = mpi_library(build_start(mpi, search))
         return [] if library is None else [library]
     return []
-
-
-def check_virtual(ask: NodesAsk, size: int) -> NodesCheckResult:
-    """Check a virtual cluster: nothing is measured.
-
-    Args:
-        size: its nodes.
-
-    Raises:
-        UsageError: a fault cannot be read.
-    """
-    faults = [parse_fault(text) for text in ask.fault]
-    if ask.groups is not None and ask.groups > size:
-        raise UsageError(f"the cluster has only {counted(size, 'node')}", field="groups", given=ask.groups)
-    scatter = BLADES if ask.spread is None else VirtualScatter(ask.spread / 100.0)
-    check = virtual_check(size, ask.per_switch, faults, ask.seed, ask.groups, scatter)
-    known = {*check.nodes, *check.switches.values()}
-    for fault in faults:
-        for name in fault.names:
-            if name not in known:
-                first, last = check.nodes[0], check.nodes[-1]
-                raise UsageError(
-                    f"there is no {name}: nodes are {first} to {last}, switches s01 …",
-                    field="fault",
-                    given=f"{fault.kind}:{name}",
-                )
-    return NodesCheckResult(verdict_of(check))
-
-
-def parse_fault(text: str) -> PlantedFault:
-    """Read KIND:NAME[,NAME][:PERCENT].
-
-    Raises:
-        UsageError: it is none.
-    """
-    kind, _, rest = text.partition(":")
-    names, _, percent = rest.partition(":")
-    if kind not in KINDS or not names:
-        raise UsageError(
-            f"write KIND:NODE[,NODE][:PERCENT], with a kind of {', '.join(KINDS)}", field="fault", given=text
-        )
-    try:
-        lost = float(percent or "5")
-    except ValueError:
-        lost = -1.0
-    if not 0.0 < lost < 100.0:
-        raise UsageError("the percent that it takes of the rate are above 0 and below 100", field="fault", given=text)
-    return PlantedFault(kind, tuple(names.split(",")), lost)
 
 
 def cluster_for_groups(file: Path | None, size: int) -> Cluster:

@@ -179,14 +179,12 @@ class KeepRequest:
         cluster: the name under which it is kept.
         keep: it goes into the store.
         baseline: which earlier check it is compared with, as `chosen_baseline` takes it; None for none.
-        virtual: nothing is measured.
         campaign: of the service, for which it is made; None for none.
     """
 
     cluster: str
     keep: bool = True
     baseline: str | None = None
-    virtual: bool = False
     campaign: str | None = None
 
 
@@ -306,7 +304,7 @@ class _Keeper:
         return self._put(kept)
 
     def _kept(self, check: NodeCheck, state: NodeCheckState) -> KeptCheck:
-        return KeptCheck(check, state, False, False, virtual=self.request.virtual, campaign=self.request.campaign)
+        return KeptCheck(check, state, False, False, campaign=self.request.campaign)
 
     def _put(self, kept: KeptCheck) -> int:
         if self.number is None:

@@ -137,12 +137,11 @@ class Player:
         )
 
     def _job(self, plan: ReplayPlan, directory: Path) -> Job:
-        stop_at = {} if plan.stop_at is None else {STOP_AT: str(plan.stop_at)}
         return Job(
             program=(sys.executable, "-IS", replay_child.__file__, TABLE),
             ranks=1,
             directory=directory,
-            launcher_environment=stop_at,
+            launcher_environment={} if plan.stop_at is None else {STOP_AT: str(plan.stop_at)},
         )
 
     def _wait(self, job: Job, tail: Tail, stop: Stopping, observers: Sequence[LaunchObserver]) -> JobStatus:

@@ -139,12 +139,11 @@ def _assumed(findings: ScalingFindings) -> str:
 
 
 def _rate_row(result: CountResult) -> tuple[str, ...]:
-    told = with_interval(result.efficiency, result.interval, unit="")
     return (
         str(result.scaling),
         str(result.order),
         str(result.count),
-        told,
+        with_interval(result.efficiency, result.interval, unit=""),
         four_digits(result.usual_gflops),
         str(result.N),
         result.grid,

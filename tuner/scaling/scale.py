@@ -46,7 +46,6 @@ from .runs import (
     COUNT,
     ORDER,
     Pace,
-    PlannedRun,
     ScalingPlan,
     ScalingRuns,
     ScalingSite,
@@ -404,16 +403,12 @@ def _simulated(
     ranks = cores_of_each(cluster)
     study = begun(store, request, request.options, facts_of(request.options, opened))
     book = FileBook(store, study, session.context.runs)
-
-    def estimate_s(run: PlannedRun) -> float:
-        return (0.3 + PANEL_RANK_S * run.N / plan.nb * run.count * ranks) / jobs
-
     with closing_study(study, store, stop), closing(Simulator(opened, jobs, request.options.limit_s)) as simulator:
         site.study, site.trials = study, SimulatedTrials(simulator, book, session.listener, stop, named)
         runs = ScalingRuns(
             plan=plan,
             site=site,
-            pace=Pace(estimate_s),
+            pace=Pace(lambda run: (0.3 + PANEL_RANK_S * run.N / plan.nb * run.count * ranks) / jobs),
             listener=session.listener,
             stop=stop,
             clock=RealClock(),

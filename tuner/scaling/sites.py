@@ -174,8 +174,7 @@ class SimulatedSite:
         """Begin to simulate a run."""
         del expected_s
         params = self.params(run)
-        new = started(self.study, params, Kind.RUN, key_of(params))
-        self._ended.append(self.trials.begin(new, order=run.nodes))
+        self._ended.append(self.trials.begin(started(self.study, params, Kind.RUN, key_of(params)), order=run.nodes))
 
     def end_oldest(self) -> EndedRun:
         """Wait for the end of the run that began first."""

@@ -106,8 +106,7 @@ class PublishedTuning:
 
     def changed_by(self, test: PublishedTest) -> PublishedTest | None:
         """The test that this one changes; None for the first."""
-        before = test.after or test.number - 1
-        return next((other for other in self.tests if other.number == before), None)
+        return next((other for other in self.tests if other.number == (test.after or test.number - 1)), None)
 
 
 def names() -> tuple[str, ...]:

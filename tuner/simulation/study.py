@@ -170,8 +170,7 @@ class VirtualStudy:
         ran = self._ran(question, RANKED)
         if not ran or len(ran) < self.most_runs(self.space.measured(question.params)):
             return None
-        told = f"The table has no further run of the configuration of trial {ran[-1].number}."
-        self.session.say(told, detail=True)
+        self.session.say(f"The table has no further run of the configuration of trial {ran[-1].number}.", detail=True)
         return ran[-1]
 
     def _begin(
@@ -242,8 +241,7 @@ class SimulatedWorkers:
         """Wait for the simulation that began first."""
         if not self._asked:
             return ()
-        question = self._asked.popleft()
-        return [([question], [self.trials.end_oldest()])]
+        return [([self._asked.popleft()], [self.trials.end_oldest()])]
 
     def __enter__(self) -> Self:
         """Begin to work."""

@@ -18,11 +18,10 @@ def require_alike_parts(space: SearchSpace, workbench: Workbench) -> None:
     """
     sentence = unlike_sentence(space, workbench)
     if sentence:
-        count = 1 + len(workbench.others)
         raise UsageError(
             f"{sentence}. List the nodes so that all parts are alike, or leave ⟦parallel⟧ out",
             field="parallel",
-            given=count,
+            given=1 + len(workbench.others),
         )
 
 

@@ -100,8 +100,7 @@ def pilot(
             break
         if not record.ranked:
             raise TunerError(f"the first run of HPL failed, so nothing can be tuned: {record.reason}")
-        tried = _until_quiet(at_n, record)
-        runs += tried
+        runs += _until_quiet(at_n, record)
         found = samples_of(runs)
         if samples and len(found) <= len(samples):
             break  # the larger one was disturbed each time: the smaller one tells more

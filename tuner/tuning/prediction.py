@@ -30,6 +30,7 @@ class Rival:
         gflops: the median of its runs in turn; 0 where none counts.
         faster: the probability that it is faster than the other at the whole memory; None where that is not known.
         once: it ran in the first round alone, as it was slower there than others.
+        quiet: not all of its runs in turn were disturbed; else it does at least what they gave.
     """
 
     trial: int
@@ -37,6 +38,7 @@ class Rival:
     gflops: float
     faster: float | None
     once: bool = False
+    quiet: bool = True
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class NotedPrediction:
         called: its name beside the rivals.
         N: at which they ran in turn; None where they did not.
         part: of the columns that ran in turn; 1 where the runs ended.
-        gflops: the median of its runs in turn; 0 without any.
+        gflops: the median of its runs in turn; 0 without any. `quiet` as that of a rival.
         doubt: the sentence that some of these runs were disturbed, or may have been; "" where all were undisturbed.
     """
 
@@ -59,6 +61,7 @@ class NotedPrediction:
     rivals: tuple[Rival, ...] = ()
     doubt: str = ""
     part: float = 1.0
+    quiet: bool = True
 
     @property
     def at_whole_memory(self) -> str:
@@ -77,13 +80,14 @@ class NotedPrediction:
         if self.N is None or not self.rivals:
             return NOT_MEASURED
         against, textbook = "", self.textbook
-        if textbook:
-            percent = 100 * (self.gflops / textbook.gflops - 1) if textbook.gflops else 0.0
+        if textbook and textbook.gflops and textbook.quiet and self.quiet:
+            percent = 100 * (self.gflops / textbook.gflops - 1)
             side = f"{abs(percent):.1f}% {'more' if percent >= 0 else 'less'} than {textbook.called}"
-            rate = four_digits(textbook.gflops)
-            against = f", {side} ({rate})" if textbook.gflops else f"; {textbook.called} gave no result"
+            against = f", {side} ({_gave(textbook)})"
+        elif textbook:
+            against = f"; {textbook.called} gave {_gave(textbook)}"
         where = f"N={self.N}" if self.part == 1 else f"N={self.N} (the first {self.part:.0%} of the columns)"
-        return f"In turn at {where}, {self.called} gave {four_digits(self.gflops)} GFLOPS{against}"
+        return f"In turn at {where}, {self.called} gave {_gave(self)} GFLOPS{against}"
 
     @property
     def in_turn(self) -> str:
@@ -91,8 +95,7 @@ class NotedPrediction:
         if self.N is None or not self.rivals:
             return f"{self.against_textbook}."
         gave = "".join(
-            f"; {rival.called} gave {four_digits(rival.gflops) if rival.gflops else 'no result'}"
-            + " in the first round alone" * rival.once
+            f"; {rival.called} gave {_gave(rival)}{' in the first round alone' * rival.once}"
             for rival in self.rivals
             if rival is not self.textbook
         )
@@ -103,14 +106,13 @@ class NotedPrediction:
 
     def to_json(self) -> dict[str, Any]:
         """What is told of it, as JSON can hold it."""
-        rivals = [asdict(rival) for rival in self.rivals]
         turn = {
             "N": self.N,
             "part": self.part,
             "called": self.called,
             "gflops": self.gflops,
             "textbook_gflops": self.textbook.gflops or None if self.textbook else None,
-            "rivals": rivals,
+            "rivals": [asdict(rival) for rival in self.rivals],
             "sentence": self.in_turn,
         }
         return {
@@ -119,6 +121,11 @@ class NotedPrediction:
             "against_textbook": self.against_textbook,
             "in_turn": turn if self.N else None,
         }
+
+
+def _gave(side: Rival | NotedPrediction) -> str:
+    """What one of those in turn gave, in words; where all its runs were disturbed, that is the least."""
+    return f"{'at least ' * (not side.quiet)}{four_digits(side.gflops)}" if side.gflops else "no result"
 
 
 def probability_faster(ratio: float, larger: float, part: float, noise: Noise) -> float:
@@ -142,10 +149,7 @@ def prediction_of(study: Study) -> NotedPrediction | None:
     known = study.host.get(WHOLE_MEMORY)
     if not isinstance(known, Mapping) or "full" not in known:
         return None
+    full = known["full"]
+    tuples = {name: tuple(full[name]) for name in ("coefficients", "gflops_range")}
     rivals = tuple(Rival(**rival) for rival in known["rivals"])
-    return NotedPrediction(**{**known, "full": _extrapolation(known["full"]), "rivals": rivals})
-
-
-def _extrapolation(stored: Mapping[str, Any]) -> Extrapolation:
-    tuples = {name: tuple(stored[name]) for name in ("coefficients", "gflops_range")}
-    return Extrapolation(**{**stored, **tuples})
+    return NotedPrediction(**{**known, "full": Extrapolation(**{**full, **tuples}), "rivals": rivals})

@@ -91,6 +91,11 @@ class _Runner:
         quiet = [_rate(run) for run in self.in_turn if _rate(run) and run.undisturbed]
         return median(quiet) if quiet else max(map(_rate, self.in_turn), default=0.0)
 
+    @property
+    def quiet(self) -> bool:
+        """Whether one of these is not known to be disturbed."""
+        return any(_rate(run) and run.disturbed is None for run in self.in_turn)
+
 
 def kept_for_turns_s(worker: LaunchWorker, options: TuneOptions, of_left: float) -> float:
     """Seconds that runs in turn may take: a third of all; 0 where none will be made.
@@ -163,11 +168,11 @@ def predict_full(
         return probability_faster(one.gflops / beside, larger, trial.part, noise) if told else None
 
     others = tuple(
-        Rival(one.in_turn[0].number, one.called, one.gflops, faster(one, first.N / N), one.out)
+        Rival(one.in_turn[0].number, one.called, one.gflops, faster(one, first.N / N), one.out, one.quiet)
         for one in runners
         if N and one.in_turn and one is not first
     )
-    noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others, doubt, trial.part)
+    noted = NotedPrediction(full, trial.number, first.called, N, first.gflops, others, doubt, trial.part, first.quiet)
     note_prediction(session.context.store, session.study, noted)
     return noted
 

@@ -172,11 +172,11 @@ def kind_of(call: Call) -> str:
     if cluster or longest(dict.fromkeys(SIMULATES), call.words) or SIMULATED & set(call.words):
         return "simulated"
     line = " ".join(call.words)
-    if "--virtual" in call.words:
-        return "printed"
     return "real" if re.search(REAL, line) or longest(dict.fromkeys(COMPUTES), call.words) else "printed"
 
 
+BUSY = "nodes check --facts"
+"""What may find that the machine of these tests is busy."""
 RUN = {" ".join(meant(call)): call for name in PAGES for call in calls(name) if runs(call)}
 """What is run, by what it is called here."""
 
@@ -256,7 +256,7 @@ def shelf(
             patch.setenv("HPLTUNE_DATA", str(folder / "data"))
             for line in lines:
                 done = run_in_process(line.split(), folder)
-                assert done.returncode == 0, done
+                assert done.returncode == 0 or line == BUSY, done
         for copy in copies:
             copy_rows(database, *copy)
         (folder / "ready").touch()
@@ -282,7 +282,7 @@ def reader(
         "export csv plain -o old.csv",
         f"tune {programs} --trials 6 --set NB=160,192 --confirm 1 --study after",
         f"tune {programs} --trials 12 --set NB=64,128 --confirm 1 --study made",
-        "nodes check --virtual 8 --keep",
+        BUSY,
         "nodes baseline 1",
     )
     checks = [(CHECKS, 1, number) for number in (2, 3, 12)]

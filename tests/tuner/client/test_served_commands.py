@@ -170,7 +170,7 @@ def test_a_wrong_option_is_told_as_on_the_command_line(asked: Run) -> None:
         (("export", "md"), "a service exports no md: take csv, jsonl, parquet, dat"),
         (("study", "delete", "x"), "--server is not for study: a service deletes and renames nothing"),
         (("nodes", "list"), "--server is not for nodes list: a service is asked for tune, show, best"),
-        (("nodes", "check", "--virtual", "4"), "--virtual is for this machine"),
+        (("nodes", "check", "--groups", "4"), "--groups is for this machine"),
         (("nodes", "check", "--cluster", "lab.toml"), "--cluster lab.toml: a service reads no file of this machine"),
         (("check", "--baseline", "x", "--junit", "x.xml"), "--junit is for this machine"),
         (("blas", "--hpl-source", "hpl-2.3"), "--hpl-source is for this machine"),

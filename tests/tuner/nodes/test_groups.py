@@ -5,10 +5,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from planted import Fault, planted_check
 
 from results.node_check import GroupRun, Severity, groups_of
 from runners.base import JobState, JobStatus
-from tuner.nodes.planted import PlantedFault, virtual_check
 from tuner.nodes.report import group_figures, group_tables
 from tuner.nodes.statistics.group_findings import group_findings
 from tuner.nodes.statistics.verdict import verdict_of
@@ -38,8 +38,8 @@ def test_shuffled_groups_are_drawn_anew_in_each_turn_and_the_same_in_each_check(
     assert groups_of("shuffle", NODES, 8, 1) != groups_of("shuffle", NODES, 8, 1, seed=1)
 
 
-def planted(*faults: PlantedFault, seed: int = 3) -> list[tuple[Severity, str, tuple[str, ...]]]:
-    check = virtual_check(484, 14, faults, seed, groups=8)
+def planted(*faults: Fault, seed: int = 3) -> list[tuple[Severity, str, tuple[str, ...]]]:
+    check = planted_check(484, 14, faults, seed, groups=8)
     return [(one.severity, one.what, one.names) for one in group_findings(check.groups, check.switches)]
 
 
@@ -49,11 +49,11 @@ def test_a_healthy_cluster_has_no_guilty_node(seed: int) -> None:
 
 
 def test_a_slow_node_is_common_to_the_slow_groups() -> None:
-    assert planted(PlantedFault("slow-node", ("node100",), 6.0)) == [(Severity.SLOW, "slow-node", ("node100",))]
+    assert planted(Fault("slow-node", ("node100",), 6.0)) == [(Severity.SLOW, "slow-node", ("node100",))]
 
 
 def test_a_node_that_computes_wrongly_is_common_to_the_failed_groups_and_out() -> None:
-    check = virtual_check(484, 14, (PlantedFault("flaky-node", ("node483",)),), 4, groups=8)
+    check = planted_check(484, 14, (Fault("flaky-node", ("node483",)),), 4, groups=8)
     (finding,) = group_findings(check.groups, check.switches)
     assert (finding.severity, finding.names) == (Severity.OUT, ("node483",))
     assert finding.sentence == (
@@ -62,7 +62,7 @@ def test_a_node_that_computes_wrongly_is_common_to_the_failed_groups_and_out() -
 
 
 def test_an_uplink_explains_slow_groups_better_than_the_nodes_behind_it() -> None:
-    assert planted(PlantedFault("weak-uplink", ("s02",), 30.0)) == [(Severity.SLOW, "weak-uplink", ("s02",))]
+    assert planted(Fault("weak-uplink", ("s02",), 30.0)) == [(Severity.SLOW, "weak-uplink", ("s02",))]
 
 
 def runs(order: str, turns: int, bad: str = "", across: float = 1.0) -> list[GroupRun]:
@@ -95,7 +95,7 @@ def test_slower_shuffled_groups_are_noted_as_a_loaded_network() -> None:
 
 
 def test_a_slow_node_is_found_although_all_nodes_are_slower_in_some_turns() -> None:
-    cluster = virtual_check(64, 16, (PlantedFault("slow-node", ("node007",), 5.0),), 1, groups=4)
+    cluster = planted_check(64, 16, (Fault("slow-node", ("node007",), 5.0),), 1, groups=4)
     heat = {"sorted": (1.0, 0.93, 0.97, 0.99, 0.95), "shuffle": (0.96, 1.0, 0.92, 0.98, 0.94)}
     disturbed = [replace(run, gflops=(run.gflops or 0.0) * heat[run.order][run.turn - 1]) for run in cluster.groups]
     found = group_findings(disturbed, cluster.switches)
@@ -111,7 +111,7 @@ def test_a_failed_run_on_real_nodes_tells_the_reason_with_the_node_that_it_has_i
 
 
 def test_nodes_that_were_lost_explain_the_runs_that_failed_with_them() -> None:
-    check = virtual_check(32, groups=8)
+    check = planted_check(32, groups=8)
     first, *rest = check.groups
     failed = replace(first, gflops=None, accurate=False, reason="a node stopped answering")
     lost = replace(check, groups=(failed, *rest), silent={first.nodes[0]: "it does not answer"})
@@ -129,7 +129,7 @@ def test_the_residual_of_a_run_decides_whether_it_counts(tmp_path: Path, output:
 
 
 def test_failed_runs_are_listed_and_all_others_drawn() -> None:
-    flaky = virtual_check(64, 16, (PlantedFault("flaky-node", ("node007",)),), 2, groups=4)
+    flaky = planted_check(64, 16, (Fault("flaky-node", ("node007",)),), 2, groups=4)
     failed = [run for run in flaky.groups if not run.counts]
     _, listed = group_tables(flaky.groups)
     assert [row[1] for row in listed.rows] == [str(run.turn) for run in failed]
@@ -140,7 +140,7 @@ def test_failed_runs_are_listed_and_all_others_drawn() -> None:
 
 
 def test_no_groups_are_no_finding() -> None:
-    assert verdict_of(virtual_check(32)).findings == ()
+    assert verdict_of(planted_check(32)).findings == ()
     assert group_findings([], {}) == []
 
 

@@ -6,97 +6,24 @@ from pathlib import Path
 import pytest
 from as_user import Run
 from node_check_builders import a_check, kept
+from planted import Fault, planted_check
 
 from results.errors import ResultsError
 from results.node_check import NodeCheck
 from results.store.node_checks import NodeCheckState
 from results.store.store import Store
-from tuner.errors import TunerError
+from tuner.errors import TunerError, UsageError
 from tuner.events import Event, Listener, NodesMeasured
 from tuner.nodes.check import NodesCheckResult
-from tuner.nodes.keeping import KeepRequest, keep_check, show_check
+from tuner.nodes.keeping import KeepRequest, KeptNodesCheck, keep_check, show_check
 from tuner.nodes.statistics.verdict import verdict_of
 
-SLOW = ("--fault", "slow-node:node007:8", "--seed", "3")
+SLOW = Fault("slow-node", ("node007",), 8.0)
 
 
 @pytest.fixture
 def db(tmp_path: Path) -> str:
     return str(tmp_path / "checks.db")
-
-
-@pytest.mark.heavy
-def test_a_kept_check_is_listed_and_shown_again(hpltune: Run, db: str, tmp_path: Path) -> None:
-    first = hpltune("nodes", "check", "--virtual", "32", *SLOW, "--keep", "--db", db, "--json")
-    told = json.loads(first.stdout)
-    assert (first.returncode, told["number"], told["slow"]) == (1, 1, ["node007"])
-    (line,) = json.loads(hpltune("nodes", "list", "--db", db, "--json").stdout)
-    assert (line["number"], line["cluster"], line["ready"], line["virtual"]) == (1, "virtual-32", False, True)
-    page = tmp_path / "again.html"
-    shown = hpltune("nodes", "show", "virtual-32", "--db", db, "--json", "--html", str(page))
-    again = json.loads(shown.stdout)
-    assert (shown.returncode, again["findings"], again["benchmarks"]) == (0, told["findings"], told["benchmarks"])
-    assert "Check 1 of virtual-32" in page.read_text(encoding="utf-8")
-
-
-def test_virtual_checks_are_kept_only_on_request(hpltune: Run, db: str) -> None:
-    hpltune("nodes", "check", "--virtual", "32", "--db", db)
-    assert not Path(db).exists()
-
-
-def test_a_gate_passes_silently_and_tells_what_is_worse_than_the_baseline(hpltune: Run, db: str) -> None:
-    gate = ("nodes", "check", "--virtual", "32", "--keep", "--baseline", "default", "--quiet", "--db", db)
-    first = hpltune(*gate)
-    assert (first.returncode, first.stdout, first.stderr) == (0, "", "")
-    second = hpltune(*gate, *SLOW)
-    assert second.returncode == 1
-    assert "node007 has lost " in second.stdout
-    assert "Compared with check 1 of " in second.stdout
-    compared = hpltune("nodes", "compare", "1", "2", "--db", db)
-    assert compared.returncode == 1
-    assert compared.stdout.startswith("Worse than it was.\nnode007 has lost ")
-    assert hpltune("nodes", "compare", "2", "1", "--db", db).returncode == 2
-
-
-def test_a_marked_baseline_is_compared_with(hpltune: Run, db: str) -> None:
-    for faults in ((), SLOW):
-        hpltune("nodes", "check", "--virtual", "32", *faults, "--keep", "--db", db)
-    assert hpltune("nodes", "baseline", "2", "--db", db).returncode == 0
-    done = hpltune("nodes", "check", "--virtual", "32", *SLOW, "--no-keep", "--baseline", "default", "--db", db)
-    assert "Compared with check 2 of " in done.stdout
-    assert "nothing is worse" in done.stdout
-    assert "baseline, virtual" in hpltune("nodes", "list", "--db", db).stdout
-
-
-@pytest.mark.parametrize("which", ["1", "first", "last", "2099-01-01"])
-def test_a_baseline_is_named_in_several_ways(hpltune: Run, db: str, which: str) -> None:
-    for _ in range(2):
-        done = hpltune("nodes", "check", "--virtual", "8", "--keep", "--baseline", "first", "--db", db)
-    done = hpltune("nodes", "check", "--virtual", "8", "--baseline", which, "--db", db)
-    assert f"Compared with check {1 if which in {'1', 'first'} else 2} of " in done.stdout
-
-
-@pytest.mark.heavy
-@pytest.mark.parametrize(
-    ("baseline", "code", "sentence"),
-    [
-        ("9", 1, "there is no check 9 of nodes"),
-        ("soon", 2, "give the number of a check, a day as 2026-11-02, or default, first, last"),
-        ("2026-13-45", 2, "give the number of a check, a day"),
-        ("1999-01-01", 1, "there is no check of virtual-8 until 1999-01-01"),
-        ("1", 2, "that check is of virtual-32, not of virtual-8"),
-    ],
-)
-def test_a_wrong_baseline_gets_a_sentence(hpltune: Run, db: str, baseline: str, code: int, sentence: str) -> None:
-    hpltune("nodes", "check", "--virtual", "32", "--keep", "--db", db)
-    done = hpltune("nodes", "check", "--virtual", "8", "--baseline", baseline, "--db", db)
-    assert (done.returncode, sentence in done.stderr) == (code, True)
-
-
-def test_an_unknown_check_gets_a_sentence(hpltune: Run, db: str) -> None:
-    hpltune("nodes", "check", "--virtual", "8", "--keep", "--db", db)
-    assert "there is no check of lab in " in hpltune("nodes", "show", "lab", "--db", db).stderr
-    assert "there is no check 7 of nodes" in hpltune("nodes", "baseline", "7", "--db", db).stderr
 
 
 @pytest.fixture
@@ -106,6 +33,81 @@ def store(db: str) -> Store:
 
 def silent(_: Event) -> None:
     """Nobody watches."""
+
+
+def keep(store: Store, *faults: Fault, size: int = 32, seed: int = 0, baseline: str | None = None) -> KeptNodesCheck:
+    """Keep the check of a cluster that nobody has."""
+    result = NodesCheckResult(verdict_of(planted_check(size, faults=faults, seed=seed)))
+    return keep_check(lambda _: result, KeepRequest(f"lab-{size}", baseline=baseline), store, silent)
+
+
+def test_a_kept_check_is_listed_and_shown_again(hpltune: Run, store: Store, db: str, tmp_path: Path) -> None:
+    [found] = keep(store, SLOW, seed=3).result.verdict.findings
+    (line,) = json.loads(hpltune("nodes", "list", "--db", db, "--json").stdout)
+    assert (line["number"], line["cluster"], line["ready"]) == (1, "lab-32", False)
+    page = tmp_path / "again.html"
+    shown = hpltune("nodes", "show", "lab-32", "--db", db, "--json", "--html", str(page))
+    again = json.loads(shown.stdout)
+    assert (shown.returncode, again["findings"][0]["sentence"], again["slow"]) == (0, found.sentence, ["node007"])
+    text = page.read_text(encoding="utf-8")
+    assert "Check 1 of lab-32" in text
+    assert text.index("Not ready: node007 would slow a run down") < text.index("Benchmarks")
+
+
+def test_a_check_that_is_not_kept_needs_no_database(hpltune: Run, db: str) -> None:
+    hpltune("nodes", "check", "--facts", "--no-keep", "--db", db)
+    assert not Path(db).exists()
+
+
+def test_a_gate_passes_silently_and_tells_what_is_worse_than_the_baseline(hpltune: Run, store: Store, db: str) -> None:
+    first, second = keep(store, baseline="default"), keep(store, SLOW, seed=3, baseline="default")
+    assert (first.sound, first.brief().parts) == (True, ())
+    said = "\n".join(str(part) for part in second.brief().parts)
+    assert (second.sound, "node007 has lost " in said, "Compared with check 1 of " in said) == (False, True, True)
+    compared = hpltune("nodes", "compare", "1", "2", "--db", db)
+    assert compared.returncode == 1
+    assert compared.stdout.startswith("Worse than it was.\nnode007 has lost ")
+    assert hpltune("nodes", "compare", "2", "1", "--db", db).returncode == 2
+
+
+def test_a_marked_baseline_is_compared_with(hpltune: Run, store: Store, db: str) -> None:
+    keep(store)
+    keep(store, SLOW, seed=3)
+    assert hpltune("nodes", "baseline", "2", "--db", db).returncode == 0
+    [note] = keep(store, SLOW, seed=3, baseline="default").result.notes
+    assert note.startswith("Compared with check 2 of ")
+    assert note.endswith("nothing is worse.")
+    assert "baseline" in hpltune("nodes", "list", "--db", db).stdout
+
+
+@pytest.mark.parametrize("which", ["1", "first", "last", "2099-01-01"])
+def test_a_baseline_is_named_in_several_ways(store: Store, which: str) -> None:
+    for baseline in (None, "first"):
+        keep(store, size=8, baseline=baseline)
+    [note] = keep(store, size=8, baseline=which).result.notes
+    assert note.startswith(f"Compared with check {1 if which in {'1', 'first'} else 2} of ")
+
+
+@pytest.mark.parametrize(
+    ("baseline", "sentence"),
+    [
+        ("9", "there is no check 9 of nodes"),
+        ("soon", "give the number of a check, a day as 2026-11-02, or default, first, last"),
+        ("2026-13-45", "give the number of a check, a day"),
+        ("1999-01-01", "there is no check of lab-8 until 1999-01-01"),
+        ("1", "that check is of lab-32, not of lab-8"),
+    ],
+)
+def test_a_wrong_baseline_gets_a_sentence(store: Store, baseline: str, sentence: str) -> None:
+    keep(store)
+    with pytest.raises((ResultsError, UsageError), match=sentence):
+        keep(store, size=8, baseline=baseline)
+
+
+def test_an_unknown_check_gets_a_sentence(hpltune: Run, store: Store, db: str) -> None:
+    keep(store, size=8)
+    assert "there is no check of lab in " in hpltune("nodes", "show", "lab", "--db", db).stderr
+    assert "there is no check 7 of nodes" in hpltune("nodes", "baseline", "7", "--db", db).stderr
 
 
 def test_what_was_measured_before_a_failure_is_kept_as_stopped(store: Store) -> None:

@@ -5,23 +5,23 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from planted import Fault, planted_check
 
 from results.node_check import NodeCheck, NodeRun, PairRate
 from results.report.model import Figure
-from tuner.nodes.planted import PlantedFault, virtual_check
 from tuner.nodes.report import readiness_report
 from tuner.nodes.statistics.verdict import verdict_of
 
 
-def named(*faults: PlantedFault, size: int = 64, seed: int = 3) -> list[tuple[str, tuple[str, ...]]]:
-    verdict = verdict_of(virtual_check(size, 16, faults, seed))
+def named(*faults: Fault, size: int = 64, seed: int = 3) -> list[tuple[str, tuple[str, ...]]]:
+    verdict = verdict_of(planted_check(size, 16, faults, seed))
     return [(finding.what, finding.names) for finding in verdict.findings]
 
 
 @pytest.mark.heavy
 @pytest.mark.parametrize("seed", range(5))
 def test_a_healthy_cluster_is_ready(seed: int) -> None:
-    verdict = verdict_of(virtual_check(64, 16, (), seed))
+    verdict = verdict_of(planted_check(64, 16, (), seed))
     assert verdict.ready
     assert verdict.findings == ()
 
@@ -37,15 +37,15 @@ def test_a_healthy_cluster_is_ready(seed: int) -> None:
     ],
 )
 def test_a_node_that_is_not_like_the_others_is_named(kind: str, what: str) -> None:
-    assert (what, ("node017",)) in named(PlantedFault(kind, ("node017",), 6.0))
+    assert (what, ("node017",)) in named(Fault(kind, ("node017",), 6.0))
 
 
 def test_a_weak_uplink_is_told_from_weak_nodes() -> None:
-    assert named(PlantedFault("weak-uplink", ("s02",), 10.0)) == [("weak-uplink", ("s02",))]
+    assert named(Fault("weak-uplink", ("s02",), 10.0)) == [("weak-uplink", ("s02",))]
 
 
 def test_an_oversubscribed_uplink_is_told_from_a_weak_one() -> None:
-    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("oversubscribed", ("s02",), 75.0),), 3))
+    verdict = verdict_of(planted_check(64, 16, (Fault("oversubscribed", ("s02",), 75.0),), 3))
     (finding,) = verdict.findings
     assert (finding.what, finding.names, verdict.ready) == ("oversubscribed", ("s02",), False)
     carries = "carries 4.23 GB/s of 17.6 GB/s when all nodes send (cut): it is oversubscribed 4.2 to 1"
@@ -53,14 +53,14 @@ def test_an_oversubscribed_uplink_is_told_from_a_weak_one() -> None:
 
 
 def test_the_wrong_mtu_of_a_weak_node_is_named_with_it() -> None:
-    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("wrong-mtu", ("node017",), 6.0),), 3))
+    verdict = verdict_of(planted_check(64, 16, (Fault("wrong-mtu", ("node017",), 6.0),), 3))
     (finding,) = verdict.findings
     assert finding.sentence.endswith("; its MTU is 1500, not 9000")
 
 
 def test_two_populations_are_found_and_explained_by_the_fact_that_separates_them() -> None:
     nodes = tuple(f"node{number:03}" for number in range(1, 13))
-    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("throttled-class", nodes, 6.0),), 3))
+    verdict = verdict_of(planted_check(64, 16, (Fault("throttled-class", nodes, 6.0),), 3))
     (finding,) = verdict.findings
     assert (finding.what, finding.names) == ("two-groups", nodes)
     assert "node[001-012] are" in finding.sentence
@@ -68,14 +68,14 @@ def test_two_populations_are_found_and_explained_by_the_fact_that_separates_them
 
 
 def test_a_node_that_computes_wrongly_is_out_with_the_advice_that_fits() -> None:
-    verdict = verdict_of(virtual_check(32, 16, (PlantedFault("flaky-node", ("node007",)),), 1))
+    verdict = verdict_of(planted_check(32, 16, (Fault("flaky-node", ("node007",)),), 1))
     assert verdict.out == ("node007",)
     assert "try other memory first, then another processor, then another board" in verdict.findings[0].sentence
 
 
 def test_memory_explains_hpl_where_it_does() -> None:
     nodes = tuple(f"node{number:03}" for number in range(1, 25))
-    verdict = verdict_of(virtual_check(64, 16, (PlantedFault("half-memory", nodes, 30.0),), 3))
+    verdict = verdict_of(planted_check(64, 16, (Fault("half-memory", nodes, 30.0),), 3))
     pairs = {(pair.one, pair.other): pair for pair in verdict.together}
     assert pairs["hpl", "stream-triad-all"].significant
     assert not pairs["dgemm-1", "stream-triad-all"].significant
@@ -83,13 +83,13 @@ def test_memory_explains_hpl_where_it_does() -> None:
 
 @pytest.mark.parametrize("size", [1, 2, 4])
 def test_few_nodes_get_an_answer_and_what_cannot_be_said(size: int) -> None:
-    verdict = verdict_of(virtual_check(size, 16, (PlantedFault("slow-node", ("node001",), 50.0),), 3))
+    verdict = verdict_of(planted_check(size, 16, (Fault("slow-node", ("node001",), 50.0),), 3))
     assert verdict.cannot
     assert not verdict.findings
 
 
 def test_a_silent_node_is_out() -> None:
-    check = replace(virtual_check(32), silent={"node005": "it does not answer"})
+    check = replace(planted_check(32), silent={"node005": "it does not answer"})
     assert verdict_of(check).out == ("node005",)
 
 
@@ -102,10 +102,10 @@ def test_results_that_are_all_equal_are_no_finding() -> None:
 
 def test_two_populations_are_drawn_in_the_terminal_and_one_bell_is_not() -> None:
     nodes = tuple(f"node{number:03}" for number in range(1, 13))
-    two = verdict_of(virtual_check(64, 16, (PlantedFault("throttled-class", nodes, 6.0),), 3))
+    two = verdict_of(planted_check(64, 16, (Fault("throttled-class", nodes, 6.0),), 3))
     titles = [part.title for part in readiness_report(two).parts if isinstance(part, Figure)]
     assert titles == ["DGEMM, one core: two populations", "DGEMM, all cores: two populations"]
-    sound = readiness_report(verdict_of(virtual_check(64, 16, (), 3)))
+    sound = readiness_report(verdict_of(planted_check(64, 16, (), 3)))
     assert not [part for part in sound.parts if isinstance(part, Figure)]
 
 

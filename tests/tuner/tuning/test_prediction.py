@@ -1,6 +1,6 @@
 """What is told of the whole memory and of what ran in turn, and how it is kept."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import numpy as np
@@ -54,6 +54,18 @@ def test_what_gave_no_result_in_turn_is_told_and_no_probability_of_what_is_doubt
     assert noted.in_turn == (
         "In turn at N=12160, NB=256 gave 201 GFLOPS, 5.8% more than the textbook (190); the best of the search gave no "
         "result. HPL-full.dat has the values of NB=256."
+    )
+
+
+def test_a_rate_of_disturbed_runs_alone_is_the_least_and_no_gain_is_told_against_it() -> None:
+    sides = replace(SLOWER, faster=None, quiet=False), replace(BEHIND, faster=None)
+    doubt = "2 of 4 runs were disturbed."
+    assert NotedPrediction(FULL, 3, "NB=256", 12_160, 201.0, sides, doubt).in_turn == (
+        "In turn at N=12160, NB=256 gave 201 GFLOPS; the textbook gave at least 190; blas=blis gave 184. "
+        f"HPL-full.dat has the values of NB=256. {doubt}"
+    )
+    assert NotedPrediction(FULL, 3, "NB=256", 12_160, 201.0, (SLOWER,), quiet=False).against_textbook == (
+        "In turn at N=12160, NB=256 gave at least 201 GFLOPS; the textbook gave 190"
     )
 
 

@@ -339,7 +339,7 @@ def changed_facts(before: NodeCheck, now: NodeCheck) -> list[NodeFactChange]:
 
 
 def _fact(name: str) -> NodeFact:
-    """Return a fact of the table, or one that only its name describes, as virtual clusters have."""
+    """Return a fact of the table, or one that only its name describes."""
     return fact_named(name) if name in FACTS or name.startswith(FILE) else NodeFact(name, name, "", "")
 
 

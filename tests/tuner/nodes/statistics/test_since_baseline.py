@@ -5,14 +5,14 @@ from datetime import timedelta
 
 import pytest
 from node_check_builders import FIRST_DAY
+from planted import Fault, planted_check
 
 from results.node_check import Finding, NodeCheck, Severity
-from tuner.nodes.planted import PlantedFault, VirtualScatter, virtual_check
 from tuner.nodes.statistics.rate_changes import changed_facts, rate_changes, since_baseline
 
 
-def check(seed: int, *faults: PlantedFault, size: int = 64, kernel: str = "6.8") -> NodeCheck:
-    made = virtual_check(size, faults=faults, seed=seed)
+def check(seed: int, *faults: Fault, size: int = 64, kernel: str = "6.8") -> NodeCheck:
+    made = planted_check(size, faults=faults, seed=seed)
     facts = {**made.facts, "kernel": dict.fromkeys(made.nodes, kernel)}
     return replace(made, checked_at=FIRST_DAY + timedelta(days=seed), facts=facts)
 
@@ -35,7 +35,7 @@ def test_two_checks_of_a_healthy_cluster_differ_by_noise(size: int) -> None:
 
 
 def test_a_node_that_lost_is_named_with_the_fact_that_changed_on_it() -> None:
-    (lost,) = found(check(0), check(1, PlantedFault("throttled-class", ("node007", "node009"), 8.0)))
+    (lost,) = found(check(0), check(1, Fault("throttled-class", ("node007", "node009"), 8.0)))
     assert (lost.severity, lost.what, lost.names) == (Severity.SLOW, "lost-since", ("node007", "node009"))
     assert lost.sentence.startswith("node007, node009 have lost ")
     assert lost.sentence.endswith("since 2026-11-02: bios changed from 1.9.2 to 1.7.0")
@@ -67,7 +67,7 @@ def test_one_node_alone_is_judged_by_its_repeats() -> None:
 
 
 def test_single_runs_of_few_nodes_tell_nothing() -> None:
-    before, now = (virtual_check(2, seed=seed, scatter=VirtualScatter(runs=1)) for seed in (0, 1))
+    before, now = (planted_check(2, seed=seed, runs=1) for seed in (0, 1))
     assert rate_changes(replace(before, pairs=()), slower(replace(now, pairs=()), "dgemm", 30.0)) == []
 
 

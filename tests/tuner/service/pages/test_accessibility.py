@@ -10,6 +10,7 @@ from explain_builders import keep
 from live_watch import begin
 from node_check_builders import kept
 from page_visit import PATIENCE_MS
+from planted import Fault, planted_check
 from playwright.sync_api import Browser, Page
 from record_builders import a_study, finished
 from running_service import OpenService, service_in_thread
@@ -18,7 +19,6 @@ from results.store.node_checks import NodeCheckState
 from results.store.service.audit import AuditedAction
 from results.store.service.campaign_entry import CampaignOrder
 from results.store.store import Store
-from tuner.nodes.planted import PlantedFault, virtual_check
 
 AXE = (Path(__file__).parents[3] / "assets/axe/axe.min.js").read_text(encoding="utf-8")
 PAGES = (
@@ -58,7 +58,7 @@ def service(store: Store, tmp_path: Path) -> Iterator[OpenService]:
     store.queue.add(CampaignOrder("waits", "tune", {"kind": "tune", "budget": "1h"}, ("elsewhere",), "ada"))
     store.audit.note(AuditedAction("ada", "", "token create", "eve", 201, "scope read"))
     store.node_checks.add(kept(ready=False))
-    large = virtual_check(512, faults=[PlantedFault("flaky-node", ("node007",))])
+    large = planted_check(512, faults=[Fault("flaky-node", ("node007",))])
     store.node_checks.add(kept(large, state=NodeCheckState.RUNNING))
     with service_in_thread(store, tmp_path) as service:
         yield service
