@@ -227,8 +227,8 @@ class HostsLab:
     def firewall(self, host: str, answer: str) -> Iterator[None]:
         """Let a host answer new connections to high ports as a firewall does while the block runs, or skip the test."""
         require("nft")
-        chain = "add table inet shut; add chain inet shut in { type filter hook input priority 0; }"
-        self.run(host, "nft", f"{chain}; add rule inet shut in iifname eth0 tcp dport 1024-65535 ct state new {answer}")
+        rule = f"iifname eth0 tcp dport 1024-65535 ct state new {answer}"
+        self.run(host, "nft", f"table inet shut {{ chain in {{ type filter hook input priority 0; {rule}; }}; }}")
         try:
             yield
         finally:

@@ -2,7 +2,6 @@
 
 import os
 import platform
-import time
 from pathlib import Path
 
 import pytest
@@ -49,18 +48,15 @@ def test_this_machine_tells_what_it_is(tmp_path: Path) -> None:
 def test_a_disk_that_takes_a_file_slowly_or_never_is_told_within_seconds_and_keeps_nothing_of_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     (tmp_path / "work").mkdir()
     for text, mb_s in (
         ('/bin/dd "$@" 2>/dev/null; echo "262144 bytes (262 kB, 256 KiB) copied, 2 s, 131 kB/s" >&2', "0.1"),
         ('trap "" INT; /bin/dd "$@" 2>/dev/null; while :; do sleep 0.1; done', "0.0"),
     ):
-        executable(tmp_path / "bin/dd", text)
-        began_s = time.monotonic()
-        facts = ask_facts(Local(), ["here"], ["work_mb_s"], work=tmp_path / "work").facts["here"]
-        assert facts["work_mb_s"] == mb_s
-        assert time.monotonic() - began_s < 8
+        executable(tmp_path / "dd", text)
+        asked = ask_facts(Local(), ["here"], ["work_mb_s"], work=tmp_path / "work", limit_s=8)
+        assert asked.facts["here"]["work_mb_s"] == mb_s
         assert not list((tmp_path / "work").iterdir())
 
 

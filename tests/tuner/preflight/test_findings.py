@@ -246,9 +246,8 @@ def test_a_slow_memory_is_held_against_its_channels() -> None:
 
 
 def test_a_slow_disk_is_named_with_its_node_and_what_helps() -> None:
-    told = found_in({"n1": {"work_mb_s": "900.0"}, "n2": {"work_mb_s": "0.1"}, "n3": {}}, RunPlan(1, nodes=3), CHECKS)
-    (sentence,) = [sentence_of(one) for one in told]
-    assert sentence.startswith("node n2: files in the folder of the runs are written at 0.1 MB/s; what helps: let")
+    (told,) = found_in({"n1": {"work_mb_s": "900.0"}, "n2": {"work_mb_s": "0.1"}}, RunPlan(1), CHECKS)
+    assert sentence_of(told).startswith("node n2: files in the folder of the runs are written at 0.1 MB/s; what helps:")
 
 
 @given(
